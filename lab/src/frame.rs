@@ -4,8 +4,7 @@ use std::net::IpAddr;
 
 use crate::view::{checksum, pseudo_header};
 
-/// An Ethernet address.
-pub type Mac = [u8; 6];
+pub use net::Mac;
 
 /// TCP flags, as the bits of bytes 12 and 13 (RFC 9293 section 3.1).
 pub mod flag {

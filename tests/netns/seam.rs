@@ -205,13 +205,9 @@ fn only_the_list_names_a_module() {
 }
 
 /// The history is of what the monitor counts, and kept by it. The daemon is the fast path's, and carries its core.
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 3] = [
     "crates/answers names setup-core",
-    "crates/runtime names history-core",
-    "crates/runtime names monitor-core",
-    "crates/runtime names multipath-core",
     "crates/runtime names offload-core",
-    "crates/runtime names portal-core",
     "modules/monitor/service names history",
 ];
 

@@ -15,13 +15,13 @@ use super::registry;
 use cables::config::{Cables, Mode};
 use drops::config::Drops;
 use history::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
+use history::devices::DeviceSettings;
 use monitor::config::{Collector, Ipfix, MeterRoom, Monitor, MonitorMemory};
 use multipath::config::{Fallback, Multipath, PathSettings};
 use page::config::{MetricsFor, Web, WebTls};
 use portal::config::{Portal, Radius};
 use radio::config::Power;
 use radio::peering::config::{Compat, Peering};
-use runtime::config::devices::DeviceSettings;
 use runtime::config::{
     Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
 };

@@ -4,8 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::octets::Reader;
 
-/// A hardware address.
-pub type Mac = [u8; 6];
+pub use net::Mac;
 
 /// All stations.
 pub const EVERYBODY: Mac = [0xff; 6];

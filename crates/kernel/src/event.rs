@@ -4,8 +4,7 @@ use std::net::IpAddr;
 
 use crate::tuple::Tuple;
 
-/// A hardware address of an Ethernet device.
-pub type Mac = [u8; 6];
+pub use net::Mac;
 
 /// One thing that happened in the kernel, or, during a dump, one thing that is so.
 #[derive(Clone, Debug, PartialEq, Eq)]

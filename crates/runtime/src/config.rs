@@ -4,7 +4,6 @@
 //! pure: text in, [`Effective`] or every error of the text out. [`Source`] remembers where the text
 //! came from and what the command line said, so that a reload asks the same again.
 
-pub mod devices;
 mod effective;
 mod error;
 mod file;

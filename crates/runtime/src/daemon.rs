@@ -74,6 +74,8 @@ struct Daemon {
     router: Rc<RefCell<Router>>,
     face: Rc<Face>,
     routes: Routes,
+    /// Tables of nftables that are modules' own.
+    tables: Vec<&'static str>,
     listener: Listener,
     conntrack: Events,
     route: Events,
@@ -231,6 +233,12 @@ impl Daemon {
             router,
             face,
             routes,
+            tables: options
+                .modules
+                .iter()
+                .flat_map(|part| part.tables)
+                .copied()
+                .collect(),
             listener,
             conntrack,
             route,
@@ -248,6 +256,7 @@ impl Daemon {
             router,
             face,
             routes,
+            tables,
             listener,
             mut conntrack,
             mut route,
@@ -367,7 +376,7 @@ impl Daemon {
             }
             if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
                 router.borrow_mut().ruleset_reading();
-                *ruleset.borrow_mut() = Some(Box::pin(ruleset::read_ruleset()));
+                *ruleset.borrow_mut() = Some(Box::pin(ruleset::read_ruleset(tables.clone())));
             }
         };
         notify.stopping();

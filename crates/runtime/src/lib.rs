@@ -1,4 +1,4 @@
-//! What every module of weir stands on: the daemon with its loop and rights in [`daemon`], the configuration in
+//! The parts that every module of weir stands on: the daemon with its loop and rights in [`daemon`], the configuration in
 //! [`config`], checks in [`check`], what is printed in [`output`], commands that belong to no module in [`commands`].
 //! Modules come by value, in a [`registry`]; none is named here.
 

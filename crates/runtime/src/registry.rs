@@ -61,6 +61,8 @@ pub struct Entry {
     pub check: Check,
     /// What will not work as it is written.
     pub doubt: fn(&Effective) -> Option<Doubt>,
+    /// Its tables of nftables: rules in these see each packet for weir itself.
+    pub tables: &'static [&'static str],
     /// Says what it wants of the packet path, before that is loaded.
     pub prepare: fn(&Effective, &mut datapath::Options),
     /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
@@ -89,6 +91,7 @@ impl Entry {
             status: |_, _| Ok(()),
             check: |_, _| Ok(Vec::new()),
             doubt: |_| None,
+            tables: &[],
             prepare: |_, _| {},
             begin: None,
             early: None,
@@ -197,10 +200,17 @@ impl Registry {
         self.modules.iter().map(|entry| entry.check).collect()
     }
 
+    /// Tables of nftables that are modules' own.
+    pub fn tables(&self) -> Vec<&'static str> {
+        let of_modules = self.modules.iter().flat_map(|entry| entry.tables);
+        of_modules.copied().collect()
+    }
+
     /// What modules bring to the daemon.
     pub fn parts(&self) -> Vec<Part> {
         let part = |entry: &Entry| Part {
             name: entry.name,
+            tables: entry.tables,
             prepare: entry.prepare,
             begin: entry.begin,
             early: entry.early,

@@ -149,14 +149,7 @@ impl TalksQuery {
 /// A hardware address as the API writes it, `02:00:5e:10:00:01`; `None` where the text is none.
 /// Large letters and hyphens are taken too, as other programs write them.
 pub fn normal_mac(text: &str) -> Option<String> {
-    let octets: Vec<&str> = text.split([':', '-']).collect();
-    let hexadecimal =
-        |octet: &&str| octet.len() == 2 && octet.bytes().all(|b| b.is_ascii_hexdigit());
-    if octets.len() == 6 && octets.iter().all(hexadecimal) {
-        Some(octets.join(":").to_ascii_lowercase())
-    } else {
-        None
-    }
+    net::mac::parse(text).map(|mac| net::mac::text(&mac))
 }
 
 pub(crate) fn mac(name: &str, value: &str) -> Result<String, Problem> {

@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Options {
     /// Where a daemon may answer; none is needed.
     pub socket: PathBuf,
+    /// Tables of nftables that are modules' own.
+    pub tables: Vec<&'static str>,
 }
 
 /// What a module needs of the machine with this configuration. It may ask the daemon, where one
@@ -51,13 +53,19 @@ pub fn collect(
         of_modules.extend(check(config, daemon.as_ref())?);
     }
     let runtime = crate::event_loop()?;
-    runtime.block_on(look(config, running.as_ref(), of_modules))
+    runtime.block_on(look(
+        config,
+        running.as_ref(),
+        of_modules,
+        options.tables.clone(),
+    ))
 }
 
 async fn look(
     config: &Effective,
     running: Option<&Running>,
     of_modules: Vec<Feature>,
+    tables: Vec<&'static str>,
 ) -> Result<CheckReport, Error> {
     let release = kernel::release::release();
     let mut features = features::of_bpf(&release);
@@ -65,7 +73,7 @@ async fn look(
     features.extend(netfilter::features(requests.as_mut().ok()).await);
 
     let mut surroundings = Surroundings::open();
-    let ruleset = ruleset::read_ruleset().await;
+    let ruleset = ruleset::read_ruleset(tables).await;
     let readable = ruleset.as_ref().map(|_| ()).map_err(Clone::clone);
     let ruleset_read = ruleset.is_ok();
     let (findings, silent) = ruleset

@@ -48,6 +48,7 @@ pub fn run(args: &CheckArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
             args.connection.socket.as_deref(),
             config.of::<Api>().socket.as_deref(),
         ),
+        tables: context.registry.tables(),
     };
     let report = collect(&context.registry.checks(), &config, &options)?;
     if args.format.json {

@@ -1,7 +1,7 @@
 //! Hardware addresses as a value of the file.
 
-use kernel::Mac;
-use portal_core::voucher::{mac_text, station_of};
+use net::Mac;
+use net::mac::{parse_station, text};
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -16,10 +16,10 @@ impl FileValue for Macs {
         "a list of hardware addresses of devices, each in quotes, such as [\"02:00:00:00:00:01\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, station_of).map(Self)
+        list(value, Self::ALLOWED, parse_station).map(Self)
     }
 
     fn show(&self) -> Value {
-        self.0.iter().map(mac_text).collect()
+        self.0.iter().map(text).collect()
     }
 }

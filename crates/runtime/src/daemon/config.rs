@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use monitor_core::digits;
+use net::digits;
 use serde_json::Value;
 use toml::de::DeValue;
 

@@ -48,6 +48,8 @@ pub type Early = fn(&Setup<'_>) -> Result<Rc<dyn Module>, Error>;
 pub struct Part {
     /// Its name.
     pub name: &'static str,
+    /// Its tables of nftables.
+    pub tables: &'static [&'static str],
     /// Says what it wants of the packet path, before that is loaded.
     pub prepare: fn(&Effective, &mut Options),
     /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.

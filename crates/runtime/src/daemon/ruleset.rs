@@ -25,7 +25,11 @@ pub struct RulesetText {
 const MOST_KEPT: usize = 10_000;
 
 /// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
-pub async fn read_ruleset() -> Result<RulesetText, String> {
+///
+/// Rules of the tables `own` are weir's: they look at hardware addresses and sockets for what weir itself decided, and a
+/// change of that ends all proofs, too. Rules that limit rates concern the connections of addresses that the core knows
+/// ([`offload_core::Core::slow`]).
+pub async fn read_ruleset(own: Vec<&'static str>) -> Result<RulesetText, String> {
     let output = tokio::process::Command::new("nft")
         .args(["--json", "--terse", "list", "ruleset"])
         .stdin(std::process::Stdio::null())
@@ -56,9 +60,9 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
     }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
     let mut concerns = examined.concerns;
-    concerns.retain(|concern| !is_own(&concern.rule.table));
+    concerns.retain(|concern| !own.contains(&&*concern.rule.table));
     let mut findings = examined.findings;
-    findings.retain(|finding| finding.kind.noted() || !is_own(&finding.table));
+    findings.retain(|finding| finding.kind.noted() || !own.contains(&&*finding.table));
     Ok(RulesetText {
         findings,
         concerns,
@@ -67,12 +71,4 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
         policies: ruleset::has_policies(&text),
         text: text.into_owned(),
     })
-}
-
-/// Weir's own tables look at hardware addresses and sockets for what weir itself decided: a change of
-/// that ends all proofs, too. Those that limit rates concern the connections of addresses that the
-/// core is told ([`offload_core::Core::slow`]).
-fn is_own(table: &str) -> bool {
-    [history_core::nft::TABLE, portal_core::rules::TABLE].contains(&table)
-        || multipath_core::nft::TABLES.contains(&table)
 }

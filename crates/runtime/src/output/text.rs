@@ -75,11 +75,6 @@ pub fn some_of(names: &[String]) -> String {
     }
 }
 
-/// A hardware address.
-pub fn mac(address: &kernel::Mac) -> String {
-    address.map(|octet| format!("{octet:02x}")).join(":")
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -186,7 +186,7 @@ impl Drop for Greeter {
 
 /// As the core has it. `own`: it is this router's own, from this port.
 fn told(heard: &Heard, own: Option<Option<String>>) -> Option<Hello> {
-    let from = || runtime::output::mac(&heard.peer);
+    let from = || net::mac::text(&heard.peer);
     let (proof, port) = match (heard.state, own) {
         (_, Some(port)) => (Proof::Own, port?),
         (State::Proven, None) => (Proof::Proven, from()),

@@ -32,5 +32,4 @@ pub use settings::Settings;
 pub use store::Store;
 pub use usage::Usage;
 
-/// A hardware address.
-pub type Mac = [u8; 6];
+pub use net::Mac;

@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 use answers::{Devices, History, HistoryQuery, HistoryUnit};
 use api::{Client, with_query};
 use kernel::Mac;
-use monitor_core::names::mac;
+use net::mac::parse_short as mac;
 
 use super::config::QuotaSettings;
 use super::past;
+use crate::devices::DeviceSettings;
 use runtime::Error;
 use runtime::check::Feature;
 use runtime::config::Effective;
-use runtime::config::devices::DeviceSettings;
-use runtime::output;
 
 /// A line for each quota that holds for no known device. A daemon, where one runs, says which
 /// devices were seen.
@@ -38,7 +37,7 @@ fn seen_of(macs: &[Mac], client: &Client) -> Option<BTreeSet<Mac>> {
         }
         let asked = HistoryQuery {
             unit: HistoryUnit::Month,
-            device: Some(output::mac(mac)),
+            device: Some(net::mac::text(mac)),
             ..HistoryQuery::default()
         };
         // A router may keep no history.

@@ -1,8 +1,9 @@
-//! What was, and quotas. The monitor keeps it: it is of what that counts.
+//! Traffic of past hours, days and months, and quotas. The monitor feeds the history, which stores what that counts.
 
 mod check;
 mod command;
 pub mod config;
+pub mod devices;
 pub mod firewall;
 pub mod past;
 
@@ -11,6 +12,7 @@ use runtime::registry::{Command, Entry, Group};
 /// What was.
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
+    tables: &[history_core::nft::TABLE],
     commands: || vec![Command::printing(Group::See, "history", command::run)],
     check: check::check,
     doubt: past::doubt,

@@ -13,15 +13,14 @@ use history_core::quota::{Action, Quota, Quotas, Rules};
 use history_core::{By, Calendar, Delta, Home, Keeper, Key, Query, Unit, nft};
 use kernel::Mac;
 use monitor_core::apps::Application;
-use monitor_core::names::mac;
 use monitor_core::{Both, Traffic};
+use net::mac::parse_short as mac;
 use tracing::{info, warn};
 
 use super::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
-use runtime::config::devices::called;
+use crate::devices::called;
 use runtime::config::{Effective, Octets};
 use runtime::daemon::{Nest, confine};
-use runtime::output;
 use runtime::registry::Doubt;
 
 /// In the first network namespace.
@@ -134,7 +133,7 @@ impl Past {
 
     fn judge_by(&mut self, usage: &history_core::Usage) {
         for change in self.quotas.judge(usage) {
-            let device = output::mac(&change.mac);
+            let device = net::mac::text(&change.mac);
             match change.to {
                 Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
                 None => info!(device, "has no quota any more"),
@@ -383,7 +382,7 @@ fn quota(settings: &QuotaSettings) -> Option<Quota> {
 mod tests {
     use super::super::config::SECTIONS;
     use super::*;
-    use runtime::config::devices::DeviceSettings;
+    use crate::devices::DeviceSettings;
     use runtime::config::{self, Section};
 
     fn parsed(text: &str) -> Effective {

@@ -12,7 +12,7 @@ use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
 use crate::count::{Count, Traffic};
-use crate::device::{Device, is_station};
+use crate::device::Device;
 use crate::names::bounded::Bounded;
 use crate::names::{Learned, Names, Source};
 use crate::networks::Networks;
@@ -296,7 +296,7 @@ impl Monitor {
                 self.known_as.remove(&before);
             }
         }
-        if let Some(mac) = mac.filter(is_station)
+        if let Some(mac) = mac.filter(net::mac::is_station)
             && self.neighbours.len() < self.limits.neighbours
         {
             self.neighbours.insert(address, mac);

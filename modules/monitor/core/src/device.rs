@@ -160,11 +160,6 @@ fn ipv4(address: &IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether a hardware address names one station, and not a group or none.
-pub fn is_station(mac: &Mac) -> bool {
-    mac[0] & 1 == 0 && *mac != [0; 6]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,6 @@ pub mod apps;
 pub mod core;
 pub mod count;
 pub mod device;
-pub mod digits;
 pub mod flood;
 pub mod ipfix;
 pub mod latency;

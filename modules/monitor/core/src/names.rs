@@ -51,7 +51,7 @@ use kernel::Mac;
 pub use cache::{FAR_ENDS, Names};
 pub use devices::Source;
 pub use gather::LIMIT;
-pub use known::{Known, mac};
+pub use known::Known;
 pub use message::Malformed;
 pub use packet::Packet;
 pub use questions::MOST_QUESTIONS;

@@ -12,8 +12,8 @@ use tracing::debug;
 use super::keeper::{Keeper, unix_now};
 use super::outages::{Outages, Uplink, unresolved};
 use super::unplaced::Unplaced;
+use net::mac::text as mac;
 use runtime::daemon::{Finding, Value};
-use runtime::output::mac;
 
 /// A device is there for so many milliseconds after its last packet.
 const PRESENT: u64 = 600_000;

@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use monitor_core::digits::decimal;
 use monitor_core::probes::{PROBES, Probe, find};
+use net::digits::decimal;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use runtime::config::devices::DeviceSettings;
+use history::devices::DeviceSettings;
 use runtime::config::{FileValue, Form, Octets, Section, Wrong, integer, list, table};
 
 /// What this module has in the file.

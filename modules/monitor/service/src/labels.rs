@@ -10,13 +10,12 @@ use std::path::Path;
 use answers::{DeviceLabel, DeviceLabelled};
 use api::Problem;
 use kernel::Mac;
-use monitor_core::device::is_station;
 use monitor_core::names::text::LONGEST_DEVICE;
 use monitor_core::names::{Names, Source};
+use net::mac::is_station;
 
-use runtime::config::devices::{self, Icon, Label, Line};
+use history::devices::{self, Icon, Label, Line};
 use runtime::config::{Effective, FileValue};
-use runtime::output;
 
 pub use choices::{Choices, UNWRITTEN, Writing};
 
@@ -62,7 +61,7 @@ impl Labels {
         mac: &str,
         asked: &DeviceLabel,
     ) -> Result<(DeviceLabelled, Writing), Problem> {
-        let mac = monitor_core::names::mac(mac).filter(is_station).ok_or_else(|| {
+        let mac = net::mac::parse_short(mac).filter(is_station).ok_or_else(|| {
             Problem::new(
                 400,
                 "no_device",
@@ -80,7 +79,7 @@ impl Labels {
             free("name", fixed.name.is_some(), &mac)?;
             label.name = line("name", name)?;
             let is_address = |name: &String| {
-                monitor_core::names::mac(name).is_some() || name.parse::<IpAddr>().is_ok()
+                net::mac::parse_short(name).is_some() || name.parse::<IpAddr>().is_ok()
             };
             if label.name.as_ref().is_some_and(is_address) {
                 return Err(wrong("name", name, "a name that is no address"));
@@ -146,7 +145,7 @@ impl Labels {
         ];
         let configured = told.into_iter().filter(|(_, told)| *told);
         DeviceLabelled {
-            mac: output::mac(mac),
+            mac: net::mac::text(mac),
             name: fixed.name.clone().or_else(|| given.name.clone()),
             owner: fixed.owner.clone().or_else(|| given.owner.clone()),
             icon: fixed.icon.or(given.icon).map(str::to_owned),
@@ -165,7 +164,7 @@ fn free(what: &str, taken: bool, mac: &Mac) -> Result<(), Problem> {
             format!("the configuration has the {what} of this device"),
             format!(
                 "change `{what}` under [devices.\"{}\"] there, and run `weir reload`",
-                output::mac(mac)
+                net::mac::text(mac)
             ),
         )),
     }
@@ -329,7 +328,7 @@ mod tests {
         let asked = asked(Some(&"x".repeat(63)), Some(&"y".repeat(63)), None);
         let many = (0..=u16::MAX).find_map(|number| {
             let [a, b] = number.to_be_bytes();
-            let mac = output::mac(&[2, 0, 0, 0, a, b]);
+            let mac = net::mac::text(&[2, 0, 0, 0, a, b]);
             let problem = labels.give(&mac, &asked).err();
             problem.map(|problem| (number, problem.error))
         });

@@ -180,8 +180,7 @@ impl Active {
                 let known = (at.link != 0).then_some(at.link);
                 answers::ProbeRecord {
                     port: known.map(|link| port(link).unwrap_or_else(|| format!("#{link}"))),
-                    device: (at.station != Mac::default())
-                        .then(|| runtime::output::mac(&at.station)),
+                    device: (at.station != Mac::default()).then(|| net::mac::text(&at.station)),
                     label,
                     ..numbers(probe.measure, &record.words)
                 }

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use monitor_core::{Both, Side, Talk, Verdict, vendor};
 
 use super::keeper::{Keeper, unix};
+use net::mac::text as mac;
 use runtime::daemon::unix_seconds;
-use runtime::output::mac;
 
 fn count(count: monitor_core::Count) -> answers::Count {
     answers::Count {

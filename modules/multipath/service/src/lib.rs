@@ -27,6 +27,7 @@ use runtime::registry::{Command, Entry, Group};
 pub const ENTRY: Entry = Entry {
     choice: Some("Several uplinks as one, by way of a partner"),
     sections: &config::SECTIONS,
+    tables: &multipath_core::nft::TABLES,
     commands: || {
         vec![
             Command::printing(Group::See, "paths", commands::paths::run),

@@ -14,7 +14,7 @@ use ring::hmac::{HMAC_SHA256, Key, sign};
 use serde::{Deserialize, Serialize};
 
 use crate::journal;
-use crate::voucher::mac_text;
+use net::mac::text as mac_text;
 
 /// Days that are kept.
 pub const MOST_DAYS: usize = 400;

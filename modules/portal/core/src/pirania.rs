@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::Millis;
 use crate::code::{Code, Former, NotACode};
-use crate::voucher::{User, Voucher, station_of};
+use crate::voucher::{User, Voucher};
+use net::mac::parse_station as station_of;
 
 /// Bytes of the longest file: theirs have some 300.
 pub const LONGEST: usize = 8192;

@@ -20,8 +20,8 @@ use kernel::{Mac, Prefix};
 use crate::Millis;
 use crate::guests::Change;
 use crate::rates::{MAPS, Slowed};
-use crate::voucher::mac_text;
 use chains::CHAINS;
+use net::mac::text as mac_text;
 
 /// The table, of family `inet`.
 pub const TABLE: &str = "weir_portal";

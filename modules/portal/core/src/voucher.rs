@@ -201,34 +201,11 @@ mod mac {
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub fn serialize<S: Serializer>(mac: &Mac, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&super::mac_text(mac))
+        serializer.serialize_str(&net::mac::text(mac))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mac, D::Error> {
         let text = String::deserialize(deserializer)?;
-        super::mac_of(&text).ok_or_else(|| D::Error::custom("not a hardware address"))
+        net::mac::parse(&text).ok_or_else(|| D::Error::custom("not a hardware address"))
     }
-}
-
-/// A hardware address as everybody writes it.
-pub fn mac_text(mac: &Mac) -> String {
-    let octets: Vec<_> = mac.iter().map(|octet| format!("{octet:02x}")).collect();
-    octets.join(":")
-}
-
-/// The same, of a single device: of no group, nor of nobody.
-pub fn station_of(text: &str) -> Option<Mac> {
-    mac_of(text).filter(|mac| mac[0] & 1 == 0 && *mac != Mac::default())
-}
-
-/// The hardware address that a text is, in either case, with colons or dashes.
-pub fn mac_of(text: &str) -> Option<Mac> {
-    let mut mac = Mac::default();
-    let mut parts = text.split([':', '-']);
-    for octet in &mut mac {
-        let digits = |part: &&str| part.len() == 2 && part.bytes().all(|o| o.is_ascii_hexdigit());
-        let part = parts.next().filter(digits)?;
-        *octet = u8::from_str_radix(part, 16).ok()?;
-    }
-    parts.next().is_none().then_some(mac)
 }

@@ -44,7 +44,10 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
                 &rules(portal),
                 &rules::Admitted::These(&[], &Slowed::default(), Some(1000)),
             );
-            (try_rules(&table).await.err(), read_ruleset().await)
+            (
+                try_rules(&table).await.err(),
+                read_ruleset(Vec::new()).await,
+            )
         });
         features.push(table(refused));
         if let Ok(read) = read {

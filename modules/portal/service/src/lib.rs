@@ -62,6 +62,7 @@ const WRITTEN: Duration = Duration::from_secs(3);
 pub const ENTRY: ModuleEntry = ModuleEntry {
     choice: Some("Guests log in before they get any further"),
     sections: &config::SECTIONS,
+    tables: &[rules::TABLE],
     commands: || {
         vec![
             Command::printing(Group::Change, "portal", command::run),

@@ -9,10 +9,11 @@ use answers::{
     PortalVouchers, VoucherDevice, VoucherName,
 };
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use net::mac::parse as mac_of;
+use net::mac::parse_station as station_of;
 use portal_core::account::is_name;
 use portal_core::journal::Entry;
 use portal_core::rates::RATES;
-use portal_core::voucher::{mac_of, station_of};
 use tokio::sync::oneshot;
 
 pub use page::picture;

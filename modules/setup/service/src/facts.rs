@@ -159,15 +159,7 @@ fn mac(board: Option<String>, devices: &[String]) -> Option<[u8; 6]> {
         fs::read_to_string(path).ok()
     };
     let text = board.or_else(|| devices.iter().find_map(address))?;
-    let mut octets = text
-        .trim()
-        .split(':')
-        .map(|octet| u8::from_str_radix(octet, 16).ok());
-    let mut mac = [0; 6];
-    for octet in &mut mac {
-        *octet = octets.next()??;
-    }
-    (octets.next().is_none() && mac != [0; 6]).then_some(mac)
+    net::mac::parse(text.trim()).filter(|mac| *mac != [0; 6])
 }
 
 /// The folder above `/etc`.

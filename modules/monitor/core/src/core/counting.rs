@@ -7,7 +7,7 @@ use kernel::{Mac, TalkKey};
 use super::{Monitor, application};
 use crate::apps::Application;
 use crate::count::{Both, Count};
-use crate::device::{Device, is_station};
+use crate::device::Device;
 use crate::flood::{FULL, IN_A_FLOOD};
 use crate::latency;
 use crate::names::Client;
@@ -250,7 +250,7 @@ impl Monitor {
     }
 
     fn station(&mut self, mac: Mac, port: u32, vlan: u16, now: Millis) -> Option<&mut Device> {
-        if !is_station(&mac)
+        if !net::mac::is_station(&mac)
             || (self.devices.len() >= self.limits.devices && !self.devices.contains_key(&mac))
         {
             return None;

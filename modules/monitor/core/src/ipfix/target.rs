@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::digits::decimal;
+use net::digits::decimal;
 
 /// Where a collector listens: `HOST:PORT`, HOST being a name, an IPv4 address or an IPv6 address in
 /// brackets.

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-use super::known::{File, Known, mac};
+use super::known::{File, Known};
 use super::text;
+use net::mac::parse_short as mac;
 
 /// Reads `/etc/hosts`: address, name, other names. Of several names the first without a dot is
 /// taken: `printer`, not `printer.lan`. Addresses that belong to no station, such as those by which

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use kernel::Mac;
 
-use crate::digits::hexadecimal;
+use net::digits::hexadecimal;
 
 /// Entries that are kept of a file.
 pub const MOST: usize = 4096;
@@ -64,17 +64,6 @@ impl File {
     }
 }
 
-/// `02:00:5e:10:00:01`, also with `-` and without leading zeros, as `ether_aton` reads it.
-pub fn mac(text: &str) -> Option<Mac> {
-    let mut octets = [0; 6];
-    let mut parts = text.split([':', '-']);
-    for octet in &mut octets {
-        let part = parts.next().filter(|part| matches!(part.len(), 1 | 2))?;
-        *octet = hex(part)?;
-    }
-    parts.next().is_none().then_some(octets)
-}
-
 /// Hexadecimal digits without separators.
 pub(super) fn octets(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
@@ -93,20 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hardware_addresses() {
-        assert_eq!(mac("02:00:5e:10:00:0A"), Some([2, 0, 0x5e, 0x10, 0, 10]));
-        assert_eq!(mac("2-0-5e-10-0-a"), Some([2, 0, 0x5e, 0x10, 0, 10]));
-        for bad in [
-            "",
-            "02:00:5e:10:00",
-            "02:00:5e:10:00:0a:0b",
-            "02:00:5e:10:00:+a",
-            "02:00:5e:10::0a",
-            "02:00:5e:10:00:00a",
-            "x",
-        ] {
-            assert_eq!(mac(bad), None, "{bad}");
-        }
+    fn digits_come_in_pairs() {
         assert_eq!(octets("0aFF"), Some(vec![10, 255]));
         assert_eq!(octets("0af"), None);
         assert_eq!(octets("0x"), None);

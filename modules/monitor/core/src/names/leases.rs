@@ -6,9 +6,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use kernel::Mac;
 
 use super::hosts;
-use super::known::{File, Known, mac, octets};
+use super::known::{File, Known, octets};
 use super::text;
-use crate::digits::{decimal, hexadecimal};
+use net::digits::{decimal, hexadecimal};
+use net::mac::parse_short as mac;
 
 /// Reads a file of either, or one line by line of both.
 pub fn any(file: &[u8]) -> File {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::cursor::Cursor;
 use super::message::{INTERNET, Malformed, Message, PTR, SRV};
 use super::text;
-use crate::digits::{decimal, hexadecimal};
+use net::digits::{decimal, hexadecimal};
 
 /// Records looked at in one message.
 const MOST_RECORDS: usize = 256;

@@ -12,9 +12,9 @@ use api::Problem;
 use kernel::Mac;
 use tracing::error;
 
-use runtime::config::devices::{self, DeviceSettings, Label};
+use history::devices::{self, DeviceSettings, Label};
 use runtime::config::{self, Section};
-use runtime::{kept, output};
+use runtime::kept;
 
 /// In the first network namespace.
 const FILE: &str = "/var/lib/weir/devices";
@@ -180,7 +180,7 @@ fn text(labels: &BTreeMap<Mac, Label>) -> String {
     let mut text = HEADER.to_owned();
     for (mac, label) in labels {
         // Writing into a text does not fail.
-        let _ = writeln!(text, "[devices.\"{}\"]", output::mac(mac));
+        let _ = writeln!(text, "[devices.\"{}\"]", net::mac::text(mac));
         let Label { name, owner, icon } = label;
         let owner = owner.as_deref();
         for (key, value) in [("name", name.as_deref()), ("owner", owner), ("icon", *icon)] {

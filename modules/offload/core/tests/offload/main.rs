@@ -1,4 +1,4 @@
-//! The core of the fast path, by what it is told and what it asks for.
+//! The core of the fast path: events in, actions out.
 
 mod common;
 mod concerns;

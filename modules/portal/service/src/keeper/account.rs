@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use kernel::Mac;
+use net::mac::text as mac_text;
 use portal_core::account::{Terms, Verdict, is_name};
 use portal_core::attempts::Pool;
 use portal_core::page::Trouble;
-use portal_core::voucher::{Origin, Voucher, mac_text};
+use portal_core::voucher::{Origin, Voucher};
 use tracing::info;
 
 use super::{Keeper, seconds};

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use kernel::Mac;
+use net::mac::text as mac_text;
 use portal_core::Millis;
 use portal_core::attempts::{self, Pool};
 use portal_core::guests::Refusal;
@@ -10,7 +11,7 @@ use portal_core::page::Trouble;
 use portal_core::pass::Pass;
 use portal_core::schedule::Mode;
 use portal_core::signed::{Signed, Ticket};
-use portal_core::voucher::{State, mac_text};
+use portal_core::voucher::State;
 use tracing::{info, warn};
 
 use super::{Keeper, seconds};

@@ -7,11 +7,12 @@ use answers::{
     DoubleUse, PortalClient, PortalHours, PortalMode, PortalState, PortalVoucher, QrPicture,
 };
 use kernel::{Mac, Neighbour};
+use net::mac::text as mac_text;
 use portal_core::Millis;
 use portal_core::notes::How;
 use portal_core::schedule::Mode;
 use portal_core::signed::Signed;
-use portal_core::voucher::{Origin, State, Voucher, mac_text};
+use portal_core::voucher::{Origin, State, Voucher};
 
 use super::super::sheet::link;
 use super::{Keeper, seconds};

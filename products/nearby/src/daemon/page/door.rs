@@ -216,9 +216,7 @@ fn mac_of(address: IpAddr, table: &str) -> Option<[u8; 6]> {
         if found != address || flags == "0x0" {
             return None;
         }
-        let bytes = text.split(':').map(|byte| u8::from_str_radix(byte, 16));
-        let bytes: Vec<u8> = bytes.collect::<Result<_, _>>().ok()?;
-        bytes.try_into().ok()
+        net::mac::parse(text)
     })
 }
 

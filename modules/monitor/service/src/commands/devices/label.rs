@@ -4,9 +4,9 @@ use answers::{DeviceLabel, DeviceLabelled};
 use api::{Client, Method};
 use clap::{Args, Subcommand};
 
+use history::devices::Icon;
 use runtime::Error;
 use runtime::command::called::mac_of;
-use runtime::config::devices::Icon;
 use runtime::output::{Output, harmless};
 
 #[derive(Debug, Subcommand)]

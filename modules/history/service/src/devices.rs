@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use kernel::Mac;
-use monitor_core::device::is_station;
-use monitor_core::names::{Known, mac};
+use monitor_core::names::Known;
+use net::mac::{is_station, parse_short as mac};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::section::table;
-use super::{Effective, FileValue, Naming, Wrong, near};
+use runtime::config::{Effective, FileValue, Naming, Wrong, near, table};
 
 table! {
     /// `[devices.MAC]`: a device, by its hardware address.
@@ -164,7 +163,8 @@ pub fn known(labels: &BTreeMap<Mac, Label>) -> Vec<Known> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Section, parse};
+    use runtime::config::{Section, parse};
+
     use super::*;
 
     #[test]

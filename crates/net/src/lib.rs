@@ -1,0 +1,6 @@
+//! Values of the network as text, and back. Pure, and of no module.
+
+pub mod digits;
+pub mod mac;
+
+pub use mac::Mac;
