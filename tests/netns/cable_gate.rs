@@ -26,7 +26,7 @@ const ELSE: usize = 18;
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn failed(error: impl std::fmt::Display) -> Error {
-    let said = datapath::probe::complaints();
+    let said = datapath::complaints::last();
     Error::Unexpected(format!("{error}: {said:#?}"))
 }
 

@@ -13,11 +13,11 @@ use kernel::Mac;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags};
 
+use crate::complaints;
 use crate::error::Error;
 use crate::headers;
 use crate::hook::{Attachment, Place, attach_tc};
 use crate::mapped::Mapped;
-use crate::probe;
 use crate::run;
 
 pub use record::{Record, SORTS, SortRecord};
@@ -97,7 +97,7 @@ impl Cables {
     /// # Errors
     /// The kernel refuses, or has no memory for it.
     pub fn load() -> Result<Self, Error> {
-        probe::listen();
+        complaints::listen();
         // The object lives as long as the process, as the packet path does.
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
         let open = skel::CableSkelBuilder::default()
@@ -163,7 +163,10 @@ impl Cables {
             return Ok(());
         }
         let Some(slot) = self.free_slot(link) else {
-            return Err(Error::TooManyCables { name: name.into() });
+            return Err(Error::TooManyCables {
+                name: name.into(),
+                most: PORTS,
+            });
         };
         let fresh = types::cable {
             ifindex: link,

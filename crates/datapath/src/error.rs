@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::{object, probe};
+use crate::{complaints, object};
 
 /// An error of the packet path; its text names the thing, and what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -59,11 +59,10 @@ pub enum Error {
         other: u32,
     },
     /// As many ports are watched as there are places.
-    #[error(
-        "{} devices are watched already: no place is left for {name}",
-        crate::cable::PORTS
-    )]
+    #[error("{most} devices are watched already: no place is left for {name}")]
     TooManyCables {
+        /// Devices that can be watched at a time.
+        most: u32,
         /// The device that cannot be watched.
         name: String,
     },
@@ -101,7 +100,7 @@ impl Error {
     /// An object could not be loaded. The kernel's answer to a program that its verifier refuses is
     /// that of a lack of rights: what libbpf said meanwhile tells the two apart.
     pub(crate) fn load(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
-        match refusal(&probe::complaints()) {
+        match refusal(&complaints::last()) {
             Some((program, lines)) => Self::Refused {
                 program,
                 kernel: kernel::release::release(),

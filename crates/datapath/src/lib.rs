@@ -12,6 +12,7 @@ pub mod cable;
 mod came_in;
 mod capture;
 mod clock;
+pub mod complaints;
 mod drops;
 mod error;
 mod growth;

@@ -15,9 +15,9 @@ use crate::drops;
 use crate::error::Error;
 use crate::headers;
 use crate::port;
-use crate::probe;
 use crate::sizes::Sizes;
 use crate::skel::{OpenWeirSkel, WeirSkel, WeirSkelBuilder, types};
+use crate::{complaints, probe};
 
 /// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the
 /// verifier is strict about alignment.
@@ -108,7 +108,7 @@ pub(crate) fn load(
     sizes: &Sizes,
     options: &Options,
 ) -> Result<(WeirSkel<'static>, Programs), Error> {
-    probe::listen();
+    complaints::listen();
     // Kernels from 5.18 on let XDP see frames in several buffers; older ones refuse the flag.
     let buffers = probe::takes_buffers();
     // The object lives as long as the process: the daemon loads it once.

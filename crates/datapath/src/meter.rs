@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use crate::clock::{self, since};
+use crate::complaints;
 use crate::error::Error;
 use crate::load;
 use crate::mapped::Mapped;
-use crate::probe;
 
 pub use news::{News, Sample};
 #[cfg(feature = "bench")]
@@ -77,7 +77,7 @@ impl Meter {
     /// # Errors
     /// As for [`Meter::load`].
     pub fn load_for(sizes: MeterSizes, timing: bool, processor: Processor) -> Result<Self, Error> {
-        probe::listen();
+        complaints::listen();
         // The object lives as long as the process, as the packet path does.
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
         let mut open = skel::MeterSkelBuilder::default()

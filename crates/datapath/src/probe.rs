@@ -5,9 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
 
-use libbpf_rs::PrintLevel;
 use libbpf_sys::{bpf_insn, bpf_prog_type};
 
 use crate::{Datapath, Error, Hook, Options, Port, Sizes, hook};
@@ -83,7 +81,7 @@ pub fn probe(ability: Ability) -> io::Result<()> {
 /// and, where a network namespace can be made for that, attaches it at TC.
 ///
 /// # Errors
-/// What the kernel refused; [`complaints`] then has what the verifier said.
+/// What the kernel refused; [`complaints`](crate::complaints::last) then has what the verifier said.
 pub fn rehearse() -> Result<(), Error> {
     let rehearse = || {
         let mut path = Datapath::load(Sizes::new(4, 4, &[]), Options::default())?;
@@ -96,34 +94,6 @@ pub fn rehearse() -> Result<(), Error> {
         Err(_) => Datapath::load(Sizes::new(4, 4, &[]), Options::default())
             .and_then(|mut path| path.arm()),
     }
-}
-
-/// Lines of libbpf and the verifier that are kept; the reason comes last.
-const LINES: usize = 40;
-
-static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-/// What libbpf and the verifier said when the packet path was last loaded, the last lines of it;
-/// empty when it went well.
-pub fn complaints() -> Vec<String> {
-    HEARD.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// From here on what libbpf says is kept for [`complaints`] instead of being printed.
-pub(crate) fn listen() {
-    HEARD.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
-}
-
-fn hear(_: PrintLevel, text: String) {
-    let mut heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner);
-    heard.extend(
-        text.lines()
-            .filter(|l| !l.trim().is_empty())
-            .map(str::to_owned),
-    );
-    let surplus = heard.len().saturating_sub(LINES);
-    heard.drain(..surplus);
 }
 
 /// Index of `lo` in every network namespace (LOOPBACK_IFINDEX).
@@ -325,15 +295,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_last_lines_are_kept() {
-        let text: String = (0..LINES + 2).map(|n| format!("line {n}\n\n")).collect();
-        hear(PrintLevel::Warn, text);
-        let kept = complaints();
-        assert_eq!(kept.len(), LINES);
-        assert_eq!(kept.last(), Some(&format!("line {}", LINES + 1)));
-    }
-
     /// What a probe finds wrong, it must tell: a program the verifier refuses, a map that cannot
     /// be.
     #[test]
@@ -350,7 +311,7 @@ mod tests {
     #[test]
     fn the_packet_path_is_rehearsed_elsewhere() {
         let before = loopback();
-        rehearse().unwrap_or_else(|error| panic!("{error}: {:#?}", complaints()));
+        rehearse().unwrap_or_else(|error| panic!("{error}: {:#?}", crate::complaints::last()));
         assert_eq!(loopback(), before, "nothing is left attached here");
     }
 

@@ -37,7 +37,7 @@ fn watching() -> Cables {
         "needs root"
     );
     let mut cables = Cables::load().unwrap_or_else(|error| {
-        panic!("{error}: {:#?}", weir_datapath::probe::complaints());
+        panic!("{error}: {:#?}", weir_datapath::complaints::last());
     });
     cables.own(&[OWN]).expect("noted");
     cables.watch(LINK, "lo").expect("attached");

@@ -11,7 +11,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::message::{Attribute, DecodeError, Message, Problem, u16_at, u32_at};
 use crate::prefix::Prefix;
-use crate::routes::RouteKind;
 
 pub(crate) mod request;
 
@@ -52,6 +51,48 @@ const FIB_RULE_INVERT: u32 = 2;
 
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
+
+/// What a route does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RouteKind {
+    /// Drops them.
+    Blackhole,
+    /// Drops them, and says that the host cannot be reached.
+    Unreachable,
+    /// Drops them, and says that it is forbidden.
+    Prohibit,
+    /// Sends them on.
+    Unicast,
+    /// Takes them for this machine's own.
+    Local,
+    /// Anything else.
+    Other,
+}
+
+impl RouteKind {
+    /// `RTN_*`.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Unicast => 1,
+            Self::Local => 2,
+            Self::Blackhole => 6,
+            Self::Unreachable => 7,
+            Self::Prohibit => 8,
+            Self::Other => 0,
+        }
+    }
+
+    pub(crate) fn from_number(number: u8) -> Self {
+        match number {
+            1 => Self::Unicast,
+            2 => Self::Local,
+            6 => Self::Blackhole,
+            7 => Self::Unreachable,
+            8 => Self::Prohibit,
+            _ => Self::Other,
+        }
+    }
+}
 
 /// A policy rule: packets that are all it asks for are looked up in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

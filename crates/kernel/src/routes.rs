@@ -6,6 +6,7 @@ use std::hash::BuildHasher;
 
 use crate::message::{Attribute, Attributes, DecodeError, Message, Problem, u16_at, u32_at};
 use crate::policy;
+pub use crate::policy::RouteKind;
 use crate::prefix::Prefix;
 
 const RTM_NEWROUTE: u16 = 24;
@@ -16,48 +17,6 @@ const RTA_ENCAP_TYPE: u16 = 21;
 /// LWTUNNEL_ENCAP_BPF and LWTUNNEL_ENCAP_IOAM6 (include/uapi/linux/lwtunnel.h): a program may do
 /// anything with each packet, and IOAM may mark one packet of many.
 const EACH_PACKET: [u16; 2] = [6, 9];
-
-/// What a route does with packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RouteKind {
-    /// Drops them.
-    Blackhole,
-    /// Drops them, and says that the host cannot be reached.
-    Unreachable,
-    /// Drops them, and says that it is forbidden.
-    Prohibit,
-    /// Sends them on.
-    Unicast,
-    /// Takes them for this machine's own.
-    Local,
-    /// Anything else.
-    Other,
-}
-
-impl RouteKind {
-    /// `RTN_*`.
-    pub(crate) fn number(self) -> u8 {
-        match self {
-            Self::Unicast => 1,
-            Self::Local => 2,
-            Self::Blackhole => 6,
-            Self::Unreachable => 7,
-            Self::Prohibit => 8,
-            Self::Other => 0,
-        }
-    }
-
-    pub(crate) fn from_number(number: u8) -> Self {
-        match number {
-            1 => Self::Unicast,
-            2 => Self::Local,
-            6 => Self::Blackhole,
-            7 => Self::Unreachable,
-            8 => Self::Prohibit,
-            _ => Self::Other,
-        }
-    }
-}
 
 /// A route. The whole of it: [`policy::Route`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

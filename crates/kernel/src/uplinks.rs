@@ -5,10 +5,10 @@
 use std::net::IpAddr;
 
 use crate::event::{Event, Link, Source};
+use crate::policy::RouteKind;
 use crate::policy::{Hop, MAIN, PROTOCOL, Route, Rule};
 use crate::prefix::Prefix;
 use crate::route::LinkAddress;
-use crate::routes::RouteKind;
 
 /// ARPHRD_LOOPBACK.
 const LOOPBACK: u16 = 772;

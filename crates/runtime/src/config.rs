@@ -7,26 +7,30 @@
 mod effective;
 mod error;
 mod file;
-mod keys;
+pub mod keys;
 mod macs;
+mod naming;
 mod own;
 mod parse;
+mod reader;
 mod said;
-pub mod section;
+mod section;
 mod setting;
 mod suggest;
+mod text;
 mod uci;
 mod values;
 
 pub use effective::Effective;
 pub use error::ConfigError;
 pub use file::{DEFAULT_FILE, Flag, Source, told_socket};
-pub use keys::{KeyHelp, help};
+pub use keys::{Key, KeyHelp, Table, When, table};
 pub use macs::Macs;
+pub use naming::Naming;
 pub use own::{Api, Log, LogLevel, SECTIONS};
 pub use parse::{parse, parse_recoverable};
 pub use said::Said;
-pub use section::{Key, Naming, Section, Table, When, table};
+pub use section::{Section, help};
 pub use setting::{Origin, Setting};
 pub use uci::lay as lay_uci;
 pub use values::{

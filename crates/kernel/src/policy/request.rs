@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::RouteKind;
 use super::{
     AF_INET, AF_INET6, FR_ACT_TO_TBL, FRA_DST, FRA_FWMARK, FRA_FWMASK, FRA_IIFNAME, FRA_PRIORITY,
     FRA_PROTOCOL, FRA_SRC, FRA_TABLE, Hop, RTA_DST, RTA_GATEWAY, RTA_MULTIPATH, RTA_OIF,
@@ -11,7 +12,6 @@ use super::{
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
 use crate::prefix::Prefix;
-use crate::routes::RouteKind;
 
 const RTM_DELROUTE: u16 = 25;
 const RTM_GETROUTE: u16 = 26;

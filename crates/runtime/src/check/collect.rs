@@ -2,7 +2,6 @@
 
 use std::hash::RandomState;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use answers::{Port, RuleCost, Status};
 use api::Client;
@@ -17,9 +16,6 @@ use crate::daemon::expiry::ROUTES;
 use crate::daemon::ruleset;
 use crate::daemon::settings;
 use crate::daemon::surroundings::Surroundings;
-
-/// How long the kernel may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What to look at.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +140,7 @@ async fn links(requests: &mut Requests) -> Result<Vec<Link>, String> {
     requests.dump(Source::Route);
     let mut found = Vec::new();
     loop {
-        answer(requests, &mut found).await?;
+        netfilter::answer(requests, &mut found).await?;
         let end = |event: &Event| {
             matches!(
                 event,
@@ -160,17 +156,6 @@ async fn links(requests: &mut Requests) -> Result<Vec<Link>, String> {
         _ => None,
     });
     Ok(links.collect())
-}
-
-/// More of what was asked for.
-pub(super) async fn answer(requests: &mut Requests, found: &mut Vec<Event>) -> Result<(), String> {
-    match tokio::time::timeout(PATIENCE, requests.recv(found)).await {
-        Ok(answered) => answered.map_err(|error| error.to_string()),
-        Err(_) => Err(format!(
-            "the kernel did not answer within {} seconds",
-            PATIENCE.as_secs()
-        )),
-    }
 }
 
 /// What a daemon of this network namespace told.

@@ -246,7 +246,7 @@ fn packet_path() -> Feature {
         detail: refused.map(|error| {
             let mut lines = vec![error.to_string()];
             if !matches!(error, datapath::Error::Refused { .. }) {
-                lines.extend(probe::complaints()); // else it has them
+                lines.extend(datapath::complaints::last()); // else it has them
             }
             lines.join("\n")
         }),

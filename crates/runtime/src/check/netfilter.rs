@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use kernel::facts::{self, ConntrackSettings};
 use kernel::io::{Events, Requests};
@@ -10,6 +11,9 @@ use kernel::{ConnectionId, Event, Protocol, Source, Tuple};
 
 use super::Feature;
 use super::features::privileged;
+
+/// How long the kernel may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What conntrack and nftables tell.
 pub async fn features(requests: Option<&mut Requests>) -> Vec<Feature> {
@@ -110,7 +114,7 @@ async fn rules(requests: &mut Requests) -> Feature {
     requests.dump(Source::Firewall);
     let mut found = Vec::new();
     let refused = loop {
-        match super::collect::answer(requests, &mut found).await {
+        match answer(requests, &mut found).await {
             Err(error) => break Some(error),
             Ok(()) => {
                 let end = |event: &Event| {
@@ -137,6 +141,17 @@ async fn rules(requests: &mut Requests) -> Feature {
                 .into()
         }),
         detail: refused,
+    }
+}
+
+/// More of what was asked for.
+pub(super) async fn answer(requests: &mut Requests, found: &mut Vec<Event>) -> Result<(), String> {
+    match tokio::time::timeout(PATIENCE, requests.recv(found)).await {
+        Ok(answered) => answered.map_err(|error| error.to_string()),
+        Err(_) => Err(format!(
+            "the kernel did not answer within {} seconds",
+            PATIENCE.as_secs()
+        )),
     }
 }
 

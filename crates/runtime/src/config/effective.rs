@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use answers::{Config, ConfigEntry};
 use toml::de::DeValue;
 
-use super::section::{Held, Section, Table, Tables, When};
+use super::keys::{Table, When};
+use super::section::{Held, Section, Tables};
 use super::setting::Origin;
 use super::values::Wrong;
 

@@ -1,7 +1,5 @@
 //! Where the configuration comes from: a file, and the flags that override it.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
@@ -12,13 +10,11 @@ use super::own::{Api, Log, SECTIONS};
 use super::parse::{parse, parse_recoverable};
 use super::section::Section;
 use super::setting::{Origin, Setting};
+use super::text::read;
 use super::uci;
 
 /// The file that is read when no other is named. It need not exist.
 pub const DEFAULT_FILE: &str = "/etc/weir/weir.toml";
-
-/// A configuration file longer than this is taken for something else.
-const LONGEST: u64 = 1024 * 1024;
 
 /// What a configuration is made from; asked again for each reload.
 #[derive(Clone)]
@@ -110,41 +106,6 @@ pub fn told_socket() -> Option<PathBuf> {
     let text = read(Path::new(DEFAULT_FILE)).ok()?;
     let (own, _) = parse_recoverable(&SECTIONS, &text, DEFAULT_FILE);
     own.of::<Api>().socket.value.clone()
-}
-
-pub(super) fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
-    let mut octets = Vec::new();
-    let wrong = |what: String, hint: &str| {
-        let file = file.to_string_lossy().into_owned();
-        vec![ConfigError {
-            file,
-            line: 0,
-            column: 0,
-            key: None,
-            what,
-            hint: hint.to_owned(),
-        }]
-    };
-    File::open(file)
-        .and_then(|open| open.take(LONGEST + 1).read_to_end(&mut octets))
-        .map_err(|error| {
-            let hint = match error.kind() {
-                io::ErrorKind::NotFound => {
-                    "name a file that exists, or leave --config away to use \
-                what weir does by itself"
-                }
-                io::ErrorKind::PermissionDenied => "run the command as root",
-                _ => "name a file that can be read",
-            };
-            wrong(format!("cannot be read: {error}"), hint)
-        })?;
-    if octets.len() as u64 > LONGEST {
-        return Err(wrong(
-            "longer than 1 MiB".to_owned(),
-            "name weir's configuration file",
-        ));
-    }
-    String::from_utf8(octets).map_err(|_| wrong("not UTF-8 text".to_owned(), "save it as UTF-8"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::section::{Section, table};
+use super::keys::table;
+use super::section::Section;
 use super::values::words;
 
 /// What the daemon itself has in the file.

@@ -7,9 +7,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::effective::Effective;
-use super::error::{ConfigError, Lines, clip};
-use super::section::{Held, Naming, Section, Table};
-use super::setting::Origin;
+use super::error::{ConfigError, clip};
+use super::naming::Naming;
+use super::reader::Reader;
+use super::section::{Held, Section};
 use super::suggest::nearest;
 
 /// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or
@@ -33,12 +34,8 @@ pub fn parse_recoverable(
 ) -> (Effective, Vec<ConfigError>) {
     let (table, mut syntax) = DeTable::parse_recoverable(text);
     syntax.sort_by_key(|error| error.span().map_or(0, |span| span.start));
-    let mut reader = Reader {
-        lines: Lines::of(text),
-        filename,
-        errors: Vec::new(),
-        sections: sections.iter().map(|section| section.name).collect(),
-    };
+    let names = sections.iter().map(|section| section.name).collect();
+    let mut reader = Reader::new(text, filename, names);
     for error in syntax {
         let span = error.span().unwrap_or_default();
         // What comes after the first mistake in a line is that mistake again, in other words.
@@ -59,10 +56,11 @@ pub fn parse_recoverable(
     let told = reader.errors.len();
 
     let mut effective = Effective::defaults(sections);
-    reader.document(table.get_ref(), &mut effective);
+    let mut document = Document { reader };
+    document.read(table.get_ref(), &mut effective);
 
     // A broken line was already told of; what is made of the rest of it is guesswork.
-    let mut errors = reader.errors;
+    let mut errors = document.reader.errors;
     let mut position = 0;
     errors.retain(|error| {
         position += 1;
@@ -83,28 +81,13 @@ fn is_around(name: &str, sections: &[Section]) -> bool {
     sections.iter().any(within)
 }
 
-pub(super) struct Reader<'a> {
-    lines: Lines<'a>,
-    filename: &'a str,
-    errors: Vec<ConfigError>,
-    /// Names of all sections: one within another is no key of that.
-    sections: Vec<&'static str>,
+/// A whole text: sections, and tables in them.
+struct Document<'a> {
+    reader: Reader<'a>,
 }
 
-impl Reader<'_> {
-    fn error(&mut self, span: &Range<usize>, key: Option<String>, what: String, hint: String) {
-        let (line, column) = self.lines.place(span);
-        self.errors.push(ConfigError {
-            file: self.filename.to_owned(),
-            line,
-            column,
-            key,
-            what,
-            hint,
-        });
-    }
-
-    fn document(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
+impl Document<'_> {
+    fn read(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
         let sections: Vec<Section> = effective.held.iter().map(|(section, _)| *section).collect();
         for (name, value) in table {
             let word: &str = name.get_ref();
@@ -127,13 +110,13 @@ impl Reader<'_> {
         effective: &mut Effective,
     ) {
         let Section { name, .. } = sections[at];
-        let Some(table) = self.table(name, value) else {
+        let Some(table) = self.reader.table(name, value) else {
             return;
         };
         if let Some(naming) = sections[at].naming() {
             return self.named(name, naming, table, &mut *effective.held[at].1);
         }
-        effective.held[at].1.read(self, table, None);
+        effective.held[at].1.read(&mut self.reader, table, None);
         for (inner, value) in table {
             let dotted = format!("{name}.{}", inner.get_ref());
             if let Some(at) = sections.iter().position(|section| section.name == dotted) {
@@ -150,7 +133,7 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
         effective: &mut Effective,
     ) {
-        let Some(table) = self.table(name, value) else {
+        let Some(table) = self.reader.table(name, value) else {
             return;
         };
         for (inner, value) in table {
@@ -178,25 +161,8 @@ impl Reader<'_> {
             let all: Vec<_> = sections().map(|name| format!("[{name}]")).collect();
             format!("there are {}", all.join(", "))
         };
-        self.error(span, Some(clip(word)), "unknown section".to_owned(), hint);
-    }
-
-    fn table<'t, 'i>(
-        &mut self,
-        name: &str,
-        value: &'t Spanned<DeValue<'i>>,
-    ) -> Option<&'t DeTable<'i>> {
-        let table = value.get_ref().as_table();
-        if table.is_none() {
-            let hint = format!("write [{name}] on a line of its own, and the keys below it");
-            self.error(
-                &value.span(),
-                Some(clip(name)),
-                "has to be a section".to_owned(),
-                hint,
-            );
-        }
-        table
+        self.reader
+            .error(span, Some(clip(word)), "unknown section".to_owned(), hint);
     }
 
     /// A section with many tables.
@@ -206,7 +172,7 @@ impl Reader<'_> {
             let dotted = format!("{section}.{word}");
             if !(naming.fits)(word) {
                 let what = format!("not {}", naming.what);
-                self.error(
+                self.reader.error(
                     &name.span(),
                     Some(clip(&dotted)),
                     what,
@@ -214,46 +180,11 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            if let Some(table) = self.table(&dotted, value) {
+            if let Some(table) = self.reader.table(&dotted, value) {
                 match naming.any_case {
-                    true => held.read(self, table, Some(&word.to_lowercase())),
-                    false => held.read(self, table, Some(word)),
+                    true => held.read(&mut self.reader, table, Some(&word.to_lowercase())),
+                    false => held.read(&mut self.reader, table, Some(word)),
                 }
-            }
-        }
-    }
-
-    /// The keys of one table. `dotted`: the whole name of a key.
-    pub(super) fn keys<S: Table>(
-        &mut self,
-        section: &str,
-        table: &DeTable<'_>,
-        settings: &mut S,
-        dotted: impl Fn(&str) -> String,
-    ) {
-        let keys = S::keys();
-        for (name, value) in table {
-            let word: &str = name.get_ref();
-            let inner = format!("{section}.{word}");
-            if self.sections.iter().any(|section| *section == inner) {
-                continue;
-            }
-            let Some(key) = keys.iter().find(|key| key.name == word) else {
-                let names = || keys.iter().map(|key| key.name);
-                let hint = match nearest(word, names()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-                };
-                let what = "unknown key".to_owned();
-                self.error(&name.span(), Some(dotted(&clip(word))), what, hint);
-                continue;
-            };
-            let origin = Origin::File {
-                name: self.filename.to_owned(),
-                line: self.lines.line(&name.span()),
-            };
-            if let Err(wrong) = (key.read)(settings, value.get_ref(), origin) {
-                self.error(&value.span(), Some(dotted(word)), wrong.what, wrong.hint);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Sections of the file, key by key. A module says with [`table!`] what its keys are, one row each,
-//! and with [`Section`] under which name; reading, showing and the manual come from there.
+//! Sections of the file. A module says with [`table!`](super::table) what its keys are, and with [`Section`] under which
+//! name.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -9,180 +9,11 @@ use answers::ConfigEntry;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::KeyHelp;
-use super::parse::Reader;
-use super::setting::{Origin, Setting};
-use super::values::{Bounded, Form, Wrong};
-
-/// One key of a table of type `S`.
-pub struct Key<S: 'static> {
-    /// Its name in the file.
-    pub name: &'static str,
-    /// What it does, one sentence or two; lines begin with a space.
-    pub about: &'static str,
-    /// Whether a reload changes it; otherwise a restart does.
-    pub when: When,
-    /// What can be written, in words.
-    pub allowed: fn() -> String,
-    /// Reads it from the file.
-    pub read: fn(&mut S, &DeValue<'_>, Origin) -> Result<(), Wrong>,
-    /// As it would be in the file.
-    pub show: fn(&S) -> (Value, &Origin),
-    /// Takes it over from another table, unless it has the same value.
-    pub keep: fn(&mut S, &S),
-}
-
-/// When a change of a key takes effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// At a reload.
-    Live,
-    /// When weir is started anew.
-    Restart,
-}
-
-/// Settings with a name each. Made by [`table!`].
-pub trait Table: Any + Clone + Debug + Default + PartialEq {
-    /// Its rows, in the order of the manual.
-    fn keys() -> &'static [Key<Self>];
-}
-
-/// Makes a struct of settings from rows: the documentation of each is the manual's text, too.
-///
-/// `Live` or `Restart`, name (`as "…"` where the file's is another one), type (`as FORM` where it belongs to another
-/// crate, see [`Form`]), default, and the bounds of this key where its type has any.
-#[macro_export]
-macro_rules! table {
-    (
-        $(#[$doc:meta])*
-        $table:ident {
-            $(
-                $(#[doc = $about:literal])+
-                $when:ident $key:ident $(as $name:literal)?: $type:ty $(as $form:path)? = $default:expr
-                    $(, $low:expr => $high:expr)?;
-            )*
-        }
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct $table {
-            $($(#[doc = $about])+ pub $key: $crate::config::Setting<$type>,)*
-        }
-
-        impl Default for $table {
-            fn default() -> Self {
-                Self { $($key: $crate::config::Setting::default_value($default),)* }
-            }
-        }
-
-        impl $crate::config::Table for $table {
-            fn keys() -> &'static [$crate::config::Key<Self>] {
-                const KEYS: &[$crate::config::Key<$table>] = &[$(
-                    $crate::config::Key {
-                        name: $crate::__weir_key_name!($key $($name)?),
-                        about: concat!($($about),+),
-                        when: $crate::config::When::$when,
-                        allowed: || $crate::__weir_key_allowed!($type $(as $form)? $(, $low => $high)?),
-                        read: |all, value, origin| $crate::__weir_key_read!(
-                            $type $(as $form)?, &mut all.$key, value, origin $(, $low => $high)?
-                        ),
-                        show: |all| (
-                            ($crate::__weir_key_form!($type $(as $form)?).show)(&all.$key.value),
-                            &all.$key.origin,
-                        ),
-                        keep: |all, other| if all.$key.value != other.$key.value {
-                            all.$key = other.$key.clone();
-                        },
-                    },
-                )*];
-                KEYS
-            }
-        }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __weir_key_name {
-    ($key:ident) => {
-        stringify!($key)
-    };
-    ($key:ident $name:literal) => {
-        $name
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __weir_key_form {
-    ($type:ty) => {
-        $crate::config::Form::<$type>::OWN
-    };
-    ($type:ty as $form:path) => {
-        $form
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __weir_key_allowed {
-    ($type:ty $(as $form:path)?) => {
-        $crate::__weir_key_form!($type $(as $form)?).allowed.to_owned()
-    };
-    ($type:ty, $low:expr => $high:expr) => {
-        <$type as $crate::config::Bounded>::allowed(&($low..=$high))
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __weir_key_read {
-    ($type:ty $(as $form:path)?, $setting:expr, $value:expr, $origin:expr) => {
-        $crate::config::section::set($setting, $value, $origin, &$crate::__weir_key_form!($type $(as $form)?))
-    };
-    ($type:ty, $setting:expr, $value:expr, $origin:expr, $low:expr => $high:expr) => {
-        $crate::config::section::set_within($setting, $value, $origin, &($low..=$high))
-    };
-}
-
-pub use crate::table;
-
-/// Reads a setting.
-pub fn set<T>(
-    setting: &mut Setting<T>,
-    value: &DeValue<'_>,
-    origin: Origin,
-    form: &Form<T>,
-) -> Result<(), Wrong> {
-    let value = form.from_file(value)?;
-    *setting = Setting { value, origin };
-    Ok(())
-}
-
-/// Reads a setting that has bounds.
-pub fn set_within<T: Bounded>(
-    setting: &mut Setting<T>,
-    value: &DeValue<'_>,
-    origin: Origin,
-    bounds: &std::ops::RangeInclusive<T>,
-) -> Result<(), Wrong> {
-    let value = T::from_file_within(value, bounds)?;
-    *setting = Setting { value, origin };
-    Ok(())
-}
-
-/// How tables with names of their own are called.
-#[derive(Clone, Copy)]
-pub struct Naming {
-    /// Whether a name can be one.
-    pub fits: fn(&str) -> bool,
-    /// What one that cannot is not: `the name of a network device`.
-    pub what: &'static str,
-    /// What to write instead.
-    pub hint: &'static str,
-    /// Names are the same whatever their case.
-    pub any_case: bool,
-}
+use super::keys::{Key, KeyHelp, Table, When};
+use super::naming::Naming;
+use super::reader::Reader;
+use super::setting::Origin;
+use super::values::Wrong;
 
 /// A section: a name, and what is in it.
 #[derive(Clone, Copy)]
@@ -388,6 +219,12 @@ fn named_key(section: &str, name: &str, key: &str) -> String {
     } else {
         format!("{section}.{}.{key}", Value::from(name))
     }
+}
+
+/// Every key, in the order of the manual.
+pub fn help(sections: &[Section]) -> Vec<KeyHelp> {
+    let help = |section: &Section| section.hold().help(section.naming().is_some());
+    sections.iter().flat_map(help).collect()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use toml::de::DeValue;
 
 use super::effective::Effective;
 use super::error::ConfigError;
-use super::file::read;
 use super::setting::Origin;
+use super::text::read;
 use super::values::Wrong;
 
 /// Where it is on OpenWrt. It need not be there.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::error::{SECRET, has_secret};
-use super::section::Naming;
+use super::naming::Naming;
 use super::suggest::nearest;
 
 /// What is wrong with a value, and what would be right.

@@ -123,7 +123,7 @@ fn begin(probe: &'static Probe, types: &KernelTypes) -> Result<Active, String> {
         return Err(lacks);
     }
     let recorder = Recorder::load(probe.name).map_err(|error| {
-        for line in datapath::probe::complaints() {
+        for line in datapath::complaints::last() {
             debug!(probe = probe.name, line);
         }
         error.to_string()
