@@ -23,7 +23,6 @@ mod mapping;
 mod moment;
 mod onward;
 mod pattern;
-mod quick;
 mod remarks;
 mod remembered;
 mod shape;

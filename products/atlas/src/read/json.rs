@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use super::ENTRIES;
 use super::entry::{self, Draft, LEFT_OUT, Reading};
 use super::mapping::{Field, Mapping};
-use super::quick::{self, Unusual};
 use super::remarks::Remarks;
 use super::tree::{Node, Slots};
 use super::utf8::{encoding, repaired};
@@ -32,13 +31,6 @@ pub(crate) fn read(
         return Err(what);
     }
     let mut first = Remarks::default();
-    if let Ok(text) = std::str::from_utf8(octets)
-        && let Some(drafts) = quick(text, mapping, &mut first)
-    {
-        *remarks = first;
-        return Ok(drafts);
-    }
-    first = Remarks::default();
     if let Ok(drafts) = walk(octets, mapping, &mut first, false) {
         *remarks = first;
         return Ok(drafts);
@@ -63,18 +55,7 @@ pub(crate) fn read(
     }
 }
 
-/// By [`quick::walk`]; `None`: it is not for that.
-pub(super) fn quick(text: &str, mapping: &Mapping, remarks: &mut Remarks) -> Option<Vec<Draft>> {
-    // Entries on the way to which others lie are seldom.
-    if !mapping.entries.is_empty() {
-        return None;
-    }
-    let mut context = Context::new(mapping, remarks, false);
-    quick::walk(text, &mut context).ok()?;
-    Some(context.drafts)
-}
-
-pub(super) fn walk(
+fn walk(
     octets: &[u8],
     mapping: &Mapping,
     remarks: &mut Remarks,
@@ -100,7 +81,7 @@ pub(super) fn walk(
 }
 
 /// What is read into.
-pub(super) struct Context<'c, 'de> {
+struct Context<'c, 'de> {
     mapping: &'c Mapping,
     slots: Slots<'de>,
     drafts: Vec<Draft>,
@@ -142,21 +123,6 @@ impl<'c, 'de> Context<'c, 'de> {
             Ok(Place { node: root, slots }.deserialize(from)?)
         };
         self.keep(name, whole);
-        Ok(())
-    }
-
-    /// As [`Self::entry`]; `read` puts what is at a place into its slots.
-    pub(super) fn quick(
-        &mut self,
-        name: Option<&str>,
-        read: impl FnOnce(&Node, &mut Slots<'de>) -> Result<bool, Unusual>,
-    ) -> Result<(), Unusual> {
-        if self.drafts.len() >= ENTRIES {
-            return Err(Unusual);
-        }
-        self.slots.clear();
-        let whole = read(&self.mapping.tree.root, &mut self.slots)?;
-        self.keep(name.map(|name| (name, false)), Ok(whole));
         Ok(())
     }
 
