@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected test-vm lint lint-release compile unit system-short system routers routers-alone programs waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected tree test-vm lint lint-release compile unit system-short system routers routers-alone programs waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -55,6 +55,9 @@ test-affected: setup ## of `test-long` the parts that concern what changed since
 
 affected: ## tells which parts those are, and why
 	@scripts/affected
+
+tree: ## prints figures of the source tree: lines, circles of imports, spread types
+	@$(CARGO) build --quiet $(WORKSPACE) --bin tree && $(TARGET_DIR)/debug/tree
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \

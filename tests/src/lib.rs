@@ -8,6 +8,7 @@ pub mod differential;
 pub mod partner;
 pub mod radios;
 pub mod scene;
+pub mod tree;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
