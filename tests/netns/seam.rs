@@ -166,7 +166,7 @@ fn only_the_list_names_a_module() {
     assert!(modules.len() >= 11, "{modules:?}");
     let needs = |folder: &str| {
         let manifest = fs::read_to_string(root.join(folder).join("Cargo.toml")).expect(folder);
-        let (_, rest) = manifest.split_once("[dependencies]").expect(folder);
+        let (_, rest) = manifest.split_once("[dependencies]").unwrap_or_default();
         let rest = rest.split("\n[").next().unwrap_or_default();
         let name = |line: &str| Some(line.split(['.', ' ', '=']).next()?.to_owned());
         let names = rest.lines().filter_map(name);
@@ -205,8 +205,7 @@ fn only_the_list_names_a_module() {
 }
 
 /// The history is of what the monitor counts, and kept by it. The daemon is the fast path's, and carries its core.
-const KNOWN: [&str; 3] = [
-    "crates/answers names setup-core",
+const KNOWN: [&str; 2] = [
     "crates/runtime names offload-core",
     "modules/monitor/service names history",
 ];
@@ -254,6 +253,6 @@ fn imports_go_one_way() {
             }
         }
     }
-    assert!(looked > 200, "{looked}");
+    assert!(looked > 80, "{looked}");
     assert_eq!(back, Vec::<String>::new());
 }

@@ -68,7 +68,6 @@ mod page;
 mod portal;
 mod radio;
 mod settings;
-mod setup;
 mod setup_detect;
 mod status;
 
@@ -107,12 +106,6 @@ pub use radio::{
     Radios,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
-pub use setup::{
-    SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,
-    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupPortUplink, SetupPortUse, SetupPortWish,
-    SetupPorts, SetupPortsWish, SetupReach, SetupRelease, SetupRevert, SetupRouter, SetupStates,
-    SetupStrength, SetupTunnel, SetupUplinkKind, SetupUse, SetupWay,
-};
 pub use setup_detect::{
     SetupDetails, SetupDetection, SetupEvidence, SetupInternet, SetupLan, SetupPort,
     SetupSuggestion, SetupUplink,

@@ -12,14 +12,14 @@ use std::path::Path;
 use answers::{
     CableEvents, Cables, Conditions, Devices, Explanation, FlowList, History, Hop, Paths,
     PortalClients, PortalFigures, PortalPage, PortalVoucher, RadioLog, RadioPeers, Radios,
-    SetupDetection, SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts, Status, Talks,
-    Trouble,
+    SetupDetection, ShadowCounts, Status, Talks, Trouble,
 };
 use api::Problem;
 use filled::{Fill, filled};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use setup_core::messages::{SetupDone, SetupJoin, SetupPlan, SetupRouter};
 use weir_web::SessionState;
 
 const FILE: &str = "../../web/test/unit/answers.ts";

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 
-use answers::{
+use api::{Client, ClientError, Method};
+use cables_core::{Offer, Use};
+use setup_core::messages::{
     SetupConfirm, SetupDone, SetupPortUplink, SetupPortWish, SetupPorts, SetupPortsWish,
     SetupRevert, SetupUplinkKind, SetupUse,
 };
-use api::{Client, ClientError, Method};
-use cables_core::{Offer, Use};
 
 /// Seconds in which a change has to work: PPPoE and DHCP take a while.
 const WITHIN: u64 = 60;
@@ -301,7 +301,7 @@ fn wish(wanted: &Move) -> SetupPortsWish {
 }
 
 fn uses(ports: SetupPorts) -> BTreeMap<String, Used> {
-    let one = |port: answers::SetupPortUse| {
+    let one = |port: setup_core::messages::SetupPortUse| {
         let now = match port.used {
             SetupUse::Lan => Use::Lan,
             SetupUse::Uplink => Use::Uplink,

@@ -6,6 +6,7 @@ mod clock;
 pub mod debian;
 mod difference;
 mod journal;
+pub mod messages;
 pub mod openvpn;
 pub mod plan;
 mod read;

@@ -4,8 +4,9 @@ use std::io;
 use std::net::Ipv6Addr;
 use std::path::Path;
 
-use answers::{QrPicture, SetupClient, SetupTunnel};
+use answers::QrPicture;
 use setup_core::choices::{Choices, WireGuardClient};
+use setup_core::messages::{SetupClient, SetupTunnel};
 use setup_core::openvpn::{Keys, Server, common_name};
 use setup_core::plan::{Config, Inside, MOST_CLIENTS};
 use setup_core::{File, read};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use answers::{SetupChange, SetupDifference, SetupLine, SetupStates, SetupWay};
 use clap::{Args, Subcommand};
+use setup_core::messages::{SetupChange, SetupDifference, SetupLine, SetupStates, SetupWay};
 use setup_core::{Change, Instant, Trouble};
 
 use super::apply::{self, How, print};

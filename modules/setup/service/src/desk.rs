@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use ::uci::Package;
-use answers::SetupStrength;
 use setup_core::choices::{Choices, Network};
+use setup_core::messages::SetupStrength;
 use setup_core::openvpn::Server;
 use setup_core::plan::{Config, Plan, Problem, Wrong, plan};
 use setup_core::{File, Line, difference, read, shadow};

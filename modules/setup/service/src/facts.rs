@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use answers::SetupRelease;
 use serde_json::Value;
+use setup_core::messages::SetupRelease;
 use setup_core::plan::{Config, Facts, Inside, Policy};
 
 use super::radios::{self, program};

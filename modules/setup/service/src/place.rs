@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ::uci::{Opened, Package, Store};
-use answers::SetupClient;
+use setup_core::messages::SetupClient;
 use setup_core::openvpn::{Server, keep_out};
 use setup_core::plan::Config;
 use setup_core::{Bounds, Change, File, Instant, Journal, Line, Trouble, difference};

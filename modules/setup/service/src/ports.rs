@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use answers::{SetupDone, SetupPorts, SetupPortsWish};
 use api::{Asked, Method, Nothing, Problem, Route, Who};
+use setup_core::messages::{SetupDone, SetupPorts, SetupPortsWish};
 use setup_core::plan::ports::{Refusal, change, is_lime, uses};
 
 use super::apart::{apart, problem, told_apart};

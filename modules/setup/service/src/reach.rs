@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use answers::{SetupReach, SetupWay};
+use setup_core::messages::{SetupReach, SetupWay};
 
 use super::place::Place;
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use answers::SetupChange;
 use api::{Asked, Body, Later, Method, Nothing, Problem, Route, Who, client};
 use history_core::Calendar;
 use http_body_util::{BodyExt, Full, Limited};
@@ -14,6 +13,7 @@ use hyper::Request;
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use setup_core::messages::SetupChange;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 

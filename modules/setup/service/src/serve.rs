@@ -7,13 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use answers::{
-    QrPicture, SetupChange, SetupChoices, SetupConfirm, SetupDocument, SetupDone, SetupJoin,
-    SetupLine, SetupPlan, SetupPort, SetupRevert, SetupRouter,
-};
+use answers::{QrPicture, SetupPort};
 use api::{Asked, Limits, Listener, Method, Nothing, Route, Routes, Who};
 use setup_core::Trouble;
 use setup_core::choices::{Choices, FORMAT};
+use setup_core::messages::{
+    SetupChange, SetupChoices, SetupConfirm, SetupDocument, SetupDone, SetupJoin, SetupLine,
+    SetupPlan, SetupRevert, SetupRouter,
+};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 

@@ -2,8 +2,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use answers::{SetupChange, SetupPortUse};
 use api::{Asked, Limits, Listener, Problem, Route, Routes, Who};
+use setup_core::messages::{SetupChange, SetupPortUse};
 
 use super::*;
 

@@ -1,12 +1,12 @@
-//! The router's configuration: what changes, and what changed.
+//! Requests and answers of `/v1/setup`: the router's configuration and its changes.
 
-use serde::{Deserialize, Serialize};
-use setup_core::choices::Choices;
-pub use setup_core::plan::ports::{
+use crate::choices::Choices;
+pub use crate::plan::ports::{
     Found as SetupPortUplink, Kind as SetupUplinkKind, PortUse as SetupPortUse, Used as SetupUse,
     Wish as SetupPortWish,
 };
-use setup_core::plan::{Problem, Radio, Sentence};
+use crate::plan::{Problem, Radio, Sentence};
+use serde::{Deserialize, Serialize};
 
 /// What differs between the files and what waits to be put into them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,7 +194,7 @@ pub struct SetupClient {
     /// The file.
     pub file: String,
     /// The same as a QR code, where a telephone could read it.
-    pub qr: Option<crate::QrPicture>,
+    pub qr: Option<answers::QrPicture>,
 }
 
 /// What a client comes in by.
@@ -213,7 +213,7 @@ pub struct SetupJoin {
     /// A document for `weir setup import`, or for the wizard.
     pub document: String,
     /// The same as a QR code.
-    pub qr: crate::QrPicture,
+    pub qr: answers::QrPicture,
 }
 
 /// A document, to be read.
