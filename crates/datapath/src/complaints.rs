@@ -9,13 +9,12 @@ const LINES: usize = 40;
 
 static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What libbpf and the verifier said when the packet path was last loaded, the last lines of it;
-/// empty when it went well.
+/// Returns the last lines that libbpf and the verifier printed at the last load; none if the load succeeded.
 pub fn last() -> Vec<String> {
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// From here on what libbpf says is kept for [`last`] instead of being printed.
+/// Collects the lines of libbpf for [`last`] from here on, instead of printing them.
 pub(crate) fn listen() {
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).clear();
     libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));

@@ -81,7 +81,7 @@ pub fn probe(ability: Ability) -> io::Result<()> {
 /// and, where a network namespace can be made for that, attaches it at TC.
 ///
 /// # Errors
-/// What the kernel refused; [`complaints`](crate::complaints::last) then has what the verifier said.
+/// Reason of a refusal by the kernel; [`complaints`](crate::complaints::last) has the lines of the verifier.
 pub fn rehearse() -> Result<(), Error> {
     let rehearse = || {
         let mut path = Datapath::load(Sizes::new(4, 4, &[]), Options::default())?;

@@ -52,7 +52,7 @@ const FIB_RULE_INVERT: u32 = 2;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 
-/// What a route does with packets.
+/// Treatment of packets by a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RouteKind {
     /// Drops them.

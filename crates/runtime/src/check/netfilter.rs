@@ -12,7 +12,7 @@ use kernel::{ConnectionId, Event, Protocol, Source, Tuple};
 use super::Feature;
 use super::features::privileged;
 
-/// How long the kernel may take to answer.
+/// Longest wait for an answer of the kernel.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What conntrack and nftables tell.
@@ -144,7 +144,7 @@ async fn rules(requests: &mut Requests) -> Feature {
     }
 }
 
-/// More of what was asked for.
+/// Receives more of an answer.
 pub(super) async fn answer(requests: &mut Requests, found: &mut Vec<Event>) -> Result<(), String> {
     match tokio::time::timeout(PATIENCE, requests.recv(found)).await {
         Ok(answered) => answered.map_err(|error| error.to_string()),

@@ -9,15 +9,15 @@ use toml::de::DeValue;
 use super::setting::{Origin, Setting};
 use super::values::{Bounded, Form, Wrong};
 
-/// One key of a table of type `S`.
+/// Key of a table of type `S`.
 pub struct Key<S: 'static> {
     /// Its name in the file.
     pub name: &'static str,
-    /// What it does, one sentence or two; lines begin with a space.
+    /// Effect of the key, a sentence or two; lines begin with a space.
     pub about: &'static str,
-    /// Whether a reload changes it; otherwise a restart does.
+    /// Time at which a change takes effect.
     pub when: When,
-    /// What can be written, in words.
+    /// Allowed values, in words.
     pub allowed: fn() -> String,
     /// Reads it from the file.
     pub read: fn(&mut S, &DeValue<'_>, Origin) -> Result<(), Wrong>,
@@ -166,17 +166,17 @@ pub fn set_within<T: Bounded>(
     Ok(())
 }
 
-/// What the manual says of one key.
+/// Entry of the manual for a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyHelp {
     /// Section: `offload`, or `ports.NAME`.
     pub section: String,
     /// Key in it.
     pub name: &'static str,
-    /// What it does, one sentence or two.
+    /// Effect of the key, a sentence or two.
     pub about: &'static str,
-    /// What can be written, in words.
+    /// Allowed values, in words.
     pub allowed: String,
-    /// What it is when nothing is written.
+    /// Value if the file has none.
     pub default: Value,
 }

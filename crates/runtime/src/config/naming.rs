@@ -1,14 +1,14 @@
 //! Names of tables.
 
-/// How tables with names of their own are called.
+/// Rule for the names of tables.
 #[derive(Clone, Copy)]
 pub struct Naming {
-    /// Whether a name can be one.
+    /// Returns true if a name is allowed.
     pub fits: fn(&str) -> bool,
-    /// What one that cannot is not: `the name of a network device`.
+    /// Noun for a valid name: `the name of a network device`.
     pub what: &'static str,
-    /// What to write instead.
+    /// Hint for a name that is not allowed.
     pub hint: &'static str,
-    /// Names are the same whatever their case.
+    /// True if upper and lower case make no difference.
     pub any_case: bool,
 }

@@ -1,5 +1,5 @@
-// What the router is told to be, and what it says of that: the document of modules/setup/core, and
-// answers of crates/answers. Names in them may be anybody's: they go through `plain`.
+// Wishes for the router, and its answers: the document of modules/setup/core, and
+// its messages.rs. Names in them may be anybody's: they go through `plain`.
 
 export interface Choices {
   format: number;
