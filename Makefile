@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected tree test-vm lint lint-release compile unit system-short system routers routers-alone programs waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected tree test-vm lint lint-release compile unit system-short system routers routers-alone programs golden waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -41,8 +41,9 @@ build: web ## builds target/release/weir, the web page in it
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
-# The longest first. What runs beside `system` are tests that wait as well: what keeps a processor busy comes after it.
-LONG := system+waiting vm-more,vm-wires,vm-air,atlas-test,fuzz-short,lint-release,instructions,vm-oldest,compilers,uci-peer
+# The longest first. Tests on this machine's kernel wait for half of their time. A machine beside them, which has a kernel
+# and so locks of its own, takes what they leave of the processors: `nice` sees to that.
+LONG := system+waiting+vm-more/vm-wires vm-air,atlas-test,fuzz-short,lint-release,instructions,vm-oldest,compilers,uci-peer
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages compile $(LONG)
@@ -96,16 +97,16 @@ ROUTERS = $(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test 
 
 # The cores and parsers; then a router that agrees with the kernel packet by packet, outlives its daemon, says what is
 # wrong with its configuration, and keeps its page to those who may see it.
-SHORT := offload decode parser refused check cli hostile login server
+SHORT := datapath kernel offload program server web
 SHORT_ROUTERS := oracle:: failopen::
 
 system-short: ## those of `system` that tell most in two minutes
-	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(SHORT)) --no-fail-fast -- --test-threads=2
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(SHORT)) --no-fail-fast -- --test-threads=2 --skip=golden::
 	$(ROUTERS) --test-threads=2 $(SHORT_ROUTERS)
 
 # Those that wait for most of their time, for what comes by itself: two of their tests at a time used less than a third of
 # two processors (scripts/system-tests tells). So there are three at a time, beside all others.
-WAITING := setup setup_debian setup_document traffic
+WAITING := setup traffic
 WAITING_ROUTERS := bench:: bridging:: cables:: copies:: counters:: detect:: expiry:: leak:: page:: parity:: portal:: \
 	ports_auto:: setup:: setup_debian:: timeouts:: uplinks:: wires::
 
@@ -116,7 +117,7 @@ waiting: ## system tests that wait for most of their time
 # Those that need a processor when they ask for one: floods, and what is held against the kernel or a second.
 ALONE_ROUTERS := flood:: multipath::experiment:: changes::quiet::
 
-SYSTEM ?= routers routers-alone programs
+SYSTEM ?= routers routers-alone programs golden
 
 system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
 	@status=0; for part in $(SYSTEM); do $(MAKE) $$part || status=$$?; done; exit $$status
@@ -138,16 +139,20 @@ programs: ## all other test programs: the command line, golden packets, parsers
 	[ -z "$$tests" ] || $(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) \
 		--no-fail-fast -- --test-threads=2
 
+golden: ## single packets through the programs of the packet path, one by one
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test datapath --no-fail-fast -- --test-threads=2 golden::
+
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
 compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
 	@for compiler in $$(scripts/compilers | tail -n +2); do \
 		echo "-- the programs of $$compiler"; \
 		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(ROOT_RUNNER) \
-			$(CARGO) test $(WORKSPACE) --test parser --test golden --no-fail-fast -- \
-			frames_ octets_ forwarding:: encapsulations:: checksums:: witness:: --test-threads=2 || exit 1; done
+			$(CARGO) test $(WORKSPACE) --test datapath --no-fail-fast -- \
+			parser::frames_ parser::octets_ golden::forwarding:: golden::encapsulations:: golden::checksums:: golden::witness:: \
+			--test-threads=2 || exit 1; done
 
 uci-peer: ## holds `weir uci` against libuci's own program
-	WEIR_UCI_PEER=$$(scripts/uci-peer) $(CARGO) test $(WORKSPACE) --test uci --test uci_peer -- --include-ignored --nocapture
+	WEIR_UCI_PEER=$$(scripts/uci-peer) $(CARGO) test $(WORKSPACE) --test program -- uci:: uci_peer:: --include-ignored --nocapture
 
 demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
@@ -203,13 +208,13 @@ fuzz-short: ## fuzzes every target for 10 seconds
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 
 vm-wires: ## ways to wrap packets, routers of Debian's services, and cables, in a machine
-	tests/vm/run --kernel 6.12 wires
+	nice -n 10 tests/vm/run --kernel 6.12 wires
 
 vm-more: ## what else a host may lack, in a machine
-	tests/vm/run --kernel 6.12 more
+	nice -n 10 tests/vm/run --kernel 6.12 more
 
 vm-air: ## messages by Bluetooth, with BlueZ and adapters that are made up, in a machine
-	tests/vm/run --kernel 6.12 air
+	nice -n 10 tests/vm/run --kernel 6.12 air
 
 # Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
 vm-oldest: $(OBJECTS) ## loads all programs on kernel 6.1

@@ -5,7 +5,7 @@
 //! the model branches where the program does, so its coverage leads to the same places.
 #![no_main]
 
-#[path = "../../crates/datapath/tests/common/mod.rs"]
+#[path = "../../crates/datapath/tests/datapath/common/mod.rs"]
 mod common;
 
 use std::cell::RefCell;

@@ -23,6 +23,9 @@ const NAMES: &str = "/run/netns";
 const PREFIX: &str = "weir-";
 /// How long a process may take to heed TERM before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
+/// Between two questions of [`wait_until`].
+const SHORTEST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_secs(1);
 
 type Children = Arc<Mutex<Vec<Arc<Mutex<Child>>>>>;
 
@@ -245,20 +248,24 @@ impl Drop for Process {
     }
 }
 
-/// Waits until `done` says so, at most `limit`; `what` is named in the error.
+/// Waits until `done` says so, at most `limit`; `what` is named in the error. A question that takes
+/// long, such as a command of its own, is asked less often: the answer needs the processor more.
 pub fn wait_until(
     what: &str,
     limit: Duration,
     mut done: impl FnMut() -> Result<bool, Error>,
 ) -> Result<(), Error> {
     let deadline = Instant::now() + limit;
-    while !done()? {
+    loop {
+        let asked = Instant::now();
+        if done()? {
+            return Ok(());
+        }
         if Instant::now() >= deadline {
             return Err(Error::Timeout(what.into()));
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep((2 * asked.elapsed()).clamp(SHORTEST, LONGEST));
     }
-    Ok(())
 }
 
 /// Removes the namespaces of processes that no longer exist (they were killed) and returns their

@@ -1,5 +1,5 @@
 // What the daemon's types write, with all that may be there, and with nothing that
-// need not: written by crates/web/tests/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the
+// need not: written by crates/web/tests/web/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the
 // page's types by its compiler.
 import type { Conditions, Devices, Problem, Session, Status } from "../../src/api/types";
 import type { Cables, CableEvents } from "../../src/modules/cables/types";

@@ -1,0 +1,54 @@
+//! The output of a command, and the file that it is compared with.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A command, in an environment that says nothing.
+pub fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().stdin(Stdio::null());
+    command
+}
+
+/// What came out, as text.
+pub struct Ran {
+    /// `None`: a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// A command's output, as text.
+///
+/// # Panics
+/// It is no UTF-8.
+pub fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("text"),
+        err: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// Compares with a file of the package's `tests/golden`, for cargo runs tests in the folder of their package. With
+/// `WEIR_UPDATE_GOLDEN` set, writes it instead.
+///
+/// # Panics
+/// They differ, or the file cannot be read.
+pub fn golden(name: &str, text: &str) {
+    let path = Path::new("tests/golden").join(name);
+    if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
+        fs::write(&path, text).expect("written");
+        return;
+    }
+    let expected =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(
+        text == expected,
+        "{} differs; it is now:\n{text}",
+        path.display()
+    );
+}

@@ -1,0 +1,6 @@
+//! Files of UCI, as their users and libuci write them.
+
+mod comments;
+mod edits;
+mod properties;
+mod store;

@@ -1,0 +1,5 @@
+//! The laboratory's own parts.
+
+mod frames;
+mod namespaces;
+mod oracle;

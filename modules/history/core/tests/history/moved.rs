@@ -1,0 +1,124 @@
+//! A folder that is another one: mounted later, unmounted and mounted again, removed and made again.
+//! The thread is confined, as the daemon's is. In a mount namespace of a child, which takes its
+//! mounts with it. Needs root.
+
+use crate::common;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::*;
+use weir_history_core::{Delta, Home, Keeper, Settings, Unit};
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn keeper(file: &Path) -> Keeper {
+    let settings = Settings {
+        flush: Duration::from_secs(1),
+        ..Settings::default()
+    };
+    let home = Home {
+        confine: Arc::new(confine),
+        ..Home::plain()
+    };
+    Keeper::start(file, settings, calendar(), NOON, home).expect("a keeper")
+}
+
+fn add(keeper: &mut Keeper) {
+    let delta = Delta {
+        device: Some(mac(1)),
+        application: "web".into(),
+        traffic: traffic(1000),
+    };
+    keeper.add(NOON, vec![delta]);
+}
+
+fn wait(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < LONG, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What a file has of the month; 0 where there is none yet.
+fn written(file: &Path) -> u64 {
+    let copy = file.with_extension("copy");
+    if std::fs::copy(file, &copy).is_err() {
+        return 0;
+    }
+    let sum = received(&open(&copy, NOON), Unit::Month);
+    let _ = std::fs::remove_file(&copy);
+    let _ = std::fs::remove_file(copy.with_file_name("history.copy-journal"));
+    sum
+}
+
+#[test]
+fn a_disk_that_is_mounted_later_is_written_to() {
+    let Some(directory) = apart("a_disk_that_is_mounted_later_is_written_to") else {
+        return;
+    };
+    let file = directory.join("history.db");
+    let mut keeper = keeper(&file);
+    add(&mut keeper);
+    wait("it is written", || written(&file) == 1000);
+    run(&format!(
+        "mount -t tmpfs -o size=8m none {}",
+        directory.display()
+    ));
+    add(&mut keeper);
+    wait("it is written", || written(&file) == 1000);
+    assert_eq!(keeper.trouble(), None);
+    keeper.stop(NOON, LONG).expect("an end");
+}
+
+#[test]
+fn a_disk_that_is_gone_is_waited_for() {
+    let Some(directory) = apart("a_disk_that_is_gone_is_waited_for") else {
+        return;
+    };
+    let [disk, folder] = ["disk", "folder"].map(|name| directory.join(name));
+    for made in [&disk, &folder] {
+        std::fs::create_dir(made).expect("a folder");
+    }
+    let (disk, mounted) = (disk.display(), folder.display());
+    run(&format!("mount -t tmpfs -o size=8m none {disk}"));
+    run(&format!("mount --bind {disk} {mounted}"));
+    let file = folder.join("history.db");
+    let mut keeper = keeper(&file);
+    add(&mut keeper);
+    wait("it is written", || written(&file) == 1000);
+
+    run(&format!("umount --lazy {mounted}"));
+    add(&mut keeper);
+    let told = |keeper: &Keeper| {
+        keeper
+            .trouble()
+            .is_some_and(|why| why.contains("not mounted"))
+    };
+    wait("it is told", || told(&keeper));
+    // Nothing is made in its place.
+    assert!(!file.exists());
+    run(&format!("mount --bind {disk} {mounted}"));
+    wait("what waited is written", || written(&file) == 2000);
+    wait("it is told", || keeper.trouble().is_none());
+    keeper.stop(NOON, LONG).expect("an end");
+}
+
+#[test]
+fn a_folder_that_is_made_again_is_written_to() {
+    let Some(directory) = apart("a_folder_that_is_made_again_is_written_to") else {
+        return;
+    };
+    let folder = directory.join("folder");
+    let file = folder.join("history.db");
+    std::fs::create_dir(&folder).expect("a folder");
+    let mut keeper = keeper(&file);
+    std::fs::remove_dir_all(&folder).expect("removed");
+    add(&mut keeper);
+    wait("it is told", || keeper.trouble().is_some());
+    std::fs::create_dir(&folder).expect("a folder");
+    wait("it is written", || written(&file) == 1000);
+    wait("it is told", || keeper.trouble().is_none());
+    keeper.stop(NOON, LONG).expect("an end");
+}

@@ -1,0 +1,5 @@
+//! The wizard and its document, from outside.
+
+mod setup;
+mod setup_debian;
+mod setup_document;

@@ -1,0 +1,427 @@
+//! `weir setup export`, `import` and `serve`: what is decided, as one document, and by the API.
+
+mod many;
+mod openvpn;
+mod ports;
+mod router;
+mod serve;
+
+use std::fs;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use api::{Client, ClientError, Method};
+use router::{Router, SHADOW};
+use serde_json::{Value, json};
+
+const HOME: &str = r#"
+format = 1
+[router]
+name = "linde"
+timezone = "Europe/Berlin"
+password = "four horses in a tin can"
+[wifi]
+country = "DE"
+networks = [{ ssid = "Zur Linde", key = "correct horse battery staple" }]
+"#;
+
+/// The password by openssl, which knows crypt(3), too.
+fn is_password(hash: &str, password: &str) -> bool {
+    let salt = hash.split('$').nth(2).expect("a salt");
+    let output = Command::new("openssl")
+        .args(["passwd", "-6", "-salt", salt, password])
+        .output()
+        .expect("openssl runs");
+    String::from_utf8_lossy(&output.stdout).trim() == hash
+}
+
+fn hash(shadow: &str) -> String {
+    let root = shadow.lines().next().expect("root");
+    root.split(':').nth(1).expect("a hash").to_owned()
+}
+
+fn send(client: &Client, path: &str, body: &Value) -> Result<Value, ClientError> {
+    client.send(Method::POST, path, body)
+}
+
+#[test]
+fn a_document_makes_a_hundred_nodes_the_same() {
+    let first = Router::new("24.10");
+    let said = first.import(HOME);
+    assert!(
+        said.contains("radio0 has the network Zur Linde, with WPA3 or WPA2."),
+        "{said}"
+    );
+    assert!(
+        !said.contains("battery") && !said.contains("horses"),
+        "{said}"
+    );
+    first.done(&["confirm"]);
+    assert_eq!(first.read("told").trim(), "system wireless");
+    let password = hash(&first.read("etc/shadow"));
+    assert!(
+        is_password(&password, "four horses in a tin can"),
+        "{password}"
+    );
+
+    let document = first.done(&["export"]);
+    assert!(
+        !document.contains("horses"),
+        "the password itself: {document}"
+    );
+    for release in ["23.05", "24.10"] {
+        let second = Router::new(release);
+        second.import(&document);
+        second.done(&["confirm"]);
+        assert_eq!(second.read("etc/shadow").lines().count(), 2);
+        assert_eq!(hash(&second.read("etc/shadow")), password);
+        assert_eq!(second.done(&["export"]), document, "{release}");
+        if release == "24.10" {
+            assert_eq!(second.configuration(), first.configuration());
+        }
+        assert!(second.import(&document).contains("nothing changes"));
+    }
+
+    let public = first.done(&["export", "--without-secrets"]);
+    for secret in ["battery", "$6$"] {
+        assert!(!public.contains(secret), "{public}");
+    }
+    // Secrets that it does not have stay as they are.
+    assert!(first.import(&public).contains("nothing changes"));
+}
+
+const NODE: &str = r#"
+format = 1
+[wifi]
+country = "ES"
+networks = [{ ssid = "guifi.net", security = "open", radios = ["radio0"] }]
+[mesh]
+kind = "batman"
+name = "roofs"
+key = "what the neighbours know"
+radios = ["radio1"]
+channel = 48
+gateway = true
+"#;
+
+#[test]
+fn another_node_joins_by_a_code() {
+    let mut first = Router::new("24.10");
+    assert!(first.refused(&["export", "--mesh"]).contains("in no mesh"));
+    assert!(
+        first
+            .import_refused(NODE)
+            .contains("lacks what it takes: kmod-batman-adv")
+    );
+    first.write("lib/netifd/proto/batadv.sh", "");
+    first.import(NODE);
+    first.done(&["confirm"]);
+    let document = first.done(&["export", "--mesh"]);
+    assert!(
+        !document.contains("guifi") && !document.contains("gateway"),
+        "{document}"
+    );
+    assert!(first.done(&["export", "--mesh", "--qr"]).contains('█'));
+
+    // The picture that the page shows is read as a phone reads it.
+    let client = first.serve();
+    let join: Value = client.get("/v1/setup/join").expect("a code");
+    assert_eq!(join["document"], document);
+    let read = read_code(&join["qr"]);
+    assert_eq!(read.trim(), document.trim());
+
+    let body = json!({"document": read});
+    let asked = send(&client, "/v1/setup/read", &body).expect("choices");
+    assert_eq!(asked["choices"]["mesh"]["name"], "roofs");
+    let broken = send(
+        &client,
+        "/v1/setup/read",
+        &json!({"document": "format = 1\n[mesh"}),
+    );
+    assert!(matches!(broken, Err(ClientError::Problem(_))), "{broken:?}");
+
+    let second = Router::new("25.12");
+    second.write("lib/netifd/proto/batadv.sh", "");
+    // The channel says which of its radios it takes.
+    second.import(&document);
+    let wireless = second.read("etc/config/wireless");
+    assert!(
+        wireless.contains("option mesh_id 'roofs'") && wireless.contains("'ES'"),
+        "{wireless}"
+    );
+    // Its own network stays as it was.
+    assert!(wireless.contains("option ssid 'OpenWrt'"), "{wireless}");
+}
+
+/// What a QR code says, drawn as the page draws it.
+fn read_code(code: &Value) -> String {
+    const SCALE: usize = 4;
+    let side = code["side"]
+        .as_u64()
+        .and_then(|side| usize::try_from(side).ok());
+    let side = side.expect("a side");
+    let mut dark = vec![false; side * side];
+    for module in code["path"].as_str().expect("a path").split('M').skip(1) {
+        let (place, _) = module.split_once('h').expect("a square");
+        let (x, y) = place.split_once(' ').expect("a place");
+        let number = |text: &str| text.parse::<usize>().expect("a number");
+        dark[number(y) * side + number(x)] = true;
+    }
+    let shade = |x: usize, y: usize| match dark[y / SCALE * side + x / SCALE] {
+        true => 0,
+        false => 255,
+    };
+    let pixels = side * SCALE;
+    let mut picture = rqrr::PreparedImage::prepare_from_greyscale(pixels, pixels, shade);
+    let grids = picture.detect_grids();
+    grids[0].decode().expect("it can be read").1
+}
+
+#[test]
+fn what_nobody_confirms_goes_and_the_password_with_it() {
+    let router = Router::new("25.12");
+    let before = router.configuration();
+    router.write("document.toml", HOME);
+    let file = router.path("document.toml");
+    let dry = router.done(&["import", "--dry-run", file.to_str().expect("text")]);
+    assert!(dry.contains("+ shadow.root.password=(secret)"), "{dry}");
+    assert_eq!(router.configuration(), before);
+
+    router.done(&["import", "--within", "5", file.to_str().expect("text")]);
+    assert_ne!(router.configuration(), before);
+    assert_ne!(router.read("etc/shadow"), SHADOW);
+    let begin = Instant::now();
+    while router.configuration() != before || router.read("etc/shadow") != SHADOW {
+        assert!(begin.elapsed() < Duration::from_secs(30), "it stayed");
+        sleep(Duration::from_millis(50));
+    }
+
+    router.import(HOME);
+    router.done(&["revert"]);
+    assert_eq!(router.configuration(), before);
+    assert_eq!(router.read("etc/shadow"), SHADOW);
+}
+
+#[test]
+fn documents_that_cannot_be_are_refused() {
+    let router = Router::new("24.10");
+    let before = router.configuration();
+    for (document, says) in [
+        ("format = 2", "of format 2"),
+        ("format = 0", "of format 0"),
+        ("", "is empty"),
+        ("# later\n", "begins with `format = 1`"),
+        ("[router]\nname = \"a\"", "has no `format`"),
+        ("[router]\nname = \"a\"", "begins with `format = 1`"),
+        ("format = 1\n[wify]", "line 2: unknown field `wify`"),
+        (
+            "format = 1\n[router]\nname = \"a b\"",
+            "router.name: it is no name",
+        ),
+        (
+            "format = 1\n[router]\nname = \"a\"\npassword = \"short\"",
+            "too short",
+        ),
+        (
+            "format = 1\n[router]\nname = \"a\"\npassword = \"password1\"",
+            "soon be guessed",
+        ),
+        (
+            "format = 1\n[internet]\nkind = \"mobile\"\napn = \"x\"",
+            "lacks what it takes: uqmi",
+        ),
+        (
+            "format = 1\n[lan]\naddress = \"192.168.1.0/24\"",
+            "no address of a device",
+        ),
+        (
+            "format = 1\n[wifi]\nnetworks = [{ssid = \"a\\nb\", security = \"open\"}]",
+            "control character",
+        ),
+        (
+            "format = 1\n[wireguard]\non = true\nclients = [{name = \"phone\"}]",
+            "phone has no public key",
+        ),
+    ] {
+        let said = router.import_refused(document);
+        assert!(said.contains(says), "{document}\n{said}");
+        assert!(said.contains("Hint:") || said.contains(';'), "{said}");
+    }
+    // Half a document is another one.
+    let long = format!(
+        "format = 1\n{}[router]\nname = \"late\"\n",
+        "# more\n".repeat(40_000)
+    );
+    let said = router.import_refused(&long);
+    let length = format!("has {} bytes, and 262144 are the most", long.len());
+    assert!(said.contains(&length), "{said}");
+    // Wherever that cuts it.
+    let umlauts = format!("format = 1\n#{}", "ä".repeat(140_000));
+    assert!(
+        router
+            .import_refused(&umlauts)
+            .contains("262144 are the most")
+    );
+    let wide = format!("format = 1\nx = \"{}\"", "y".repeat(100_000));
+    assert!(router.import_refused(&wide).len() < 1000);
+    assert!(
+        router
+            .refused(&["import", "/nonexistent"])
+            .contains("/nonexistent")
+    );
+    router.write("changes/network", "network.lan.proto='dhcp'\n");
+    assert!(
+        router
+            .import_refused(HOME)
+            .contains("changes of `uci` wait in network")
+    );
+    fs::remove_file(router.path("changes/network")).expect("removed");
+
+    // A release that nobody has tried: what would change is shown, and nothing is done.
+    let unknown = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='29.02.0'\n";
+    router.write("etc/openwrt_release", unknown);
+    assert!(
+        router
+            .import_refused(HOME)
+            .contains("29.02.0 is not known here")
+    );
+    assert_eq!(router.configuration(), before);
+    assert_eq!(router.read("etc/shadow"), SHADOW);
+}
+
+#[test]
+fn the_rule_of_four_classes_is_a_policy() {
+    let router = Router::new("24.10");
+    let text = router.read("weir.toml") + "password = \"classes\"\n";
+    router.write("weir.toml", &text);
+    let with =
+        |password: &str| format!("format = 1\n[router]\nname = \"a\"\npassword = \"{password}\"\n");
+    let said = router.import_refused(&with("four horses in a tin can"));
+    assert!(said.contains("all four kinds"), "{said}");
+    assert!(
+        router
+            .import_refused(&with("Aa1!Aa1!x"))
+            .contains("10 characters")
+    );
+    router.import(&with("Wq7!-plinth-Rou"));
+}
+
+const FORWARD: &str = "format = 1\n[firewall]\nforwards = [{ name = \"NAME\", port = \"80\", to = \"192.168.1.9\" }]\n";
+
+/// fw4 of a router, whose judgement is that of `test`; nft lists its table if `loaded` is there.
+fn with_firewall(router: &Router, test: &str) {
+    let script = |name: &str, text: &str| {
+        router.write(
+            name,
+            &format!("#!/bin/sh\ncd {}\n{text}\n", router.path("").display()),
+        );
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(router.path(name), mode).expect("a program");
+    };
+    let fw4 = format!(
+        "echo \"$@\" >> judged\nif {test}; then exit; fi\n\
+         echo 'Section @redirect[0] is odd' >&2\n\
+         echo '/dev/stdin:1:1-1: Error: syntax error, unexpected string' >&2\nexit 1"
+    );
+    script("sbin/fw4", &fw4);
+    script("usr/sbin/nft", "test -e loaded");
+    router.write("loaded", "");
+}
+
+#[test]
+fn rules_that_the_firewall_refuses_are_taken_back() {
+    let router = Router::new("23.05");
+    with_firewall(&router, "! grep -q BAD etc/config/firewall");
+    let before = router.configuration();
+    let said = router.import_refused(&FORWARD.replace("NAME", "BAD"));
+    assert!(
+        said.contains("the firewall refuses its new rules")
+            && said.contains("Error: syntax error, unexpected string")
+            && !said.contains("is odd")
+            && said.contains("the former configuration is back"),
+        "{said}"
+    );
+    assert_eq!(router.configuration(), before);
+    assert_eq!(router.read("judged"), "check\ncheck\n");
+    // Nothing waits, and what is good is taken.
+    router.import(&FORWARD.replace("NAME", "good"));
+    router.done(&["confirm"]);
+    // The firewall does not judge a change of files that it does not read.
+    router.import("format = 1\n[router]\nname = \"linde\"\n");
+    router.done(&["confirm"]);
+    assert_eq!(router.read("judged"), "check\n".repeat(4));
+    // If the rules were refused before, the change is not to blame, and may mend them.
+    let text = router
+        .read("etc/config/firewall")
+        .replace("'good'", "'BAD'");
+    router.write("etc/config/firewall", &text);
+    router.import("format = 1\n[lan]\naddress = \"192.168.1.2/24\"\n");
+    router.done(&["confirm"]);
+}
+
+/// fw4 reads what waits by `uci`, too: it refuses such rules before the change is made.
+#[test]
+fn rules_that_wait_by_uci_are_judged() {
+    let router = Router::new("24.10");
+    with_firewall(&router, "! grep -rq BAD etc/config/firewall changes");
+    let before = router.configuration();
+    router.write(
+        "changes/firewall",
+        "firewall.odd='rule'\nfirewall.odd.name='BAD'\n",
+    );
+    let said = router.refused(&["apply"]);
+    assert!(
+        said.contains("the firewall refuses its new rules"),
+        "{said}"
+    );
+    assert_eq!(router.configuration(), before);
+    // If the rules are not in the kernel either, the change is not to blame.
+    fs::remove_file(router.path("loaded")).expect("removed");
+    router.done(&["apply"]);
+}
+
+#[test]
+fn a_firewall_that_goes_with_a_change_takes_the_change_back() {
+    let router = Router::new("24.10");
+    with_firewall(&router, "true");
+    let before = router.configuration();
+    router.write(
+        "reload",
+        &format!("#!/bin/sh\nrm -f {}\n", router.path("loaded").display()),
+    );
+    let said = router.import_refused(&FORWARD.replace("NAME", "web"));
+    assert!(said.contains("the firewall does not run"), "{said}");
+    assert_eq!(router.configuration(), before);
+    // A firewall that did not run before is left alone.
+    router.import(&FORWARD.replace("NAME", "web"));
+}
+
+#[test]
+fn what_overrides_the_configuration_is_not_changed_in_vain() {
+    let router = Router::new("24.10");
+    router.write("var/run/uci/firewall", "config defaults\n");
+    let before = router.configuration();
+    let said = router.import_refused(&FORWARD.replace("NAME", "web"));
+    assert!(
+        said.contains("var/run/uci/firewall overrides that file"),
+        "{said}"
+    );
+    assert_eq!(router.configuration(), before);
+    router.import("format = 1\n[router]\nname = \"linde\"\n");
+}
+
+#[test]
+fn a_password_that_stays_is_not_in_the_summary() {
+    let router = Router::new("24.10");
+    router.import(HOME);
+    router.done(&["confirm"]);
+    let document = router.done(&["export"]);
+    assert!(document.contains("password_hash"), "{document}");
+    let said = router.import(&document.replace("linde", "erle"));
+    assert!(said.contains("The router is called erle."), "{said}");
+    assert!(
+        !said.contains("password") && !said.contains("rules of DE"),
+        "{said}"
+    );
+}
