@@ -25,14 +25,12 @@ pub(crate) fn set_throughput(
     // 0 is for what it is to look at itself.
     let units = |bits| u32::try_from(bits / UNIT).unwrap_or(u32::MAX).max(1);
     let units = bits.map_or(0, units);
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&[CMD_SET_HARDIF, VERSION, 0, 0]);
         e.attribute(ATTR_MESH_IFINDEX, &mesh.to_ne_bytes());
         e.attribute(ATTR_HARD_IFINDEX, &link.to_ne_bytes());
         e.attribute(ATTR_THROUGHPUT_OVERRIDE, &units.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]

@@ -307,9 +307,8 @@ mod tests {
     /// As the kernel dumps it: key, expiry, a counter.
     #[test]
     fn what_a_counter_says_is_read() {
-        let mut encoder = Encoder::default();
         let kind = SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM;
-        encoder.message(kind, 0, 1, |e| {
+        let bytes = Encoder::single(kind, 0, 1, |e| {
             e.fixed(&[1, 0, 0, 0]);
             e.nested(NFTA_SET_ELEM_LIST_ELEMENTS, |e| {
                 for (last, name) in [(2, "counter"), (3, "limit")] {
@@ -328,7 +327,7 @@ mod tests {
             });
         });
         let mut counts = Vec::new();
-        for message in Messages::new(&encoder.finish()) {
+        for message in Messages::new(&bytes) {
             decode_counts(&message.expect("whole"), &mut counts).expect("understood");
         }
         let key = vec![10, 0, 0, 2];

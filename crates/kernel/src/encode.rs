@@ -22,6 +22,13 @@ impl Encoder {
         self.buffer
     }
 
+    /// A single message, as [`Self::message`] appends it.
+    pub fn single(kind: u16, flags: u16, sequence: u32, body: impl FnOnce(&mut Self)) -> Vec<u8> {
+        let mut encoder = Self::default();
+        encoder.message(kind, flags, sequence, body);
+        encoder.finish()
+    }
+
     /// Appends one message; `body` writes what follows the header. The sender's port is left to the
     /// kernel.
     pub fn message(&mut self, kind: u16, flags: u16, sequence: u32, body: impl FnOnce(&mut Self)) {

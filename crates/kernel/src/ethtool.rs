@@ -41,13 +41,9 @@ pub fn decode_features(
     message: &Message<'_>,
     family: u16,
 ) -> Result<Option<HiddenTags>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, FEATURES_GET_REPLY)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != FEATURES_GET_REPLY {
-        return Ok(None);
-    }
+    };
     let mut found = None;
     for attribute in attributes {
         let attribute = attribute?;
@@ -102,13 +98,9 @@ pub fn decode_speed(
     message: &Message<'_>,
     family: u16,
 ) -> Result<Option<Option<u32>>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, LINKMODES_GET_REPLY)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != LINKMODES_GET_REPLY {
-        return Ok(None);
-    }
+    };
     let mut speed = None;
     for attribute in attributes {
         let attribute = attribute?;
@@ -122,27 +114,23 @@ pub fn decode_speed(
 
 /// Asks for the speed of one device.
 pub(crate) fn get_speed(family: u16, link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[LINKMODES_GET, 1, 0, 0]);
         e.nested(LINKMODES_HEADER, |e| {
             e.attribute(HEADER_DEV_INDEX, &link.to_ne_bytes());
             e.attribute(HEADER_FLAGS, &COMPACT.to_ne_bytes());
         });
-    });
-    encoder.finish()
+    })
 }
 
 /// Asks for the features of one device, by their names.
 pub(crate) fn get_features(family: u16, link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[FEATURES_GET, 1, 0, 0]);
         e.nested(FEATURES_HEADER, |e| {
             e.attribute(HEADER_DEV_INDEX, &link.to_ne_bytes());
         });
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]
@@ -151,8 +139,7 @@ mod tests {
     use crate::message::Messages;
 
     fn answer(command: u8, lists: &[(u16, &[&str])]) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.message(21, 0, 0, |e| {
+        Encoder::single(21, 0, 0, |e| {
             e.fixed(&[command, 1, 0, 0]);
             for (list, names) in lists {
                 e.nested(*list, |e| {
@@ -166,8 +153,7 @@ mod tests {
                     });
                 });
             }
-        });
-        encoder.finish()
+        })
     }
 
     fn decoded(bytes: &[u8], family: u16) -> Result<Option<HiddenTags>, DecodeError> {
@@ -195,14 +181,12 @@ mod tests {
     #[test]
     fn a_speed_is_known_or_not() {
         let of = |command, speeds: &[u32]| {
-            let mut encoder = Encoder::default();
-            encoder.message(21, 0, 0, |e| {
+            let bytes = Encoder::single(21, 0, 0, |e| {
                 e.fixed(&[command, 1, 0, 0]);
                 for speed in speeds {
                     e.attribute(LINKMODES_SPEED, &speed.to_ne_bytes());
                 }
             });
-            let bytes = encoder.finish();
             let message = Messages::new(&bytes).next().expect("a message");
             decode_speed(&message.expect("whole"), 21).expect("understood")
         };

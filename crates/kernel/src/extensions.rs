@@ -139,12 +139,10 @@ pub struct RuleExtensions {
 
 /// Asks for all rules of all tables.
 pub(crate) fn dump_rules(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
-    encoder.message(SUBSYSTEM << 8 | NFT_MSG_GETRULE, flags, sequence, |e| {
+    Encoder::single(SUBSYSTEM << 8 | NFT_MSG_GETRULE, flags, sequence, |e| {
         e.fixed(&[0; 4]);
-    });
-    encoder.finish()
+    })
 }
 
 /// Decodes a part of the answer. `None`: a rule without such an extension.

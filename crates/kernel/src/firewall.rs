@@ -37,11 +37,9 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
 
 /// Asks for the generation of now; an acknowledgement follows it.
 pub(crate) fn get(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(NFT_MSG_GETGEN, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(NFT_MSG_GETGEN, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&[0; 4])
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]

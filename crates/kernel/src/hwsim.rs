@@ -83,13 +83,9 @@ pub struct Sent {
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
 pub fn decode_sent(message: &Message<'_>, family: u16) -> Result<Option<Sent>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_FRAME)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_FRAME {
-        return Ok(None);
-    }
+    };
     let (mut radio, mut cookie, mut flags, mut frequency) = (None, None, None, None);
     let (mut rates, mut frame) = ([Rate::default(); RATES], None);
     let mut tried = false;
@@ -217,24 +213,20 @@ impl Answers {
 
 /// Asks to be the medium, and for an answer.
 pub(crate) fn register(family: u16) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, 1, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, 1, |e| {
         e.fixed(&[CMD_REGISTER, 1, 0, 0]);
-    });
-    encoder.finish()
+    })
 }
 
 /// Asks for a radio: one with channel contexts, as others tell no power but what the channel allows
 /// (`ieee80211_get_tx_power`), and the medium takes no radios of several channels; with the third
 /// of the driver's own regulatory domains, by which access points may use channels of 5 and 6 GHz.
 pub(crate) fn new_radio(family: u16) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, 1, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, 1, |e| {
         e.fixed(&[CMD_NEW_RADIO, 1, 0, 0]);
         e.attribute(ATTR_USE_CHANCTX, &[]);
         e.attribute(ATTR_REG_CUSTOM_REG, &2u32.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]
@@ -254,8 +246,7 @@ mod tests {
 
     /// As `mac80211_hwsim_tx_frame_nl` writes it, without the attribute `left_out`.
     fn sent(sent: &Sent, left_out: u16) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.message(FAMILY, 0, 0, |e| {
+        Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[CMD_FRAME, 1, 0, 0]);
             let (mut tries, mut flags) = (Vec::new(), Vec::new());
             for rate in &sent.rates {
@@ -276,8 +267,7 @@ mod tests {
                     e.attribute(kind, &value);
                 }
             }
-        });
-        encoder.finish()
+        })
     }
 
     fn example() -> Sent {
@@ -365,12 +355,11 @@ mod tests {
         fn any_octets_are_a_frame_or_an_error(
             octets in prop::collection::vec(any::<u8>(), 0..200),
         ) {
-            let mut encoder = Encoder::default();
-            encoder.message(FAMILY, 0, 0, |e| {
+            let bytes = Encoder::single(FAMILY, 0, 0, |e| {
                 e.fixed(&[CMD_FRAME, 1, 0, 0]);
                 e.fixed(&octets);
             });
-            let _ = only(&encoder.finish());
+            let _ = only(&bytes);
         }
     }
 }

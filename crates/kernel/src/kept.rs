@@ -34,12 +34,10 @@ pub struct Kept {
 
 /// Asks for all sets of all tables.
 pub(crate) fn dump_sets(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
-    encoder.message(SUBSYSTEM << 8 | NFT_MSG_GETSET, flags, sequence, |e| {
+    Encoder::single(SUBSYSTEM << 8 | NFT_MSG_GETSET, flags, sequence, |e| {
         e.fixed(&[0; 4]);
-    });
-    encoder.finish()
+    })
 }
 
 /// Decodes a part of the answer. `None`: its elements keep what its declaration says, or nothing.

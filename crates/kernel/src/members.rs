@@ -71,8 +71,7 @@ mod tests {
     type Parts<'a> = &'a [(u16, &'a [u8])];
 
     fn answer(elements: &[Parts<'_>]) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.message(SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM, 0, 1, |e| {
+        Encoder::single(SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM, 0, 1, |e| {
             e.fixed(&[1, 0, 0, 0]);
             e.nested(NFTA_SET_ELEM_LIST_ELEMENTS, |e| {
                 for parts in elements {
@@ -83,8 +82,7 @@ mod tests {
                     });
                 }
             });
-        });
-        encoder.finish()
+        })
     }
 
     fn only(datagram: &[u8]) -> Message<'_> {

@@ -121,6 +121,19 @@ impl<'a> Message<'a> {
             .ok_or(DecodeError::new(part, Problem::CutShort))?;
         Ok((fixed, Attributes::new(rest, part)))
     }
+
+    /// The attributes of this command of a generic family. `None`: another message.
+    pub(crate) fn generic(
+        &self,
+        family: u16,
+        command: u8,
+    ) -> Result<Option<Attributes<'a>>, DecodeError> {
+        if self.kind != family {
+            return Ok(None);
+        }
+        let (header, attributes) = self.split::<4>("genlmsghdr")?;
+        Ok((header[0] == command).then_some(attributes))
+    }
 }
 
 /// The messages of a datagram. Ends after the first error, as nothing tells where the next message
@@ -319,9 +332,7 @@ mod tests {
     use super::*;
 
     fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
-        let mut encoder = crate::encode::Encoder::default();
-        encoder.message(kind, 0, 7, |e| e.fixed(payload));
-        encoder.finish()
+        crate::encode::Encoder::single(kind, 0, 7, |e| e.fixed(payload))
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn decode_endpoint(
     message: &Message<'_>,
     family: u16,
 ) -> Result<Option<Endpoint>, DecodeError> {
-    let Some(attributes) = answer(message, family, CMD_GET_ADDR)? else {
+    let Some(attributes) = message.generic(family, CMD_GET_ADDR)? else {
         return Ok(None);
     };
     for attribute in attributes {
@@ -161,7 +161,7 @@ fn endpoint(told: &Attribute<'_>) -> Result<Endpoint, DecodeError> {
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
 pub fn decode_limits(message: &Message<'_>, family: u16) -> Result<Option<Limits>, DecodeError> {
-    let Some(attributes) = answer(message, family, CMD_GET_LIMITS)? else {
+    let Some(attributes) = message.generic(family, CMD_GET_LIMITS)? else {
         return Ok(None);
     };
     let mut subflows = None;
@@ -180,19 +180,6 @@ pub fn decode_limits(message: &Message<'_>, family: u16) -> Result<Option<Limits
         subflows: subflows.ok_or(DecodeError::missing("MPTCP_PM_ATTR_SUBFLOWS"))?,
         accepted: accepted.ok_or(DecodeError::missing("MPTCP_PM_ATTR_RCV_ADD_ADDRS"))?,
     }))
-}
-
-/// The attributes of an answer to `command`. `None`: another message.
-fn answer<'a>(
-    message: &Message<'a>,
-    family: u16,
-    command: u8,
-) -> Result<Option<crate::message::Attributes<'a>>, DecodeError> {
-    if message.kind != family {
-        return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    Ok((fixed[0] == command).then_some(attributes))
 }
 
 /// The next number after `last` that no endpoint has.
@@ -282,12 +269,10 @@ fn request(
     sequence: u32,
     body: impl FnOnce(&mut Encoder),
 ) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | flags, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | flags, sequence, |e| {
         e.fixed(&[command, VERSION, 0, 0]);
         body(e);
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]

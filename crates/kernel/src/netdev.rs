@@ -87,13 +87,9 @@ pub struct DeviceFeatures {
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
 pub fn decode_family(message: &Message<'_>) -> Result<Option<Family>, DecodeError> {
-    if message.kind != CONTROL {
+    let Some(attributes) = message.generic(CONTROL, CTRL_CMD_NEWFAMILY)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CTRL_CMD_NEWFAMILY {
-        return Ok(None);
-    }
+    };
     let mut id = None;
     let mut groups = Vec::new();
     for attribute in attributes {
@@ -167,22 +163,18 @@ pub fn decode_device(
 
 /// Asks the control family for the family of this name.
 pub(crate) fn get_family(name: &str, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(CONTROL, NLM_F_REQUEST, sequence, |e| {
+    Encoder::single(CONTROL, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[CTRL_CMD_GETFAMILY, 1, 0, 0]);
         e.attribute(CTRL_ATTR_FAMILY_NAME, format!("{name}\0").as_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 /// Asks for one device.
 pub(crate) fn get_device(family: u16, link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[NETDEV_CMD_DEV_GET, 1, 0, 0]);
         e.attribute(NETDEV_A_DEV_IFINDEX, &link.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]
@@ -226,9 +218,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        let mut encoder = Encoder::default();
-        encoder.message(20, 0, 0, |e| e.fixed(&[NETDEV_CMD_DEV_GET, 1, 0, 0]));
-        let error = only(&encoder.finish(), |m| decode_device(m, 20)).unwrap_err();
+        let bytes = Encoder::single(20, 0, 0, |e| e.fixed(&[NETDEV_CMD_DEV_GET, 1, 0, 0]));
+        let error = only(&bytes, |m| decode_device(m, 20)).unwrap_err();
         assert_eq!(error.to_string(), "NETDEV_A_DEV_IFINDEX is missing");
     }
 }

@@ -17,13 +17,11 @@ const TICK: u64 = 10;
 
 /// Asks for all groups of next hops.
 pub(crate) fn dump_groups(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
-    encoder.message(RTM_GETNEXTHOP, flags, sequence, |e| {
+    Encoder::single(RTM_GETNEXTHOP, flags, sequence, |e| {
         e.fixed(&[0; NHMSG]);
         e.attribute(NHA_GROUPS, &[]);
-    });
-    encoder.finish()
+    })
 }
 
 /// Milliseconds without a packet after which a bucket of this group may be given to another next
@@ -59,8 +57,7 @@ mod tests {
     use crate::message::Messages;
 
     fn idle(kind: u16, timer: Option<&[u8]>) -> Result<Option<u64>, DecodeError> {
-        let mut encoder = Encoder::default();
-        encoder.message(kind, 0, 0, |e| {
+        let datagram = Encoder::single(kind, 0, 0, |e| {
             e.fixed(&[0; NHMSG]);
             if let Some(timer) = timer {
                 e.nested(NHA_RES_GROUP, |e| {
@@ -69,7 +66,6 @@ mod tests {
                 });
             }
         });
-        let datagram = encoder.finish();
         let message = Messages::new(&datagram).next();
         decode_bucket_idle(&message.expect("a message").expect("a whole one"))
     }

@@ -139,13 +139,9 @@ pub fn decode_interface(
     message: &Message<'_>,
     family: u16,
 ) -> Result<Option<Wireless>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_NEW_INTERFACE)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_NEW_INTERFACE {
-        return Ok(None);
-    }
+    };
     let mut link = None;
     let mut kind = None;
     for attribute in attributes {
@@ -177,13 +173,9 @@ pub fn is_station_change(message: &Message<'_>, family: u16) -> bool {
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
 pub fn decode_station(message: &Message<'_>, family: u16) -> Result<Option<Station>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_NEW_STATION)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_NEW_STATION {
-        return Ok(None);
-    }
+    };
     let mut link = None;
     let mut mac = None;
     let mut told = None;
@@ -270,21 +262,17 @@ fn rate(told: &Attribute<'_>, part: &'static str) -> Result<Option<u64>, DecodeE
 
 /// Asks for all wireless devices.
 pub(crate) fn dump_interfaces(family: u16, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_INTERFACE, 0, 0, 0]);
-    });
-    encoder.finish()
+    })
 }
 
 /// Asks for all stations of one device.
 pub(crate) fn dump_stations(family: u16, link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_STATION, 0, 0, 0]);
         e.attribute(ATTR_IFINDEX, &link.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]
@@ -302,29 +290,26 @@ mod tests {
     }
 
     fn station(information: impl FnOnce(&mut Encoder)) -> Result<Station, DecodeError> {
-        let mut encoder = Encoder::default();
-        encoder.message(FAMILY, 0, 0, |e| {
+        let bytes = Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[CMD_NEW_STATION, 1, 0, 0]);
             e.attribute(ATTR_IFINDEX, &7u32.to_ne_bytes());
             e.attribute(ATTR_MAC, &[2, 0, 0, 0, 1, 0]);
             e.nested(ATTR_STA_INFO, information);
         });
-        only(&encoder.finish(), decode_station).map(|found| found.expect("a station"))
+        only(&bytes, decode_station).map(|found| found.expect("a station"))
     }
 
     #[test]
     fn a_station_that_comes_or_goes_is_a_change() {
         let change = |command, family| {
-            let mut encoder = Encoder::default();
-            encoder.message(family, 0, 0, |e| e.fixed(&[command, 1, 0, 0]));
-            only(&encoder.finish(), is_station_change)
+            let bytes = Encoder::single(family, 0, 0, |e| e.fixed(&[command, 1, 0, 0]));
+            only(&bytes, is_station_change)
         };
         assert!(change(CMD_NEW_STATION, FAMILY) && change(CMD_DEL_STATION, FAMILY));
         // NL80211_CMD_DEAUTHENTICATE; another family; without a header.
         assert!(!change(39, FAMILY) && !change(CMD_NEW_STATION, FAMILY + 1));
-        let mut encoder = Encoder::default();
-        encoder.message(FAMILY, 0, 0, |_| {});
-        assert!(!only(&encoder.finish(), is_station_change));
+        let bytes = Encoder::single(FAMILY, 0, 0, |_| {});
+        assert!(!only(&bytes, is_station_change));
     }
 
     #[test]
@@ -361,8 +346,7 @@ mod tests {
         assert_eq!(only(&bytes, decode_station), Ok(None));
         assert_eq!(only(&bytes, |m, _| decode_interface(m, 21)), Ok(None));
         let of = |link: bool, kind: Option<u32>| {
-            let mut encoder = Encoder::default();
-            encoder.message(FAMILY, 0, 0, |e| {
+            let bytes = Encoder::single(FAMILY, 0, 0, |e| {
                 e.fixed(&[CMD_NEW_INTERFACE, 1, 0, 0]);
                 if link {
                     e.attribute(ATTR_IFINDEX, &7u32.to_ne_bytes());
@@ -371,7 +355,7 @@ mod tests {
                     e.attribute(ATTR_IFTYPE, &kind.to_ne_bytes());
                 }
             });
-            only(&encoder.finish(), decode_interface)
+            only(&bytes, decode_interface)
         };
         assert_eq!(of(false, Some(10)), Ok(None), "a P2P device has no link");
         let error = of(true, None).unwrap_err();

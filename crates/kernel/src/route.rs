@@ -289,7 +289,6 @@ fn index(number: u32) -> Result<u32, DecodeError> {
 
 /// Asks for all of one table.
 pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     // Each has its full header, all zero: kernels that check strictly want nothing else.
     let (kind, header) = match table {
         Table::Links => (RTM_GETLINK, 16),
@@ -300,7 +299,7 @@ pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
         Table::Stations => (RTM_GETNEIGH, 12),
         Table::Qdiscs => (RTM_GETQDISC, 20),
     };
-    encoder.message(kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         let mut fixed = [AF_UNSPEC; 20];
         if table == Table::Stations {
             fixed[0] = AF_BRIDGE;
@@ -309,8 +308,7 @@ pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
         if table == Table::Links {
             link::leave_out_statistics(e);
         }
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]

@@ -207,14 +207,12 @@ mod tests {
     const FRA_PROTOCOL: u16 = 21;
 
     fn message(kind: u16, fixed: [u8; 12], attributes: &[(u16, &[u8])]) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.message(kind, 0, 1, |e| {
+        Encoder::single(kind, 0, 1, |e| {
             e.fixed(&fixed);
             for (kind, value) in attributes {
                 e.attribute(*kind, value);
             }
-        });
-        encoder.finish()
+        })
     }
 
     fn only(datagram: &[u8]) -> Message<'_> {

@@ -208,13 +208,11 @@ pub(crate) fn dump_elements(name: &SetName, sequence: u32) -> Vec<u8> {
 
 fn request(kind: u16, flags: u16, name: &SetName, sequence: u32) -> Vec<u8> {
     let text = |text: &str| [text.as_bytes(), &[0]].concat();
-    let mut encoder = Encoder::default();
-    encoder.message(SUBSYSTEM << 8 | kind, flags, sequence, |e| {
+    Encoder::single(SUBSYSTEM << 8 | kind, flags, sequence, |e| {
         e.fixed(&[name.family as u8, 0, 0, 0]);
         e.attribute(NFTA_SET_TABLE, &text(&name.table));
         e.attribute(NFTA_SET_NAME, &text(&name.name));
-    });
-    encoder.finish()
+    })
 }
 
 /// Decodes the answer to [`get_set`].
@@ -381,8 +379,7 @@ mod tests {
 
     /// Elements as the kernel writes them.
     fn answer(elements: &[(&[u8], u32, Option<u64>)]) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.message(SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM, 0, 1, |e| {
+        Encoder::single(SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM, 0, 1, |e| {
             e.fixed(&[1, 0, 0, 0]);
             e.attribute(NFTA_SET_TABLE, b"fw4\0");
             e.attribute(NFTA_SET_NAME, b"banned4\0");
@@ -399,8 +396,7 @@ mod tests {
                     });
                 }
             });
-        });
-        encoder.finish()
+        })
     }
 
     #[test]
@@ -482,9 +478,7 @@ mod tests {
             Ok(Some(SetEvent::Set(name())))
         );
         let other = |kind: u16| {
-            let mut encoder = Encoder::default();
-            encoder.message(kind, 0, 1, |e| e.fixed(&[1, 0, 0, 0]));
-            let datagram = encoder.finish();
+            let datagram = Encoder::single(kind, 0, 1, |e| e.fixed(&[1, 0, 0, 0]));
             decode_event(&only(&datagram))
         };
         assert_eq!(other(SUBSYSTEM << 8 | 6), Ok(Some(SetEvent::Rules)));

@@ -371,8 +371,7 @@ fn request(
     let mut filter = [operation, 8, 0, 0, 0, 0, 0, 0];
     filter[2..4].copy_from_slice(&12u16.to_ne_bytes());
     filter[6..8].copy_from_slice(&port.to_ne_bytes());
-    let mut encoder = Encoder::default();
-    encoder.message(
+    Encoder::single(
         SOCK_DIAG_BY_FAMILY,
         NLM_F_REQUEST | NLM_F_DUMP,
         sequence,
@@ -383,8 +382,7 @@ fn request(
                 e.attribute(INET_DIAG_REQ_PROTOCOL, &protocol.to_ne_bytes());
             }
         },
-    );
-    encoder.finish()
+    )
 }
 
 #[cfg(test)]

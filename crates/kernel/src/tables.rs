@@ -28,12 +28,10 @@ pub struct Table {
 
 /// Asks for all tables.
 pub(crate) fn dump_tables(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
-    encoder.message(SUBSYSTEM << 8 | NFT_MSG_GETTABLE, flags, sequence, |e| {
+    Encoder::single(SUBSYSTEM << 8 | NFT_MSG_GETTABLE, flags, sequence, |e| {
         e.fixed(&[0; 4]);
-    });
-    encoder.finish()
+    })
 }
 
 /// Decodes a part of the answer. `None`: something else, or of a family that is not known here.

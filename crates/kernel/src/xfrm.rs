@@ -24,14 +24,12 @@ const ALLOW: u8 = 0;
 
 /// Asks for all policies.
 pub(crate) fn dump_policies(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(
+    Encoder::single(
         XFRM_MSG_GETPOLICY,
         NLM_F_REQUEST | NLM_F_DUMP,
         sequence,
         |e| e.fixed(&[0; ID]),
-    );
-    encoder.finish()
+    )
 }
 
 /// Seconds after which a policy ends, or says that it will, if no packet needs it; where it lets
@@ -69,9 +67,7 @@ mod tests {
         info[LIMITS[0]..][..8].copy_from_slice(&soft.to_ne_bytes());
         info[LIMITS[1]..][..8].copy_from_slice(&hard.to_ne_bytes());
         (info[DIR], info[ACTION]) = (dir, action);
-        let mut encoder = Encoder::default();
-        encoder.message(XFRM_MSG_NEWPOLICY, 0, 0, |e| e.fixed(&info));
-        let datagram = encoder.finish();
+        let datagram = Encoder::single(XFRM_MSG_NEWPOLICY, 0, 0, |e| e.fixed(&info));
         let message = Messages::new(&datagram).next();
         let message = message.expect("a message").expect("a whole one");
         decode_idle_limit(&message).expect("a policy")

@@ -21,14 +21,12 @@ pub struct Refresh {
 
 /// Asks for all entries of both families.
 pub(crate) fn dump(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(
+    Encoder::single(
         kind(MESSAGE_GET),
         NLM_F_REQUEST | NLM_F_DUMP,
         sequence,
         |e| e.fixed(&[0; 4]),
-    );
-    encoder.finish()
+    )
 }
 
 /// Asks that windows of this TCP connection be not checked, in either direction, as the kernel no
@@ -83,14 +81,12 @@ pub(crate) fn refresh(encoder: &mut Encoder, sequence: u32, refresh: &Refresh) {
 /// Asks that all entries of both families be removed that have this mark, in these bits; and for an
 /// answer.
 pub(crate) fn forget(sequence: u32, mark: u32, mask: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_ACK;
-    encoder.message(kind(MESSAGE_DELETE), flags, sequence, |e| {
+    Encoder::single(kind(MESSAGE_DELETE), flags, sequence, |e| {
         e.fixed(&[0; 4]);
         e.attribute(CTA_MARK, &mark.to_be_bytes());
         e.attribute(CTA_MARK_MASK, &mask.to_be_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 /// Asks that one entry be removed.

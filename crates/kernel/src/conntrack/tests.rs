@@ -128,12 +128,10 @@ fn with_attributes(name: &str, body: impl FnOnce(&mut Encoder)) -> Vec<u8> {
         .next()
         .expect("a message")
         .expect("whole");
-    let mut encoder = Encoder::default();
-    encoder.message(message.kind, message.flags, message.sequence, |e| {
+    Encoder::single(message.kind, message.flags, message.sequence, |e| {
         e.fixed(message.payload);
         body(e);
-    });
-    encoder.finish()
+    })
 }
 
 fn decoded(bytes: &[u8]) -> (Vec<Event>, Tally) {
@@ -300,8 +298,7 @@ fn what_waits_to_be_acknowledged_is_read_in_both_directions() {
             .map(|attribute| attribute.expect("whole"))
             .find(|attribute| attribute.kind == CTA_TUPLE_ORIG)
             .expect("a tuple");
-        let mut encoder = Encoder::default();
-        encoder.message(0x100, 0, 1, |e| {
+        let told = Encoder::single(0x100, 0, 1, |e| {
             e.fixed(&[2, 0, 0, 0]);
             for kind in [CTA_TUPLE_ORIG, CTA_TUPLE_REPLY] {
                 e.attribute(kind | 0x8000, tuple.value);
@@ -315,7 +312,6 @@ fn what_waits_to_be_acknowledged_is_read_in_both_directions() {
                 });
             });
         });
-        let told = encoder.finish();
         let message = Messages::new(&told).next().expect("one").expect("whole");
         let looked = look::decode(&message).expect("whole").expect("TCP");
         assert_eq!(looked.unacknowledged, waits);

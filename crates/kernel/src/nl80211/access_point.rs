@@ -30,13 +30,9 @@ pub fn decode_access_point(
     message: &Message<'_>,
     family: u16,
 ) -> Result<Option<Option<AccessPoint>>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_NEW_INTERFACE)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_NEW_INTERFACE {
-        return Ok(None);
-    }
+    };
     let (mut radio, mut mac, mut ssid) = (None, None, None);
     let (mut frequency, mut kind) = (None, None);
     for attribute in attributes {
@@ -72,8 +68,7 @@ mod tests {
     const FAMILY: u16 = 35;
 
     fn decoded(kind: u32, ssid: bool) -> Option<Option<AccessPoint>> {
-        let mut encoder = Encoder::default();
-        encoder.message(FAMILY, 0, 0, |e| {
+        let bytes = Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[CMD_NEW_INTERFACE, 1, 0, 0]);
             e.attribute(ATTR_WIPHY, &3u32.to_ne_bytes());
             e.attribute(ATTR_IFTYPE, &kind.to_ne_bytes());
@@ -83,7 +78,6 @@ mod tests {
                 e.attribute(ATTR_SSID, b"mesh");
             }
         });
-        let bytes = encoder.finish();
         let message = Messages::new(&bytes).next().expect("a message");
         decode_access_point(&message.expect("whole"), FAMILY).expect("valid")
     }

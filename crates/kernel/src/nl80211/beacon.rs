@@ -30,13 +30,9 @@ pub fn decode_beacon(
     message: &Message<'_>,
     family: u16,
 ) -> Result<Option<HeardBeacon>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_FRAME)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_FRAME {
-        return Ok(None);
-    }
+    };
     let (mut radio, mut frame) = (None, None);
     let (mut frequency, mut signal) = (None, None);
     for attribute in attributes {
@@ -71,12 +67,10 @@ mod tests {
     const FAMILY: u16 = 35;
 
     fn beacon(command: u8, body: impl FnOnce(&mut Encoder)) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.message(FAMILY, 0, 0, |e| {
+        Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[command, 1, 0, 0]);
             body(e);
-        });
-        encoder.finish()
+        })
     }
 
     fn decoded(bytes: &[u8]) -> Result<Option<HeardBeacon>, DecodeError> {

@@ -107,13 +107,11 @@ pub(super) fn request(
     link: u32,
     body: impl FnOnce(&mut Encoder),
 ) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&[command, 0, 0, 0]);
         e.attribute(ATTR_IFINDEX, &link.to_ne_bytes());
         body(e);
-    });
-    encoder.finish()
+    })
 }
 
 /// `NL80211_CMD_NEW_INTERFACE`.
@@ -246,12 +244,10 @@ pub(crate) fn send_frame(family: u16, link: u32, frame: &[u8], sequence: u32) ->
 
 /// `NL80211_CMD_REGISTER_BEACONS`: beacons of others that a radio hears come to this socket.
 pub(crate) fn register_beacons(family: u16, radio: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&[CMD_REGISTER_BEACONS, 0, 0, 0]);
         e.attribute(ATTR_WIPHY, &radio.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 /// `struct nl80211_sta_flag_update`: which flags change, and to what.

@@ -56,13 +56,9 @@ pub enum StationPower {
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
 pub fn decode_power(message: &Message<'_>, family: u16) -> Result<Option<Power>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_NEW_INTERFACE)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_NEW_INTERFACE {
-        return Ok(None);
-    }
+    };
     let mut power = Power::default();
     for attribute in attributes {
         let attribute = attribute?;
@@ -82,18 +78,15 @@ pub fn decode_power(message: &Message<'_>, family: u16) -> Result<Option<Power>,
 
 /// Asks for one device.
 pub(crate) fn get_power(family: u16, link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[CMD_GET_INTERFACE, 0, 0, 0]);
         e.attribute(ATTR_IFINDEX, &link.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 /// Gives one device another power.
 pub(crate) fn set_power(family: u16, link: u32, setting: Setting, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&[CMD_SET_WIPHY, 0, 0, 0]);
         e.attribute(ATTR_IFINDEX, &link.to_ne_bytes());
         let (kind, level) = match setting {
@@ -104,8 +97,7 @@ pub(crate) fn set_power(family: u16, link: u32, setting: Setting, sequence: u32)
         if let Some(level) = level {
             e.attribute(ATTR_WIPHY_TX_POWER_LEVEL, &level.to_ne_bytes());
         }
-    });
-    encoder.finish()
+    })
 }
 
 /// Gives one station another power. In octets and dBm, where a device's is in words and hundredths.
@@ -142,12 +134,10 @@ mod tests {
     }
 
     fn answer(command: u8, body: impl FnOnce(&mut Encoder)) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.message(FAMILY, 0, 0, |e| {
+        Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[command, 1, 0, 0]);
             body(e);
-        });
-        encoder.finish()
+        })
     }
 
     #[test]

@@ -152,13 +152,9 @@ pub fn decode_wiphy(
     family: u16,
     radios: &mut Vec<Wiphy>,
 ) -> Result<(), DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_NEW_WIPHY)? else {
         return Ok(());
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_NEW_WIPHY {
-        return Ok(());
-    }
+    };
     let mut index = None;
     for attribute in attributes.clone() {
         let attribute = attribute?;
@@ -294,13 +290,9 @@ fn channel_of(band: Band, told: &Attribute<'_>) -> Result<Channel, DecodeError> 
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
 pub fn decode_rules(message: &Message<'_>, family: u16) -> Result<Option<Rules>, DecodeError> {
-    if message.kind != family {
+    let Some(attributes) = message.generic(family, CMD_GET_REG)? else {
         return Ok(None);
-    }
-    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if fixed[0] != CMD_GET_REG {
-        return Ok(None);
-    }
+    };
     let mut wiphy = None;
     let mut country = None;
     for attribute in attributes {
@@ -317,21 +309,17 @@ pub fn decode_rules(message: &Message<'_>, family: u16) -> Result<Option<Rules>,
 
 /// Asks for all radios, in many messages: in one, the kernel leaves out what is newer than 2013.
 pub(crate) fn dump_wiphys(family: u16, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_WIPHY, 0, 0, 0]);
         e.attribute(ATTR_SPLIT_WIPHY_DUMP, &[]);
-    });
-    encoder.finish()
+    })
 }
 
 /// Asks for the rules that are in force.
 pub(crate) fn dump_rules(family: u16, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_REG, 0, 0, 0]);
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]

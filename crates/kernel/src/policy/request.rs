@@ -43,10 +43,8 @@ pub(crate) fn dump_exceptions(ipv6: bool, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(ipv6);
     header[8..].copy_from_slice(&RTM_F_CLONED.to_ne_bytes());
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
-    encoder.message(RTM_GETROUTE, flags, sequence, |e| e.fixed(&header));
-    encoder.finish()
+    Encoder::single(RTM_GETROUTE, flags, sequence, |e| e.fixed(&header))
 }
 
 /// Asks by which way a packet of this machine's own would leave.
@@ -54,12 +52,10 @@ pub(crate) fn way_to(address: IpAddr, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(address.is_ipv6());
     header[1] = if address.is_ipv6() { 128 } else { 32 };
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_GETROUTE, NLM_F_REQUEST, sequence, |e| {
+    Encoder::single(RTM_GETROUTE, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&header);
         octets(e, RTA_DST, address);
-    });
-    encoder.finish()
+    })
 }
 
 /// The device of the answer. Unlike a route of a table, it is marked as a copy.
@@ -81,11 +77,9 @@ pub(crate) fn decode_way(message: &Message<'_>) -> Result<Option<u32>, DecodeErr
 fn dump(kind: u16, ipv6: bool, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(ipv6);
-    let mut encoder = Encoder::default();
-    encoder.message(kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&header)
-    });
-    encoder.finish()
+    })
 }
 
 /// Adds a rule; the kernel refuses a second one that is the same.
@@ -106,8 +100,7 @@ fn about_rule(kind: u16, flags: u16, rule: &Rule, sequence: u32) -> Vec<u8> {
     header[1] = length(rule.to);
     header[2] = length(rule.from);
     header[7] = FR_ACT_TO_TBL;
-    let mut encoder = Encoder::default();
-    encoder.message(kind, NLM_F_REQUEST | NLM_F_ACK | flags, sequence, |e| {
+    Encoder::single(kind, NLM_F_REQUEST | NLM_F_ACK | flags, sequence, |e| {
         e.fixed(&header);
         e.attribute(FRA_PRIORITY, &rule.priority.to_ne_bytes());
         e.attribute(FRA_TABLE, &rule.table.to_ne_bytes());
@@ -124,8 +117,7 @@ fn about_rule(kind: u16, flags: u16, rule: &Rule, sequence: u32) -> Vec<u8> {
         if let Some(name) = &rule.iif {
             e.attribute(FRA_IIFNAME, &[name.as_bytes(), &[0]].concat());
         }
-    });
-    encoder.finish()
+    })
 }
 
 /// Adds a route, or puts it in the place of the one to the same prefix, of the same metric, in the
@@ -166,8 +158,7 @@ fn about_route(kind: u16, flags: u16, route: &Route, scope: u8, sequence: u32) -
     if let [hop] = route.hops[..] {
         header[8..].copy_from_slice(&hop_flags(&hop).to_ne_bytes());
     }
-    let mut encoder = Encoder::default();
-    encoder.message(kind, NLM_F_REQUEST | NLM_F_ACK | flags, sequence, |e| {
+    Encoder::single(kind, NLM_F_REQUEST | NLM_F_ACK | flags, sequence, |e| {
         e.fixed(&header);
         e.attribute(RTA_TABLE, &route.table.to_ne_bytes());
         octets(e, RTA_DST, route.to.address);
@@ -190,8 +181,7 @@ fn about_route(kind: u16, flags: u16, route: &Route, scope: u8, sequence: u32) -
             }
             several => e.attribute(RTA_MULTIPATH, &multipath(ipv6, several)),
         }
-    });
-    encoder.finish()
+    })
 }
 
 fn multipath(ipv6: bool, hops: &[Hop]) -> Vec<u8> {
@@ -259,9 +249,7 @@ pub(crate) fn remove_told(message: &Message<'_>) -> (u16, Vec<u8>) {
 
 /// The request made of what [`remove_told`] gave.
 pub(crate) fn whole(kind: u16, payload: &[u8], sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(kind, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(kind, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(payload)
-    });
-    encoder.finish()
+    })
 }

@@ -102,12 +102,11 @@ fn routes_of_a_kernel() {
 #[test]
 fn the_way_to_an_address() {
     for address in ["192.0.2.7", "2001:db8::7"] {
-        let mut asked = Encoder::default();
         let octets = match ip(address) {
             IpAddr::V4(address) => address.octets().to_vec(),
             IpAddr::V6(address) => address.octets().to_vec(),
         };
-        asked.message(RTM_NEWROUTE, 0, 1, |e| {
+        let bytes = Encoder::single(RTM_NEWROUTE, 0, 1, |e| {
             let mut header = [0; 12];
             header[0] = if octets.len() == 4 { AF_INET } else { AF_INET6 };
             header[1] = 8 * octets.len() as u8;
@@ -116,7 +115,7 @@ fn the_way_to_an_address() {
             e.attribute(RTA_DST, &octets);
             e.attribute(RTA_OIF, &3u32.to_ne_bytes());
         });
-        assert_eq!(all(&asked.finish(), decode_way), [3]);
+        assert_eq!(all(&bytes, decode_way), [3]);
         let mut asked = way_to(ip(address), 1);
         assert!(all(&asked, decode_way).is_empty(), "a question");
         asked[4..6].copy_from_slice(&RTM_NEWROUTE.to_ne_bytes());
@@ -190,8 +189,7 @@ fn how_far_a_route_leads() {
 #[test]
 fn what_asks_for_more_is_known() {
     let rule = |flags: u32, attributes: &[(u16, &[u8])]| {
-        let mut encoder = Encoder::default();
-        encoder.message(RTM_NEWRULE, 0, 1, |e| {
+        let bytes = Encoder::single(RTM_NEWRULE, 0, 1, |e| {
             let mut fixed = [2, 0, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0];
             fixed[8..].copy_from_slice(&flags.to_ne_bytes());
             e.fixed(&fixed);
@@ -199,7 +197,7 @@ fn what_asks_for_more_is_known() {
                 e.attribute(*kind, value);
             }
         });
-        all(&encoder.finish(), decode_rule).remove(0)
+        all(&bytes, decode_rule).remove(0)
     };
     assert!(!rule(1, &[]).more);
     assert!(rule(FIB_RULE_INVERT, &[]).more);
@@ -227,12 +225,10 @@ fn what_is_removed_is_what_was_told() {
 #[test]
 fn what_is_wrong_is_named() {
     let wrong = |kind: u16, value: &[u8]| {
-        let mut encoder = Encoder::default();
-        encoder.message(RTM_NEWROUTE, 0, 1, |e| {
+        let bytes = Encoder::single(RTM_NEWROUTE, 0, 1, |e| {
             e.fixed(&[2, 0, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0]);
             e.attribute(kind, value);
         });
-        let bytes = encoder.finish();
         let message = Messages::new(&bytes).next().expect("one").expect("whole");
         decode_route(&message).expect_err("wrong").to_string()
     };

@@ -52,9 +52,8 @@ fn header(link: u32) -> [u8; 16] {
 
 /// `RTM_NEWLINK`: made and put there at once, or not at all.
 pub(crate) fn make_tagged(tagged: Tagged<'_>, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
-    encoder.message(RTM_NEWLINK, flags, sequence, |e| {
+    Encoder::single(RTM_NEWLINK, flags, sequence, |e| {
         e.fixed(&header(0));
         e.attribute(IFLA_ADDRESS, &tagged.mac);
         e.attribute(IFLA_IFNAME, &[tagged.name.as_bytes(), &[0]].concat());
@@ -67,37 +66,30 @@ pub(crate) fn make_tagged(tagged: Tagged<'_>, sequence: u32) -> Vec<u8> {
                 e.attribute(IFLA_VLAN_PROTOCOL, &PROVIDER.to_be_bytes());
             });
         });
-    });
-    encoder.finish()
+    })
 }
 
 /// `RTM_NEWLINK`: a device that is there is put into another.
 pub(crate) fn set_master(link: u32, master: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&header(link));
         e.attribute(IFLA_MASTER, &master.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 /// `RTM_DELLINK`, of one.
 pub(crate) fn remove(link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_DELLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(RTM_DELLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&header(link));
-    });
-    encoder.finish()
+    })
 }
 
 /// `RTM_GETLINK`, of the one of this name.
 pub(crate) fn get_index(name: &str, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&header(0));
         e.attribute(IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
-    });
-    encoder.finish()
+    })
 }
 
 /// Decodes the index in its answer. `None`: another message.
@@ -114,11 +106,9 @@ pub fn decode_index(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
 
 /// `RTM_GETLINK`, of one.
 pub(crate) fn get_bridging(link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+    Encoder::single(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&header(link));
-    });
-    encoder.finish()
+    })
 }
 
 /// Decodes its answer. `None`: another message.
@@ -212,8 +202,7 @@ mod tests {
     }
 
     fn told(kind: &[u8], tree: u32) -> Bridging {
-        let mut encoder = Encoder::default();
-        encoder.message(RTM_NEWLINK, 0, 1, |e| {
+        let bytes = Encoder::single(RTM_NEWLINK, 0, 1, |e| {
             e.fixed(&header(4));
             e.attribute(IFLA_MASTER, &9u32.to_ne_bytes());
             e.nested(IFLA_LINKINFO, |e| {
@@ -223,7 +212,6 @@ mod tests {
                 });
             });
         });
-        let bytes = encoder.finish();
         let message = Messages::new(&bytes).next().expect("a message");
         let found = decode_bridging(&message.expect("whole")).expect("understood");
         found.expect("a device")

@@ -238,15 +238,13 @@ fn action_of(entry: &Attribute<'_>) -> Result<FilterAction, DecodeError> {
 
 /// Asks for the filters on one side of a device.
 pub(crate) fn dump(link: u32, side: Side, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
-    encoder.message(RTM_GETTFILTER, flags, sequence, |e| {
+    Encoder::single(RTM_GETTFILTER, flags, sequence, |e| {
         let mut fixed = [0; 20];
         fixed[4..8].copy_from_slice(&link.to_ne_bytes());
         fixed[12..16].copy_from_slice(&side.parent().to_ne_bytes());
         e.fixed(&fixed);
-    });
-    encoder.finish()
+    })
 }
 
 #[cfg(test)]

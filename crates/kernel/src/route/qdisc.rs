@@ -168,13 +168,11 @@ pub fn decode_inner(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
 
 /// Asks for the classes of a device.
 pub(crate) fn dump_classes(link: u32, sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_GETTCLASS, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(RTM_GETTCLASS, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         let mut fixed = [0; 20];
         fixed[4..8].copy_from_slice(&link.to_ne_bytes());
         e.fixed(&fixed);
-    });
-    encoder.finish()
+    })
 }
 
 /// Of a message of a dump of qdiscs: a device, and how many packets its root qdisc dropped so far
@@ -223,8 +221,7 @@ mod tests {
         fixed[4..8].copy_from_slice(&3u32.to_ne_bytes());
         fixed[8..12].copy_from_slice(&handle.to_ne_bytes());
         fixed[12..16].copy_from_slice(&parent.to_ne_bytes());
-        let mut encoder = Encoder::default();
-        encoder.message(RTM_NEWQDISC, 0, 0, |e| {
+        Encoder::single(RTM_NEWQDISC, 0, 0, |e| {
             e.fixed(&fixed);
             e.attribute(TCA_KIND, format!("{kind}\0").as_bytes());
             e.nested(TCA_OPTIONS, |e| {
@@ -232,8 +229,7 @@ mod tests {
                     e.attribute(*option, &value.to_ne_bytes());
                 }
             });
-        });
-        encoder.finish()
+        })
     }
 
     fn listed(bytes: &[u8]) -> Option<Listed> {
@@ -247,8 +243,7 @@ mod tests {
             let mut fixed = [0; 20];
             fixed[4..8].copy_from_slice(&3u32.to_ne_bytes());
             fixed[12..16].copy_from_slice(&parent.to_ne_bytes());
-            let mut encoder = Encoder::default();
-            encoder.message(RTM_NEWQDISC, 0, 0, |e| {
+            let bytes = Encoder::single(RTM_NEWQDISC, 0, 0, |e| {
                 e.fixed(&fixed);
                 e.attribute(TCA_KIND, b"fq_codel\0");
                 e.nested(TCA_STATS2, |e| {
@@ -256,7 +251,6 @@ mod tests {
                     e.attribute(TCA_STATS_QUEUE, queue);
                 });
             });
-            let bytes = encoder.finish();
             let message = Messages::new(&bytes).next().expect("a message");
             decode_drops(&message.expect("whole")).expect("understood")
         };

@@ -196,14 +196,12 @@ fn a_message_of_the_wireless_extensions_is_no_device() {
 #[test]
 fn errors_name_the_attribute() {
     let message = |kind, fixed: &[u8], attributes: &[(u16, &[u8])]| {
-        let mut encoder = Encoder::default();
-        encoder.message(kind, 0, 0, |e| {
+        Encoder::single(kind, 0, 0, |e| {
             e.fixed(fixed);
             for (kind, value) in attributes {
                 e.attribute(*kind, value);
             }
-        });
-        encoder.finish()
+        })
     };
     let (v4, three) = (
         [AF_INET, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0],

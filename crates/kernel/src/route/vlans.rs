@@ -44,14 +44,12 @@ impl Tagging {
 
 /// Asks for the VLANs of all bridges and their ports.
 pub fn dump(sequence: u32) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+    Encoder::single(RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         let mut fixed = [0; 16];
         fixed[0] = AF_BRIDGE;
         e.fixed(&fixed);
         e.attribute(IFLA_EXT_MASK, &WITH_VLANS.to_ne_bytes());
-    });
-    encoder.finish()
+    })
 }
 
 /// Decodes one message of the answer. `None`: no bridge or port, or another message.
@@ -123,8 +121,7 @@ mod tests {
         let mut fixed = [0; 16];
         fixed[0] = family;
         fixed[4..8].copy_from_slice(&3u32.to_ne_bytes());
-        let mut encoder = Encoder::default();
-        encoder.message(RTM_NEWLINK, 0, 0, |e| {
+        Encoder::single(RTM_NEWLINK, 0, 0, |e| {
             e.fixed(&fixed);
             e.attribute(3, b"br0\0");
             e.nested(IFLA_AF_SPEC, |e| {
@@ -134,8 +131,7 @@ mod tests {
                     e.attribute(IFLA_BRIDGE_VLAN_INFO, &value);
                 }
             });
-        });
-        encoder.finish()
+        })
     }
 
     fn decoded(datagram: &[u8]) -> Result<Option<Tagging>, DecodeError> {

@@ -78,8 +78,7 @@ fn who_did_not_get_mptcp() {
 
 /// Whoever it is, in this state, with these flags of MPTCP; `None`: without any.
 fn made(state: u8, flags: Option<u32>, info: &[u8]) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    encoder.message(SOCK_DIAG_BY_FAMILY, 0, 1, |e| {
+    Encoder::single(SOCK_DIAG_BY_FAMILY, 0, 1, |e| {
         let mut fixed = [0; MESSAGE];
         fixed[..2].copy_from_slice(&[AF_INET, state]);
         fixed[40] = 7;
@@ -92,8 +91,7 @@ fn made(state: u8, flags: Option<u32>, info: &[u8]) -> Vec<u8> {
                 });
             });
         }
-    });
-    encoder.finish()
+    })
 }
 
 #[test]

@@ -15,13 +15,12 @@ fn decode(bytes: &[u8]) -> Result<Vec<Wiphy>, DecodeError> {
 
 /// A radio of what `attributes` write.
 fn radio(attributes: impl FnOnce(&mut Encoder)) -> Result<Wiphy, DecodeError> {
-    let mut encoder = Encoder::default();
-    encoder.message(FAMILY, 0, 0, |e| {
+    let bytes = Encoder::single(FAMILY, 0, 0, |e| {
         e.fixed(&[CMD_NEW_WIPHY, 1, 0, 0]);
         e.attribute(ATTR_WIPHY, &3u32.to_ne_bytes());
         attributes(e);
     });
-    decode(&encoder.finish()).map(|mut radios| radios.remove(0))
+    decode(&bytes).map(|mut radios| radios.remove(0))
 }
 
 #[test]
@@ -158,9 +157,8 @@ fn what_is_wrong_is_named() {
     });
     let told = wrong.expect_err("no frequency").to_string();
     assert_eq!(told, "NL80211_FREQUENCY_ATTR_FREQ is missing");
-    let mut encoder = Encoder::default();
-    encoder.message(FAMILY, 0, 0, |e| e.fixed(&[CMD_NEW_WIPHY, 1, 0, 0]));
-    let told = decode(&encoder.finish()).expect_err("no number");
+    let bytes = Encoder::single(FAMILY, 0, 0, |e| e.fixed(&[CMD_NEW_WIPHY, 1, 0, 0]));
+    let told = decode(&bytes).expect_err("no number");
     assert_eq!(told.to_string(), "NL80211_ATTR_WIPHY is missing");
 }
 
@@ -169,8 +167,7 @@ fn what_is_wrong_is_named() {
 fn sizes_are_bounded() {
     let mut radios = Vec::new();
     for index in 0..1000u32 {
-        let mut encoder = Encoder::default();
-        encoder.message(FAMILY, 0, 0, |e| {
+        let bytes = Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[CMD_NEW_WIPHY, 1, 0, 0]);
             e.attribute(ATTR_WIPHY, &(index / 4).to_ne_bytes());
             e.nested(ATTR_WIPHY_BANDS, |e| {
@@ -183,7 +180,6 @@ fn sizes_are_bounded() {
                 });
             });
         });
-        let bytes = encoder.finish();
         let message = Messages::new(&bytes).next().expect("one").expect("whole");
         decode_wiphy(&message, FAMILY, &mut radios).expect("understood");
     }

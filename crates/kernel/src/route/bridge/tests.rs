@@ -29,8 +29,7 @@ fn bridging(name: &str) -> Vec<Bridging> {
 #[test]
 fn a_bridge_that_tells_vlans_apart_says_so() {
     let filters = |value: &[u8]| {
-        let mut encoder = Encoder::default();
-        encoder.message(RTM_NEWLINK, 0, 0, |e| {
+        let bytes = Encoder::single(RTM_NEWLINK, 0, 0, |e| {
             e.fixed(&[0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
             e.attribute(3, b"br0\0");
             e.nested(18, |e| {
@@ -42,7 +41,7 @@ fn a_bridge_that_tells_vlans_apart_says_so() {
             });
         });
         let mut out = Vec::new();
-        let tally = decode(&encoder.finish(), &mut out);
+        let tally = decode(&bytes, &mut out);
         match out.pop() {
             Some(Event::Link(link)) => Ok(link.filters_vlans),
             _ => Err(tally.last_error),
@@ -207,15 +206,14 @@ fn link(event: Event) -> Option<Link> {
 }
 
 fn only(kind: u16, fixed: &[u8], attributes: &[(u16, &[u8])]) -> (Vec<Event>, Option<DecodeError>) {
-    let mut encoder = Encoder::default();
-    encoder.message(kind, 0, 0, |e| {
+    let bytes = Encoder::single(kind, 0, 0, |e| {
         e.fixed(fixed);
         attributes
             .iter()
             .for_each(|(kind, value)| e.attribute(*kind, value));
     });
     let mut out = Vec::new();
-    let tally = decode(&encoder.finish(), &mut out);
+    let tally = decode(&bytes, &mut out);
     (out, tally.last_error)
 }
 

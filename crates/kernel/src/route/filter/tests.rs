@@ -83,8 +83,7 @@ fn changes_at_ingress_and_egress_are_told_and_others_as_of_qdiscs() {
 
 #[test]
 fn a_program_is_named() {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_NEWTFILTER, 0, 0, |e| {
+    let bytes = Encoder::single(RTM_NEWTFILTER, 0, 0, |e| {
         e.fixed(&[
             0, 0, 0, 0, 3, 0, 0, 0, 0x65, 0x77, 0, 0, 0xf2, 0xff, 0xff, 0xff, 0, 0, 0, 0,
         ]);
@@ -93,7 +92,6 @@ fn a_program_is_named() {
             e.attribute(TCA_BPF_NAME, b"weir_tc:[17]\0")
         });
     });
-    let bytes = encoder.finish();
     let message = Messages::new(&bytes).next().expect("one").expect("whole");
     let filter = decode(&message).expect("valid").expect("a filter");
     assert_eq!(
@@ -105,8 +103,7 @@ fn a_program_is_named() {
 
 #[test]
 fn a_cut_action_is_an_error() {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_NEWTFILTER, 0, 0, |e| {
+    let bytes = Encoder::single(RTM_NEWTFILTER, 0, 0, |e| {
         e.fixed(&[
             0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0xf2, 0xff, 0xff, 0xff, 0, 0, 0, 0,
         ]);
@@ -120,20 +117,17 @@ fn a_cut_action_is_an_error() {
             })
         });
     });
-    let bytes = encoder.finish();
     let message = Messages::new(&bytes).next().expect("one").expect("whole");
     assert_eq!(decode(&message).unwrap_err().part, "TCA_MIRRED_PARMS");
 }
 
 /// A filter of this kind, with these options.
 fn with(kind: &str, options: impl FnOnce(&mut Encoder)) -> Filter {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_NEWTFILTER, 0, 0, |e| {
+    let bytes = Encoder::single(RTM_NEWTFILTER, 0, 0, |e| {
         e.fixed(&[0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
         e.attribute(TCA_KIND, format!("{kind}\0").as_bytes());
         e.nested(TCA_OPTIONS, options);
     });
-    let bytes = encoder.finish();
     let message = Messages::new(&bytes).next().expect("one").expect("whole");
     decode(&message).expect("valid").expect("a filter")
 }
