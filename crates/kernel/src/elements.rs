@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::encode::NLM_F_CREATE;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::kept::{NFTA_EXPR_NAME, NFTA_SET_ELEM_EXPR, NFTA_SET_ELEM_EXPRESSIONS};
 use crate::message::{Attribute, DecodeError, Message};
@@ -14,7 +15,6 @@ use crate::sets::{
 
 const NFNL_MSG_BATCH_BEGIN: u16 = 0x10;
 const NFNL_MSG_BATCH_END: u16 = 0x11;
-const NLM_F_CREATE: u16 = 0x400;
 const NFTA_SET_ELEM_LIST_TABLE: u16 = 1;
 const NFTA_SET_ELEM_LIST_SET: u16 = 2;
 const NFTA_SET_ELEM_TIMEOUT: u16 = 4;

@@ -32,6 +32,7 @@ mod prefix;
 pub mod release;
 pub mod route;
 pub mod routes;
+mod rtnetlink;
 pub mod sets;
 pub mod subflows;
 pub mod sysctls;

@@ -4,9 +4,8 @@
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
+use crate::rtnetlink::{RTM_GETNEXTHOP, RTM_NEWNEXTHOP};
 
-const RTM_NEWNEXTHOP: u16 = 104;
-const RTM_GETNEXTHOP: u16 = 106;
 /// Size of struct nhmsg.
 const NHMSG: usize = 8;
 const NHA_GROUPS: u16 = 9;

@@ -11,6 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::message::{Attribute, DecodeError, Message, Problem, u16_at, u32_at};
 use crate::prefix::Prefix;
+use crate::rtnetlink::{AF_INET, AF_INET6, RTA_MULTIPATH, RTM_F_CLONED, RTM_NEWROUTE, RTM_NEWRULE};
 
 pub(crate) mod request;
 
@@ -22,19 +23,14 @@ pub const MAIN: u32 = 254;
 /// `RT_TABLE_LOCAL`.
 pub const LOCAL: u32 = 255;
 
-const RTM_NEWROUTE: u16 = 24;
-const RTM_NEWRULE: u16 = 32;
-
 const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_PRIORITY: u16 = 6;
 const RTA_PREFSRC: u16 = 7;
-const RTA_MULTIPATH: u16 = 9;
 const RTA_TABLE: u16 = 15;
 const RTA_VIA: u16 = 18;
-const RTM_F_CLONED: u32 = 0x200;
 const RTNH_F_ONLINK: u32 = 4;
 
 const FRA_DST: u16 = 1;
@@ -48,9 +44,6 @@ const FRA_FWMASK: u16 = 16;
 const FRA_PROTOCOL: u16 = 21;
 const FR_ACT_TO_TBL: u8 = 1;
 const FIB_RULE_INVERT: u32 = 2;
-
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
 
 /// Treatment of packets by a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,10 +6,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::{Address, Event, Mac, Neighbour};
-use crate::message::{
-    Attribute, DecodeError, Message, Problem, Tally, decode_datagram, u16_at, u32_at,
-};
+use crate::message::{Attribute, DecodeError, Message, Tally, decode_datagram, u16_at, u32_at};
 use crate::prefix::Prefix;
+use crate::rtnetlink::{
+    AF_BRIDGE, AF_INET, AF_INET6, AF_UNSPEC, IFA_ADDRESS, IFA_FLAGS, IFA_LOCAL, NDA_DST,
+    NDA_LLADDR, RTM_DELADDR, RTM_DELLINK, RTM_DELNEIGH, RTM_DELNETCONF, RTM_DELNEXTHOP,
+    RTM_DELQDISC, RTM_DELROUTE, RTM_DELRULE, RTM_DELTFILTER, RTM_DELVLAN, RTM_F_CLONED,
+    RTM_GETADDR, RTM_GETLINK, RTM_GETNEIGH, RTM_GETQDISC, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWNEIGH,
+    RTM_NEWNETCONF, RTM_NEWNEXTHOP, RTM_NEWNEXTHOPBUCKET, RTM_NEWQDISC, RTM_NEWROUTE, RTM_NEWRULE,
+    RTM_NEWTFILTER, RTM_NEWVLAN,
+};
 
 pub mod attach;
 mod bridge;
@@ -18,72 +24,20 @@ mod link;
 pub mod qdisc;
 pub mod vlans;
 
-pub(crate) const RTM_NEWLINK: u16 = 16;
-const RTM_DELLINK: u16 = 17;
-const RTM_GETLINK: u16 = 18;
-const RTM_NEWADDR: u16 = 20;
-const RTM_DELADDR: u16 = 21;
-const RTM_GETADDR: u16 = 22;
-const RTM_NEWROUTE: u16 = 24;
-const RTM_DELROUTE: u16 = 25;
-const RTM_NEWNEIGH: u16 = 28;
-const RTM_DELNEIGH: u16 = 29;
-const RTM_GETNEIGH: u16 = 30;
-const RTM_NEWRULE: u16 = 32;
-const RTM_DELRULE: u16 = 33;
-const RTM_NEWQDISC: u16 = 36;
-const RTM_DELQDISC: u16 = 37;
-const RTM_GETQDISC: u16 = 38;
-const RTM_NEWTCLASS: u16 = 40;
-const RTM_GETTCLASS: u16 = 42;
-const RTM_NEWTFILTER: u16 = 44;
-const RTM_DELTFILTER: u16 = 45;
-const RTM_GETTFILTER: u16 = 46;
-const RTM_NEWNETCONF: u16 = 80;
-const RTM_DELNETCONF: u16 = 81;
-const RTM_NEWNEXTHOP: u16 = 104;
-const RTM_DELNEXTHOP: u16 = 105;
-const RTM_NEWVLAN: u16 = 112;
-const RTM_DELVLAN: u16 = 113;
-/// A bucket of a resilient group has another next hop.
-const RTM_NEWNEXTHOPBUCKET: u16 = 116;
-
-const AF_UNSPEC: u8 = 0;
-const AF_BRIDGE: u8 = 7;
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
-
-/// `RTM_F_CLONED`: an entry of the cache (a path MTU, a redirect), not of the table.
-const RTM_F_CLONED: u32 = 0x200;
-
-const IFA_ADDRESS: u16 = 1;
-const IFA_LOCAL: u16 = 2;
-const IFA_FLAGS: u16 = 8;
 const IFA_F_SECONDARY: u32 = 0x01;
 const IFA_F_OPTIMISTIC: u32 = 0x04;
 const IFA_F_DADFAILED: u32 = 0x08;
 const IFA_F_DEPRECATED: u32 = 0x20;
 const IFA_F_TENTATIVE: u32 = 0x40;
 
-/// Its numbers mean one thing in AF_BRIDGE and another elsewhere.
-const IFLA_AF_SPEC: u16 = 26;
-
 const NETCONFA_IFINDEX: u16 = 1;
 
-const NDA_DST: u16 = 1;
-const NDA_LLADDR: u16 = 2;
 /// `NTF_PROXY`: an address this router answers for, not a neighbour.
 const NTF_PROXY: u8 = 0x08;
 /// The address was not confirmed for long, nor used.
 const NUD_STALE: u16 = 0x04;
 /// NUD_REACHABLE, STALE, DELAY, PROBE, NOARP and PERMANENT: the kernel sends to the address it has.
 const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
-
-const TC_H_ROOT: u32 = 0xffff_ffff;
-/// `TC_H_CLSACT`, also `TC_H_INGRESS`: parent of the qdiscs that hold filters at ingress and
-/// egress.
-const TC_H_CLSACT: u32 = 0xffff_fff1;
-const TCA_KIND: u16 = 1;
 
 /// One table of rtnetlink that can be dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -275,15 +229,6 @@ fn ip(
         AF_INET => Ok(Some(Ipv4Addr::from(attribute.array::<4>(part)?).into())),
         AF_INET6 => Ok(Some(Ipv6Addr::from(attribute.array::<16>(part)?).into())),
         _ => Ok(None),
-    }
-}
-
-/// The interface index of a message about a device, which the kernel holds as a positive `int`.
-fn index(number: u32) -> Result<u32, DecodeError> {
-    if (1..=i32::MAX as u32).contains(&number) {
-        Ok(number)
-    } else {
-        Err(DecodeError::new("ifi_index", Problem::Contradiction))
     }
 }
 

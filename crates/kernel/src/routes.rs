@@ -8,11 +8,9 @@ use crate::message::{Attribute, Attributes, DecodeError, Message, Problem, u16_a
 use crate::policy;
 pub use crate::policy::RouteKind;
 use crate::prefix::Prefix;
+use crate::rtnetlink::{RTA_MULTIPATH, RTM_F_CLONED, RTM_NEWROUTE};
 
-const RTM_NEWROUTE: u16 = 24;
-const RTM_F_CLONED: u32 = 0x200;
 const RTA_CACHEINFO: u16 = 12;
-const RTA_MULTIPATH: u16 = 9;
 const RTA_ENCAP_TYPE: u16 = 21;
 /// LWTUNNEL_ENCAP_BPF and LWTUNNEL_ENCAP_IOAM6 (include/uapi/linux/lwtunnel.h): a program may do
 /// anything with each packet, and IOAM may mark one packet of many.
@@ -198,8 +196,8 @@ mod tests {
     use super::*;
     use crate::encode::Encoder;
     use crate::message::Messages;
+    use crate::rtnetlink::RTM_NEWRULE;
 
-    const RTM_NEWRULE: u16 = 32;
     const RTA_DST: u16 = 1;
     const RTA_TABLE: u16 = 15;
     const FRA_PRIORITY: u16 = 6;

@@ -4,11 +4,10 @@ use std::io;
 use std::net::IpAddr;
 
 use super::socket::{Netlink, Socket};
+use crate::encode::NLM_F_CREATE;
 use crate::encode::{Encoder, NLM_F_REQUEST};
+use crate::rtnetlink::{NDA_DST, RTM_NEWNEIGH};
 
-const RTM_NEWNEIGH: u16 = 28;
-const NLM_F_CREATE: u16 = 0x400;
-const NDA_DST: u16 = 1;
 const NTF_USE: u8 = 1;
 
 /// Has the kernel ask who behind a device has these addresses, as if it had a packet for each. What

@@ -6,26 +6,19 @@ use super::RequestError;
 use super::asked::Asker;
 use super::socket::Netlink;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::encode::{NLM_F_CREATE, NLM_F_REPLACE};
 use crate::prefix::Prefix;
 use crate::route::attach::{
     Bridging, Tagged, decode_bridging, decode_index, get_bridging, get_index, make_tagged, remove,
     set_master,
 };
+use crate::rtnetlink::{
+    AF_INET, AF_INET6, IFA_ADDRESS, IFA_FLAGS, IFA_LOCAL, IFF_UP, IFLA_MTU, RTM_DELADDR,
+    RTM_NEWADDR, RTM_NEWLINK,
+};
 
-const RTM_NEWLINK: u16 = 16;
-const RTM_NEWADDR: u16 = 20;
-const RTM_DELADDR: u16 = 21;
-const NLM_F_REPLACE: u16 = 0x100;
-const NLM_F_CREATE: u16 = 0x400;
-const IFF_UP: u32 = 1;
-const IFLA_MTU: u16 = 4;
-const IFA_ADDRESS: u16 = 1;
-const IFA_LOCAL: u16 = 2;
-const IFA_FLAGS: u16 = 8;
 /// No duplicate is looked for: nobody else is on the wire.
 const IFA_F_NODAD: u32 = 2;
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
 
 /// Changes a device. Needs CAP_NET_ADMIN. Nothing here waits.
 #[derive(Debug)]

@@ -4,23 +4,18 @@ use std::net::IpAddr;
 
 use super::RouteKind;
 use super::{
-    AF_INET, AF_INET6, FR_ACT_TO_TBL, FRA_DST, FRA_FWMARK, FRA_FWMASK, FRA_IIFNAME, FRA_PRIORITY,
-    FRA_PROTOCOL, FRA_SRC, FRA_TABLE, Hop, RTA_DST, RTA_GATEWAY, RTA_MULTIPATH, RTA_OIF,
-    RTA_PREFSRC, RTA_PRIORITY, RTA_SRC, RTA_TABLE, RTA_VIA, RTM_F_CLONED, RTM_NEWROUTE,
-    RTM_NEWRULE, RTNH_F_ONLINK, Route, Rule, decode_route, decode_rule,
+    FR_ACT_TO_TBL, FRA_DST, FRA_FWMARK, FRA_FWMASK, FRA_IIFNAME, FRA_PRIORITY, FRA_PROTOCOL,
+    FRA_SRC, FRA_TABLE, Hop, RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTA_PRIORITY, RTA_SRC,
+    RTA_TABLE, RTA_VIA, RTNH_F_ONLINK, Route, Rule, decode_route, decode_rule,
 };
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::encode::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use crate::message::{DecodeError, Message};
 use crate::prefix::Prefix;
-
-const RTM_DELROUTE: u16 = 25;
-const RTM_GETROUTE: u16 = 26;
-pub(super) const RTM_DELRULE: u16 = 33;
-const RTM_GETRULE: u16 = 34;
-
-const NLM_F_REPLACE: u16 = 0x100;
-const NLM_F_EXCL: u16 = 0x200;
-const NLM_F_CREATE: u16 = 0x400;
+use crate::rtnetlink::{
+    AF_INET, AF_INET6, RTA_MULTIPATH, RTM_DELROUTE, RTM_DELRULE, RTM_F_CLONED, RTM_GETROUTE,
+    RTM_GETRULE, RTM_NEWROUTE, RTM_NEWRULE,
+};
 
 pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
 pub(super) const RT_SCOPE_LINK: u8 = 253;

@@ -3,6 +3,9 @@ use super::*;
 use crate::encode::Encoder;
 use crate::fixture::datagrams;
 use crate::message::Messages;
+use crate::rtnetlink::{
+    AF_INET, AF_INET6, RTA_MULTIPATH, RTM_DELRULE, RTM_F_CLONED, RTM_NEWROUTE, RTM_NEWRULE,
+};
 
 fn all<T>(bytes: &[u8], decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>) -> Vec<T> {
     let messages = Messages::new(bytes).map(|message| message.expect("whole"));

@@ -1,21 +1,14 @@
 //! A device on top of another, and in a third: what batman-adv takes, and what a bridge is.
 
-use super::{RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK};
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::encode::{NLM_F_CREATE, NLM_F_EXCL};
 use crate::event::Mac;
 use crate::message::{DecodeError, Message, u32_at};
+use crate::rtnetlink::{
+    IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK, IFLA_LINKINFO,
+    IFLA_MASTER, IFLA_VLAN_ID, IFLA_VLAN_PROTOCOL, RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK,
+};
 
-const NLM_F_EXCL: u16 = 0x200;
-const NLM_F_CREATE: u16 = 0x400;
-const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_LINK: u16 = 5;
-const IFLA_MASTER: u16 = 10;
-const IFLA_LINKINFO: u16 = 18;
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
-const IFLA_VLAN_ID: u16 = 1;
-const IFLA_VLAN_PROTOCOL: u16 = 5;
 const IFLA_BR_STP_STATE: u16 = 5;
 /// A provider's tag (IEEE 802.1ad).
 const PROVIDER: u16 = 0x88a8;

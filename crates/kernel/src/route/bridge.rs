@@ -6,11 +6,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::{IFLA_AF_SPEC, index};
 use crate::event::{BridgeSettings, Bridging, Event, Fdb, Mac};
 use crate::message::{Attributes, DecodeError, Message, u32_at};
+use crate::rtnetlink::{IFLA_AF_SPEC, NDA_LLADDR, index};
 
-const NDA_LLADDR: u16 = 2;
 const NDA_VLAN: u16 = 5;
 const NDA_MASTER: u16 = 9;
 /// `NTF_SELF`: an address filter or table of the device itself, not of its bridge.

@@ -8,13 +8,11 @@
 
 use std::fmt;
 
-use super::{RTM_GETTFILTER, RTM_NEWTFILTER};
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Event;
 use crate::message::{Attribute, DecodeError, Message, u16_at, u32_at};
+use crate::rtnetlink::{RTM_GETTFILTER, RTM_NEWTFILTER, TCA_KIND, TCA_OPTIONS};
 
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
 const TCA_BPF_NAME: u16 = 7;
 /// A hash table of u32, not a filter.
 const TCA_U32_DIVISOR: u16 = 4;

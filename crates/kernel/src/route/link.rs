@@ -1,31 +1,24 @@
 //! Devices.
 
-use super::{AF_BRIDGE, bridge, index};
+use super::bridge;
 use crate::encode::Encoder;
 use crate::event::{Event, Link, Mac, Vlan};
 use crate::message::{Attribute, Attributes, DecodeError, Message, Problem, u16_at, u32_at};
+use crate::rtnetlink::{
+    AF_BRIDGE, IFF_UP, IFLA_ADDRESS, IFLA_EXT_MASK, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND,
+    IFLA_LINK, IFLA_LINKINFO, IFLA_MASTER, IFLA_MTU, IFLA_VLAN_ID, IFLA_VLAN_PROTOCOL, index,
+};
 
-const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
-const IFLA_LINK: u16 = 5;
 const IFLA_QDISC: u16 = 6;
-const IFLA_MASTER: u16 = 10;
 const IFLA_WIRELESS: u16 = 11;
-const IFLA_LINKINFO: u16 = 18;
 const IFLA_GROUP: u16 = 27;
-const IFLA_EXT_MASK: u16 = 29;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
 const IFLA_INFO_SLAVE_KIND: u16 = 4;
 const IFLA_INFO_SLAVE_DATA: u16 = 5;
 
-const IFLA_VLAN_ID: u16 = 1;
-const IFLA_VLAN_PROTOCOL: u16 = 5;
 const ETH_P_8021Q: u16 = 0x8100;
 
 const IFLA_XDP_ATTACHED: u16 = 2;
@@ -33,7 +26,6 @@ const IFLA_XDP_PROG_ID: u16 = 4;
 const IFLA_XDP_HW_PROG_ID: u16 = 7;
 
 const ARPHRD_ETHER: u16 = 1;
-const IFF_UP: u32 = 1;
 const IFF_RUNNING: u32 = 0x40;
 /// `RTEXT_FILTER_SKIP_STATS`.
 const SKIP_STATISTICS: u32 = 1 << 3;

@@ -1,11 +1,12 @@
 //! Qdiscs: that one changed, and all there are, as far as to tell which of them shape.
 
-use super::{RTM_GETTCLASS, RTM_NEWQDISC, RTM_NEWTCLASS, TC_H_CLSACT, TC_H_ROOT, TCA_KIND};
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::{Event, Qdisc};
 use crate::message::{Attribute, DecodeError, Message, u32_at};
+use crate::rtnetlink::{
+    RTM_GETTCLASS, RTM_NEWQDISC, RTM_NEWTCLASS, TC_H_CLSACT, TC_H_ROOT, TCA_KIND, TCA_OPTIONS,
+};
 
-const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
 
@@ -210,7 +211,8 @@ mod tests {
     use super::*;
     use crate::fixture::datagram;
     use crate::message::Messages;
-    use crate::route::{RTM_DELQDISC, decode as events};
+    use crate::route::decode as events;
+    use crate::rtnetlink::RTM_DELQDISC;
 
     fn message(parent: u32, kind: &str, options: &[(u16, u32)]) -> Vec<u8> {
         numbered(0, parent, kind, options)

@@ -4,6 +4,9 @@ use super::*;
 use crate::event::{Link, Qdisc};
 use crate::fixture::datagrams;
 use crate::message::Problem;
+use crate::rtnetlink::{
+    AF_INET, RTM_F_CLONED, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWNEIGH, RTM_NEWQDISC, RTM_NEWROUTE,
+};
 
 pub(super) fn events(name: &str) -> Vec<Event> {
     let mut out = Vec::new();

@@ -1,11 +1,10 @@
 //! Which VLANs bridges that filter them give to untagged frames, and send untagged:
 //! `bridge vlan show` (`net/bridge/br_netlink.c`, `br_fill_ifvlaninfo_compressed`).
 
-use super::{AF_BRIDGE, IFLA_AF_SPEC, RTM_GETLINK, RTM_NEWLINK, index};
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message, Problem, u32_at};
+use crate::rtnetlink::{AF_BRIDGE, IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, RTM_NEWLINK, index};
 
-const IFLA_EXT_MASK: u16 = 29;
 /// `RTEXT_FILTER_BRVLAN_COMPRESSED`: VLANs next to each other that are alike come as a range.
 const WITH_VLANS: u32 = 1 << 2;
 const IFLA_BRIDGE_VLAN_INFO: u16 = 2;

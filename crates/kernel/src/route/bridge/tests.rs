@@ -1,11 +1,12 @@
 //! Against datagrams of a kernel (`tests/fixtures`), and some that are made up from the headers.
 
-use super::super::{AF_BRIDGE, RTM_NEWLINK, RTM_NEWNEIGH, decode, tests::events};
+use super::super::{decode, tests::events};
 use super::*;
 use crate::encode::Encoder;
 use crate::event::{Link, Vlan};
 use crate::fixture::datagrams;
 use crate::message::Problem;
+use crate::rtnetlink::{AF_BRIDGE, NDA_LLADDR, RTM_NEWLINK, RTM_NEWNEIGH};
 
 const STATION: Mac = [2, 0, 0, 0, 0, 0x77];
 

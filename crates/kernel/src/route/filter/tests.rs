@@ -4,6 +4,7 @@ use super::super::tests::events;
 use super::*;
 use crate::fixture::datagrams;
 use crate::message::{Messages, NLMSG_MIN_TYPE};
+use crate::rtnetlink::{RTM_NEWTFILTER, TCA_KIND, TCA_OPTIONS};
 
 /// All that a fixture lists: of its ingress, of a plain ingress qdisc, and of its egress.
 fn lists(name: &str) -> [Vec<Filter>; 3] {
