@@ -43,6 +43,7 @@ mod nft;
 mod nl80211;
 mod peers;
 mod policy;
+mod protocol;
 mod requests;
 mod routes;
 mod sets;

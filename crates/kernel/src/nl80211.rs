@@ -3,6 +3,8 @@
 
 mod access_point;
 mod beacon;
+mod interface;
+mod numbers;
 mod peer;
 mod power;
 mod wiphy;
@@ -10,9 +12,12 @@ mod wiphy;
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{Attribute, DecodeError, Message};
+use numbers::{ATTR_IFINDEX, ATTR_MAC, CMD_DEL_STATION, CMD_GET_STATION, CMD_NEW_STATION};
 
 pub use access_point::{AccessPoint, decode_access_point};
 pub use beacon::{HeardBeacon, decode_beacon};
+pub(crate) use interface::dump_interfaces;
+pub use interface::{Wireless, WirelessKind, decode_interface};
 pub use peer::{Abilities, NewDevice, PairwiseKey};
 pub(crate) use peer::{
     authorize, get_station, move_station, new_device, new_key, new_station, register_beacons,
@@ -23,16 +28,6 @@ pub(crate) use power::{get_power, set_power, set_station_power};
 pub use wiphy::{Band, Channel, Rules, Wiphy, decode_rules, decode_wiphy};
 pub(crate) use wiphy::{dump_rules, dump_wiphys};
 
-const CMD_GET_INTERFACE: u8 = 5;
-const CMD_NEW_INTERFACE: u8 = 7;
-const CMD_GET_STATION: u8 = 17;
-const CMD_NEW_STATION: u8 = 19;
-const CMD_DEL_STATION: u8 = 20;
-const CMD_FRAME: u8 = 59;
-
-const ATTR_IFINDEX: u16 = 3;
-const ATTR_IFTYPE: u16 = 5;
-const ATTR_MAC: u16 = 6;
 const ATTR_STA_INFO: u16 = 21;
 
 const STA_INFO_INACTIVE_TIME: u16 = 1;
@@ -53,46 +48,6 @@ const RATE_INFO_BITRATE: u16 = 1;
 const RATE_INFO_BITRATE32: u16 = 5;
 /// Bits a second in a unit of both.
 const RATE_UNIT: u64 = 100_000;
-
-/// What a wireless device is: `enum nl80211_iftype`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WirelessKind {
-    /// A station of somebody's access point.
-    Station,
-    /// An access point.
-    AccessPoint,
-    /// A part of one: a VLAN, or the link to one station that relays for others (four addresses).
-    AccessPointVlan,
-    /// A point of a mesh.
-    Mesh,
-    /// Another kind that may have stations, by its number.
-    Other(u32),
-    /// It only listens, or only looks for others: it has none.
-    NoStations,
-}
-
-impl WirelessKind {
-    fn from_number(number: u32) -> Self {
-        match number {
-            2 => Self::Station,
-            3 => Self::AccessPoint,
-            4 => Self::AccessPointVlan,
-            7 => Self::Mesh,
-            // Monitor, P2P device, NAN.
-            6 | 10 | 12 => Self::NoStations,
-            other => Self::Other(other),
-        }
-    }
-}
-
-/// A network device that is a radio's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Wireless {
-    /// Interface index.
-    pub link: u32,
-    /// What it is.
-    pub kind: WirelessKind,
-}
 
 /// Whoever a wireless device talks to: a station of an access point, the access point of a station.
 /// What its driver does not tell is `None`; all numbers begin anew when it joins.
@@ -128,36 +83,6 @@ pub struct Station {
     pub connected: Option<u32>,
     /// What rate control expects to get through to it, bits a second.
     pub expected: Option<u64>,
-}
-
-/// Decodes a device of a dump of `family`. `None`: another message, or a radio's part that is no
-/// network device.
-///
-/// # Errors
-/// Names the attribute that is cut short, missing or of a wrong length.
-pub fn decode_interface(
-    message: &Message<'_>,
-    family: u16,
-) -> Result<Option<Wireless>, DecodeError> {
-    let Some(attributes) = message.generic(family, CMD_NEW_INTERFACE)? else {
-        return Ok(None);
-    };
-    let mut link = None;
-    let mut kind = None;
-    for attribute in attributes {
-        let attribute = attribute?;
-        match attribute.kind {
-            ATTR_IFINDEX => link = Some(attribute.u32_native("NL80211_ATTR_IFINDEX")?),
-            ATTR_IFTYPE => kind = Some(attribute.u32_native("NL80211_ATTR_IFTYPE")?),
-            _ => {}
-        }
-    }
-    let Some(link) = link else { return Ok(None) };
-    let kind = kind.ok_or(DecodeError::missing("NL80211_ATTR_IFTYPE"))?;
-    Ok(Some(Wireless {
-        link,
-        kind: WirelessKind::from_number(kind),
-    }))
 }
 
 /// Whether a message of `family` says that a station came or went. One that is told so has few
@@ -260,13 +185,6 @@ fn rate(told: &Attribute<'_>, part: &'static str) -> Result<Option<u64>, DecodeE
     Ok(wide.or(narrow).map(|units| units * RATE_UNIT))
 }
 
-/// Asks for all wireless devices.
-pub(crate) fn dump_interfaces(family: u16, sequence: u32) -> Vec<u8> {
-    Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
-        e.fixed(&[CMD_GET_INTERFACE, 0, 0, 0]);
-    })
-}
-
 /// Asks for all stations of one device.
 pub(crate) fn dump_stations(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
@@ -277,6 +195,7 @@ pub(crate) fn dump_stations(family: u16, link: u32, sequence: u32) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::numbers::{ATTR_IFTYPE, CMD_NEW_INTERFACE};
     use super::*;
     use crate::fixture::datagram;
     use crate::message::Messages;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use nix::errno::Errno;
 
-use super::socket::{Netlink, Received};
+use super::protocol::{Netlink, Received};
 use crate::encode::Encoder;
 use crate::event::Mac;
 use crate::message::{Attribute, Attributes, Message, Messages, NLMSG_ERROR};

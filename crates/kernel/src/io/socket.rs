@@ -12,37 +12,11 @@ use socket2::{Domain, SockFilter, SockRef, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+pub(super) use super::protocol::{Netlink, Received};
+
 /// The kernel fills datagrams of a dump up to 32 KiB; a link with hundreds of virtual functions
 /// takes more.
 pub(super) const BUFFER: usize = 64 * 1024;
-
-/// A netlink protocol (`include/uapi/linux/netlink.h`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Netlink {
-    /// Links, addresses, routes, rules, neighbours, qdiscs.
-    Route = 0,
-    /// Sockets.
-    Diagnosis = 4,
-    /// IPsec.
-    Xfrm = 6,
-    /// Conntrack and nf_tables.
-    Netfilter = 12,
-    /// Families by name.
-    Generic = 16,
-}
-
-/// What a read gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Received {
-    /// This many bytes from the kernel.
-    Datagram(usize),
-    /// More than the buffer holds; the rest is lost.
-    TooLong,
-    /// Datagrams were lost before this read (ENOBUFS).
-    Lost,
-    /// Nothing is there.
-    Empty,
-}
 
 /// `NETLINK_ADD_MEMBERSHIP`, for the groups beyond those that `bind` takes.
 #[derive(Clone, Copy)]

@@ -1,11 +1,10 @@
 //! What an access point is (`NL80211_CMD_GET_INTERFACE`).
 
-use super::{ATTR_IFTYPE, ATTR_MAC, CMD_NEW_INTERFACE, WirelessKind};
+use super::interface::WirelessKind;
+use super::numbers::{ATTR_IFTYPE, ATTR_MAC, ATTR_WIPHY, ATTR_WIPHY_FREQ, CMD_NEW_INTERFACE};
 use crate::event::Mac;
 use crate::message::{DecodeError, Message};
 
-const ATTR_WIPHY: u16 = 1;
-const ATTR_WIPHY_FREQ: u16 = 38;
 const ATTR_SSID: u16 = 52;
 
 /// An access point that runs.

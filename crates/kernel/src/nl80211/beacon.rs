@@ -1,12 +1,9 @@
 //! Beacons of others that a radio hears (`NL80211_CMD_REGISTER_BEACONS`), as they come: each in an
 //! `NL80211_CMD_FRAME`.
 
-use super::CMD_FRAME;
+use super::numbers::{ATTR_FRAME, ATTR_WIPHY, ATTR_WIPHY_FREQ, CMD_FRAME};
 use crate::message::{DecodeError, Message};
 
-const ATTR_WIPHY: u16 = 1;
-const ATTR_WIPHY_FREQ: u16 = 38;
-const ATTR_FRAME: u16 = 51;
 const ATTR_RX_SIGNAL_DBM: u16 = 151;
 
 /// A beacon that a radio heard.

@@ -5,26 +5,23 @@
 //! without any flag, its abilities with `AUTHENTICATED` and `ASSOCIATED`, its key, `AUTHORIZED`, and
 //! the device it belongs to. A station that is authorised before it has a key would speak in clear.
 
-use super::{
-    ATTR_IFINDEX, ATTR_IFTYPE, ATTR_MAC, CMD_DEL_STATION, CMD_FRAME, CMD_GET_STATION,
-    CMD_NEW_INTERFACE, CMD_NEW_STATION,
+use super::numbers::{
+    ATTR_FRAME, ATTR_IFINDEX, ATTR_IFTYPE, ATTR_MAC, ATTR_WIPHY, CMD_DEL_STATION, CMD_FRAME,
+    CMD_GET_STATION, CMD_NEW_INTERFACE, CMD_NEW_STATION, CMD_SET_STATION,
 };
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Mac;
 
 const CMD_DEL_INTERFACE: u8 = 8;
 const CMD_NEW_KEY: u8 = 11;
-pub(super) const CMD_SET_STATION: u8 = 18;
 const CMD_REGISTER_BEACONS: u8 = 85;
 
-const ATTR_WIPHY: u16 = 1;
 const ATTR_IFNAME: u16 = 4;
 const ATTR_STA_AID: u16 = 16;
 const ATTR_STA_LISTEN_INTERVAL: u16 = 18;
 const ATTR_STA_SUPPORTED_RATES: u16 = 19;
 const ATTR_STA_VLAN: u16 = 20;
 const ATTR_HT_CAPABILITY: u16 = 31;
-const ATTR_FRAME: u16 = 51;
 const ATTR_STA_FLAGS2: u16 = 67;
 const ATTR_KEY: u16 = 80;
 const ATTR_4ADDR: u16 = 83;

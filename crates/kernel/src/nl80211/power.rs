@@ -2,16 +2,17 @@
 //! (`NL80211_CMD_SET_WIPHY`, which takes a device, too); and that of what is sent to one station of
 //! it (`NL80211_CMD_SET_STATION`, since Linux 5.2).
 
-use super::peer::{CMD_SET_STATION, request};
-use super::{ATTR_IFINDEX, ATTR_MAC, CMD_GET_INTERFACE, CMD_NEW_INTERFACE};
+use super::numbers::{
+    ATTR_IFINDEX, ATTR_MAC, ATTR_WIPHY, ATTR_WIPHY_FREQ, CMD_GET_INTERFACE, CMD_NEW_INTERFACE,
+    CMD_SET_STATION,
+};
+use super::peer::request;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{DecodeError, Message};
 
 const CMD_SET_WIPHY: u8 = 2;
 
-const ATTR_WIPHY: u16 = 1;
-const ATTR_WIPHY_FREQ: u16 = 38;
 const ATTR_WIPHY_TX_POWER_SETTING: u16 = 97;
 const ATTR_WIPHY_TX_POWER_LEVEL: u16 = 98;
 const ATTR_STA_TX_POWER_SETTING: u16 = 275;

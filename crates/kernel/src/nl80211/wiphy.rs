@@ -1,5 +1,6 @@
 //! What radios can do (`NL80211_CMD_GET_WIPHY`), and by which country's rules (`_GET_REG`).
 
+use super::numbers::ATTR_WIPHY;
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{Attribute, DecodeError, Message};
 
@@ -7,7 +8,6 @@ const CMD_GET_WIPHY: u8 = 1;
 const CMD_NEW_WIPHY: u8 = 3;
 const CMD_GET_REG: u8 = 31;
 
-const ATTR_WIPHY: u16 = 1;
 const ATTR_WIPHY_NAME: u16 = 2;
 const ATTR_WIPHY_BANDS: u16 = 22;
 const ATTR_SUPPORTED_IFTYPES: u16 = 32;

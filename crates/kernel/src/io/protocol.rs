@@ -1,0 +1,29 @@
+//! Protocols of netlink, and results of a read.
+
+/// A netlink protocol (`include/uapi/linux/netlink.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Netlink {
+    /// Links, addresses, routes, rules, neighbours, qdiscs.
+    Route = 0,
+    /// Sockets.
+    Diagnosis = 4,
+    /// IPsec.
+    Xfrm = 6,
+    /// Conntrack and nf_tables.
+    Netfilter = 12,
+    /// Families by name.
+    Generic = 16,
+}
+
+/// What a read gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Received {
+    /// This many bytes from the kernel.
+    Datagram(usize),
+    /// More than the buffer holds; the rest is lost.
+    TooLong,
+    /// Datagrams were lost before this read (ENOBUFS).
+    Lost,
+    /// Nothing is there.
+    Empty,
+}
