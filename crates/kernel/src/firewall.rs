@@ -26,13 +26,9 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
         return Ok(None);
     }
     let (_, attributes) = message.split::<4>("nfgenmsg")?;
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == NFTA_GEN_ID {
-            return Ok(Some(Event::Firewall(attribute.u32_network("NFTA_GEN_ID")?)));
-        }
-    }
-    Err(DecodeError::missing("NFTA_GEN_ID"))
+    let number = attributes.first(NFTA_GEN_ID)?;
+    let number = number.ok_or(DecodeError::missing("NFTA_GEN_ID"))?;
+    Ok(Some(Event::Firewall(number.u32_network("NFTA_GEN_ID")?)))
 }
 
 /// Asks for the generation of now; an acknowledgement follows it.

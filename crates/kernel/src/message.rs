@@ -238,6 +238,12 @@ impl<'a> Attributes<'a> {
     pub fn new(rest: &'a [u8], within: &'static str) -> Self {
         Self { rest, within }
     }
+
+    /// The first attribute of this kind; an error, if one comes before.
+    pub fn first(mut self, kind: u16) -> Result<Option<Attribute<'a>>, DecodeError> {
+        self.find(|found| found.as_ref().map_or(true, |found| found.kind == kind))
+            .transpose()
+    }
 }
 
 impl<'a> Iterator for Attributes<'a> {

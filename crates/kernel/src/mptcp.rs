@@ -106,13 +106,8 @@ pub fn decode_endpoint(
     let Some(attributes) = message.generic(family, CMD_GET_ADDR)? else {
         return Ok(None);
     };
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == ATTR_ADDR {
-            return endpoint(&attribute).map(Some);
-        }
-    }
-    Err(DecodeError::missing("MPTCP_PM_ATTR_ADDR"))
+    let told = attributes.first(ATTR_ADDR)?;
+    endpoint(&told.ok_or(DecodeError::missing("MPTCP_PM_ATTR_ADDR"))?).map(Some)
 }
 
 fn endpoint(told: &Attribute<'_>) -> Result<Endpoint, DecodeError> {

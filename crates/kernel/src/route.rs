@@ -180,15 +180,11 @@ fn route(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
 fn netconf(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
     // A family, and what aligns the attributes after it.
     let (_, attributes) = message.split::<4>("netconfmsg")?;
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == NETCONFA_IFINDEX {
-            // NETCONFA_IFINDEX_ALL and _DEFAULT are below 0.
-            let index = i32::from_ne_bytes(attribute.array("NETCONFA_IFINDEX")?);
-            return Ok(Some(Event::Forwarding(u32::try_from(index).unwrap_or(0))));
-        }
-    }
-    Err(DecodeError::missing("NETCONFA_IFINDEX"))
+    let index = attributes.first(NETCONFA_IFINDEX)?;
+    let index = index.ok_or(DecodeError::missing("NETCONFA_IFINDEX"))?;
+    // NETCONFA_IFINDEX_ALL and _DEFAULT are below 0.
+    let index = i32::from_ne_bytes(index.array("NETCONFA_IFINDEX")?);
+    Ok(Some(Event::Forwarding(u32::try_from(index).unwrap_or(0))))
 }
 
 fn neighbour(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {

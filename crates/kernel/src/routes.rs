@@ -93,24 +93,16 @@ pub fn decode_lifetime(message: &Message<'_>) -> Result<Option<u64>, DecodeError
     if u32_at(fixed, 8) & RTM_F_CLONED != 0 {
         return Ok(None);
     }
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == RTA_CACHEINFO {
-            let short = DecodeError::new("RTA_CACHEINFO", Problem::Length);
-            // struct rta_cacheinfo: rta_expires is the third, in hundredths of a second; 0: none,
-            // below: over.
-            let octets = attribute.value.get(8..12).ok_or(short)?;
-            let left = octets
-                .try_into()
-                .map(i32::from_ne_bytes)
-                .map_err(|_| short)?;
-            return Ok(u64::try_from(left)
-                .ok()
-                .filter(|left| *left > 0)
-                .map(|left| left * 10));
-        }
-    }
-    Ok(None)
+    let Some(told) = attributes.first(RTA_CACHEINFO)? else {
+        return Ok(None);
+    };
+    // struct rta_cacheinfo: rta_expires is the third, in hundredths of a second; 0: none, below:
+    // over.
+    let short = DecodeError::new("RTA_CACHEINFO", Problem::Length);
+    let octets = told.value.get(8..).and_then(|rest| rest.first_chunk());
+    let left = i32::from_ne_bytes(*octets.ok_or(short)?);
+    let left = u64::try_from(left).ok().filter(|left| *left > 0);
+    Ok(left.map(|left| left * 10))
 }
 
 /// The destination of a route of a dump that treats each packet by itself: by a BPF program

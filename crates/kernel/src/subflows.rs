@@ -227,18 +227,15 @@ pub fn decode_connection(message: &Message<'_>) -> Result<Option<u32>, DecodeErr
         return Ok(None);
     }
     let (_, attributes) = message.split::<MESSAGE>("inet_diag_msg")?;
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == INET_DIAG_INFO {
-            let info: &[u8; CONNECTION] = attribute
-                .value
-                .first_chunk()
-                .ok_or(DecodeError::new("mptcp_info", Problem::CutShort))?;
-            let (flags, token) = (u32_at(info, 8), u32_at(info, 12));
-            return Ok(Some(token).filter(|token| *token != 0 && flags & FALLBACK == 0));
-        }
-    }
-    Ok(None)
+    let Some(told) = attributes.first(INET_DIAG_INFO)? else {
+        return Ok(None);
+    };
+    let info: &[u8; CONNECTION] = told
+        .value
+        .first_chunk()
+        .ok_or(DecodeError::new("mptcp_info", Problem::CutShort))?;
+    let (flags, token) = (u32_at(info, 8), u32_at(info, 12));
+    Ok(Some(token).filter(|token| *token != 0 && flags & FALLBACK == 0))
 }
 
 /// What MPTCP tells of a subflow.

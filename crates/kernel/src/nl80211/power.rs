@@ -7,7 +7,7 @@ use super::numbers::{
     CMD_SET_STATION,
 };
 use super::peer::request;
-use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::encode::{Encoder, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{DecodeError, Message};
 
@@ -87,9 +87,7 @@ pub(crate) fn get_power(family: u16, link: u32, sequence: u32) -> Vec<u8> {
 
 /// Gives one device another power.
 pub(crate) fn set_power(family: u16, link: u32, setting: Setting, sequence: u32) -> Vec<u8> {
-    Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
-        e.fixed(&[CMD_SET_WIPHY, 0, 0, 0]);
-        e.attribute(ATTR_IFINDEX, &link.to_ne_bytes());
+    request(family, sequence, CMD_SET_WIPHY, link, |e| {
         let (kind, level) = match setting {
             Setting::Automatic => (AUTOMATIC, None),
             Setting::Fixed(level) => (FIXED, Some(level)),

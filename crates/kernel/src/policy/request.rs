@@ -59,13 +59,8 @@ pub(crate) fn decode_way(message: &Message<'_>) -> Result<Option<u32>, DecodeErr
         return Ok(None);
     }
     let (_, attributes) = message.split::<12>("rtmsg")?;
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == RTA_OIF {
-            return attribute.u32_native("RTA_OIF").map(Some);
-        }
-    }
-    Ok(None)
+    let device = attributes.first(RTA_OIF)?;
+    device.map(|index| index.u32_native("RTA_OIF")).transpose()
 }
 
 /// Both headers are of 12 bytes, beginning with the family.

@@ -58,13 +58,10 @@ pub(super) fn settings(attributes: Attributes<'_>) -> Result<u64, DecodeError> {
 
 /// Whether a bridge (IFLA_INFO_DATA) tells VLANs apart.
 pub(super) fn filters_vlans(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == IFLA_BR_VLAN_FILTERING {
-            return Ok(attribute.array::<1>("IFLA_BR_VLAN_FILTERING")? != [0]);
-        }
-    }
-    Ok(false)
+    let on = attributes.first(IFLA_BR_VLAN_FILTERING)?;
+    on.map_or(Ok(false), |on| {
+        Ok(on.array("IFLA_BR_VLAN_FILTERING")? != [0])
+    })
 }
 
 /// Settings of a bridge (IFLA_INFO_DATA) that are looked at one by one.
@@ -85,24 +82,20 @@ pub(super) fn told(attributes: Attributes<'_>) -> Result<BridgeSettings, DecodeE
 
 /// Whether a port (as for [`membership`]) answers for others.
 pub(super) fn proxies(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
-    let mut any = false;
-    for attribute in attributes {
-        let attribute = attribute?;
-        any |=
-            PROXIES.contains(&attribute.kind) && attribute.value.first().is_some_and(|on| *on != 0);
-    }
-    Ok(any)
+    any_on(attributes, &PROXIES)
 }
 
 /// Whether a port (as for [`membership`]) takes frames from known stations only.
 pub(super) fn locked(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
-    let mut locked = false;
-    for attribute in attributes {
+    any_on(attributes, &[IFLA_BRPORT_LOCKED])
+}
+
+fn any_on(mut attributes: Attributes<'_>, kinds: &[u16]) -> Result<bool, DecodeError> {
+    attributes.try_fold(false, |any, attribute| {
         let attribute = attribute?;
-        locked |= attribute.kind == IFLA_BRPORT_LOCKED
-            && attribute.value.first().is_some_and(|on| *on != 0);
-    }
-    Ok(locked)
+        let on = attribute.value.first().is_some_and(|on| *on != 0);
+        Ok(any || kinds.contains(&attribute.kind) && on)
+    })
 }
 
 /// Settings and state of a port (IFLA_INFO_SLAVE_DATA, or IFLA_PROTINFO of AF_BRIDGE, which hold

@@ -64,16 +64,9 @@ pub(super) fn changed(message: &Message<'_>, present: bool) -> Result<Option<Eve
             kind: String::new(),
         })));
     }
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == TCA_KIND {
-            return Ok(Some(Event::Qdisc(Qdisc {
-                link,
-                kind: attribute.text(),
-            })));
-        }
-    }
-    Err(DecodeError::missing("TCA_KIND"))
+    let kind = attributes.first(TCA_KIND)?;
+    let kind = kind.ok_or(DecodeError::missing("TCA_KIND"))?.text();
+    Ok(Some(Event::Qdisc(Qdisc { link, kind })))
 }
 
 /// Decodes one message of a dump of qdiscs. `None`: one that only holds filters (`clsact`,
