@@ -41,15 +41,23 @@ pub(super) fn read_all<T>(
     let mut all = Vec::new();
     for _ in 0..=RETRIES {
         all.clear();
-        let end = kernel.ask(request, &question, |message| {
-            all.extend(decode(message)?);
-            Ok(true)
-        })?;
-        if end != End::Torn {
+        if kernel.append(request, &question, &decode, &mut all)? != End::Torn {
             break;
         }
     }
     Ok(all)
+}
+
+/// The answer; `None` if the kernel refused for one of these reasons.
+pub(super) fn unless<T>(
+    answer: Result<T, RequestError>,
+    reasons: &[Errno],
+) -> Result<Option<T>, RequestError> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(RequestError::Refused { errno, .. }) if reasons.contains(&errno) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 impl Asker {
@@ -83,13 +91,8 @@ impl Asker {
     ) -> Result<Option<(Family, Self)>, RequestError> {
         let mut requests = Self::open(Netlink::Generic, request)?;
         let encode = |sequence| get_family(name, sequence);
-        match requests.ask_one(request, encode, decode_family) {
-            Err(RequestError::Refused {
-                errno: Errno::ENOENT,
-                ..
-            }) => Ok(None),
-            other => Ok(Some((other?, requests))),
-        }
+        let answer = requests.ask_one(request, encode, decode_family);
+        Ok(unless(answer, &[Errno::ENOENT])?.map(|family| (family, requests)))
     }
 
     /// Asks what `question` makes of a sequence number, and gives each message of the answer to
@@ -136,6 +139,45 @@ impl Asker {
                 }
             }
         }
+    }
+
+    /// Asks for something to be done.
+    pub(super) fn order(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+    ) -> Result<(), RequestError> {
+        self.ask(request, question, |_| Ok(true)).map(drop)
+    }
+
+    /// Appends all that `decode` finds in the answer.
+    pub(super) fn append<T>(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+        decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
+        out: &mut Vec<T>,
+    ) -> Result<End, RequestError> {
+        self.ask(request, question, |message| {
+            out.extend(decode(message)?);
+            Ok(true)
+        })
+    }
+
+    /// All that `decode` finds in a dump. `None`: things changed during each attempt.
+    pub(super) fn collect<T>(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+        decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
+    ) -> Result<Option<Vec<T>>, RequestError> {
+        for _ in 0..=RETRIES {
+            let mut found = Vec::new();
+            if self.append(request, &question, &decode, &mut found)? != End::Torn {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Asks for one thing, the first that `decode` finds in the answer.

@@ -42,8 +42,6 @@ impl Batadv {
     ) -> Result<(), RequestError> {
         let family = self.family;
         let question = |sequence| set_throughput(family, mesh, link, bits, sequence);
-        self.requests
-            .ask(THROUGHPUT, question, |_| Ok(true))
-            .map(drop)
+        self.requests.order(THROUGHPUT, question)
     }
 }

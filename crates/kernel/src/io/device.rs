@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::asked::{Asker, unless};
 use super::socket::Netlink;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::encode::{NLM_F_CREATE, NLM_F_REPLACE};
@@ -45,14 +45,8 @@ impl Device {
     pub fn find(name: &str) -> Result<Option<u32>, RequestError> {
         let mut kernel = Asker::open(Netlink::Route, "a device")?;
         let request = "the index of a device (GETLINK)";
-        match kernel.ask_one(request, |at| get_index(name, at), decode_index) {
-            Ok(index) => Ok(Some(index)),
-            Err(RequestError::Refused {
-                errno: Errno::ENODEV,
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let answer = kernel.ask_one(request, |at| get_index(name, at), decode_index);
+        unless(answer, &[Errno::ENODEV])
     }
 
     /// Brings it up, with packets of so many bytes at most.
@@ -94,9 +88,7 @@ impl Device {
             );
             encoder.finish()
         };
-        self.kernel
-            .ask("a device's state (NEWLINK)", question, |_| Ok(true))
-            .map(drop)
+        self.kernel.order("a device's state (NEWLINK)", question)
     }
 
     /// Puts it into another device: a bridge, or what else takes devices.
@@ -107,8 +99,7 @@ impl Device {
     pub fn put_into(&mut self, master: u32) -> Result<(), RequestError> {
         let question = |sequence| set_master(self.link, master, sequence);
         self.kernel
-            .ask("a device's place (IFLA_MASTER)", question, |_| Ok(true))
-            .map(drop)
+            .order("a device's place (IFLA_MASTER)", question)
     }
 
     /// Makes a device with a provider's tag on top of another, in a third, and brings it up: whole,
@@ -121,7 +112,7 @@ impl Device {
         let request = "a device with a tag (NEWLINK)";
         let make = |kernel: &mut Asker| {
             let question = |sequence| make_tagged(tagged, sequence);
-            kernel.ask(request, question, |_| Ok(true))?;
+            kernel.order(request, question)?;
             Self::open(made(tagged.name)?)?.set_up(true)
         };
         let remove = |_: &mut Asker, link| Self::open(link)?.remove();
@@ -132,7 +123,7 @@ impl Device {
     fn remove(&mut self) -> Result<(), RequestError> {
         let question = |sequence| remove(self.link, sequence);
         let request = "the end of a device (DELLINK)";
-        self.kernel.ask(request, question, |_| Ok(true)).map(drop)
+        self.kernel.order(request, question)
     }
 
     /// What it is to bridges.
@@ -159,13 +150,8 @@ impl Device {
     /// # Errors
     /// The kernel refused.
     pub fn remove_address(&mut self, address: Prefix) -> Result<bool, RequestError> {
-        match self.change_address(RTM_DELADDR, 0, address) {
-            Err(RequestError::Refused {
-                errno: Errno::EADDRNOTAVAIL,
-                ..
-            }) => Ok(false),
-            answer => answer,
-        }
+        let answer = self.change_address(RTM_DELADDR, 0, address);
+        Ok(unless(answer, &[Errno::EADDRNOTAVAIL])? == Some(true))
     }
 
     fn change_address(
@@ -180,9 +166,8 @@ impl Device {
             std::net::IpAddr::V6(own) => (AF_INET6, own.octets().to_vec()),
         };
         let question = |sequence| {
-            let mut encoder = Encoder::default();
             let flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-            encoder.message(kind, flags, sequence, |encoder| {
+            Encoder::single(kind, flags, sequence, |encoder| {
                 // ifaddrmsg: family, length, flags, scope, index.
                 let mut fixed = [family, address.length, 0, 0, 0, 0, 0, 0];
                 fixed[4..].copy_from_slice(&link.to_ne_bytes());
@@ -190,20 +175,11 @@ impl Device {
                 encoder.attribute(IFA_LOCAL, &octets);
                 encoder.attribute(IFA_ADDRESS, &octets);
                 encoder.attribute(IFA_FLAGS, &IFA_F_NODAD.to_ne_bytes());
-            });
-            encoder.finish()
+            })
         };
-        let answer = self
-            .kernel
-            .ask("a device's address", question, |_| Ok(true));
-        match answer {
-            Ok(_) => Ok(true),
-            Err(RequestError::Refused {
-                errno: Errno::EAFNOSUPPORT | Errno::EOPNOTSUPP | Errno::EACCES,
-                ..
-            }) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let answer = self.kernel.order("a device's address", question);
+        let reasons = [Errno::EAFNOSUPPORT, Errno::EOPNOTSUPP, Errno::EACCES];
+        unless(answer, &reasons).map(|done| done.is_some())
     }
 }
 

@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::asked::{Asker, unless};
 use crate::ethtool::{HiddenTags, decode_features, decode_speed, get_features, get_speed};
 
 /// The family `ethtool` of this kernel.
@@ -38,13 +38,7 @@ impl Ethtool {
             |sequence| get_features(family, link, sequence),
             |message| decode_features(message, family),
         );
-        match answer {
-            Err(RequestError::Refused {
-                errno: Errno::ENODEV,
-                ..
-            }) => Ok(None),
-            other => other.map(Some),
-        }
+        unless(answer, &[Errno::ENODEV])
     }
 
     /// How fast a device is, in Mbit/s; `None` where nobody knows, or there is no such device. Does
@@ -59,13 +53,8 @@ impl Ethtool {
             |sequence| get_speed(family, link, sequence),
             |message| decode_speed(message, family),
         );
-        match answer {
-            // It is gone, its driver does not say, or it is down.
-            Err(RequestError::Refused {
-                errno: Errno::ENODEV | Errno::EOPNOTSUPP | Errno::EINVAL,
-                ..
-            }) => Ok(None),
-            other => other,
-        }
+        // It is gone, its driver does not say, or it is down.
+        let reasons = [Errno::ENODEV, Errno::EOPNOTSUPP, Errno::EINVAL];
+        Ok(unless(answer, &reasons)?.flatten())
     }
 }

@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, End};
+use super::asked::{Asker, unless};
 use super::socket::Netlink;
 use crate::message::{DecodeError, Message};
 use crate::route::filter::{self, Filter, Side};
@@ -11,8 +11,6 @@ use crate::route::qdisc::{self, Listed};
 use crate::route::vlans::{self, Tagging};
 use crate::route::{self, Table};
 
-/// How often a list that changed while it was read is read again.
-const RETRIES: u32 = 4;
 /// Classes of a device whose filters are looked at.
 const CLASSES: usize = 512;
 const REQUEST: &str = "filters of a device";
@@ -147,23 +145,12 @@ impl Filters {
         encode: impl Fn(u32) -> Vec<u8>,
         decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
     ) -> Result<Vec<T>, RequestError> {
-        for _ in 0..=RETRIES {
-            let mut found = Vec::new();
-            let end = self.0.ask(request, &encode, |message| {
-                found.extend(decode(message)?);
-                Ok(true)
-            });
-            match end {
-                Ok(End::Torn) => {}
-                Ok(_) => return Ok(found),
-                // Built without filters.
-                Err(RequestError::Refused {
-                    errno: Errno::EOPNOTSUPP,
-                    ..
-                }) => return Ok(Vec::new()),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(RequestError::NoAnswer { request })
+        // A kernel built without filters refuses.
+        let found = unless(
+            self.0.collect(request, encode, decode),
+            &[Errno::EOPNOTSUPP],
+        )?;
+        let found = found.unwrap_or_else(|| Some(Vec::new()));
+        found.ok_or(RequestError::NoAnswer { request })
     }
 }

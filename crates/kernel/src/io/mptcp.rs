@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::asked::{Asker, unless};
 use crate::mptcp::{self, Endpoint, Limits, decode_endpoint, decode_limits};
 
 /// The family `mptcp_pm` of this kernel. Reading and writing need CAP_NET_ADMIN.
@@ -83,13 +83,7 @@ impl Mptcp {
         let answer = self.command("a new MPTCP endpoint", |sequence| {
             mptcp::add(family, &endpoint, sequence)
         });
-        match answer {
-            Err(RequestError::Refused {
-                errno: Errno::EEXIST,
-                ..
-            }) => Ok(false),
-            other => other.map(|()| true),
-        }
+        unless(answer, &[Errno::EEXIST]).map(|done| done.is_some())
     }
 
     /// Removes the endpoint of this number and address, and the subflows from it; the peer is told.
@@ -221,21 +215,14 @@ impl Mptcp {
         request: &'static str,
         question: impl Fn(u32) -> Vec<u8>,
     ) -> Result<(), RequestError> {
-        self.requests.ask(request, question, |_| Ok(true)).map(drop)
+        self.requests.order(request, question)
     }
 }
 
 /// The kernel says EINVAL of an endpoint that it does not find (net/mptcp/pm_kernel.c), and weir
 /// asks nothing else that is invalid.
 fn there(answer: Result<(), RequestError>) -> Result<bool, RequestError> {
-    match answer {
-        Ok(()) => Ok(true),
-        Err(RequestError::Refused {
-            errno: Errno::EINVAL,
-            ..
-        }) => Ok(false),
-        Err(error) => Err(error),
-    }
+    unless(answer, &[Errno::EINVAL]).map(|done| done.is_some())
 }
 
 /// The kernel takes them for one endpoint.

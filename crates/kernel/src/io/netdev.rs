@@ -5,7 +5,7 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::asked::{Asker, unless};
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::{Messages, Tally};
 use crate::netdev::{DeviceFeatures, Family, XdpFeatures, decode_device, get_device};
@@ -62,14 +62,7 @@ impl Netdev {
             |sequence| get_device(id, link, sequence),
             |m| decode_device(m, id),
         );
-        match answer {
-            Ok(device) => Ok(Some(device.features)),
-            Err(RequestError::Refused {
-                errno: Errno::ENODEV,
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(unless(answer, &[Errno::ENODEV])?.map(|device| device.features))
     }
 
     /// Whether [`changed`](Self::changed) will tell of changes. If not, ask anew at each

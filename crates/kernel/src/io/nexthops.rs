@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::asked::{Asker, unless};
 use super::socket::Netlink;
 use crate::nexthops::{decode_bucket_idle, dump_groups};
 
@@ -21,12 +21,6 @@ pub fn read_bucket_idle() -> Result<Option<u64>, RequestError> {
         shortest = shortest.into_iter().chain(idle).min();
         Ok(true)
     });
-    match answer {
-        // A kernel without them.
-        Err(RequestError::Refused {
-            errno: Errno::EOPNOTSUPP,
-            ..
-        }) => Ok(None),
-        other => other.map(|_| shortest),
-    }
+    // A kernel without them refuses.
+    Ok(unless(answer, &[Errno::EOPNOTSUPP])?.and(shortest))
 }

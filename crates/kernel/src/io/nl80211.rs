@@ -6,7 +6,7 @@ use std::path::Path;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::asked::{Asker, unless};
 use super::socket::{Netlink, Received, Socket};
 use crate::event::Mac;
 use crate::message::Messages;
@@ -56,13 +56,11 @@ impl Nl80211 {
     pub fn devices(&mut self) -> Result<Vec<Wireless>, RequestError> {
         let family = self.family;
         let mut found = Vec::new();
-        self.requests.ask(
+        self.requests.append(
             "wireless devices (GET_INTERFACE)",
             |sequence| dump_interfaces(family, sequence),
-            |message| {
-                found.extend(decode_interface(message, family)?);
-                Ok(true)
-            },
+            |message| decode_interface(message, family),
+            &mut found,
         )?;
         Ok(found)
     }
@@ -80,13 +78,11 @@ impl Nl80211 {
             |message| decode_wiphy(message, family, &mut radios).map(|()| true),
         )?;
         let mut rules = Vec::new();
-        let told = self.requests.ask(
+        let told = self.requests.append(
             "rules of radios",
             |sequence| dump_rules(family, sequence),
-            |message| {
-                rules.extend(decode_rules(message, family)?);
-                Ok(true)
-            },
+            |message| decode_rules(message, family),
+            &mut rules,
         );
         match told {
             // Before 3.19 (or without rules) there is no such dump.
@@ -109,21 +105,19 @@ impl Nl80211 {
     /// The kernel refused, or its answer was not understood: what came before that was appended.
     pub fn stations(&mut self, link: u32, out: &mut Vec<Station>) -> Result<(), RequestError> {
         let family = self.family;
-        let answer = self.requests.ask(
+        let answer = self.requests.append(
             "stations of a device (GET_STATION)",
             |sequence| dump_stations(family, link, sequence),
-            |message| {
-                out.extend(decode_station(message, family)?);
-                Ok(true)
-            },
+            |message| decode_station(message, family),
+            out,
         );
-        match answer {
-            Err(RequestError::Refused {
-                errno: Errno::ENODEV | Errno::EOPNOTSUPP | Errno::ENOENT | Errno::ENETDOWN,
-                ..
-            }) => Ok(()),
-            other => other.map(drop),
-        }
+        let reasons = [
+            Errno::ENODEV,
+            Errno::EOPNOTSUPP,
+            Errno::ENOENT,
+            Errno::ENETDOWN,
+        ];
+        unless(answer, &reasons).map(drop)
     }
 
     /// One station of a device. `None`: it is gone, or its device is. Waits for the driver, too.
@@ -156,7 +150,7 @@ impl Nl80211 {
         let family = self.family;
         let question = |sequence| set_power(family, link, setting, sequence);
         let request = "another power of a device (SET_WIPHY)";
-        self.requests.ask(request, question, |_| Ok(true)).map(drop)
+        self.requests.order(request, question)
     }
 
     /// Has a device send to one of its stations with another power. Needs `CAP_NET_ADMIN`.
@@ -173,7 +167,7 @@ impl Nl80211 {
         let family = self.family;
         let question = |sequence| set_station_power(family, link, mac, power, sequence);
         let request = "another power of a station (SET_STATION)";
-        self.requests.ask(request, question, |_| Ok(true)).map(drop)
+        self.requests.order(request, question)
     }
 }
 
@@ -189,14 +183,7 @@ pub(super) fn ask_station(
         |sequence| get_station(family, link, mac, sequence),
         |message| decode_station(message, family),
     );
-    match answer {
-        Ok(found) => Ok(Some(found)),
-        Err(RequestError::Refused {
-            errno: Errno::ENODEV | Errno::ENOENT | Errno::ENETDOWN,
-            ..
-        }) => Ok(None),
-        Err(error) => Err(error),
-    }
+    unless(answer, &[Errno::ENODEV, Errno::ENOENT, Errno::ENETDOWN])
 }
 
 /// Changes read by one [`StationEvents::changed`].

@@ -6,7 +6,7 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::asked::{Asker, unless};
 use super::device::{made, make_named};
 use super::nl80211::ask_station;
 use super::socket::{BUFFER, Netlink, Received, Socket};
@@ -67,7 +67,7 @@ impl Peers {
     ) -> Result<(), RequestError> {
         let family = self.family;
         let question = |sequence| question(family, sequence);
-        self.requests.ask(request, question, |_| Ok(true)).map(drop)
+        self.requests.order(request, question)
     }
 
     /// What a device's access point is. `None`: it is none, or does not run; or there is no such
@@ -156,15 +156,8 @@ impl Peers {
             mac,
             ..
         } = station;
-        match self.part(station) {
-            // None was there, as it should be.
-            Ok(())
-            | Err(RequestError::Refused {
-                errno: Errno::ENOENT,
-                ..
-            }) => {}
-            Err(error) => return Err(error),
-        }
+        // None was there, as it should be.
+        unless(self.part(station), &[Errno::ENOENT])?;
         let question = |family, at| new_station(family, link, mac, aid, abilities, at);
         let joined = self
             .ask("a peer's station (NEW_STATION)", question)

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use nix::errno::Errno;
 
-use super::asked::{Asker, End};
+use super::asked::{Asker, unless};
 use super::socket::Netlink;
 use super::{RequestError, RoutesError};
 use crate::event::{Event, Link};
@@ -12,9 +12,6 @@ use crate::message::{DecodeError, Message};
 use crate::policy::{Route, Rule, decode_route, decode_rule, request};
 use crate::route::{self, Table, decode_address};
 use crate::uplinks::Picture;
-
-/// How often a dump is begun anew because the table changed under it.
-const RETRIES: u32 = 4;
 
 /// The rules and routes of a network namespace. Writing needs CAP_NET_ADMIN. Nothing here waits.
 #[derive(Debug)]
@@ -66,14 +63,15 @@ impl Policy {
         let asked = self
             .kernel
             .ask_one("the way to an address", question, request::decode_way);
-        match asked {
-            Ok(index) => Ok(Some(index)),
-            Err(RequestError::Refused {
-                errno: Errno::ENETUNREACH | Errno::EHOSTUNREACH | Errno::EACCES | Errno::EINVAL,
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        unless(
+            asked,
+            &[
+                Errno::ENETUNREACH,
+                Errno::EHOSTUNREACH,
+                Errno::EACCES,
+                Errno::EINVAL,
+            ],
+        )
     }
 
     /// Adds a rule. `false`: there is the same one already, whoever made it.
@@ -84,7 +82,7 @@ impl Policy {
         let answer = self.write("a new policy rule", |sequence| {
             request::add_rule(rule, sequence)
         });
-        unless(answer, &[Errno::EEXIST])
+        unless(answer, &[Errno::EEXIST]).map(|done| done.is_some())
     }
 
     /// Removes a rule that has all of this, its protocol too. `false`: there is none.
@@ -95,7 +93,7 @@ impl Policy {
         let answer = self.write("removal of a policy rule", |sequence| {
             request::remove_rule(rule, sequence)
         });
-        unless(answer, &[Errno::ENOENT])
+        unless(answer, &[Errno::ENOENT]).map(|done| done.is_some())
     }
 
     /// Sees to it that this is the only rule of its family, priority and protocol: adds it if it is
@@ -134,7 +132,7 @@ impl Policy {
         let answer = self.write("removal of a route", |sequence| {
             request::remove_route(route, sequence)
         });
-        unless(answer, &[Errno::ESRCH, Errno::ENODEV])
+        unless(answer, &[Errno::ESRCH, Errno::ENODEV]).map(|done| done.is_some())
     }
 
     /// Removes all rules, then all routes of both families that have this protocol: with
@@ -165,7 +163,7 @@ impl Policy {
                                 request::whole(kind, &payload, sequence)
                             });
                             match unless(answer, &[Errno::ENOENT, Errno::ESRCH, Errno::ENODEV]) {
-                                Ok(gone) => removed += usize::from(gone),
+                                Ok(gone) => removed += usize::from(gone.is_some()),
                                 Err(error) => failed = failed.or(Some(error.into())),
                             }
                         }
@@ -223,23 +221,11 @@ impl Policy {
         question: impl Fn(u32) -> Vec<u8>,
         decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
     ) -> Result<Vec<T>, RoutesError> {
-        for _ in 0..=RETRIES {
-            let mut found = Vec::new();
-            let answer = self.kernel.ask(what, &question, |message| {
-                found.extend(decode(message)?);
-                Ok(true)
-            });
-            match answer {
-                Ok(End::Torn) => {}
-                Ok(_) => return Ok(found),
-                Err(RequestError::Refused {
-                    errno: Errno::EAFNOSUPPORT | Errno::EOPNOTSUPP,
-                    ..
-                }) => return Ok(Vec::new()),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(RoutesError::Unsteady)
+        let answer = self.kernel.collect(what, question, decode);
+        let found = unless(answer, &[Errno::EAFNOSUPPORT, Errno::EOPNOTSUPP])?;
+        found
+            .unwrap_or_else(|| Some(Vec::new()))
+            .ok_or(RoutesError::Unsteady)
     }
 
     fn write(
@@ -247,15 +233,6 @@ impl Policy {
         what: &'static str,
         question: impl Fn(u32) -> Vec<u8>,
     ) -> Result<(), RequestError> {
-        self.kernel.ask(what, question, |_| Ok(true)).map(drop)
-    }
-}
-
-/// `false` where the kernel refused for one of these reasons.
-fn unless(answer: Result<(), RequestError>, reasons: &[Errno]) -> Result<bool, RequestError> {
-    match answer {
-        Ok(()) => Ok(true),
-        Err(RequestError::Refused { errno, .. }) if reasons.contains(&errno) => Ok(false),
-        Err(error) => Err(error),
+        self.kernel.order(what, question)
     }
 }

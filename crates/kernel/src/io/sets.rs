@@ -7,14 +7,14 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, End};
+use super::asked::{Asker, End, unless};
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::elements::{ElementCount, decode_counts};
 use crate::kept::{Kept, decode_kept, decode_open_set, dump_sets};
 use crate::members::{Member, decode_members};
-use crate::message::Messages;
+use crate::message::{DecodeError, Message, Messages};
 use crate::sets::{
-    Element, SetContent, SetEvent, SetHeader, SetName, decode_elements, decode_event, decode_set,
+    SetContent, SetEvent, SetHeader, SetName, decode_elements, decode_event, decode_set,
     dump_elements, get_set,
 };
 
@@ -72,17 +72,28 @@ pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
         })
         .map_err(unknown)?;
     let header: SetHeader = header.ok_or(SetError::Unknown)?;
+    let elements = read_elements(&mut kernel, name, most, decode_elements)?;
+    Ok(SetContent { header, elements })
+}
+
+/// All that `decode` finds in a dump of the elements, of at most `most`.
+fn read_elements<T>(
+    kernel: &mut Asker,
+    name: &SetName,
+    most: usize,
+    decode: impl Fn(&Message<'_>, &mut Vec<T>) -> Result<(), DecodeError>,
+) -> Result<Vec<T>, SetError> {
     let question = |sequence| dump_elements(name, sequence);
     for _ in 0..=RETRIES {
-        let mut elements: Vec<Element> = Vec::new();
+        let mut found = Vec::new();
         let end = kernel
             .ask("the elements of a set", question, |message| {
-                decode_elements(message, &mut elements)?;
-                Ok(elements.len() <= most)
+                decode(message, &mut found)?;
+                Ok(found.len() <= most)
             })
             .map_err(unknown)?;
         match end {
-            End::Whole => return Ok(SetContent { header, elements }),
+            End::Whole => return Ok(found),
             End::Enough => return Err(SetError::TooLarge(most)),
             End::Torn => {}
         }
@@ -101,22 +112,9 @@ pub fn read_members(
     hasher: &impl BuildHasher,
 ) -> Result<Vec<Member>, SetError> {
     let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
-    let question = |sequence| dump_elements(name, sequence);
-    for _ in 0..=RETRIES {
-        let mut members = Vec::new();
-        let end = kernel
-            .ask("the elements of a set", question, |message| {
-                decode_members(message, hasher, &mut members)?;
-                Ok(members.len() <= most)
-            })
-            .map_err(unknown)?;
-        match end {
-            End::Whole => return Ok(members),
-            End::Enough => return Err(SetError::TooLarge(most)),
-            End::Torn => {}
-        }
-    }
-    Err(SetError::Unsteady)
+    read_elements(&mut kernel, name, most, |message, found| {
+        decode_members(message, hasher, found)
+    })
 }
 
 /// Reads the counters of a set's elements, of at most `most`. Does not wait; takes some 20 ms for
@@ -126,22 +124,7 @@ pub fn read_members(
 /// See [`SetError`].
 pub fn read_counts(name: &SetName, most: usize) -> Result<Vec<ElementCount>, SetError> {
     let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
-    let question = |sequence| dump_elements(name, sequence);
-    for _ in 0..=RETRIES {
-        let mut counts = Vec::new();
-        let end = kernel
-            .ask("the elements of a set", question, |message| {
-                decode_counts(message, &mut counts)?;
-                Ok(counts.len() <= most)
-            })
-            .map_err(unknown)?;
-        match end {
-            End::Whole => return Ok(counts),
-            End::Enough => return Err(SetError::TooLarge(most)),
-            End::Torn => {}
-        }
-    }
-    Err(SetError::Unsteady)
+    read_elements(&mut kernel, name, most, decode_counts)
 }
 
 /// Reads what elements of sets keep that the declaration of their set does not say, in all sets
@@ -153,10 +136,7 @@ pub fn read_counts(name: &SetName, most: usize) -> Result<Vec<ElementCount>, Set
 pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
     let mut kernel = Asker::open(Netlink::Netfilter, "sets")?;
     let mut sets = Vec::new();
-    kernel.ask("sets", dump_sets, |message| {
-        sets.extend(decode_open_set(message)?);
-        Ok(true)
-    })?;
+    kernel.append("sets", dump_sets, decode_open_set, &mut sets)?;
     let mut found = Vec::new();
     let mut room = all;
     for set in sets {
@@ -167,11 +147,9 @@ pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
             count += decode_kept(message, &mut statements)?;
             Ok(count < most)
         });
-        match read.map_err(unknown) {
-            // It went meanwhile.
-            Err(SetError::Unknown) => continue,
-            Err(SetError::Request(error)) => return Err(error),
-            _ => {}
+        // It went meanwhile.
+        if unless(read, &[Errno::ENOENT])?.is_none() {
+            continue;
         }
         room = room.saturating_sub(count);
         if !statements.is_empty() {

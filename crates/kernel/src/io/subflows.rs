@@ -30,13 +30,11 @@ impl Subflows {
     /// understood: what came before that was appended.
     pub fn read(&mut self, sockets: Sockets, out: &mut Vec<Subflow>) -> Result<(), RequestError> {
         for ipv6 in [false, true] {
-            self.kernel.ask(
+            self.kernel.append(
                 "TCP sockets",
                 |sequence| subflows::dump(sockets, ipv6, sequence),
-                |message| {
-                    out.extend(subflows::decode(message)?);
-                    Ok(true)
-                },
+                subflows::decode,
+                out,
             )?;
         }
         Ok(())
@@ -55,13 +53,11 @@ impl Subflows {
         out: &mut Vec<u32>,
     ) -> Result<(), RequestError> {
         for ipv6 in [false, true] {
-            self.kernel.ask(
+            self.kernel.append(
                 "MPTCP connections",
                 |sequence| subflows::dump_connections(sockets, ipv6, sequence),
-                |message| {
-                    out.extend(subflows::decode_connection(message)?);
-                    Ok(true)
-                },
+                subflows::decode_connection,
+                out,
             )?;
         }
         Ok(())
