@@ -136,7 +136,7 @@ pub(crate) fn get_features(family: u16, link: u32, sequence: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     fn answer(command: u8, lists: &[(u16, &[&str])]) -> Vec<u8> {
         Encoder::single(21, 0, 0, |e| {
@@ -157,8 +157,7 @@ mod tests {
     }
 
     fn decoded(bytes: &[u8], family: u16) -> Result<Option<HiddenTags>, DecodeError> {
-        let message = Messages::new(bytes).next().expect("a message");
-        decode_features(&message.expect("whole"), family)
+        decode_features(&first(bytes), family)
     }
 
     #[test]
@@ -187,8 +186,7 @@ mod tests {
                     e.attribute(LINKMODES_SPEED, &speed.to_ne_bytes());
                 }
             });
-            let message = Messages::new(&bytes).next().expect("a message");
-            decode_speed(&message.expect("whole"), 21).expect("understood")
+            decode_speed(&first(&bytes), 21).expect("understood")
         };
         assert_eq!(of(4, &[2_500]), Some(Some(2_500)));
         assert_eq!(of(4, &[SPEED_UNKNOWN]), Some(None));

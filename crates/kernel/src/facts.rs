@@ -29,12 +29,9 @@ pub fn speed(name: &str) -> Option<u32> {
 }
 
 fn speed_below(root: &Path, name: &str) -> Option<u32> {
-    if !is_device_name(name) {
-        return None;
-    }
     // -1 is no speed, 0 neither.
-    let text = fs::read_to_string(root.join(name).join("speed")).ok()?;
-    text.trim().parse().ok().filter(|speed| *speed != 0)
+    let speed = text_below(root, name, "speed")?.parse().ok()?;
+    (speed != 0).then_some(speed)
 }
 
 /// How often a device has lost its link (`/sys/class/net/NAME/carrier_down_count`). rtnetlink tells
@@ -44,11 +41,7 @@ pub fn links_lost(name: &str) -> Option<u32> {
 }
 
 fn lost_below(root: &Path, name: &str) -> Option<u32> {
-    if !is_device_name(name) {
-        return None;
-    }
-    let text = fs::read_to_string(root.join(name).join("carrier_down_count")).ok()?;
-    text.trim().parse().ok()
+    text_below(root, name, "carrier_down_count")?.parse().ok()
 }
 
 /// Which tag frames have between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`), in
@@ -58,11 +51,16 @@ pub fn tagging(name: &str) -> Option<String> {
 }
 
 fn tagging_below(root: &Path, name: &str) -> Option<String> {
+    text_below(root, name, "dsa/tagging")
+}
+
+/// A file about a device, without white space around it.
+fn text_below(root: &Path, name: &str, file: &str) -> Option<String> {
     if !is_device_name(name) {
         return None;
     }
-    let tag = fs::read_to_string(root.join(name).join("dsa/tagging")).ok()?;
-    Some(tag.trim().to_owned())
+    let text = fs::read_to_string(root.join(name).join(file)).ok()?;
+    Some(text.trim().to_owned())
 }
 
 /// Whether a device forwards IPv4, IPv6. A family that the kernel lacks is not forwarded.

@@ -1,6 +1,8 @@
 //! Datagrams as a kernel sent them, for tests: `tests/fixtures/*.hex`, one per line, `#` before the
 //! command that caused it.
 
+use crate::message::{Message, Messages};
+
 /// All datagrams of a file.
 pub(crate) fn datagrams(name: &str) -> Vec<Vec<u8>> {
     let path = format!("{}/tests/fixtures/{name}.hex", env!("CARGO_MANIFEST_DIR"));
@@ -12,6 +14,12 @@ pub(crate) fn datagrams(name: &str) -> Vec<Vec<u8>> {
             (0..line.len()).step_by(2).map(octet).collect()
         })
         .collect()
+}
+
+/// The first message of a datagram.
+pub(crate) fn first(datagram: &[u8]) -> Message<'_> {
+    let message = Messages::new(datagram).next();
+    message.expect("a message").expect("whole")
 }
 
 /// The only datagram of a file.

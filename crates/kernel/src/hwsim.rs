@@ -234,14 +234,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fixture::first;
     use crate::message::Messages;
 
     const FAMILY: u16 = 40;
     const RADIO: Mac = [0x42, 0, 0, 0, 1, 0];
 
     fn only(bytes: &[u8]) -> Result<Option<Sent>, DecodeError> {
-        let message = Messages::new(bytes).next().expect("a message");
-        decode_sent(&message.expect("whole"), FAMILY)
+        decode_sent(&first(bytes), FAMILY)
     }
 
     /// As `mac80211_hwsim_tx_frame_nl` writes it, without the attribute `left_out`.

@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::encode::Encoder;
-    use crate::message::Messages;
+    use crate::fixture::first;
     use crate::sets::{NFT_MSG_NEWSETELEM, NFTA_LIST_ELEM, NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM};
 
     /// Parts of one element.
@@ -83,10 +83,6 @@ mod tests {
                 }
             });
         })
-    }
-
-    fn only(datagram: &[u8]) -> Message<'_> {
-        Messages::new(datagram).next().expect("one").expect("whole")
     }
 
     #[test]
@@ -111,7 +107,7 @@ mod tests {
         ]);
         let mut found = Vec::new();
         let hasher = RandomState::new();
-        decode_members(&only(&datagram), &hasher, &mut found).expect("right");
+        decode_members(&first(&datagram), &hasher, &mut found).expect("right");
         let marks: Vec<u64> = found.iter().map(|member| member.mark).collect();
         assert_eq!(marks[0], marks[1]);
         let different: std::collections::HashSet<&u64> = marks.iter().collect();
@@ -131,7 +127,7 @@ mod tests {
             let mut cut = datagram[..length].to_vec();
             cut[..4].copy_from_slice(&(length as u32).to_ne_bytes());
             let mut found = Vec::new();
-            let _ = decode_members(&only(&cut), &RandomState::new(), &mut found);
+            let _ = decode_members(&first(&cut), &RandomState::new(), &mut found);
             assert!(found.len() <= 1);
         }
     }

@@ -41,16 +41,6 @@ impl XdpFeatures {
         self.has(2)
     }
 
-    /// `NETDEV_XDP_ACT_RX_SG`: receives frames of several buffers.
-    pub fn receive_fragments(self) -> bool {
-        self.has(5)
-    }
-
-    /// `NETDEV_XDP_ACT_NDO_XMIT_SG`: sends frames of several buffers.
-    pub fn transmit_fragments(self) -> bool {
-        self.has(6)
-    }
-
     fn has(self, bit: u32) -> bool {
         self.0 & 1 << bit != 0
     }
@@ -180,16 +170,10 @@ pub(crate) fn get_device(family: u16, link: u32, sequence: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::datagram;
-    use crate::message::Messages;
+    use crate::fixture::{datagram, first};
 
     fn only<T>(bytes: &[u8], decode: impl Fn(&Message<'_>) -> T) -> T {
-        decode(
-            &Messages::new(bytes)
-                .next()
-                .expect("a message")
-                .expect("whole"),
-        )
+        decode(&first(bytes))
     }
 
     #[test]
@@ -207,12 +191,8 @@ mod tests {
         let found = only(&bytes, |m| decode_device(m, 20))
             .expect("valid")
             .expect("a device");
-        assert!(
-            found.features.basic()
-                && found.features.redirect()
-                && found.features.receive_fragments()
-        );
-        assert!(!found.features.transmit() && !found.features.transmit_fragments());
+        assert!(found.features.basic() && found.features.redirect());
+        assert!(!found.features.transmit());
         assert_eq!(only(&bytes, |m| decode_device(m, 21)), Ok(None));
     }
 

@@ -53,7 +53,7 @@ pub fn decode_bucket_idle(message: &Message<'_>) -> Result<Option<u64>, DecodeEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     fn idle(kind: u16, timer: Option<&[u8]>) -> Result<Option<u64>, DecodeError> {
         let datagram = Encoder::single(kind, 0, 0, |e| {
@@ -65,8 +65,7 @@ mod tests {
                 });
             }
         });
-        let message = Messages::new(&datagram).next();
-        decode_bucket_idle(&message.expect("a message").expect("a whole one"))
+        decode_bucket_idle(&first(&datagram))
     }
 
     #[test]

@@ -197,15 +197,13 @@ pub(crate) fn dump_stations(family: u16, link: u32, sequence: u32) -> Vec<u8> {
 mod tests {
     use super::numbers::{ATTR_IFTYPE, CMD_NEW_INTERFACE};
     use super::*;
-    use crate::fixture::datagram;
-    use crate::message::Messages;
+    use crate::fixture::{datagram, first};
 
     /// That of the fixtures.
     const FAMILY: u16 = 35;
 
     fn only<T>(bytes: &[u8], decode: impl Fn(&Message<'_>, u16) -> T) -> T {
-        let message = Messages::new(bytes).next().expect("a message");
-        decode(&message.expect("whole"), FAMILY)
+        decode(&first(bytes), FAMILY)
     }
 
     fn station(information: impl FnOnce(&mut Encoder)) -> Result<Station, DecodeError> {

@@ -187,7 +187,7 @@ pub fn decode_exception(
 mod tests {
     use super::*;
     use crate::encode::Encoder;
-    use crate::message::Messages;
+    use crate::fixture::first;
     use crate::rtnetlink::RTM_NEWRULE;
 
     const RTA_DST: u16 = 1;
@@ -205,10 +205,6 @@ mod tests {
         })
     }
 
-    fn only(datagram: &[u8]) -> Message<'_> {
-        Messages::new(datagram).next().expect("one").expect("whole")
-    }
-
     #[test]
     fn routes_are_read() {
         let fixed = [2, 24, 0, 0, 252, 0, 0, 6, 0, 0, 0, 0];
@@ -218,16 +214,18 @@ mod tests {
             fixed,
             &[(RTA_DST, &[192, 0, 2, 0]), (RTA_TABLE, &table)],
         );
-        let route = decode_route(&only(&datagram)).expect("right").expect("one");
+        let route = decode_route(&first(&datagram))
+            .expect("right")
+            .expect("one");
         assert_eq!(route.to.to_string(), "192.0.2.0/24");
         assert_eq!(
             (route.table, route.kind, route.narrow),
             (1000, RouteKind::Blackhole, false)
         );
         let wrong = message(RTM_NEWROUTE, [2, 33, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0], &[]);
-        assert!(decode_route(&only(&wrong)).is_err());
+        assert!(decode_route(&first(&wrong)).is_err());
         let wrong = message(RTM_NEWROUTE, fixed, &[(RTA_DST, &[1])]);
-        assert!(decode_route(&only(&wrong)).is_err());
+        assert!(decode_route(&first(&wrong)).is_err());
     }
 
     #[test]
@@ -241,7 +239,7 @@ mod tests {
         ];
         let rule = |fixed, attributes: &[(u16, &[u8])]| {
             let datagram = message(RTM_NEWRULE, fixed, attributes);
-            decode_rule(&only(&datagram)).expect("right").expect("one")
+            decode_rule(&first(&datagram)).expect("right").expect("one")
         };
         let main = rule(fixed, plain);
         assert_eq!((main.priority, main.table, main.asks), (32766, 254, false));
@@ -258,7 +256,7 @@ mod tests {
         let to = [192, 0, 2, 0];
         let with = |kind: u16, value: &[u8]| {
             let datagram = message(RTM_NEWROUTE, fixed, &[(RTA_DST, &to), (kind, value)]);
-            decode_program(&only(&datagram)).map(|found| found.map(|to| to.to_string()))
+            decode_program(&first(&datagram)).map(|found| found.map(|to| to.to_string()))
         };
         for (kind, counts) in [(1, false), (2, false), (5, false), (6, true), (9, true)] {
             let expected = counts.then(|| "192.0.2.0/24".to_owned());
@@ -297,7 +295,7 @@ mod tests {
         let number = |fixed, mtu: u8, left: u8| {
             let attributes: &[(u16, &[u8])] = &[(8, &[mtu]), (RTA_CACHEINFO, &[left; 32])];
             let datagram = message(RTM_NEWROUTE, fixed, attributes);
-            decode_exception(&only(&datagram), &hasher).expect("right")
+            decode_exception(&first(&datagram), &hasher).expect("right")
         };
         let one = number(cached, 1, 1);
         assert!(one.is_some());
@@ -314,16 +312,16 @@ mod tests {
             let mut cache = [0; 32];
             cache[8..12].copy_from_slice(&left.to_ne_bytes());
             let datagram = message(RTM_NEWROUTE, fixed, &[(RTA_CACHEINFO, &cache)]);
-            decode_lifetime(&only(&datagram))
+            decode_lifetime(&first(&datagram))
         };
         assert_eq!(left(300), Ok(Some(3000)));
         assert_eq!(left(i32::MAX), Ok(Some(21_474_836_470)));
         // None; and over.
         assert_eq!((left(0), left(-5)), (Ok(None), Ok(None)));
         let short = message(RTM_NEWROUTE, fixed, &[(RTA_CACHEINFO, &[0; 8])]);
-        assert!(decode_lifetime(&only(&short)).is_err());
+        assert!(decode_lifetime(&first(&short)).is_err());
         let cached = [10, 128, 0, 0, 254, 3, 0, 1, 0, 2, 0, 0];
         let cached = message(RTM_NEWROUTE, cached, &[(RTA_CACHEINFO, &[9; 32])]);
-        assert_eq!(decode_lifetime(&only(&cached)), Ok(None));
+        assert_eq!(decode_lifetime(&first(&cached)), Ok(None));
     }
 }

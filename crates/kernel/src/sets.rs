@@ -156,8 +156,6 @@ pub mod set_flags {
     pub const TIMEOUT: u32 = 0x10;
     /// Packets add elements.
     pub const DYNAMIC: u32 = 0x20;
-    /// Keys are several values.
-    pub const CONCATENATION: u32 = 0x80;
 }
 
 /// One element. A range is two of them: its first address, and the first one after it (`end`).
@@ -367,14 +365,10 @@ pub(crate) fn set_name(message: &Message<'_>) -> Result<SetEvent, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     fn name() -> SetName {
         "inet fw4 banned4".parse().expect("a name")
-    }
-
-    fn only(datagram: &[u8]) -> Message<'_> {
-        Messages::new(datagram).next().expect("one").expect("whole")
     }
 
     /// Elements as the kernel writes them.
@@ -427,7 +421,7 @@ mod tests {
             (&[], 2, None),
         ]);
         let mut found = Vec::new();
-        decode_elements(&only(&datagram), &mut found).expect("right");
+        decode_elements(&first(&datagram), &mut found).expect("right");
         let v4 = |octets: [u8; 4]| Some(IpAddr::from(octets));
         let element = |address, end, expires| Element {
             address,
@@ -447,13 +441,13 @@ mod tests {
     #[test]
     fn keys_that_are_no_addresses_are_errors() {
         let datagram = answer(&[(&[1, 2], 0, None)]);
-        let wrong = decode_elements(&only(&datagram), &mut Vec::new());
+        let wrong = decode_elements(&first(&datagram), &mut Vec::new());
         assert_eq!(
             wrong,
             Err(DecodeError::new("NFTA_SET_ELEM_KEY", Problem::Length))
         );
         let datagram = answer(&[(&[], 0, None)]);
-        let wrong = decode_elements(&only(&datagram), &mut Vec::new());
+        let wrong = decode_elements(&first(&datagram), &mut Vec::new());
         assert_eq!(wrong, Err(DecodeError::missing("NFTA_SET_ELEM_KEY")));
     }
 
@@ -464,8 +458,8 @@ mod tests {
             let mut cut = datagram[..length].to_vec();
             cut[..4].copy_from_slice(&(length as u32).to_ne_bytes());
             let mut found = Vec::new();
-            let _ = decode_elements(&only(&cut), &mut found);
-            let _ = decode_event(&only(&cut));
+            let _ = decode_elements(&first(&cut), &mut found);
+            let _ = decode_event(&first(&cut));
             assert!(found.len() <= 1);
         }
     }
@@ -474,12 +468,12 @@ mod tests {
     fn events_name_the_set_or_the_rules() {
         let datagram = answer(&[]);
         assert_eq!(
-            decode_event(&only(&datagram)),
+            decode_event(&first(&datagram)),
             Ok(Some(SetEvent::Set(name())))
         );
         let other = |kind: u16| {
             let datagram = Encoder::single(kind, 0, 1, |e| e.fixed(&[1, 0, 0, 0]));
-            decode_event(&only(&datagram))
+            decode_event(&first(&datagram))
         };
         assert_eq!(other(SUBSYSTEM << 8 | 6), Ok(Some(SetEvent::Rules)));
         assert_eq!(

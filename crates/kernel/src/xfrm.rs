@@ -60,7 +60,7 @@ pub fn decode_idle_limit(message: &Message<'_>) -> Result<Option<u64>, DecodeErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     fn limit(soft: u64, hard: u64, dir: u8, action: u8) -> Option<u64> {
         let mut info = [0; INFO];
@@ -68,8 +68,7 @@ mod tests {
         info[LIMITS[1]..][..8].copy_from_slice(&hard.to_ne_bytes());
         (info[DIR], info[ACTION]) = (dir, action);
         let datagram = Encoder::single(XFRM_MSG_NEWPOLICY, 0, 0, |e| e.fixed(&info));
-        let message = Messages::new(&datagram).next();
-        let message = message.expect("a message").expect("a whole one");
+        let message = first(&datagram);
         decode_idle_limit(&message).expect("a policy")
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::encode::Encoder;
-use crate::fixture::{datagram, datagrams};
+use crate::fixture::{datagram, datagrams, first};
 use crate::message::{Messages, Problem};
 
 fn events(name: &str) -> Vec<Event> {
@@ -110,11 +110,7 @@ fn other_protocols_are_ignored() {
 #[test]
 fn our_own_echo_is_ignored_but_not_that_of_others() {
     let bytes = datagram("tcp-mark");
-    let port = Messages::new(&bytes)
-        .next()
-        .expect("a message")
-        .expect("whole")
-        .port;
+    let port = first(&bytes).port;
     let mut out = Vec::new();
     assert_eq!(decode(&bytes, port, &mut out).ignored, 1);
     assert!(out.is_empty());
@@ -124,10 +120,7 @@ fn our_own_echo_is_ignored_but_not_that_of_others() {
 /// Appends attributes to the only message of a datagram.
 fn with_attributes(name: &str, body: impl FnOnce(&mut Encoder)) -> Vec<u8> {
     let bytes = datagram(name);
-    let message = Messages::new(&bytes)
-        .next()
-        .expect("a message")
-        .expect("whole");
+    let message = first(&bytes);
     Encoder::single(message.kind, message.flags, message.sequence, |e| {
         e.fixed(message.payload);
         body(e);
@@ -195,10 +188,7 @@ fn errors_name_the_attribute() {
 #[test]
 fn directions_of_different_families_are_a_contradiction() {
     let six = datagram("udp6-zone");
-    let message = Messages::new(&six)
-        .next()
-        .expect("a message")
-        .expect("whole");
+    let message = first(&six);
     let (_, mut attributes) = message.split::<4>("nfgenmsg").expect("whole");
     let original = attributes.next().expect("a tuple").expect("whole");
     let bytes = with_attributes("udp-nat", |e| e.attribute(CTA_TUPLE_ORIG, original.value));
@@ -260,11 +250,7 @@ fn requests_are_as_the_kernel_wants_them() {
     };
     let tuple_as_sent = {
         let bytes = datagram("tcp");
-        top(&Messages::new(&bytes)
-            .next()
-            .expect("a message")
-            .expect("whole"))[0]
-            .clone()
+        top(&first(&bytes))[0].clone()
     };
     let relax = top(relax);
     assert_eq!(relax[0], tuple_as_sent);
@@ -291,7 +277,7 @@ fn what_waits_to_be_acknowledged_is_read_in_both_directions() {
         let mut encoder = Encoder::default();
         request::look(&mut encoder, 1, &id);
         let asked = encoder.finish();
-        let asked = Messages::new(&asked).next().expect("one").expect("whole");
+        let asked = first(&asked);
         assert_eq!((asked.kind, asked.flags), (0x101, 1));
         let (_, attributes) = asked.split::<4>("nfgenmsg").expect("whole");
         let tuple = attributes
@@ -312,7 +298,7 @@ fn what_waits_to_be_acknowledged_is_read_in_both_directions() {
                 });
             });
         });
-        let message = Messages::new(&told).next().expect("one").expect("whole");
+        let message = first(&told);
         let looked = look::decode(&message).expect("whole").expect("TCP");
         assert_eq!(looked.unacknowledged, waits);
         assert_eq!(looked.connection.tcp_state, Some(3));

@@ -62,7 +62,7 @@ pub fn decode_access_point(
 mod tests {
     use super::*;
     use crate::encode::Encoder;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     const FAMILY: u16 = 35;
 
@@ -77,8 +77,7 @@ mod tests {
                 e.attribute(ATTR_SSID, b"mesh");
             }
         });
-        let message = Messages::new(&bytes).next().expect("a message");
-        decode_access_point(&message.expect("whole"), FAMILY).expect("valid")
+        decode_access_point(&first(&bytes), FAMILY).expect("valid")
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub fn decode_beacon(
 mod tests {
     use super::*;
     use crate::encode::Encoder;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     const FAMILY: u16 = 35;
 
@@ -71,8 +71,7 @@ mod tests {
     }
 
     fn decoded(bytes: &[u8]) -> Result<Option<HeardBeacon>, DecodeError> {
-        let message = Messages::new(bytes).next().expect("a message");
-        decode_beacon(&message.expect("whole"), FAMILY)
+        decode_beacon(&first(bytes), FAMILY)
     }
 
     #[test]

@@ -123,13 +123,12 @@ pub(crate) fn set_station_power(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     const FAMILY: u16 = 35;
 
     fn decoded(bytes: &[u8]) -> Result<Option<Power>, DecodeError> {
-        let message = Messages::new(bytes).next().expect("a message");
-        decode_power(&message.expect("whole"), FAMILY)
+        decode_power(&first(bytes), FAMILY)
     }
 
     fn answer(command: u8, body: impl FnOnce(&mut Encoder)) -> Vec<u8> {

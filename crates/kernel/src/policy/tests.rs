@@ -1,7 +1,7 @@
 use super::request::*;
 use super::*;
 use crate::encode::Encoder;
-use crate::fixture::datagrams;
+use crate::fixture::{datagrams, first};
 use crate::message::Messages;
 use crate::rtnetlink::{
     AF_INET, AF_INET6, RTA_MULTIPATH, RTM_DELRULE, RTM_F_CLONED, RTM_NEWROUTE, RTM_NEWRULE,
@@ -232,7 +232,7 @@ fn what_is_wrong_is_named() {
             e.fixed(&[2, 0, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0]);
             e.attribute(kind, value);
         });
-        let message = Messages::new(&bytes).next().expect("one").expect("whole");
+        let message = first(&bytes);
         decode_route(&message).expect_err("wrong").to_string()
     };
     assert_eq!(

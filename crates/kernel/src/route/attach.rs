@@ -151,7 +151,7 @@ pub fn decode_bridging(message: &Message<'_>) -> Result<Option<Bridging>, Decode
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     #[test]
     fn a_device_with_a_providers_tag_octet_by_octet() {
@@ -205,8 +205,7 @@ mod tests {
                 });
             });
         });
-        let message = Messages::new(&bytes).next().expect("a message");
-        let found = decode_bridging(&message.expect("whole")).expect("understood");
+        let found = decode_bridging(&first(&bytes)).expect("understood");
         found.expect("a device")
     }
 

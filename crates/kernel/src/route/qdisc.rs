@@ -202,7 +202,7 @@ pub fn decode_drops(message: &Message<'_>) -> Result<Option<(u32, u32)>, DecodeE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::datagram;
+    use crate::fixture::{datagram, first};
     use crate::message::Messages;
     use crate::route::decode as events;
     use crate::rtnetlink::RTM_DELQDISC;
@@ -228,8 +228,7 @@ mod tests {
     }
 
     fn listed(bytes: &[u8]) -> Option<Listed> {
-        let message = Messages::new(bytes).next().expect("a message");
-        decode(&message.expect("whole")).expect("understood")
+        decode(&first(bytes)).expect("understood")
     }
 
     #[test]
@@ -246,8 +245,7 @@ mod tests {
                     e.attribute(TCA_STATS_QUEUE, queue);
                 });
             });
-            let message = Messages::new(&bytes).next().expect("a message");
-            decode_drops(&message.expect("whole")).expect("understood")
+            decode_drops(&first(&bytes)).expect("understood")
         };
         let queue: Vec<u8> = [1u32, 60, 17, 0, 0]
             .iter()

@@ -114,7 +114,7 @@ impl Tagging {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Messages;
+    use crate::fixture::first;
 
     fn message(family: u8, entries: &[(u16, u16)]) -> Vec<u8> {
         let mut fixed = [0; 16];
@@ -134,8 +134,7 @@ mod tests {
     }
 
     fn decoded(datagram: &[u8]) -> Result<Option<Tagging>, DecodeError> {
-        let message = Messages::new(datagram).next().expect("a message");
-        decode(&message.expect("whole"))
+        decode(&first(datagram))
     }
 
     #[test]

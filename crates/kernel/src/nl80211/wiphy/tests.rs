@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::datagram;
+use crate::fixture::{datagram, first};
 use crate::message::Messages;
 
 /// That of the fixtures.
@@ -180,7 +180,7 @@ fn sizes_are_bounded() {
                 });
             });
         });
-        let message = Messages::new(&bytes).next().expect("one").expect("whole");
+        let message = first(&bytes);
         decode_wiphy(&message, FAMILY, &mut radios).expect("understood");
     }
     assert_eq!(radios.len(), MOST_RADIOS);

@@ -2,7 +2,7 @@
 
 use super::super::tests::events;
 use super::*;
-use crate::fixture::datagrams;
+use crate::fixture::{datagrams, first};
 use crate::message::{Messages, NLMSG_MIN_TYPE};
 use crate::rtnetlink::{RTM_NEWTFILTER, TCA_KIND, TCA_OPTIONS};
 
@@ -93,7 +93,7 @@ fn a_program_is_named() {
             e.attribute(TCA_BPF_NAME, b"weir_tc:[17]\0")
         });
     });
-    let message = Messages::new(&bytes).next().expect("one").expect("whole");
+    let message = first(&bytes);
     let filter = decode(&message).expect("valid").expect("a filter");
     assert_eq!(
         (filter.name.as_str(), filter.actions.len()),
@@ -118,7 +118,7 @@ fn a_cut_action_is_an_error() {
             })
         });
     });
-    let message = Messages::new(&bytes).next().expect("one").expect("whole");
+    let message = first(&bytes);
     assert_eq!(decode(&message).unwrap_err().part, "TCA_MIRRED_PARMS");
 }
 
@@ -129,7 +129,7 @@ fn with(kind: &str, options: impl FnOnce(&mut Encoder)) -> Filter {
         e.attribute(TCA_KIND, format!("{kind}\0").as_bytes());
         e.nested(TCA_OPTIONS, options);
     });
-    let message = Messages::new(&bytes).next().expect("one").expect("whole");
+    let message = first(&bytes);
     decode(&message).expect("valid").expect("a filter")
 }
 
