@@ -9,8 +9,8 @@ use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::kept::{NFTA_EXPR_NAME, NFTA_SET_ELEM_EXPR, NFTA_SET_ELEM_EXPRESSIONS};
 use crate::message::{Attribute, DecodeError, Message};
 use crate::sets::{
-    Family, NFT_MSG_DELSETELEM, NFT_MSG_NEWSETELEM, NFTA_LIST_ELEM, NFTA_SET_ELEM_KEY,
-    NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM, each_element,
+    Family, NFT_MSG_DELSETELEM, NFT_MSG_NEWSETELEM, NFTA_DATA_VALUE, NFTA_LIST_ELEM,
+    NFTA_SET_ELEM_KEY, NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM, each_element,
 };
 
 const NFNL_MSG_BATCH_BEGIN: u16 = 0x10;
@@ -35,7 +35,6 @@ const NFT_LIMIT_PKT_BYTES: u32 = 1;
 const NFT_LIMIT_F_INV: u32 = 1;
 const NFTA_EXPR_DATA: u16 = 2;
 const NFTA_COUNTER_BYTES: u16 = 1;
-const NFTA_DATA_VALUE: u16 = 1;
 
 /// Messages of one element, and more than one element needs.
 const MOST: usize = 64;

@@ -4,17 +4,16 @@
 //! `nf_conntrack_common.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::kept::NFTA_EXPR_NAME;
 use crate::message::{DecodeError, Message};
-use crate::sets::Family;
+use crate::sets::{Family, SUBSYSTEM};
 
-const SUBSYSTEM: u16 = 10;
 const NFT_MSG_NEWRULE: u16 = 6;
 const NFT_MSG_GETRULE: u16 = 7;
 const NFTA_RULE_TABLE: u16 = 1;
 const NFTA_RULE_CHAIN: u16 = 2;
 const NFTA_RULE_HANDLE: u16 = 3;
 const NFTA_RULE_EXPRESSIONS: u16 = 4;
-const NFTA_EXPR_NAME: u16 = 1;
 const NFTA_EXPR_DATA: u16 = 2;
 const NFTA_MATCH_NAME: u16 = 1;
 const NFTA_MATCH_REV: u16 = 2;

@@ -5,8 +5,8 @@
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Event;
 use crate::message::{DecodeError, Message, Tally, decode_datagram};
+use crate::sets::SUBSYSTEM;
 
-const SUBSYSTEM: u16 = 10;
 const NFT_MSG_NEWGEN: u16 = SUBSYSTEM << 8 | 15;
 const NFT_MSG_GETGEN: u16 = SUBSYSTEM << 8 | 16;
 const NFTA_GEN_ID: u16 = 1;

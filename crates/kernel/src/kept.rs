@@ -9,12 +9,10 @@ use std::collections::BTreeSet;
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{Attribute, DecodeError, Message};
 use crate::sets::{
-    NFTA_LIST_ELEM, SUBSYSTEM, SetEvent, SetName, each_element, set_flags, set_name,
+    NFT_MSG_GETSET, NFT_MSG_NEWSET, NFTA_LIST_ELEM, NFTA_SET_FLAGS, SUBSYSTEM, SetEvent, SetName,
+    each_element, set_flags, set_name,
 };
 
-const NFT_MSG_NEWSET: u16 = 9;
-const NFT_MSG_GETSET: u16 = 10;
-const NFTA_SET_FLAGS: u16 = 3;
 const NFTA_SET_EXPR: u16 = 17;
 const NFTA_SET_EXPRESSIONS: u16 = 18;
 pub(crate) const NFTA_SET_ELEM_EXPR: u16 = 7;

@@ -10,8 +10,8 @@ use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{Attribute, DecodeError, Message, Problem};
 
 pub(crate) const SUBSYSTEM: u16 = 10;
-const NFT_MSG_NEWSET: u16 = 9;
-const NFT_MSG_GETSET: u16 = 10;
+pub(crate) const NFT_MSG_NEWSET: u16 = 9;
+pub(crate) const NFT_MSG_GETSET: u16 = 10;
 const NFT_MSG_DELSET: u16 = 11;
 pub(crate) const NFT_MSG_NEWSETELEM: u16 = 12;
 const NFT_MSG_GETSETELEM: u16 = 13;
@@ -26,7 +26,7 @@ const OBJECTS: [u16; 6] = [18, 20, 22, 24, 31, 32];
 /// The same two in every message about a set.
 const NFTA_SET_TABLE: u16 = 1;
 const NFTA_SET_NAME: u16 = 2;
-const NFTA_SET_FLAGS: u16 = 3;
+pub(crate) const NFTA_SET_FLAGS: u16 = 3;
 const NFTA_SET_KEY_TYPE: u16 = 4;
 const NFTA_SET_KEY_LEN: u16 = 5;
 
@@ -35,7 +35,7 @@ pub(crate) const NFTA_LIST_ELEM: u16 = 1;
 pub(crate) const NFTA_SET_ELEM_KEY: u16 = 1;
 pub(crate) const NFTA_SET_ELEM_FLAGS: u16 = 3;
 pub(crate) const NFTA_SET_ELEM_EXPIRATION: u16 = 5;
-const NFTA_DATA_VALUE: u16 = 1;
+pub(crate) const NFTA_DATA_VALUE: u16 = 1;
 
 const NFT_SET_ELEM_INTERVAL_END: u32 = 1;
 const NFT_SET_ELEM_CATCHALL: u32 = 2;

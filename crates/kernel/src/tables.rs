@@ -4,9 +4,8 @@
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
-use crate::sets::Family;
+use crate::sets::{Family, SUBSYSTEM};
 
-const SUBSYSTEM: u16 = 10;
 const NFT_MSG_NEWTABLE: u16 = 0;
 const NFT_MSG_GETTABLE: u16 = 1;
 const NFTA_TABLE_NAME: u16 = 1;
