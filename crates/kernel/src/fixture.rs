@@ -1,6 +1,7 @@
 //! Datagrams as a kernel sent them, for tests: `tests/fixtures/*.hex`, one per line, `#` before the
 //! command that caused it.
 
+use crate::encode::Encoder;
 use crate::message::{Message, Messages};
 
 /// All datagrams of a file.
@@ -14,6 +15,16 @@ pub(crate) fn datagrams(name: &str) -> Vec<Vec<u8>> {
             (0..line.len()).step_by(2).map(octet).collect()
         })
         .collect()
+}
+
+/// A message with these attributes behind its fixed part.
+pub(crate) fn message(kind: u16, fixed: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
+    Encoder::single(kind, 0, 1, |e| {
+        e.fixed(fixed);
+        for (kind, value) in attributes {
+            e.attribute(*kind, value);
+        }
+    })
 }
 
 /// The first message of a datagram.

@@ -186,8 +186,7 @@ pub fn decode_exception(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::Encoder;
-    use crate::fixture::first;
+    use crate::fixture::{first, message};
     use crate::rtnetlink::RTM_NEWRULE;
 
     const RTA_DST: u16 = 1;
@@ -196,22 +195,13 @@ mod tests {
     const FRA_SUPPRESS_PREFIXLEN: u16 = 14;
     const FRA_PROTOCOL: u16 = 21;
 
-    fn message(kind: u16, fixed: [u8; 12], attributes: &[(u16, &[u8])]) -> Vec<u8> {
-        Encoder::single(kind, 0, 1, |e| {
-            e.fixed(&fixed);
-            for (kind, value) in attributes {
-                e.attribute(*kind, value);
-            }
-        })
-    }
-
     #[test]
     fn routes_are_read() {
         let fixed = [2, 24, 0, 0, 252, 0, 0, 6, 0, 0, 0, 0];
         let table = 1000u32.to_ne_bytes();
         let datagram = message(
             RTM_NEWROUTE,
-            fixed,
+            &fixed,
             &[(RTA_DST, &[192, 0, 2, 0]), (RTA_TABLE, &table)],
         );
         let route = decode_route(&first(&datagram))
@@ -222,9 +212,9 @@ mod tests {
             (route.table, route.kind, route.narrow),
             (1000, RouteKind::Blackhole, false)
         );
-        let wrong = message(RTM_NEWROUTE, [2, 33, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0], &[]);
+        let wrong = message(RTM_NEWROUTE, &[2, 33, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0], &[]);
         assert!(decode_route(&first(&wrong)).is_err());
-        let wrong = message(RTM_NEWROUTE, fixed, &[(RTA_DST, &[1])]);
+        let wrong = message(RTM_NEWROUTE, &fixed, &[(RTA_DST, &[1])]);
         assert!(decode_route(&first(&wrong)).is_err());
     }
 
@@ -237,8 +227,8 @@ mod tests {
             (FRA_SUPPRESS_PREFIXLEN, &[0xff; 4]),
             (FRA_PROTOCOL, &[2]),
         ];
-        let rule = |fixed, attributes: &[(u16, &[u8])]| {
-            let datagram = message(RTM_NEWRULE, fixed, attributes);
+        let rule = |fixed: [u8; 12], attributes: &[(u16, &[u8])]| {
+            let datagram = message(RTM_NEWRULE, &fixed, attributes);
             decode_rule(&first(&datagram)).expect("right").expect("one")
         };
         let main = rule(fixed, plain);
@@ -255,7 +245,7 @@ mod tests {
         let fixed = [2, 24, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0];
         let to = [192, 0, 2, 0];
         let with = |kind: u16, value: &[u8]| {
-            let datagram = message(RTM_NEWROUTE, fixed, &[(RTA_DST, &to), (kind, value)]);
+            let datagram = message(RTM_NEWROUTE, &fixed, &[(RTA_DST, &to), (kind, value)]);
             decode_program(&first(&datagram)).map(|found| found.map(|to| to.to_string()))
         };
         for (kind, counts) in [(1, false), (2, false), (5, false), (6, true), (9, true)] {
@@ -292,9 +282,9 @@ mod tests {
     fn exceptions_differ_by_what_was_learned() {
         let hasher = std::hash::RandomState::new();
         let cached = [10, 128, 0, 0, 254, 3, 0, 1, 0, 2, 0, 0];
-        let number = |fixed, mtu: u8, left: u8| {
+        let number = |fixed: [u8; 12], mtu: u8, left: u8| {
             let attributes: &[(u16, &[u8])] = &[(8, &[mtu]), (RTA_CACHEINFO, &[left; 32])];
-            let datagram = message(RTM_NEWROUTE, fixed, attributes);
+            let datagram = message(RTM_NEWROUTE, &fixed, attributes);
             decode_exception(&first(&datagram), &hasher).expect("right")
         };
         let one = number(cached, 1, 1);
@@ -311,17 +301,17 @@ mod tests {
         let left = |left: i32| {
             let mut cache = [0; 32];
             cache[8..12].copy_from_slice(&left.to_ne_bytes());
-            let datagram = message(RTM_NEWROUTE, fixed, &[(RTA_CACHEINFO, &cache)]);
+            let datagram = message(RTM_NEWROUTE, &fixed, &[(RTA_CACHEINFO, &cache)]);
             decode_lifetime(&first(&datagram))
         };
         assert_eq!(left(300), Ok(Some(3000)));
         assert_eq!(left(i32::MAX), Ok(Some(21_474_836_470)));
         // None; and over.
         assert_eq!((left(0), left(-5)), (Ok(None), Ok(None)));
-        let short = message(RTM_NEWROUTE, fixed, &[(RTA_CACHEINFO, &[0; 8])]);
+        let short = message(RTM_NEWROUTE, &fixed, &[(RTA_CACHEINFO, &[0; 8])]);
         assert!(decode_lifetime(&first(&short)).is_err());
         let cached = [10, 128, 0, 0, 254, 3, 0, 1, 0, 2, 0, 0];
-        let cached = message(RTM_NEWROUTE, cached, &[(RTA_CACHEINFO, &[9; 32])]);
+        let cached = message(RTM_NEWROUTE, &cached, &[(RTA_CACHEINFO, &[9; 32])]);
         assert_eq!(decode_lifetime(&first(&cached)), Ok(None));
     }
 }

@@ -1,7 +1,7 @@
 use super::request::*;
 use super::*;
 use crate::encode::Encoder;
-use crate::fixture::{datagrams, first};
+use crate::fixture::{datagrams, first, message};
 use crate::message::Messages;
 use crate::rtnetlink::{
     AF_INET, AF_INET6, RTA_MULTIPATH, RTM_DELRULE, RTM_F_CLONED, RTM_NEWROUTE, RTM_NEWRULE,
@@ -192,15 +192,9 @@ fn how_far_a_route_leads() {
 #[test]
 fn what_asks_for_more_is_known() {
     let rule = |flags: u32, attributes: &[(u16, &[u8])]| {
-        let bytes = Encoder::single(RTM_NEWRULE, 0, 1, |e| {
-            let mut fixed = [2, 0, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0];
-            fixed[8..].copy_from_slice(&flags.to_ne_bytes());
-            e.fixed(&fixed);
-            for (kind, value) in attributes {
-                e.attribute(*kind, value);
-            }
-        });
-        all(&bytes, decode_rule).remove(0)
+        let mut fixed = [2, 0, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0];
+        fixed[8..].copy_from_slice(&flags.to_ne_bytes());
+        all(&message(RTM_NEWRULE, &fixed, attributes), decode_rule).remove(0)
     };
     assert!(!rule(1, &[]).more);
     assert!(rule(FIB_RULE_INVERT, &[]).more);

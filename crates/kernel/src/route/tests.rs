@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::{Link, Qdisc};
-use crate::fixture::datagrams;
+use crate::fixture::{datagrams, message};
 use crate::message::Problem;
 use crate::rtnetlink::{
     AF_INET, RTM_F_CLONED, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWNEIGH, RTM_NEWQDISC, RTM_NEWROUTE,
@@ -183,29 +183,14 @@ fn root_qdiscs_only() {
 
 #[test]
 fn a_message_of_the_wireless_extensions_is_no_device() {
-    let mut encoder = Encoder::default();
-    encoder.message(RTM_NEWLINK, 0, 0, |e| {
-        e.fixed(&[0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        e.attribute(3, b"wlan0\0");
-        e.attribute(11, &[0; 8]);
-    });
+    let fixed = [0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let bytes = message(RTM_NEWLINK, &fixed, &[(3, b"wlan0\0"), (11, &[0; 8])]);
     let mut out = Vec::new();
-    assert_eq!(
-        (decode(&encoder.finish(), &mut out).ignored, out.len()),
-        (1, 0)
-    );
+    assert_eq!((decode(&bytes, &mut out).ignored, out.len()), (1, 0));
 }
 
 #[test]
 fn errors_name_the_attribute() {
-    let message = |kind, fixed: &[u8], attributes: &[(u16, &[u8])]| {
-        Encoder::single(kind, 0, 0, |e| {
-            e.fixed(fixed);
-            for (kind, value) in attributes {
-                e.attribute(*kind, value);
-            }
-        })
-    };
     let (v4, three) = (
         [AF_INET, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0],
         [0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],

@@ -4,7 +4,7 @@ use super::super::{decode, tests::events};
 use super::*;
 use crate::encode::Encoder;
 use crate::event::{Link, Vlan};
-use crate::fixture::datagrams;
+use crate::fixture::{datagrams, message};
 use crate::message::Problem;
 use crate::rtnetlink::{AF_BRIDGE, NDA_LLADDR, RTM_NEWLINK, RTM_NEWNEIGH};
 
@@ -207,14 +207,8 @@ fn link(event: Event) -> Option<Link> {
 }
 
 fn only(kind: u16, fixed: &[u8], attributes: &[(u16, &[u8])]) -> (Vec<Event>, Option<DecodeError>) {
-    let bytes = Encoder::single(kind, 0, 0, |e| {
-        e.fixed(fixed);
-        attributes
-            .iter()
-            .for_each(|(kind, value)| e.attribute(*kind, value));
-    });
     let mut out = Vec::new();
-    let tally = decode(&bytes, &mut out);
+    let tally = decode(&message(kind, fixed, attributes), &mut out);
     (out, tally.last_error)
 }
 
