@@ -1,26 +1,28 @@
 //! Who talks with whom, and how much: readings in, sums out.
 
-mod counting;
-mod judging;
-mod telling;
-
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
-use crate::count::{Count, Traffic};
-use crate::device::Device;
+use crate::count::{Both, Count, Traffic};
+use crate::device::{Device, Devices};
+use crate::edge::Edge;
+use crate::flood::{FULL, IN_A_FLOOD};
+use crate::latency;
 use crate::names::bounded::Bounded;
-use crate::names::{Learned, Names, Source};
+use crate::names::{Client, Learned, Names, Source};
+use crate::neighbours::Neighbours;
 use crate::networks::Networks;
 use crate::pairs::Pairs;
 use crate::port::Port;
-use crate::reading::{Millis, Rest};
+use crate::reading::{Bridged, Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
+use crate::reports::Reports;
 use crate::talk::{Pressure, Talk, Told};
-use crate::talks::{OCTETS, Talks};
+use crate::talks::{OCTETS, Slot, Talks};
 
 /// A port and a VLAN as one number, for [`names`](crate::names).
 pub fn place(port: u32, vlan: u16) -> u64 {
@@ -47,6 +49,33 @@ fn scope(address: &IpAddr) -> u8 {
 
 fn application(key: &TalkKey, name: Option<&str>) -> Application {
     Application::of(key.protocol, key.station_port, key.far_port, name)
+}
+
+/// What went one way, and its bytes of link-layer headers, as both ways.
+fn one_way(way: Way, count: Count, link: u64) -> (Both, [u64; 2]) {
+    let mut both = Both::default();
+    match way {
+        Way::Sent => both.sent = count,
+        Way::Received => both.received = count,
+    }
+    let mut links = [0; 2];
+    links[way as usize] = link;
+    (both, links)
+}
+
+/// When a conversation began is not known to the millisecond.
+const LATE: Millis = 2000;
+
+/// A conversation grew, at one of its two ports.
+struct Grown {
+    key: TalkKey,
+    /// Of the station.
+    mac: Mac,
+    count: Both,
+    /// See [`Reading::outside`].
+    outside: bool,
+    /// By weir.
+    forwarded: bool,
 }
 
 /// How much is remembered.
@@ -87,23 +116,15 @@ pub struct Monitor {
     limits: Limits,
     talks: Talks,
     pairs: Pairs,
-    devices: HashMap<Mac, Device>,
-    ports: BTreeMap<u32, Port>,
-    neighbours: HashMap<IpAddr, Mac>,
-    /// The same, by hardware address.
-    known_as: HashMap<Mac, BTreeSet<IpAddr>>,
-    gateways: HashSet<Mac>,
-    networks: Networks,
+    devices: Devices,
+    edge: Edge,
+    neighbours: Neighbours,
     /// What conversations called their far end that are not known yet: a hello is read sooner than
     /// counters are.
     said: Bounded<TalkKey, (Mac, Arc<str>, Millis)>,
     /// Names of devices and of what they talk to.
     pub names: Names,
-    told: Vec<Told>,
-    /// Milliseconds after which a conversation that goes on is told of; `None`: nobody asks.
-    telling: Option<Millis>,
-    /// What devices use is gathered.
-    gathers: bool,
+    reports: Reports,
     next: u64,
     turned: Millis,
     /// As it was then.
@@ -118,17 +139,12 @@ impl Monitor {
             limits,
             talks: Talks::new(limits.talks),
             pairs: Pairs::default(),
-            devices: HashMap::new(),
-            ports: BTreeMap::new(),
-            neighbours: HashMap::new(),
-            known_as: HashMap::new(),
-            gateways: HashSet::new(),
-            networks: Networks::default(),
+            devices: Devices::new(limits.devices),
+            edge: Edge::default(),
+            neighbours: Neighbours::new(limits.neighbours),
             said: Bounded::new(SAID),
             names: Names::default(),
-            told: Vec::new(),
-            telling: None,
-            gathers: false,
+            reports: Reports::new(limits.talks),
             pressure: Pressure::default(),
             next: 1,
             turned: 0,
@@ -138,30 +154,15 @@ impl Monitor {
 
     /// What devices use is to be gathered for [`Monitor::take_usage`].
     pub fn gather_usage(&mut self) {
-        self.gathers = true;
+        self.devices.gather_usage();
     }
 
     /// What each device used for what, since this was last asked. Those that are the way out are no
     /// devices.
     pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Traffic> {
         self.judge();
-        let mut usage = HashMap::new();
-        let mut outside = Vec::new();
-        for (mac, device) in &mut self.devices {
-            let used = std::mem::take(&mut device.usage);
-            outside.push((*mac, used));
-        }
-        outside.retain(|(mac, used)| {
-            let device = self.devices.get(mac);
-            !used.is_empty() && device.is_some_and(|device| !self.is_uplink(device))
-        });
-        for (mac, used) in outside {
-            usage.extend(
-                used.into_iter()
-                    .map(|(what, traffic)| ((mac, what), traffic)),
-            );
-        }
-        usage
+        let edge = &self.edge;
+        self.devices.take_usage(|device| edge.is_uplink(device))
     }
 
     /// Conversations that live, or did a moment ago.
@@ -186,7 +187,7 @@ impl Monitor {
 
     /// Every port at which is counted, and its index.
     pub fn ports(&self) -> impl Iterator<Item = (u32, &Port)> {
-        self.ports.iter().map(|(link, port)| (*link, port))
+        self.edge.ports()
     }
 
     /// Conversations that are remembered, and how many can be.
@@ -202,8 +203,8 @@ impl Monitor {
     /// Looks for the other sides of conversations that are new. `leaves` tells what the kernel
     /// makes of packets with these ends, where it knows; `own` are the router's addresses.
     pub fn pair(&mut self, leaves: impl FnMut(&Ends) -> Option<Ends>, own: &[IpAddr], now: Millis) {
-        let ports = &self.ports;
-        let outside = |port: u32, vlan| ports.get(&port).is_some_and(|port| port.leads_out(vlan));
+        let edge = &self.edge;
+        let outside = |port, vlan| edge.is_outside(port, vlan);
         self.pairs.find(&mut self.talks, leaves, outside, own, now);
     }
 
@@ -245,29 +246,24 @@ impl Monitor {
 
     /// Adds a port, of which only some VLANs may lead out: `vlans`.
     pub fn port_with_vlans(&mut self, link: u32, name: &str, uplink: bool, vlans: BTreeSet<u16>) {
-        let port = self.ports.entry(link).or_default();
-        let other = std::mem::replace(&mut port.vlans, vlans) != port.vlans;
-        if std::mem::replace(&mut port.uplink, uplink) != uplink || other {
+        if self.edge.set_port(link, name, uplink, vlans) {
             // Another side is inside now.
             self.pairs.begin_anew(&mut self.talks, self.turned);
-        }
-        if port.name != name {
-            port.name = name.to_owned();
         }
     }
 
     /// A device is gone.
     pub fn port_gone(&mut self, link: u32) {
-        self.ports.remove(&link);
+        self.edge.remove_port(link);
     }
 
     /// Where default routes lead to: the stations that are the way out.
     pub fn gateways(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         let gateways: HashSet<Mac> = addresses
             .into_iter()
-            .filter_map(|address| self.neighbours.get(&address).copied())
+            .filter_map(|address| self.neighbours.mac_of(&address))
             .collect();
-        if gateways == self.gateways {
+        if gateways == *self.edge.gateways() {
             return;
         }
         if !gateways.is_empty() {
@@ -278,43 +274,29 @@ impl Monitor {
                 talk.crosses = talk.crosses.filter(|crosses| *crosses);
             }
         }
-        self.gateways = gateways;
+        self.edge.set_gateways(gateways);
     }
 
     /// Whether a station is the way out, so that its traffic is everybody's.
     pub fn is_uplink(&self, device: &Device) -> bool {
-        self.gateways.contains(&device.mac) || self.is_outside(device.port, device.vlan)
+        self.edge.is_uplink(device)
     }
 
     /// A neighbour has this hardware address, or none.
     pub fn neighbour(&mut self, address: IpAddr, mac: Option<Mac>) {
-        if let Some(before) = self.neighbours.remove(&address)
-            && let Some(known) = self.known_as.get_mut(&before)
-        {
-            known.remove(&address);
-            if known.is_empty() {
-                self.known_as.remove(&before);
-            }
-        }
-        if let Some(mac) = mac.filter(net::mac::is_station)
-            && self.neighbours.len() < self.limits.neighbours
-        {
-            self.neighbours.insert(address, mac);
-            self.known_as.entry(mac).or_default().insert(address);
-        }
+        self.neighbours.update(address, mac);
     }
 
     /// The hardware address of a neighbour.
     pub fn mac_of(&self, address: &IpAddr) -> Option<Mac> {
-        self.neighbours.get(address).copied()
+        self.neighbours.mac_of(address)
     }
 
     /// Addresses of a station: those that the kernel knows as this neighbour's; else the one of LANs
     /// that it used, unless it is a router, which uses everybody's. IPv4 comes first, then global,
     /// unique local and link-local IPv6: the order does not depend on which was used last.
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
-        let known = self.known_as.get(&device.mac).into_iter().flatten();
-        let mut found: Vec<IpAddr> = known.copied().collect();
+        let mut found = self.neighbours.addresses(&device.mac);
         if found.is_empty() && !self.is_uplink(device) && !device.is_router() {
             found = device.used.iter().copied().collect();
         }
@@ -331,8 +313,8 @@ impl Monitor {
         }
         let used = device.used.iter().copied();
         let own = used.filter(|address| {
-            let known = self.neighbours.get(address);
-            known.is_none() && self.networks.is_on_link(*address)
+            let known = self.neighbours.mac_of(address);
+            known.is_none() && self.edge.networks().is_on_link(*address)
         });
         found.extend(own);
         found.sort_unstable_by_key(|address| (scope(address), *address));
@@ -342,7 +324,7 @@ impl Monitor {
 
     /// What a port itself has by now: came in, went out.
     pub fn rest(&mut self, link: u32, rest: [Rest; 2]) {
-        if let Some(port) = self.ports.get_mut(&link) {
+        if let Some(port) = self.edge.port_mut(link) {
             port.rest(rest);
         }
     }
@@ -352,12 +334,425 @@ impl Monitor {
     pub fn turn(&mut self, now: Millis) {
         let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
         self.judge();
-        for device in self.devices.values_mut() {
-            device.turn(millis);
-        }
-        for port in self.ports.values_mut() {
-            port.turn(millis);
-        }
+        self.devices.turn(millis);
+        self.edge.turn(millis);
         self.turn_talks(millis, now);
+    }
+
+    /// A record was read. Whether it is still wanted: `pressure` is how full the records of its
+    /// family are, in 256ths.
+    pub fn reading(&mut self, reading: &Reading, pressure: u32, now: Millis) -> bool {
+        let Reading {
+            key, mac, grown, ..
+        } = *reading;
+        let last = now.saturating_sub(reading.idle.as_millis() as Millis);
+        let first = now.saturating_sub(reading.age.as_millis() as Millis);
+        let packets = [grown.sent.packets, grown.received.packets];
+        let link = packets.map(|packets| packets * u64::from(reading.link));
+        let mut slot = self.talks.find(&key);
+        // Of one that had to go nothing is to be remembered, as long as it is silent.
+        if grown != Both::default() {
+            if let Some(port) = self.edge.port_mut(key.port) {
+                port.talk(Some(key.vlan), grown, link);
+            }
+            slot = slot.or_else(|| self.open(&key, mac, first, reading.goes_on(), now));
+            let grown = Grown {
+                key,
+                mac,
+                count: grown,
+                outside: reading.outside,
+                forwarded: false,
+            };
+            self.credit(&grown, slot, last);
+        }
+        let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
+            self.crowded += grown.sum();
+            // Nobody will remember it: let the next have the place.
+            let patience = match pressure {
+                ..FULL => Duration::from_secs(1),
+                _ => IN_A_FLOOD,
+            };
+            return reading.idle < patience;
+        };
+        talk.total += grown;
+        talk.rate.add(grown);
+        talk.last = talk.last.max(last);
+        if let Some(times) = reading.times {
+            // Another record of the same conversation begins from 0.
+            let before = if times.count < talk.metered.count || times.again < talk.metered.again {
+                Default::default()
+            } else {
+                talk.metered
+            };
+            talk.metered = times;
+            let (waits, again) = latency::news(&before, &times);
+            talk.times.add(&before, &times);
+            if waits[0].is_some() {
+                talk.timed = now;
+            }
+            for (sum, again) in talk.again.iter_mut().zip(again) {
+                *sum += again;
+            }
+            if let Some(device) = self.devices.get_mut(&mac) {
+                device.waited(waits, again.iter().sum(), now);
+            }
+        }
+        talk.tcp_flags |= reading.tcp_flags;
+        talk.link = reading.link;
+        if talk.total == grown {
+            talk.tos = reading.tos;
+            talk.icmp = reading.icmp;
+        }
+        let silent = now.saturating_sub(talk.last);
+        u128::from(silent) < talk.patience(pressure).as_millis()
+    }
+
+    /// Weir forwarded something past the meter.
+    pub fn forwarded(&mut self, forwarded: &Forwarded, now: Millis) {
+        let Forwarded {
+            key, way, count, ..
+        } = *forwarded;
+        let (grown, link) = one_way(way, count, forwarded.link);
+        if let Some(port) = self.edge.port_mut(key.port) {
+            port.talk(Some(key.vlan), grown, link);
+        }
+        let mut slot = self.talks.find(&key);
+        let known = slot.and_then(|slot| Some(self.talks.at(slot)?.mac));
+        let mac = known
+            .or(forwarded.mac)
+            .or_else(|| self.mac_of(&key.station))
+            .unwrap_or_default();
+        slot = slot.or_else(|| self.open(&key, mac, now, true, now));
+        let more = Grown {
+            key,
+            mac,
+            count: grown,
+            outside: forwarded.outside,
+            forwarded: true,
+        };
+        self.credit(&more, slot, now);
+        let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
+            self.crowded += grown.sum();
+            return;
+        };
+        talk.total += grown;
+        talk.forwarded += grown;
+        talk.xdp = Some(forwarded.xdp);
+        talk.rate.add(grown);
+        talk.last = now;
+    }
+
+    /// TCP that weir forwards waited. A conversation that is not known (any more) is not timed.
+    pub fn waited(&mut self, waited: &Waited, now: Millis) {
+        let Some(talk) = self.talks.get_mut(&waited.key) else {
+            return;
+        };
+        let mut waits = [None; 2];
+        let (way, micros) = (waited.way as usize, waited.micros);
+        talk.times.waited(way, micros, micros, 1);
+        waits[way] = Some(micros);
+        if waits[0].is_some() {
+            talk.timed = now;
+        }
+        if let Some(device) = self.devices.get_mut(&talk.mac) {
+            device.waited(waits, 0, now);
+        }
+    }
+
+    /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this
+    /// one.
+    pub fn bridged(&mut self, bridged: &Bridged, now: Millis) {
+        let Bridged {
+            port,
+            mac,
+            way,
+            count,
+            link,
+            crosses,
+        } = *bridged;
+        let (grown, links) = one_way(way, count, link);
+        if let Some(port) = self.edge.port_mut(port) {
+            port.talk(None, grown, links);
+        }
+        let gathers = self.devices.gathers();
+        if let Some(device) = self.devices.station(mac, port, 0, now) {
+            device.total += grown;
+            device.forwarded += grown;
+            device.rate.add(grown);
+            device.last = now;
+            device.used(gathers, Application::Other, grown, crosses);
+        }
+    }
+
+    /// A station has more without a record.
+    pub fn loose(&mut self, loose: &Loose, now: Millis) {
+        if let Some(port) = self.edge.port_mut(loose.port) {
+            port.loose(loose.vlan, loose.unplaced, loose.other);
+        }
+        let gathers = self.devices.gathers();
+        // Records are full in floods, which go to the Internet mostly; and who makes one must not
+        // escape a quota by it.
+        let crosses = self.edge.networks().has_uplink();
+        if let Some(device) = self.devices.station(loose.mac, loose.port, loose.vlan, now) {
+            device.total += loose.unplaced;
+            device.rate.add(loose.unplaced);
+            device.last = now;
+            device.used(gathers, Application::Other, loose.unplaced, crosses);
+        }
+    }
+
+    /// Adds to a station's sums. `slot`: the conversation, where it is remembered.
+    fn credit(&mut self, grown: &Grown, slot: Option<Slot>, last: Millis) {
+        let Grown {
+            key, mac, count, ..
+        } = *grown;
+        let beyond = self.edge.is_beyond(key.port, key.vlan, &mac);
+        let outside = grown.outside || beyond;
+        let mut doubtful = count;
+        if !outside {
+            doubtful.received = Count::default();
+        }
+        let talk = slot.and_then(|slot| self.talks.at_mut(slot));
+        let application = talk.as_ref().map(|talk| talk.application);
+        // The destination is judged once both sides of the router are known. Traffic that another
+        // station sends with the same ends is not of this conversation.
+        let at_once = match talk {
+            Some(talk) if talk.mac == mac => {
+                talk.unjudged += doubtful;
+                talk.outside |= outside;
+                false
+            }
+            _ => true,
+        };
+        let crosses = at_once.then(|| self.edge.leads_out(&key, &mac, key.far));
+        let application = application.unwrap_or(Application::Other);
+        let gathers = self.devices.gathers();
+        let Some(device) = self.devices.station(mac, key.port, key.vlan, last) else {
+            return;
+        };
+        device.used(gathers, application, count.since(&doubtful), false);
+        if let Some(crosses) = crosses {
+            device.used(gathers, application, doubtful, crosses);
+        }
+        device.total += count;
+        if grown.forwarded {
+            device.forwarded += count;
+        }
+        device.rate.add(count);
+        device.last = device.last.max(last);
+        if count.sent != Count::default() {
+            device.port = key.port;
+            device.vlan = key.vlan;
+            device.uses(key.station);
+        }
+    }
+
+    /// Remembers one that is new. Where there is no room, it takes that of a short one, if it goes
+    /// on itself.
+    fn open(
+        &mut self,
+        key: &TalkKey,
+        mac: Mac,
+        first: Millis,
+        goes_on: bool,
+        now: Millis,
+    ) -> Option<Slot> {
+        if self.talks.is_full() && !(goes_on && self.make_room(now)) {
+            return None;
+        }
+        // It may be the first that is seen of its station.
+        if let Some(device) = self.devices.station(mac, key.port, key.vlan, first) {
+            device.talks += 1;
+        }
+        let id = self.next;
+        self.next += 1;
+        // What one said that had the same ports before is not its.
+        let said = self
+            .said
+            .remove(key)
+            .filter(|(by, _, when)| *by == mac && first <= when + LATE);
+        let client = Client::new(mac, key.station);
+        let told = || self.names.far(client, key.far, first).cloned();
+        let far_name = said.map(|(_, name, _)| name).or_else(told);
+        let talk = Talk {
+            id,
+            application: application(key, far_name.as_deref()),
+            far_name,
+            key: *key,
+            mac,
+            total: Both::default(),
+            forwarded: Both::default(),
+            unjudged: Both::default(),
+            crosses: None,
+            crossed: false,
+            outside: false,
+            xdp: None,
+            rate: Default::default(),
+            first,
+            last: first,
+            tcp_flags: 0,
+            times: Default::default(),
+            metered: Default::default(),
+            timed: 0,
+            again: [0; 2],
+            tos: 0,
+            icmp: (0, 0),
+            link: 0,
+            told: Both::default(),
+            told_again: [0; 2],
+            told_at: now,
+            leaves: None,
+            twin: None,
+            led: 0,
+        };
+        let slot = self.talks.insert(talk);
+        self.pairs.opened(key, self.limits.talks, now);
+        Some(slot)
+    }
+
+    /// The routes of the router are these.
+    pub fn networks(&mut self, networks: Networks) {
+        if *self.edge.networks() == networks {
+            return;
+        }
+        // Up to now the former ones counted.
+        self.judge();
+        self.edge.set_networks(networks);
+        for talk in self.talks.values_mut() {
+            talk.crosses = None;
+        }
+    }
+
+    /// Tells whether a default route leads out.
+    pub fn has_uplink(&self) -> bool {
+        self.edge.networks().has_uplink()
+    }
+
+    /// Tells whether stations behind this VLAN of a port are beyond an uplink.
+    pub fn is_outside(&self, port: u32, vlan: u16) -> bool {
+        self.edge.is_outside(port, vlan)
+    }
+
+    /// Tells whether a station is beyond an uplink, or the way there.
+    pub fn is_beyond(&self, port: u32, vlan: u16, mac: &Mac) -> bool {
+        self.edge.is_beyond(port, vlan, mac)
+    }
+
+    /// Adds what is new to the sums by where it went; due before those are asked for, once
+    /// [`Monitor::pair`] has found the other sides.
+    pub fn judge(&mut self) {
+        for slot in 0..self.talks.slots() {
+            self.judge_at(slot);
+        }
+    }
+
+    fn judge_at(&mut self, slot: Slot) {
+        let Some(talk) = self.talks.at(slot) else {
+            return;
+        };
+        // Exports need a verdict, even if no packet came since it was forgotten.
+        if talk.unjudged == Both::default() && talk.crosses.is_some() {
+            return;
+        }
+        // While there is no uplink, what crossed one before still does.
+        let still = talk.crossed && !self.edge.networks().has_uplink();
+        let by_edge = || self.edge.crosses(talk, self.talks.other_side(talk));
+        let crosses = talk.crosses.unwrap_or_else(|| still || by_edge());
+        let Some(talk) = self.talks.at_mut(slot) else {
+            return;
+        };
+        (talk.crosses, talk.crossed) = (Some(crosses), crosses);
+        let new = std::mem::take(&mut talk.unjudged);
+        let gathers = self.devices.gathers();
+        if let Some(device) = self.devices.get_mut(&talk.mac) {
+            device.used(gathers, talk.application, new, crosses);
+        }
+    }
+
+    /// Conversations are to be told of by [`Monitor::take_told`]: all when they end, and each
+    /// `active` milliseconds those that go on.
+    pub fn tell(&mut self, active: Option<Millis>) {
+        self.reports.set_interval(active);
+    }
+
+    /// Time goes by for all conversations: their rates turn, those that are due are told of, and
+    /// those that are over are forgotten.
+    fn turn_talks(&mut self, millis: u64, now: Millis) {
+        let (mut quiet, mut due) = (Vec::new(), Vec::new());
+        let mut most = self.reports.room();
+        let mut lasting = 0;
+        for talk in self.talks.values_mut() {
+            talk.rate.turn(millis);
+            lasting += usize::from(!talk.is_short());
+            // What another one leads goes with that. Where too many are due, the others wait for
+            // the next second.
+            if most == 0 || talk.led > 0 {
+                continue;
+            }
+            if talk.is_quiet(self.pressure, now) {
+                quiet.push(talk.key);
+                most -= 1;
+            } else if self.reports.is_due(talk, now) {
+                due.push(talk.key);
+                most -= 1;
+            }
+        }
+        let pressure = std::mem::replace(&mut self.pressure, self.talks.pressure(lasting));
+        for key in &due {
+            self.reports.add(&mut self.talks, key, now);
+        }
+        let is_over = |key: &TalkKey| self.talks.is_over(key, pressure, now);
+        let mut over: Vec<TalkKey> = quiet.into_iter().filter(is_over).collect();
+        while let Some(key) = over.pop() {
+            let twin = self.forget(&key, now);
+            let is_quiet = |twin: &TalkKey| {
+                let twin = self.talks.get(twin);
+                twin.is_some_and(|twin| twin.is_quiet(pressure, now))
+            };
+            over.extend(twin.filter(is_quiet));
+        }
+    }
+
+    /// Forgets a conversation that may go for another one. False: there is none, or too many went
+    /// this second.
+    fn make_room(&mut self, now: Millis) -> bool {
+        if self.reports.is_crowded() {
+            return false;
+        }
+        let Some(key) = self.talks.dispensable(now) else {
+            return false;
+        };
+        let twin = self.forget(&key, now);
+        let had_few = |twin: &TalkKey| self.talks.get(twin).is_some_and(Talk::may_go);
+        if let Some(twin) = twin.filter(had_few) {
+            self.forget(&twin, now);
+        }
+        true
+    }
+
+    /// Forgets a conversation, and tells of the rest of it. What it led alone may be next.
+    fn forget(&mut self, key: &TalkKey, now: Millis) -> Option<TalkKey> {
+        if let Some(slot) = self.talks.find(key) {
+            self.judge_at(slot);
+        }
+        self.reports.add_ended(&mut self.talks, key, now);
+        let talk = self.talks.remove(key)?;
+        if let Some(device) = self.devices.get_mut(&talk.mac) {
+            device.talks = device.talks.saturating_sub(1);
+        }
+        let twin = self.talks.get_mut(&talk.twin?)?;
+        twin.led = twin.led.saturating_sub(1);
+        (twin.led == 0).then_some(twin.key)
+    }
+
+    /// All that go on are due to be told of, as nobody will be there to tell of their end. Some of
+    /// them at a time: false once there are no more.
+    pub fn tell_rest(&mut self, now: Millis) -> bool {
+        self.reports.add_rest(&mut self.talks, now)
+    }
+
+    /// Conversations that are due to be told of, see [`Monitor::tell`].
+    pub fn take_told(&mut self) -> Vec<Told> {
+        self.reports.take()
     }
 }

@@ -1,6 +1,6 @@
 //! A station.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
 use kernel::Mac;
@@ -150,6 +150,86 @@ impl Device {
             self.used.remove(oldest.unwrap_or(ADDRESSES - 1));
         }
         self.used.push_front(address);
+    }
+}
+
+/// All stations: a bounded number.
+#[derive(Debug)]
+pub(crate) struct Devices {
+    most: usize,
+    by_mac: HashMap<Mac, Device>,
+    /// Usage by application is asked for.
+    gathers: bool,
+}
+
+impl Devices {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            by_mac: HashMap::new(),
+            gathers: false,
+        }
+    }
+
+    pub(crate) fn gather_usage(&mut self) {
+        self.gathers = true;
+    }
+
+    pub(crate) fn gathers(&self) -> bool {
+        self.gathers
+    }
+
+    /// Takes usage by application, but for that of devices which are the way out.
+    pub(crate) fn take_usage(
+        &mut self,
+        is_uplink: impl Fn(&Device) -> bool,
+    ) -> HashMap<(Mac, Application), Traffic> {
+        let mut usage = HashMap::new();
+        for device in self.by_mac.values_mut() {
+            let used = std::mem::take(&mut device.usage);
+            if !is_uplink(device) {
+                let used = used.into_iter();
+                usage.extend(used.map(|(what, traffic)| ((device.mac, what), traffic)));
+            }
+        }
+        usage
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Device> {
+        self.by_mac.values()
+    }
+
+    pub(crate) fn get(&self, mac: &Mac) -> Option<&Device> {
+        self.by_mac.get(mac)
+    }
+
+    pub(crate) fn get_mut(&mut self, mac: &Mac) -> Option<&mut Device> {
+        self.by_mac.get_mut(mac)
+    }
+
+    /// The station with this hardware address, which may be new. `None`: not a station, or there
+    /// is no room.
+    pub(crate) fn station(
+        &mut self,
+        mac: Mac,
+        port: u32,
+        vlan: u16,
+        now: Millis,
+    ) -> Option<&mut Device> {
+        if !net::mac::is_station(&mac)
+            || (self.by_mac.len() >= self.most && !self.by_mac.contains_key(&mac))
+        {
+            return None;
+        }
+        let device = self.by_mac.entry(mac);
+        Some(device.or_insert_with(|| Device::new(mac, port, vlan, now)))
+    }
+
+    /// Time goes by.
+    pub(crate) fn turn(&mut self, millis: u64) {
+        for device in self.by_mac.values_mut() {
+            device.turn(millis);
+        }
     }
 }
 

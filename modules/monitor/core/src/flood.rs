@@ -12,6 +12,8 @@ const OVER: u32 = FULL / 2;
 /// So many records of a family rest after a reading, in 256ths of it, if the next tick reads them
 /// again. Fewer would not be worth its time.
 const MANY_REST: u32 = 24;
+/// Packets of both ways up to which a conversation is a short one.
+pub(crate) const FEW: u64 = 2;
 /// How long a short conversation keeps its record there while it is silent: long enough for most
 /// answers to come. With one it goes on, and is remembered where memory is full, too.
 pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);

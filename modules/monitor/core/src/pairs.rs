@@ -1,21 +1,16 @@
 //! Conversations that go through the router are seen twice, at the port that they come in by and at
-//! the one that they leave by. Which two are one, and how much of it went all the way.
+//! the one that they leave by. Which two are one.
 
 use std::net::IpAddr;
 
 use kernel::{Ends, TalkKey};
 
-use crate::count::{Both, Count};
 use crate::reading::Millis;
-use crate::talk::Told;
-use crate::talks::Talks;
+use crate::talks::{Fresh, Talks};
 
 /// So long it is looked for the other side of a conversation that is new: the kernel may tell of
 /// the connection later than the packets are counted.
 const LOOKED_FOR: Millis = 3_000;
-
-/// A conversation, and since when it is known.
-pub(crate) type Fresh = (TalkKey, Millis);
 
 /// Conversations whose other side is not known yet.
 #[derive(Debug, Default)]
@@ -128,59 +123,4 @@ fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32, u
         talk.crosses = None;
         talk.leaves = talk.leaves.or(Some(lead.ends().reversed()));
     }
-}
-
-/// What both had since it was last told, seen from the one that leads.
-fn common(lead: Both, twin: Both) -> Both {
-    let least = |one: Count, other: Count| Count {
-        packets: one.packets.min(other.packets),
-        octets: one.octets.min(other.octets),
-    };
-    Both {
-        sent: least(lead.sent, twin.received),
-        received: least(lead.received, twin.sent),
-    }
-}
-
-/// The same, seen from the other side.
-fn mirrored(both: Both) -> Both {
-    Both {
-        sent: both.received,
-        received: both.sent,
-    }
-}
-
-/// Tells of a conversation that leads, or has no other side: of what went all the way with both its
-/// ports; and, when it is over, of what did not, as it was dropped or is the router's own.
-pub(crate) fn tell(
-    talks: &mut Talks,
-    key: &TalkKey,
-    now: Millis,
-    over: bool,
-    last: bool,
-    told: &mut Vec<Told>,
-) {
-    let Some(talk) = talks.get(key) else { return };
-    let new = talk.untold();
-    let twin = talk.twin.and_then(|twin| talks.get(&twin));
-    let out = twin.map(|twin| twin.key.port);
-    let all_the_way = match twin {
-        Some(twin) => common(new, twin.untold()),
-        None => new,
-    };
-    if let Some(twin) = talk.twin.and_then(|twin| talks.get_mut(&twin)) {
-        twin.told += mirrored(all_the_way);
-    }
-    let Some(talk) = talks.get_mut(key) else {
-        return;
-    };
-    let since = talk.new_since();
-    if all_the_way != Both::default() {
-        told.push(talk.tell(all_the_way, out, since, now, over));
-    }
-    let rest = talk.untold();
-    if (over || last) && rest != Both::default() {
-        told.push(talk.tell(rest, None, since, now, over));
-    }
-    talk.told_at = now;
 }

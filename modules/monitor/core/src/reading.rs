@@ -5,7 +5,7 @@ use std::time::Duration;
 use kernel::{Mac, TalkKey};
 
 use crate::count::Both;
-use crate::talk::FEW;
+use crate::flood::FEW;
 
 /// Milliseconds since some start; only differences count.
 pub type Millis = u64;

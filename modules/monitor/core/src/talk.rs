@@ -7,14 +7,12 @@ use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
 use crate::count::{Both, Count};
-use crate::flood::{FULL, IN_A_FLOOD};
+use crate::flood::{FEW, FULL, IN_A_FLOOD};
 use crate::rate::Rate;
 use crate::reading::{Millis, Times};
 
 const FIN_OR_RST: u8 = 0x05;
 
-/// Packets of both ways up to which a conversation is a short one.
-pub(crate) const FEW: u64 = 2;
 /// Packets of both ways, beyond which one goes for no other one.
 const MANY: u64 = 64;
 

@@ -9,7 +9,6 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 use kernel::{Ends, TalkKey};
 
-use crate::pairs::Fresh;
 use crate::reading::Millis;
 use crate::talk::{Pressure, Talk, Told};
 
@@ -31,6 +30,9 @@ pub(crate) const TOLD: usize = 8;
 const SILENT: Millis = 1_000;
 /// So many are looked at for one that may go.
 const TRIES: u32 = 16;
+
+/// A conversation whose other side is looked for, and since when it is known.
+pub(crate) type Fresh = (TalkKey, Millis);
 
 /// Where one lies, as long as it is not forgotten.
 pub(crate) type Slot = u32;
@@ -123,6 +125,27 @@ impl Talks {
     pub(crate) fn with_ends(&self, ends: &Ends) -> Option<&Talk> {
         let found = |slot: &Slot| self.at(*slot).is_some_and(|talk| talk.key.ends() == *ends);
         self.at(*self.by_ends.find(self.hash.hash_one(ends), found)?)
+    }
+
+    /// Finds the conversation on the other side of the router.
+    pub(crate) fn other_side(&self, talk: &Talk) -> Option<&Talk> {
+        let leads = talk.twin.and_then(|twin| self.get(&twin));
+        let is_led = || {
+            let leaves = talk.leaves.filter(|_| talk.led > 0)?;
+            self.with_ends(&leaves.reversed())
+        };
+        let other = leads.or_else(is_led)?;
+        (other.key != talk.key).then_some(other)
+    }
+
+    /// Tells whether one that is silent, and that no other one leads, may be forgotten: the other
+    /// side of the router is silent as well, or there is none.
+    pub(crate) fn is_over(&self, key: &TalkKey, pressure: Pressure, now: Millis) -> bool {
+        let Some(talk) = self.get(key) else {
+            return false;
+        };
+        let twin = talk.twin.and_then(|twin| self.get(&twin));
+        twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(pressure, now))
     }
 
     /// Puts in one that is not there. There is room, see [`Talks::is_full`].

@@ -1,6 +1,6 @@
 //! Packets that the kernel dropped, by its own reason: bpf/include/probe_drops.h.
 
-use super::{Label, Measure, Needs, Probe, Unit, Words};
+use super::probe::{Label, Measure, Needs, Probe, Unit, Words};
 
 /// The probe.
 pub const DROPS: Probe = Probe {

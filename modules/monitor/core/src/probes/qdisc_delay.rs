@@ -1,6 +1,6 @@
 //! How long packets wait in the root qdisc of a port: bpf/include/probe_qdisc.h.
 
-use super::{Measure, Needs, Probe, Unit};
+use super::probe::{Measure, Needs, Probe, Unit};
 
 /// The probe.
 pub const QDISC_DELAY: Probe = Probe {

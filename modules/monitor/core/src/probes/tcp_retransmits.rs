@@ -1,6 +1,6 @@
 //! Segments that sockets of this router sent again: bpf/include/probe_tcp.h.
 
-use super::{Label, Measure, Needs, Probe, Unit, Words};
+use super::probe::{Label, Measure, Needs, Probe, Unit, Words};
 
 /// The probe.
 pub const TCP_RETRANSMITS: Probe = Probe {
