@@ -13,6 +13,9 @@ use runtime::Error;
 use runtime::command::{Connection, client};
 use runtime::output::{Output, harmless};
 
+/// Where the code for the first password is shown.
+pub const CLAIM: &str = "/v1/page/claim";
+
 /// Set the password of the web page
 ///
 /// Asks for it twice, without showing it. Only a hash is kept (argon2id), in a file of mode 0600.
@@ -39,7 +42,7 @@ pub struct PasswdArgs {
 
 pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if args.claim {
-        let claim: PageClaim = client(&args.connection)?.get(super::CLAIM)?;
+        let claim: PageClaim = client(&args.connection)?.get(CLAIM)?;
         return Ok(output.line(&claim.code)?);
     }
     let password = if args.stdin {

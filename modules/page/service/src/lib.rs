@@ -46,9 +46,6 @@ pub const ENTRY: Entry = Entry {
     ..Entry::named("page")
 };
 
-/// Where the code for the first password is told.
-const CLAIM: &str = "/v1/page/claim";
-
 /// How long after it could not be served that is tried again.
 const AGAIN: Duration = Duration::from_secs(10);
 
@@ -136,7 +133,7 @@ impl Module for Page {
 
     fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
         *self.face.borrow_mut() = Some(Rc::clone(face));
-        vec![Route::get(CLAIM, Who::Root, move |()| {
+        vec![Route::get(command::CLAIM, Who::Root, move |()| {
             let warden = self.warden.borrow();
             let warden = warden.as_ref().ok_or_else(|| {
                 let hint = "`weir status` says why; `weir config` shows [web]";
