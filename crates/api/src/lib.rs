@@ -20,7 +20,7 @@ pub mod server;
 
 pub use client::{Client, ClientError};
 pub use hyper::{Method, Response};
-pub use problem::Problem;
+pub use problem::{Problem, Refusal};
 pub use query::{Query, with_query};
-pub use route::{Asked, Body, LONGEST_BODY, Later, Nothing, Refusal, Route, Routes, Who};
+pub use route::{Asked, Body, LONGEST_BODY, Later, Nothing, Route, Routes, Who};
 pub use server::{Arrivals, Drain, Feed, Limits, Listener, feed, serve};

@@ -63,3 +63,21 @@ pub fn clipped(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+/// Why a request has no row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is told.
+    pub problem: Problem,
+    /// The methods that the path takes, as the header `Allow` has them; with status 405.
+    pub allow: Option<String>,
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            allow: None,
+        }
+    }
+}

@@ -9,7 +9,7 @@ use hyper::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::problem::{Problem, clipped};
+use crate::problem::{Problem, Refusal, clipped};
 use crate::query::{self, Query};
 use crate::server::{Answer, json};
 
@@ -216,24 +216,6 @@ impl Route {
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} for {:?}", self.method, self.path, self.who)
-    }
-}
-
-/// Why a request has no row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// What is told.
-    pub problem: Problem,
-    /// The methods that the path takes, as the header `Allow` has them; with status 405.
-    pub allow: Option<String>,
-}
-
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Self {
-        Self {
-            problem,
-            allow: None,
-        }
     }
 }
 

@@ -6,8 +6,7 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 
 use super::{Answer, Drain};
-use crate::problem::Problem;
-use crate::route::Refusal;
+use crate::problem::{Problem, Refusal};
 
 /// One JSON document.
 pub fn json(value: &impl Serialize) -> Result<Response<Answer>, Problem> {

@@ -16,9 +16,43 @@ use tracing::debug;
 
 use super::crowd::Peer;
 use super::seat::{Hall, Seated, Visitor};
-use super::{Answer, Limits, Listener, Watched, or_refuse, read_body, refuse};
+use super::{Answer, Listener, Watched, or_refuse, read_body, refuse};
 use crate::problem::Problem;
 use crate::route::{Routes, Who};
+
+/// What one client may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests answered at once; more wait for their turn.
+    pub answers: usize,
+    /// Connections beside these, open at once: that have not said what they want, or wait for their
+    /// turn. One that is silent has to go for a new one; where none is silent, more wait in the
+    /// socket's backlog.
+    pub waiting: usize,
+    /// Bytes of a request's head. Not less than 8192.
+    pub head: usize,
+    /// Bytes of a request's body.
+    pub body: usize,
+    /// For a request's head and for its body to arrive; also how long a connection may rest between
+    /// requests.
+    pub request_time: Duration,
+    /// For a client to take some of the answer. Long, because somebody may be reading it in a
+    /// pager.
+    pub stall_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            answers: 32,
+            waiting: 128,
+            head: 16 * 1024,
+            body: 16 * 1024,
+            request_time: Duration::from_secs(5),
+            stall_time: Duration::from_secs(300),
+        }
+    }
+}
 
 /// Whence connections come, and what who is at their other end may ask.
 pub trait Arrivals {
