@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::internet::{Internet, services};
 use crate::network::Network;
 use crate::place::{Place, network};
-use crate::suggestion::{Internet, services};
 
 /// What was learned, as people write it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,15 +1,14 @@
 //! The detection itself: frames heard and time passed go in; frames to send and evidence come out.
 
-use std::collections::BTreeMap;
 use std::mem;
 use std::net::Ipv6Addr;
 
 use crate::dhcp4;
 use crate::dhcp6;
 use crate::evidence::{Evidence, Fields, Kind, field, fields, listed};
-use crate::frame::{self, Behind, EVERYBODY, Frame, Mac};
-use crate::network::Network;
+use crate::frame::{self, Behind, EVERYBODY, Frame};
 use crate::numbers::{NUMBERS, provider};
+use crate::observations::{Observations, Options};
 use crate::place::{self, Place};
 use crate::plan::{Plan, Probe};
 use crate::pppoe;
@@ -31,34 +30,10 @@ const EARLIEST: u64 = 2600;
 /// And no news came for so long.
 const QUIET: u64 = 1000;
 
-/// Whose port it is, and what the router has besides.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The port's hardware address.
-    pub mac: Mac,
-    /// Those of the router's other ports.
-    pub others: Vec<Mac>,
-    /// The port's own address of its link, where it has one: the kernel answers for that.
-    pub link_local: Option<Ipv6Addr>,
-    /// The router's own networks.
-    pub lans: Vec<Network>,
-    /// Any number: what is asked carries numbers made of it, by which answers are known.
-    pub seed: u64,
-    /// Nothing is asked in a VLAN that nobody was heard in.
-    pub untagged: bool,
-}
-
 /// A detection that goes on. Times are milliseconds since any moment, and never go back.
 #[derive(Debug)]
 pub struct Detection {
-    pub(crate) options: Options,
-    pub(crate) places: BTreeMap<Option<u16>, Place>,
-    /// Whether there is a link; `None`: nobody said so yet.
-    pub(crate) link: Option<bool>,
-    /// The default route leaves by the port already.
-    pub(crate) leads_out: bool,
-    /// Whether the router heard itself by another port.
-    pub(crate) itself: bool,
+    heard: Observations,
     plan: Plan,
     sent: usize,
     probed: usize,
@@ -77,11 +52,7 @@ impl Detection {
             false => Plan::default(),
         };
         Self {
-            options,
-            places: BTreeMap::from([(None, Place::default())]),
-            link: None,
-            leads_out: false,
-            itself: false,
+            heard: Observations::new(options),
             plan,
             sent: 0,
             probed: 0,
@@ -95,14 +66,14 @@ impl Detection {
 
     /// The port has a link, or has none. With the first link, asking begins.
     pub fn link(&mut self, there: bool, now: u64) {
-        if self.link == Some(there) {
+        if self.heard.link == Some(there) {
             return;
         }
-        if there && self.link != Some(true) {
+        if there && self.heard.link != Some(true) {
             self.began = now;
         }
-        let first = self.link.is_none();
-        self.link = Some(there);
+        let first = self.heard.link.is_none();
+        self.heard.link = Some(there);
         match there {
             true => self.tell(
                 None,
@@ -121,7 +92,7 @@ impl Detection {
 
     /// The port has its own address of the link by now.
     pub fn link_local(&mut self, address: Ipv6Addr) {
-        self.options.link_local = Some(address);
+        self.heard.options.link_local = Some(address);
     }
 
     /// Notes what only the system knows: that the port is in use.
@@ -136,7 +107,7 @@ impl Detection {
 
     /// Notes what only the system knows: that the default route leaves by the port.
     pub fn leads_out(&mut self) {
-        self.leads_out = true;
+        self.heard.leads_out = true;
     }
 
     /// Evidence since the last time.
@@ -147,18 +118,18 @@ impl Detection {
     /// Frames that are due.
     pub fn passed(&mut self, now: u64) -> Vec<Vec<u8>> {
         let mut due = Vec::new();
-        if self.link != Some(true) {
+        if self.heard.link != Some(true) {
             return due;
         }
         let since = now.saturating_sub(self.began);
-        let places = &self.places;
+        let places = &self.heard.places;
         let answered = |(vlan, probe)| {
             places
                 .get(&vlan)
                 .is_some_and(|place: &Place| place.answered(probe))
         };
         while let Some((vlan, probe)) = self.plan.next(since, answered) {
-            due.push(frame_of(&self.options, vlan, probe));
+            due.push(frame_of(&self.heard.options, vlan, probe));
         }
         due.extend(self.gateway(since));
         self.sent += due.len();
@@ -180,7 +151,7 @@ impl Detection {
 
     /// Whether what was heard is conclusive, and nothing new comes.
     pub fn is_settled(&self, now: u64) -> bool {
-        let untagged = self.places.get(&None);
+        let untagged = self.heard.places.get(&None);
         let conclusive = untagged.is_some_and(|place| {
             let offered = place.offer().is_some_and(|offer| offer.leads_out());
             offered || !place.concentrators.is_empty()
@@ -192,7 +163,7 @@ impl Detection {
 
     /// What follows from what was heard so far.
     pub fn suggestion(&self) -> Suggestion {
-        suggest(self)
+        suggest(&self.heard)
     }
 
     /// Takes in a frame, from the first octet of its Ethernet header on, with its tag.
@@ -204,16 +175,16 @@ impl Detection {
             return;
         }
         let vlan = frame.vlan;
-        if !self.places.contains_key(&vlan) {
-            if self.places.len() >= MOST_PLACES {
+        if !self.heard.places.contains_key(&vlan) {
+            if self.heard.places.len() >= MOST_PLACES {
                 return;
             }
-            self.places.insert(vlan, Place::default());
+            self.heard.places.insert(vlan, Place::default());
         }
-        if frame.from == self.options.mac {
+        if frame.from == self.heard.options.mac {
             return self.came_back(vlan, now);
         }
-        if self.options.others.contains(&frame.from) {
+        if self.heard.options.others.contains(&frame.from) {
             return self.heard_itself(&frame, now);
         }
         if let Some(number) = vlan {
@@ -221,7 +192,7 @@ impl Detection {
         }
         match frame.kind {
             frame::ARP => self.arp(&frame, now),
-            frame::PPPOE if frame.to == self.options.mac => self.pppoe(&frame, now),
+            frame::PPPOE if frame.to == self.heard.options.mac => self.pppoe(&frame, now),
             frame::IPV4 => self.ipv4(&frame, now),
             frame::IPV6 => self.ipv6(&frame, now),
             _ => {}
@@ -229,7 +200,7 @@ impl Detection {
     }
 
     fn came_back(&mut self, vlan: Option<u16>, now: u64) {
-        let place = self.places.entry(vlan).or_default();
+        let place = self.heard.places.entry(vlan).or_default();
         if !mem::replace(&mut place.looped, true) {
             let text = "Own frames come back: there is a loop in the cabling, or in the modem";
             self.tell(vlan, now, (Kind::Loop, Fields::new(), text.into()));
@@ -237,7 +208,7 @@ impl Detection {
     }
 
     fn heard_itself(&mut self, frame: &Frame<'_>, now: u64) {
-        if !mem::replace(&mut self.itself, true) {
+        if !mem::replace(&mut self.heard.itself, true) {
             let mac = frame::shown(frame.from);
             let text = format!("The cable leads back to another port of this router ({mac})");
             let told = (Kind::Itself, fields([field("mac", [mac])]), text);
@@ -263,7 +234,7 @@ impl Detection {
         let Some(heard) = watch::arp(frame.payload) else {
             return;
         };
-        let place = self.places.entry(frame.vlan).or_default();
+        let place = self.heard.places.entry(frame.vlan).or_default();
         if place.watch.arp(&heard) && self.asked < MOST_ASKED {
             self.asked += 1;
             self.tell(frame.vlan, now, told::arp(&heard));
@@ -279,20 +250,20 @@ impl Detection {
         if number.is_some_and(|number| !self.asked_with(number, u32::MAX)) {
             return;
         }
-        let place = self.places.entry(frame.vlan).or_default();
+        let place = self.heard.places.entry(frame.vlan).or_default();
         if place::note(&mut place.concentrators, frame.from, heard.clone()) {
             self.tell(frame.vlan, now, told::concentrator(&heard, frame.from));
         }
     }
 
     fn ipv4(&mut self, frame: &Frame<'_>, now: u64) {
-        let Some((number, offer)) = dhcp4::offer(frame.payload, self.options.mac) else {
+        let Some((number, offer)) = dhcp4::offer(frame.payload, self.heard.options.mac) else {
             return;
         };
         if !self.asked_with(number, u32::MAX) {
             return;
         }
-        let place = self.places.entry(frame.vlan).or_default();
+        let place = self.heard.places.entry(frame.vlan).or_default();
         if !place::note(&mut place.offers, frame.from, offer.clone()) {
             return;
         }
@@ -307,6 +278,7 @@ impl Detection {
         }
         let network = place::network(&offer);
         let lan = self
+            .heard
             .options
             .lans
             .iter()
@@ -319,16 +291,17 @@ impl Detection {
     }
 
     fn ipv6(&mut self, frame: &Frame<'_>, now: u64) {
-        let place = self.places.entry(frame.vlan).or_default();
+        let place = self.heard.places.entry(frame.vlan).or_default();
         match frame::ipv6(frame.payload) {
             Some(Behind::Udp(datagram)) => {
-                let Some((number, heard)) = dhcp6::advertise(&datagram, self.options.mac) else {
+                let Some((number, heard)) = dhcp6::advertise(&datagram, self.heard.options.mac)
+                else {
                     return;
                 };
                 if !self.asked_with(number, 0xff_ffff) {
                     return;
                 }
-                let place = self.places.entry(frame.vlan).or_default();
+                let place = self.heard.places.entry(frame.vlan).or_default();
                 if place::note(&mut place.servers, datagram.from, heard.clone()) {
                     for told in told::server(&heard, datagram.from) {
                         self.tell(frame.vlan, now, told);
@@ -366,18 +339,18 @@ impl Detection {
             return None;
         }
         self.probed += 1;
-        let place = self.places.get(&None)?;
+        let place = self.heard.places.get(&None)?;
         let seen = place.watch.seen().filter(|seen| !seen.answers)?;
-        (!place.has_answers()).then(|| watch::probe(self.options.mac, seen.gateway))
+        (!place.has_answers()).then(|| watch::probe(self.heard.options.mac, seen.gateway))
     }
 
     /// Whether a question carried that number. Answers may have lost their tag on the way, or got
     /// another.
     fn asked_with(&self, number: u32, mask: u32) -> bool {
-        let heard = self.places.keys().copied();
+        let heard = self.heard.places.keys().copied();
         let tried = NUMBERS.iter().map(|(vlan, _)| Some(*vlan));
         let mut all = heard.chain(tried);
-        all.any(|vlan| question(self.options.seed, vlan) & mask == number)
+        all.any(|vlan| question(self.heard.options.seed, vlan) & mask == number)
     }
 
     fn tell(&mut self, vlan: Option<u16>, now: u64, told: told::Told) {

@@ -3,28 +3,13 @@
 use std::fmt;
 
 use crate::details::{Details, details};
-use crate::detection::Detection;
 use crate::evidence::listed;
 use crate::frame;
+use crate::internet::Internet;
 use crate::network::Network;
+use crate::observations::Observations;
 use crate::place::Place;
-use crate::told;
 use crate::untold::untold;
-
-/// How to reach the Internet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Internet {
-    /// An address by DHCP; IPv6 by DHCPv6 beside it.
-    Dhcp,
-    /// An address that a person has to enter.
-    Static,
-    /// A session with name and password.
-    Pppoe,
-    /// IPv6 alone; IPv4 by way of it, or not at all.
-    Ipv6Only,
-    /// Nothing was found.
-    None,
-}
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +91,7 @@ fn way(place: &Place) -> Option<Way> {
 }
 
 /// What follows from what was heard.
-pub fn suggest(heard: &Detection) -> Suggestion {
+pub fn suggest(heard: &Observations) -> Suggestion {
     let mut suggestion = found(heard);
     let all = heard.places.values().flat_map(|place| &place.routers);
     let mut routers = all.map(|(_, router)| router.lifetime > 0).peekable();
@@ -114,7 +99,7 @@ pub fn suggest(heard: &Detection) -> Suggestion {
     suggestion
 }
 
-fn found(heard: &Detection) -> Suggestion {
+fn found(heard: &Observations) -> Suggestion {
     let mut ways: Vec<(Option<u16>, Way)> = Vec::new();
     for (vlan, place) in &heard.places {
         ways.extend(way(place).map(|way| (*vlan, way)));
@@ -170,7 +155,7 @@ fn found(heard: &Detection) -> Suggestion {
     }
 }
 
-fn nothing(heard: &Detection) -> Suggestion {
+fn nothing(heard: &Observations) -> Suggestion {
     let place = Place::default();
     let looped = heard.places.values().any(|place| place.looped);
     let (why, sure) = match heard.link {
@@ -368,7 +353,7 @@ impl Reasons {
 }
 
 /// Another network for the LAN, where the uplink has it too.
-fn lan(heard: &Detection, vlan: Option<u16>) -> Option<Lan> {
+fn lan(heard: &Observations, vlan: Option<u16>) -> Option<Lan> {
     let lans = &heard.options.lans;
     // What a modem has for its own page is in the way, too.
     let ways = [Some(vlan), Some(None).filter(|_| vlan.is_some())];
@@ -397,17 +382,4 @@ fn lan(heard: &Detection, vlan: Option<u16>) -> Option<Lan> {
         network,
         why,
     })
-}
-
-/// Names of services of all who terminate PPPoE, without repetition.
-pub fn services(place: &Place) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for (_, heard) in &place.concentrators {
-        for name in told::named(heard) {
-            if !all.iter().any(|known| known == name) {
-                all.push(name.to_owned());
-            }
-        }
-    }
-    all
 }

@@ -1,12 +1,12 @@
 //! What could not be told: said, so that nobody takes silence for an answer.
 
-use crate::detection::Detection;
 use crate::evidence::listed;
+use crate::internet::{Internet, services};
+use crate::observations::Observations;
 use crate::place::Place;
-use crate::suggestion::{Internet, services};
 
 /// What could not be told about a suggestion.
-pub fn untold(heard: &Detection, internet: Internet, place: &Place) -> Vec<String> {
+pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     match internet {
         Internet::None => return of_nothing(heard),
@@ -103,7 +103,7 @@ fn of_stations(place: &Place, all: &mut Vec<String>) {
     all.push("Name servers: nobody told them.".into());
 }
 
-fn of_nothing(heard: &Detection) -> Vec<String> {
+fn of_nothing(heard: &Observations) -> Vec<String> {
     let looped = heard.itself || heard.places.values().any(|place| place.looped);
     match heard.link {
         Some(true) if looped => vec!["What is behind the loop.".into()],
