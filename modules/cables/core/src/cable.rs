@@ -6,9 +6,10 @@ use detect::Suggestion;
 
 use crate::clues::clues;
 use crate::decision::Decision;
-use crate::heard::Gathered;
+use crate::heard::{ANSWERS, Gathered};
 use crate::judge::{DOUBT, SURE, Verdict, judge, notices};
 use crate::noted::Noted;
+use crate::place::{self, Around, Offer, Place};
 use crate::port::{Hello, Port, Use};
 use crate::role::Role;
 
@@ -16,8 +17,6 @@ use crate::role::Role;
 const SETTLE: u64 = 500;
 /// Silence before a look.
 const LOOK: u64 = 2000;
-/// A look that says nothing by then is over, and failed.
-pub(crate) const ANSWERS: u64 = 6000;
 /// Something was noted, but nothing sure.
 const WEAK: u64 = 3000;
 /// Two nodes of a mesh have said hello, and proven each other, by then.
@@ -51,7 +50,7 @@ pub struct Cable {
     flaps: bool,
     /// From when on it is listened: the link, or the end of its coming and going.
     begin: u64,
-    pub(crate) heard: Gathered,
+    heard: Gathered,
     sure: Option<u64>,
     /// When it was last looked at without a decision.
     waited: u64,
@@ -140,6 +139,16 @@ impl Cable {
     /// The VXLAN that a mesh has to be in at this port ([`crate::hello::Port::vxlan`]).
     pub fn vxlan(&mut self, vxlan: Option<u32>) {
         self.vxlan = vxlan;
+    }
+
+    /// Returns how the Internet is offered, if it is.
+    pub fn offer(&self) -> Option<Offer> {
+        place::offer(&self.heard)
+    }
+
+    /// Returns where the port goes by what was decided, at this time.
+    pub fn place(&self, decision: &Decision, around: Around, time: u64) -> Place {
+        place::place(&self.heard, decision, around, time)
     }
 
     /// Whether to ask actively what is there: true once for a link at most, where listening leaves

@@ -15,6 +15,8 @@ use crate::sort::Sort;
 const MOST: usize = 16;
 /// So long the proof of a hello is waited for, in milliseconds: both ends have said three by then.
 const PROVES: u64 = 6000;
+/// A look that says nothing by then is over, and failed, in milliseconds.
+pub(crate) const ANSWERS: u64 = 6000;
 /// Servers that a look found, and that are named.
 const SERVERS: usize = 4;
 /// Own frames tell of a loop for so long after the last, if this router looks for loops.
@@ -25,7 +27,7 @@ const LOOP: u32 = 3;
 /// Who only asks for addresses. A Linux that routes IPv4 alone asks for routers of IPv6 everywhere.
 const ASKS: [Sort; 2] = [Sort::Padi, Sort::DhcpClient];
 /// Who offers them.
-const SERVES: [Sort; 4] = [
+pub(crate) const SERVES: [Sort; 4] = [
     Sort::Pado,
     Sort::DhcpServer,
     Sort::Dhcp6Server,
@@ -113,6 +115,12 @@ fn remember(all: &mut Vec<Mac>, mac: Mac) {
 }
 
 impl Gathered {
+    /// Tells whether somebody was asked, and may still answer.
+    pub fn awaits_look(&self, now: u64) -> bool {
+        let began = self.look_began.filter(|_| self.look.is_none());
+        began.is_some_and(|began| now.saturating_sub(began) < ANSWERS)
+    }
+
     /// Takes in what the classifier noted since the link came, which was at `up`.
     pub fn note(&mut self, noted: &Noted, up: u64, now: u64) {
         for sort in Sort::ALL {

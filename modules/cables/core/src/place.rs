@@ -5,8 +5,8 @@
 
 use detect::Internet;
 
-use crate::cable::{ANSWERS, Cable};
 use crate::decision::Decision;
+use crate::heard::{Gathered, SERVES};
 use crate::port::Use;
 use crate::role::Role;
 use crate::sort::Sort;
@@ -49,85 +49,70 @@ pub struct Offer {
 
 /// From here on an uplink is made one: less is what was heard, and may be a refusal.
 const ENOUGH: u8 = 70;
-/// Signs of a way to the Internet.
-const OFFERS: [Sort; 4] = [
-    Sort::Pado,
-    Sort::DhcpServer,
-    Sort::Dhcp6Server,
-    Sort::RouterAdvertisement,
-];
 
-impl Cable {
-    /// How the Internet is offered, if it is.
-    pub fn offer(&self) -> Option<Offer> {
-        way(&self.heard).filter(|way| !way.others)?;
-        let look = self.heard.look.as_ref();
-        let dialled = look.is_some_and(|it| it.internet == Internet::Pppoe);
-        let seen = self.heard.any(&OFFERS);
-        let pppoe = dialled || seen.is_some_and(|(sort, _)| sort == Sort::Pado);
-        let vlan = match seen {
-            Some((_, seen)) => seen.tagged(),
-            None => look.and_then(|look| look.vlan),
-        };
-        Some(Offer { pppoe, vlan })
+/// How the Internet is offered, if it is.
+pub(crate) fn offer(heard: &Gathered) -> Option<Offer> {
+    way(heard).filter(|way| !way.others)?;
+    let look = heard.look.as_ref();
+    let dialled = look.is_some_and(|it| it.internet == Internet::Pppoe);
+    let seen = heard.any(&SERVES);
+    let pppoe = dialled || seen.is_some_and(|(sort, _)| sort == Sort::Pado);
+    let vlan = match seen {
+        Some((_, seen)) => seen.tagged(),
+        None => look.and_then(|look| look.vlan),
+    };
+    Some(Offer { pppoe, vlan })
+}
+
+/// Where the port goes by what was decided, at this time.
+pub(crate) fn place(heard: &Gathered, decision: &Decision, around: Around, time: u64) -> Place {
+    match decision.held_by {
+        Some("administrator") => return chosen(decision.role, around.now),
+        Some(_) => return Place::Stays(None),
+        None if decision.decided.is_none() => return Place::Awaited,
+        None => {}
     }
-
-    /// Where the port goes by what was decided, at this time.
-    pub fn place(&self, decision: &Decision, around: Around, time: u64) -> Place {
-        match decision.held_by {
-            Some("administrator") => return chosen(decision.role, around.now),
-            Some(_) => return Place::Stays(None),
-            None if decision.decided.is_none() => return Place::Awaited,
-            None => {}
+    let now = around.now;
+    let by_itself = around.by_itself || now == Use::None;
+    // Who serves addresses there is none of the LAN.
+    let free = around.by_itself && !around.of_lan;
+    let leaves = free && now == Use::Lan && serves(heard);
+    match decision.role {
+        Role::Loop => Place::Apart,
+        Role::Mesh if now == Use::Uplink && offer(heard).is_some() => Place::Stays(Some(
+            "it stays the uplink, as the Internet is offered there too",
+        )),
+        Role::Mesh => goes(Use::Mesh, now),
+        Role::Uplink if now == Use::Uplink => Place::Stays(None),
+        Role::Uplink if by_itself && heard.awaits_look(time) => Place::Awaited,
+        Role::Uplink | Role::Unknown if leaves && around.other_uplink => Place::Goes(Use::None),
+        Role::Uplink if around.other_uplink => {
+            Place::Stays(Some("it stays as it is, as another port is the uplink"))
         }
-        let now = around.now;
-        let by_itself = around.by_itself || now == Use::None;
-        // Who serves addresses there is none of the LAN.
-        let free = around.by_itself && !around.of_lan;
-        let leaves = free && now == Use::Lan && self.serves();
-        match decision.role {
-            Role::Loop => Place::Apart,
-            Role::Mesh if now == Use::Uplink && self.offer().is_some() => Place::Stays(Some(
-                "it stays the uplink, as the Internet is offered there too",
-            )),
-            Role::Mesh => goes(Use::Mesh, now),
-            Role::Uplink if now == Use::Uplink => Place::Stays(None),
-            Role::Uplink if by_itself && self.looks(time) => Place::Awaited,
-            Role::Uplink | Role::Unknown if leaves && around.other_uplink => Place::Goes(Use::None),
-            Role::Uplink if around.other_uplink => {
-                Place::Stays(Some("it stays as it is, as another port is the uplink"))
-            }
-            Role::Uplink if by_itself && decision.confidence >= ENOUGH => Place::Goes(Use::Uplink),
-            Role::Uplink | Role::Unknown if leaves => Place::Goes(Use::None),
-            Role::Client | Role::Switch if now == Use::Lan => Place::Stays(None),
-            Role::Client | Role::Switch if now == Use::Uplink => Place::Stays(Some(
-                "it stays the uplink, as a provider's line can look like that",
-            )),
-            // Neighbours at a provider's line send all sorts of things.
-            Role::Client | Role::Switch if by_itself && self.asks() => Place::Goes(Use::Lan),
-            Role::Client | Role::Switch => Place::Stays(Some(
-                "it stays as it is, as nobody there has asked for an address",
-            )),
-            Role::Border if free && now != Use::Uplink => goes(Use::None, now),
-            Role::Uplink | Role::Border | Role::Radio | Role::Unknown => Place::Stays(None),
-        }
+        Role::Uplink if by_itself && decision.confidence >= ENOUGH => Place::Goes(Use::Uplink),
+        Role::Uplink | Role::Unknown if leaves => Place::Goes(Use::None),
+        Role::Client | Role::Switch if now == Use::Lan => Place::Stays(None),
+        Role::Client | Role::Switch if now == Use::Uplink => Place::Stays(Some(
+            "it stays the uplink, as a provider's line can look like that",
+        )),
+        // Neighbours at a provider's line send all sorts of things.
+        Role::Client | Role::Switch if by_itself && asks(heard) => Place::Goes(Use::Lan),
+        Role::Client | Role::Switch => Place::Stays(Some(
+            "it stays as it is, as nobody there has asked for an address",
+        )),
+        Role::Border if free && now != Use::Uplink => goes(Use::None, now),
+        Role::Uplink | Role::Border | Role::Radio | Role::Unknown => Place::Stays(None),
     }
+}
 
-    /// Whether somebody asked for an address, and nobody serves any.
-    fn asks(&self) -> bool {
-        self.heard.of(Sort::DhcpClient).is_some() && !self.serves()
-    }
+/// Whether somebody asked for an address, and nobody serves any.
+fn asks(heard: &Gathered) -> bool {
+    heard.of(Sort::DhcpClient).is_some() && !serves(heard)
+}
 
-    /// Whether somebody serves addresses or ways, this router or others.
-    fn serves(&self) -> bool {
-        self.heard.any(&OFFERS).is_some() || self.offer().is_some()
-    }
-
-    /// Whether somebody was asked, and may still answer.
-    fn looks(&self, time: u64) -> bool {
-        let began = self.heard.look_began.filter(|_| self.heard.look.is_none());
-        began.is_some_and(|began| time.saturating_sub(began) < ANSWERS)
-    }
+/// Whether somebody serves addresses or ways, this router or others.
+fn serves(heard: &Gathered) -> bool {
+    heard.any(&SERVES).is_some() || offer(heard).is_some()
 }
 
 /// Where the administrator's choice takes a port.
