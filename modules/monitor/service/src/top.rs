@@ -7,6 +7,7 @@
 
 mod chart;
 mod columns;
+mod events;
 mod find;
 mod keys;
 mod poll;

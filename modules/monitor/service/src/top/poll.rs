@@ -6,7 +6,7 @@ use std::thread;
 
 use api::{Client, ClientError, with_query};
 
-use super::run::{Event, Told};
+use super::events::{Event, Told};
 use super::state::{Answer, Request, Trouble};
 use runtime::output::harmless;
 

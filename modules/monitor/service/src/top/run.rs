@@ -9,36 +9,11 @@ use std::time::Instant;
 use cli::screen::{Screen, Use, signals};
 use ratatui::crossterm::event;
 
+use super::events::{Event, Told};
 use super::keys::Key;
-use super::state::{Action, Answer, State};
+use super::state::{Action, State};
 use super::{poll, view};
 use runtime::output::Charset;
-
-/// What happens to the loop.
-#[derive(Debug)]
-pub(super) enum Event {
-    Key(Key),
-    Answer(Box<Answer>),
-    /// The terminal has another size.
-    Resized,
-    /// To end, without anybody having pressed a key.
-    Stop,
-    /// A thread panicked, which it has told already.
-    Panicked,
-}
-
-/// Tells events from a thread; also that it panicked: without it, the picture would stand still for
-/// ever.
-pub(super) struct Told(pub(super) Sender<Event>);
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            // Nobody is there any more, where it cannot be told.
-            let _ = self.0.send(Event::Panicked);
-        }
-    }
-}
 
 /// Shows it until somebody has seen enough.
 ///

@@ -1,0 +1,33 @@
+//! What the threads of `weir top` tell its loop.
+
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use super::keys::Key;
+use super::state::Answer;
+
+/// What happens to the loop.
+#[derive(Debug)]
+pub(super) enum Event {
+    Key(Key),
+    Answer(Box<Answer>),
+    /// The terminal has another size.
+    Resized,
+    /// To end, without anybody having pressed a key.
+    Stop,
+    /// A thread panicked, which it has told already.
+    Panicked,
+}
+
+/// Tells events from a thread; also that it panicked: without it, the picture would stand still for
+/// ever.
+pub(super) struct Told(pub(super) Sender<Event>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // Nobody is there any more, where it cannot be told.
+            let _ = self.0.send(Event::Panicked);
+        }
+    }
+}
