@@ -17,7 +17,7 @@ mod stations;
 
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
@@ -34,6 +34,7 @@ pub use seen::{RecordId, Rest, Seen, StationSeen, Times, Ways};
 pub use sizes::{MeterSizes, Processor};
 
 use ports::Ports;
+use record::WAYS;
 use records::Records;
 use stations::Stations;
 
@@ -41,15 +42,7 @@ use stations::Stations;
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/meter.skel.rs"));
 }
-use crate::headers;
 use skel::types;
-
-/// How long what is retired rests before it is reused: no packet can still be adding to it then.
-const REST: Duration = Duration::from_millis(200);
-const WAYS: u32 = headers::METER_WAYS as u32;
-const TIMED: u8 = headers::METER_TIMED as u8;
-const OUTSIDE: u8 = headers::METER_OUTSIDE as u8;
-const IPV6: u32 = headers::METER_REF_IPV6 as u32;
 
 /// The meter, loaded into the kernel.
 pub struct Meter {

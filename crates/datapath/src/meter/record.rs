@@ -2,12 +2,20 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::Duration;
 
 use kernel::TalkKey;
 
-use super::{WAYS, Ways, types};
+use super::{Ways, types};
 use crate::headers;
 use crate::mapped::{Mapped, read_shared};
+
+/// How long what is retired rests before it is reused: no packet can still be adding to it then.
+pub const REST: Duration = Duration::from_millis(200);
+pub const WAYS: u32 = headers::METER_WAYS as u32;
+pub const TIMED: u8 = headers::METER_TIMED as u8;
+pub const OUTSIDE: u8 = headers::METER_OUTSIDE as u8;
+pub const IPV6: u32 = headers::METER_REF_IPV6 as u32;
 
 /// The low byte of an owner word.
 pub const STATE: u32 = 0xff;

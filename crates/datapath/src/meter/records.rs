@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use super::ports::Ports;
-use super::record::{self, FREE, LIVE, RETIRED, STATE, Slots};
-use super::{IPV6, MeterSizes, OUTSIDE, REST, RecordId, Seen, TIMED, Times, types};
+use super::record::{self, FREE, IPV6, LIVE, OUTSIDE, REST, RETIRED, STATE, Slots, TIMED};
+use super::{MeterSizes, RecordId, Seen, Times, types};
 use crate::clock::{self, since};
 use crate::mapped::Mapped;
 

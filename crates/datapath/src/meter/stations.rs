@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use kernel::Mac;
 
-use super::record::{Counts, FREE, LIVE, RETIRED, STATE};
-use super::{REST, WAYS, Ways, types};
+use super::record::{Counts, FREE, LIVE, REST, RETIRED, STATE, WAYS};
+use super::{Ways, types};
 use crate::mapped::Mapped;
 
 /// A station of which nothing is heard for so long gives up its place.
