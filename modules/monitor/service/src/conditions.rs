@@ -6,12 +6,14 @@ use std::net::{Ipv4Addr, UdpSocket};
 
 use kernel::Link;
 use monitor_core::saturation::{Direction, Saturation, median};
-use monitor_core::{Talk, Verdict};
+use monitor_core::{Millis, Monitor, Talk, Verdict};
 use tracing::debug;
 
-use super::keeper::{Keeper, unix_now};
+use super::clock::unix_now;
 use super::outages::{Outages, Uplink, unresolved};
+use super::ports::Ports;
 use super::unplaced::Unplaced;
+use history::past::Past;
 use net::mac::text as mac;
 use runtime::daemon::{Finding, Value};
 
@@ -57,14 +59,21 @@ fn ask(gateway: Ipv4Addr) {
     }
 }
 
-impl Keeper {
+impl Lines {
     /// Looks at the uplinks; due every second.
-    pub fn look_at_lines<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+    pub fn look<'a>(
+        &mut self,
+        links: impl Iterator<Item = &'a Link> + Clone,
+        ports: &Ports,
+        core: &Monitor,
+        now: Millis,
+    ) {
         // Devices were not told of yet.
-        if !self.complete {
+        if !ports.is_complete() {
             return;
         }
-        let gateways = self.uplinks.gateways_in_use();
+        let uplinks = ports.uplinks();
+        let gateways = uplinks.gateways_in_use();
         let silent = match gateways.is_empty() {
             true => BTreeMap::new(),
             false => {
@@ -72,15 +81,15 @@ impl Keeper {
                 unresolved(&text, &gateways)
             }
         };
-        let seconds = self.now() / 1000;
+        let seconds = now / 1000;
         if seconds.is_multiple_of(ASKS) {
             silent.values().copied().for_each(ask);
         }
-        let below = self.uplinks.below(links.clone());
+        let below = uplinks.below(links.clone());
         let devices = links.map(|link| {
             let uplink = Uplink {
                 link: link.up,
-                route: self.uplinks.devices.contains(&link.index),
+                route: uplinks.devices.contains(&link.index),
                 below: below.contains(&link.index),
                 member: link.master.is_some(),
                 tunnel: matches!(&*link.kind, "wireguard" | "tun"),
@@ -89,43 +98,42 @@ impl Keeper {
             (link.name.clone(), uplink)
         });
         let devices: BTreeMap<String, Uplink> = devices.collect();
-        let elsewhere = self.uplinks.elsewhere;
-        self.lines.outages.look(&devices, elsewhere, seconds);
-        self.look_for_queues();
-        self.look_for_unplaced(seconds);
+        let elsewhere = uplinks.elsewhere;
+        self.outages.look(&devices, elsewhere, seconds);
+        self.look_for_queues(core, now);
+        self.look_for_unplaced(core, seconds);
     }
 
-    fn look_for_unplaced(&mut self, now: u64) {
-        let sums = self.core.ports().map(|(link, port)| {
+    fn look_for_unplaced(&mut self, core: &Monitor, now: u64) {
+        let sums = core.ports().map(|(link, port)| {
             let [incoming, outgoing] = port.metered();
             let packets = incoming.unplaced.packets + outgoing.unplaced.packets;
             let placed = incoming.talks.packets + outgoing.talks.packets;
             (link, [packets, placed])
         });
         let sums: BTreeMap<u32, [u64; 2]> = sums.collect();
-        let known = &mut self.lines.unplaced;
+        let known = &mut self.unplaced;
         known.retain(|link, _| sums.contains_key(link));
         for (link, sums) in sums {
             known.entry(link).or_default().turn(sums, now);
         }
     }
 
-    fn look_for_queues(&mut self) {
-        let uplinks = self.core.ports().filter(|(_, port)| port.uplink);
+    fn look_for_queues(&mut self, core: &Monitor, now: Millis) {
+        let uplinks = core.ports().filter(|(_, port)| port.uplink);
         let rates: BTreeMap<u32, [u64; 2]> = uplinks
             .map(|(link, port)| (link, [port.rate.sent, port.rate.received]))
             .collect();
         let mut growths: HashMap<u32, Vec<u32>> = HashMap::new();
-        let now = self.now();
         let fresh =
             |talk: &&Talk| talk.times.count[0] > 0 && now.saturating_sub(talk.timed) < FRESH;
-        for talk in self.core.talks().filter(fresh) {
+        for talk in core.talks().filter(fresh) {
             let growth = talk.times.last[0].saturating_sub(talk.times.least[0]);
             if let Some(by) = through(talk, &rates) {
                 growths.entry(by).or_default().push(growth);
             }
         }
-        let full = &mut self.lines.full;
+        let full = &mut self.full;
         full.retain(|link, _| rates.contains_key(link));
         for (link, rates) in rates {
             let growth = growths.remove(&link).and_then(median);
@@ -134,11 +142,18 @@ impl Keeper {
     }
 
     /// Conditions of now.
-    pub fn conditions(&self, findings: &mut Vec<Finding>) {
-        findings.extend(self.lines.outages.conditions());
+    pub fn conditions(
+        &self,
+        ports: &Ports,
+        core: &Monitor,
+        past: Option<&Past>,
+        now: Millis,
+        findings: &mut Vec<Finding>,
+    ) {
+        findings.extend(self.outages.conditions());
         let of = |key| Finding::new(key, "monitor", "devices");
-        for (link, line) in &self.lines.full {
-            let Some(port) = self.metered.get(link) else {
+        for (link, line) in &self.full {
+            let Some(port) = ports.get(*link) else {
                 continue;
             };
             findings.extend(line.full().map(|full| {
@@ -152,27 +167,25 @@ impl Keeper {
                     .with("delay", Value::Millis(full.delay.into()))
             }));
         }
-        for (link, port) in self.core.ports() {
-            let unplaced = self.lines.unplaced.get(&link);
+        for (link, port) in core.ports() {
+            let unplaced = self.unplaced.get(&link);
             if let Some(packets) = unplaced.and_then(Unplaced::many) {
                 let finding = of("unplaced").at(&port.name);
                 findings.push(finding.with("count", Value::Count(packets)));
             }
         }
-        let now = self.now();
-        for device in self.core.devices() {
+        for device in core.devices() {
             let of = |key| {
                 let address = mac(&device.mac);
-                let name = self.core.name_of(device);
+                let name = core.name_of(device);
                 let name = name.map_or_else(|| address.clone(), |(name, _)| name.to_owned());
                 of(key).of(&address).with("name", Value::Text(name))
             };
             let present = now.saturating_sub(device.last) < PRESENT;
             let bad = device.latency.verdict() == Some(Verdict::Bad);
-            if present && bad && !self.core.is_uplink(device) {
+            if present && bad && !core.is_uplink(device) {
                 findings.push(of("bloat"));
             }
-            let past = self.past.as_ref();
             let Some(quota) = past.and_then(|past| past.quota(&device.mac)) else {
                 continue;
             };

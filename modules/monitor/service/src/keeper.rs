@@ -1,28 +1,28 @@
 //! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and
 //! shown.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use answers::{DeviceLabel, DeviceLabelled, Remembered};
 use api::Problem;
 use datapath::meter::Meter;
-use kernel::{Ends, Event, Source};
-use monitor_core::{Flood, Limits, Millis, Monitor, TALK_OCTETS};
+use kernel::{Ends, Event, Link};
+use monitor_core::{Limits, Millis, Monitor, TALK_OCTETS};
 use tracing::{info, warn};
 
+use super::clock::{Clock, unix_now};
 use super::conditions::Lines;
 use super::config::{Ipfix, Monitor as Config};
 use super::crossings::Crossings;
 use super::labels::{Labels, Writing};
-use super::plan::Metered;
-use super::uplinks::Uplinks;
-use super::{export, naming, probes, room, timing, vendors, wifi};
+use super::ports::Ports;
+use super::records::Records;
+use super::show::Snapshot;
+use super::{export, forwarded, naming, probes, room, timing, vendors, wifi};
 use history::past;
 use runtime::config::Effective;
-use runtime::daemon::{Nest, unix_seconds};
+use runtime::daemon::{self, Finding, Nest, Router};
 use runtime::registry::Doubt;
 
 /// Names are told to the history each so many seconds.
@@ -36,32 +36,16 @@ pub struct Keeper {
     pub core: Monitor,
     /// What is recorded of the network stack.
     pub probes: probes::Probes,
-    pub(crate) meter: Meter,
-    /// Packets that tell names are copied.
-    pub(crate) copies: bool,
-    pub(crate) naming: naming::Naming,
+    records: Records,
     labels: Labels,
-    pub(crate) vendors: vendors::Vendors,
-    pub(crate) wifi: wifi::Wifi,
-    /// When the core's clock began: by this one's, and in seconds since 1970.
-    pub(crate) began: Instant,
-    pub(crate) began_unix: u64,
-    pub(crate) metered: BTreeMap<u32, Metered>,
-    pub(crate) uplinks: Uplinks,
-    /// Devices that led to an uplink since weir started.
-    pub(crate) led_out: BTreeSet<u32>,
-    /// Devices that lead to no uplink, and did not before.
-    pub(crate) inside: BTreeSet<u32>,
+    vendors: vendors::Vendors,
+    wifi: wifi::Wifi,
+    clock: Clock,
+    ports: Ports,
     crossings: Crossings,
-    /// Routes or devices changed since they were last looked at.
-    pub(crate) stale: bool,
-    /// All devices were told of, just now.
-    pub(crate) listed: bool,
-    /// They were told of before: which are gone is not known until then.
-    pub(crate) complete: bool,
-    pub(crate) busy: timing::Busy,
-    pub(crate) export: Option<export::Export>,
-    pub(crate) past: Option<past::Past>,
+    busy: timing::Busy,
+    export: Option<export::Export>,
+    past: Option<past::Past>,
     /// Why there is none.
     no_past: Option<String>,
     /// Quotas that nobody has.
@@ -70,9 +54,7 @@ pub struct Keeper {
     rules: Option<String>,
     seconds: u64,
     /// State from which conditions of uplinks follow.
-    pub(crate) lines: Lines,
-    /// Whether a flood fills the meter's records.
-    pub(crate) flood: Flood,
+    lines: Lines,
 }
 
 impl Keeper {
@@ -101,25 +83,18 @@ impl Keeper {
         labels.tell(&mut core.names);
         let mut probes = probes::Probes::new();
         probes.choose(&effective.of::<Config>().probes);
+        let clock = Clock::begin();
+        let naming = naming::Naming::new(effective.of::<Config>().leases.value.clone());
         Some(Self {
             core,
             probes,
-            meter,
-            copies: *effective.of::<Config>().names,
-            naming: naming::Naming::new(effective.of::<Config>().leases.value.clone()),
+            records: Records::new(meter, naming, clock),
             labels,
             vendors: vendors::Vendors::default(),
             wifi: wifi::Wifi::new(),
-            began: Instant::now(),
-            began_unix: unix_seconds(),
-            metered: BTreeMap::new(),
-            uplinks: Uplinks::default(),
-            led_out: BTreeSet::new(),
-            inside: BTreeSet::new(),
+            clock,
+            ports: Ports::new(*effective.of::<Config>().names),
             crossings: Crossings::default(),
-            stale: true,
-            listed: false,
-            complete: false,
             busy: timing::Busy::default(),
             export: export::Export::new(effective.of()),
             past: None,
@@ -128,28 +103,100 @@ impl Keeper {
             rules: None,
             seconds: 0,
             lines: Lines::default(),
-            flood: Flood::default(),
         })
     }
 
-    pub(crate) fn now(&self) -> Millis {
-        self.began.elapsed().as_millis() as Millis
+    /// Looks at devices and routes again, where they changed. Due every second, and before something
+    /// is told of a port.
+    pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        if self.ports.take_stale() {
+            self.attach(links);
+        }
+    }
+
+    /// Counts at those of these devices that are ports, and at no other.
+    pub fn attach<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        let (meter, export) = (self.records.meter(), self.export.as_mut());
+        let new = self.ports.attach(links, meter, &mut self.core, export);
+        if !new.is_empty() {
+            // It counts already.
+            self.read();
+            self.ports.tell_before(&new, &self.core);
+        }
+    }
+
+    /// Looks at once where all devices were told of just now, and not a second later: at the start
+    /// nothing is to pass uncounted.
+    pub fn settled<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        if self.ports.take_listed() {
+            self.look(links);
+        }
+    }
+
+    /// Takes in what weir forwarded.
+    pub fn forwarded(&mut self, forwarded: &daemon::Forwarded<'_>) {
+        let now = self.clock.now();
+        self.busy
+            .forwarded(forwarded.growth, forwarded.into, &self.ports);
+        forwarded::count(&mut self.core, &self.ports, forwarded, now);
+    }
+
+    /// Takes in how long TCP waited that weir forwards.
+    pub fn time(&mut self, router: &mut Router) {
+        self.busy.time(router, &mut self.core, self.clock);
+    }
+
+    /// Takes what the kernel side told, and frees records; due at each tick.
+    pub fn tick(&mut self) {
+        self.records.tick(&mut self.core, &self.ports);
+        if let Some(export) = &mut self.export {
+            export.tick(self.clock.now());
+        }
+    }
+
+    /// Reads all records; due every second.
+    pub fn read_due(&mut self) {
+        self.records.read_due(&mut self.core, &self.ports);
+    }
+
+    /// Reads all records, also for who asks.
+    pub fn read(&mut self) {
+        self.records.read(&mut self.core, &self.ports);
+    }
+
+    /// Looks at the uplinks; due every second.
+    pub fn look_at_lines<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        let now = self.clock.now();
+        self.lines.look(links, &self.ports, &self.core, now);
+    }
+
+    /// Conditions of now.
+    pub fn conditions(&self, findings: &mut Vec<Finding>) {
+        let (past, now) = (self.past.as_ref(), self.clock.now());
+        self.lines
+            .conditions(&self.ports, &self.core, past, now, findings);
+    }
+
+    /// What answers are made of.
+    pub fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot {
+            core: &self.core,
+            ports: &self.ports,
+            labels: &self.labels,
+            vendors: &self.vendors,
+            wifi: &self.wifi,
+            past: self.past.as_ref(),
+            clock: self.clock,
+        }
     }
 
     /// Something happened in the kernel. `connections`: what conntrack had told before.
     pub fn heard(&mut self, event: &Event, connections: &offload_core::Core) {
         self.wifi.heard(event);
-        self.crossings.heard(event, self.now());
-        match event {
-            Event::LinkGone(link) => {
-                // Its number may be another's next.
-                self.led_out.remove(link);
-                self.stale = true;
-            }
-            Event::Link(_) | Event::Routing => self.stale = true,
-            Event::DumpEnd(Source::Route) => (self.listed, self.complete) = (true, true),
-            Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
-            _ => {}
+        self.crossings.heard(event, self.clock.now());
+        self.ports.heard(event);
+        if let Event::Neighbour(neighbour) = event {
+            self.core.neighbour(neighbour.address, neighbour.mac);
         }
         if let Some(export) = &mut self.export {
             export.heard(event, outside(&self.core, connections));
@@ -196,7 +243,7 @@ impl Keeper {
         let active = ipfix.active.as_millis() as Millis;
         self.core.tell(self.export.is_some().then_some(active));
         // Names of ports are told again.
-        self.stale = true;
+        self.ports.look_again();
     }
 
     /// How much is remembered.
@@ -233,7 +280,7 @@ impl Keeper {
     /// Tells whether there are quotas that nothing can use up.
     pub fn quotas_are_idle(&self) -> bool {
         let judged = self.past.as_ref().is_some_and(past::Past::has_quotas);
-        judged && self.complete && !self.core.has_uplink()
+        judged && self.ports.is_complete() && !self.core.has_uplink()
     }
 
     /// Takes what somebody says of a device.
@@ -282,7 +329,7 @@ impl Keeper {
             self.read();
             self.pair(connections);
             self.core.judge();
-            while self.core.tell_rest(self.now()) {
+            while self.core.tell_rest(self.clock.now()) {
                 self.tell(connections, true);
             }
             self.tell(connections, true);
@@ -300,13 +347,13 @@ impl Keeper {
     /// Tells the collector of what is due; `stops`: for the last time.
     fn tell(&mut self, connections: &offload_core::Core, stops: bool) {
         let told = self.core.take_told();
-        let now = self.now();
+        let now = self.clock.now();
         let Some(mut export) = self.export.take() else {
             return;
         };
         export.begin(connections, outside(&self.core, connections));
         for told in &told {
-            export.flow(told, self.began_unix, stops);
+            export.flow(told, self.clock.began(), stops);
         }
         let mut ignored = self.core.crowded();
         for (_, port) in self.core.ports() {
@@ -341,7 +388,7 @@ impl Keeper {
 
     /// Looks for the other sides of conversations.
     pub fn pair(&mut self, connections: &offload_core::Core) {
-        let now = self.now();
+        let now = self.clock.now();
         let own: Vec<IpAddr> = connections.addresses().map(|own| own.address).collect();
         let crossings = &mut self.crossings;
         let leaves = |ends: &Ends| crossings.leaves(ends, connections);
@@ -351,10 +398,11 @@ impl Keeper {
     /// A second went by, and all is read. `connections`: what conntrack knows.
     pub fn turn(&mut self, connections: &offload_core::Core) {
         self.seconds += 1;
-        self.naming.second(&mut self.core.names);
-        self.core.gateways(self.uplinks.gateways.iter().copied());
+        self.records.second(&mut self.core.names);
+        self.core
+            .gateways(self.ports.uplinks().gateways.iter().copied());
         self.pair(connections);
-        self.core.turn(self.now());
+        self.core.turn(self.clock.now());
         self.probes.turn();
         self.wifi.turn();
         if self.seconds % LABELS_EVERY == 1 {
@@ -385,14 +433,4 @@ fn doubt(effective: &Effective) -> Option<Doubt> {
     let doubt = past::doubt(effective)?;
     warn!("{}; {}", doubt.what, doubt.hint);
     Some(doubt)
-}
-
-/// Seconds since 1970, as the system's clock has it.
-pub(crate) fn unix_now() -> i64 {
-    i64::try_from(unix_seconds()).unwrap_or(i64::MAX)
-}
-
-/// How long ago something was, to seconds since 1970.
-pub(crate) fn unix(began_unix: u64, at: Millis) -> u64 {
-    began_unix + Duration::from_millis(at).as_secs()
 }

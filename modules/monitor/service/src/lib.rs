@@ -1,5 +1,6 @@
 //! Who uses the network; and what it used, in the history.
 
+mod clock;
 pub(crate) mod commands;
 mod conditions;
 pub mod config;
@@ -123,7 +124,7 @@ impl Monitor {
         // Traffic that was just read is among the sums by where it went, too.
         keeper.pair(&router.core);
         keeper.core.judge();
-        Ok(keeper.devices())
+        Ok(keeper.snapshot().devices())
     }
 
     fn probes(&self, router: &Router) -> Result<answers::Probes, Problem> {
@@ -218,7 +219,7 @@ impl Module for Monitor {
             let (mut keeper, router) = (monitor.asked()?, face.router());
             keeper.pair(&router.core);
             keeper.core.judge();
-            Ok(keeper.talks(&asked, &router.core))
+            Ok(keeper.snapshot().talks(&asked, &router.core))
         };
         let (monitor, face) = all();
         let probes = move |()| monitor.probes(&face.router());

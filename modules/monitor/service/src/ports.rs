@@ -1,27 +1,110 @@
 //! At which ports is counted: attached where they come, taken off where they go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::Link;
+use datapath::meter::Meter;
+use kernel::{Event, Link, Source};
+use monitor_core::Monitor;
 use tracing::{debug, info};
 
-use super::keeper::Keeper;
-use super::plan;
+use super::export::Export;
+use super::plan::{self, Metered};
 use super::uplinks::Uplinks;
 use runtime::daemon::netdev;
 
-impl Keeper {
-    /// Looks at devices and routes again, where they changed, and at none before all devices were
-    /// told of: those that were not would seem to be gone. Due every second, and before something
-    /// is told of a port.
-    pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
-        if self.complete && std::mem::take(&mut self.stale) {
-            self.attach(links);
+/// Ports at which is counted, and the uplinks among all devices.
+pub struct Ports {
+    /// Packets that tell names are copied.
+    copies: bool,
+    metered: BTreeMap<u32, Metered>,
+    uplinks: Uplinks,
+    /// Devices that led to an uplink since weir started.
+    led_out: BTreeSet<u32>,
+    /// Devices that lead to no uplink, and did not before.
+    inside: BTreeSet<u32>,
+    /// Routes or devices changed since they were last looked at.
+    stale: bool,
+    /// All devices were told of, just now.
+    listed: bool,
+    /// They were told of before: which are gone is not known until then.
+    complete: bool,
+}
+
+impl Ports {
+    /// `copies`: packets that tell names are copied.
+    pub fn new(copies: bool) -> Self {
+        Self {
+            copies,
+            metered: BTreeMap::new(),
+            uplinks: Uplinks::default(),
+            led_out: BTreeSet::new(),
+            inside: BTreeSet::new(),
+            stale: true,
+            listed: false,
+            complete: false,
         }
     }
 
-    /// Counts at those of these devices that are ports, and at no other.
-    pub fn attach<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+    /// Something happened in the kernel.
+    pub fn heard(&mut self, event: &Event) {
+        match event {
+            Event::LinkGone(link) => {
+                // Its number may be another's next.
+                self.led_out.remove(link);
+                self.stale = true;
+            }
+            Event::Link(_) | Event::Routing => self.stale = true,
+            Event::DumpEnd(Source::Route) => (self.listed, self.complete) = (true, true),
+            _ => {}
+        }
+    }
+
+    /// Has devices and routes looked at again.
+    pub fn look_again(&mut self) {
+        self.stale = true;
+    }
+
+    /// Tells, once, whether devices or routes changed; not before all devices were told of: those
+    /// that were not would seem to be gone.
+    pub fn take_stale(&mut self) -> bool {
+        self.complete && std::mem::take(&mut self.stale)
+    }
+
+    /// Tells, once, whether all devices were told of just now.
+    pub fn take_listed(&mut self) -> bool {
+        std::mem::take(&mut self.listed)
+    }
+
+    /// All devices were told of.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    pub fn get(&self, link: u32) -> Option<&Metered> {
+        self.metered.get(&link)
+    }
+
+    pub fn links(&self) -> impl Iterator<Item = u32> {
+        self.metered.keys().copied()
+    }
+
+    pub fn uplinks(&self) -> &Uplinks {
+        &self.uplinks
+    }
+
+    /// Tells whether a device leads to no uplink, and did not before.
+    pub fn is_inside(&self, link: u32) -> bool {
+        self.inside.contains(&link)
+    }
+
+    /// Counts at those of these devices that are ports, and at no other. Returns those that are new.
+    pub fn attach<'a>(
+        &mut self,
+        links: impl Iterator<Item = &'a Link> + Clone,
+        meter: &mut Meter,
+        core: &mut Monitor,
+        mut export: Option<&mut Export>,
+    ) -> Vec<u32> {
         match Uplinks::read() {
             Some(uplinks) => self.uplinks = uplinks,
             // They are looked at again in a second.
@@ -30,48 +113,42 @@ impl Keeper {
         let wanted = plan::metered(links.clone(), &self.uplinks);
         self.led_out.extend(self.uplinks.leads_out(links.clone()));
         self.inside = self.uplinks.inside(links.clone(), &self.led_out);
-        self.meter.set_inside(&self.inside);
+        meter.set_inside(&self.inside);
         let networks = self.uplinks.networks(links, wanted.keys().copied());
-        self.core.networks(networks);
+        core.networks(networks);
         for link in self
             .metered
             .keys()
             .filter(|link| !wanted.contains_key(link))
         {
-            self.meter.detach(*link);
-            self.core.port_gone(*link);
-            if let Some(export) = &mut self.export {
+            meter.detach(*link);
+            core.port_gone(*link);
+            if let Some(export) = &mut export {
                 export.port_gone(*link);
             }
         }
         let mut metered = BTreeMap::new();
         for (link, port) in wanted {
-            if let Err(error) = self.meter.attach(link, &port.name, port.raw, self.copies) {
+            if let Err(error) = meter.attach(link, &port.name, port.raw, self.copies) {
                 debug!(device = port.name, %error, "is not counted");
-                self.core.port_gone(link);
+                core.port_gone(link);
                 continue;
             }
             let vlans = port.vlans.clone();
-            self.core
-                .port_with_vlans(link, &port.name, port.uplink, vlans);
-            if let Some(export) = &mut self.export {
+            core.port_with_vlans(link, &port.name, port.uplink, vlans);
+            if let Some(export) = &mut export {
                 export.port(link, &port.name);
             }
             metered.insert(link, port);
         }
         let known = std::mem::replace(&mut self.metered, metered);
         let new = self.metered.keys().copied();
-        let new: Vec<u32> = new.filter(|link| !known.contains_key(link)).collect();
-        if !new.is_empty() {
-            self.tell_before(&new);
-        }
+        new.filter(|link| !known.contains_key(link)).collect()
     }
 
     /// Tells once what devices counted before they are counted here: `weir devices --equation` has
     /// it as *before*.
-    fn tell_before(&mut self, new: &[u32]) {
-        // It counts already.
-        self.read();
+    pub fn tell_before(&self, new: &[u32], core: &Monitor) {
         let text = std::fs::read_to_string(netdev::FILE).unwrap_or_default();
         let all = netdev::parse(&text);
         for link in new {
@@ -79,7 +156,7 @@ impl Keeper {
                 continue;
             };
             let all = all.get(device).copied().unwrap_or_default();
-            let port = self.core.ports().find(|(of, _)| *of == *link);
+            let port = core.ports().find(|(of, _)| *of == *link);
             let counted = port.map_or([0; 2], |(_, port)| port.metered().map(|way| way.packets()));
             let packets_in = all.packets_in.saturating_sub(counted[0]);
             let packets_out = all.packets_out.saturating_sub(counted[1]);
@@ -87,14 +164,6 @@ impl Keeper {
                 device,
                 packets_in, packets_out, "counts; before that passed"
             );
-        }
-    }
-
-    /// Looks at once where all devices were told of just now, and not a second later: at the start
-    /// nothing is to pass uncounted.
-    pub fn settled<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
-        if std::mem::take(&mut self.listed) {
-            self.look(links);
         }
     }
 }

@@ -3,21 +3,52 @@
 
 use std::time::Instant;
 
-use datapath::meter::News;
-use monitor_core::{Loose, Rest};
+use datapath::meter::{Meter, News};
+use monitor_core::names::Names;
+use monitor_core::{Flood, Loose, Monitor, Rest};
 use tracing::warn;
 
-use super::keeper::Keeper;
+use super::clock::Clock;
+use super::naming::Naming;
+use super::ports::Ports;
 use super::reading::{both, count, reading};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
 
-impl Keeper {
+/// The meter, and what is made of its news.
+pub struct Records {
+    meter: Meter,
+    naming: Naming,
+    /// Whether a flood fills the meter's records.
+    flood: Flood,
+    clock: Clock,
+}
+
+impl Records {
+    /// Of a meter that is loaded.
+    pub fn new(meter: Meter, naming: Naming, clock: Clock) -> Self {
+        Self {
+            meter,
+            naming,
+            flood: Flood::default(),
+            clock,
+        }
+    }
+
+    pub fn meter(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// A second went by: files of names that changed are read again.
+    pub fn second(&mut self, names: &mut Names) {
+        self.naming.second(names);
+    }
+
     /// Takes what the kernel side told: new conversations, and packets that tell names.
-    fn hear(&mut self) {
-        let now = self.now();
-        let (core, naming) = (&mut self.core, &mut self.naming);
+    fn hear(&mut self, core: &mut Monitor) {
+        let now = self.clock.now();
+        let naming = &mut self.naming;
         self.meter.news(NEWS, |news| match news {
             News::New(_) | News::Ended(_) => {}
             News::Sample(sample) => {
@@ -29,10 +60,9 @@ impl Keeper {
     }
 
     /// Takes what the kernel side told, and frees records; due at each tick.
-    pub fn tick(&mut self) {
-        self.hear();
-        let now = self.now();
-        let core = &mut self.core;
+    pub fn tick(&mut self, core: &mut Monitor, ports: &Ports) {
+        self.hear(core);
+        let now = self.clock.now();
         let freed = self.meter.reclaim(Instant::now(), |seen| {
             core.reading(&reading(seen), 0, now);
         });
@@ -41,17 +71,14 @@ impl Keeper {
         }
         // A flood fills them before the second is over.
         if self.flood.goes_on() {
-            self.read_due();
-        }
-        if let Some(export) = &mut self.export {
-            export.tick(now);
+            self.read_due(core, ports);
         }
     }
 
     /// Reads all records; due every second, and in a flood at each tick.
-    pub fn read_due(&mut self) {
+    pub fn read_due(&mut self, core: &mut Monitor, ports: &Ports) {
         let before = self.pressure();
-        self.read();
+        self.read(core, ports);
         let (full, resting) = (self.meter.pressure(), self.meter.resting());
         self.flood.read(before, full, resting);
     }
@@ -62,12 +89,11 @@ impl Keeper {
     }
 
     /// Reads all records, also for who asks.
-    pub fn read(&mut self) {
+    pub fn read(&mut self, core: &mut Monitor, ports: &Ports) {
         // Just before, so that those that began are known.
-        self.hear();
-        let now = self.now();
+        self.hear(core);
+        let now = self.clock.now();
         let pressure = self.pressure();
-        let core = &mut self.core;
         let scanned = self
             .meter
             .scan(|seen| {
@@ -91,14 +117,14 @@ impl Keeper {
         if let Err(error) = scanned {
             warn!(%error, "records cannot be read");
         }
-        for link in self.metered.keys() {
-            if let Some(rest) = self.meter.rest(*link) {
+        for link in ports.links() {
+            if let Some(rest) = self.meter.rest(link) {
                 let rest = rest.map(|rest| Rest {
                     unplaced: count(rest.unplaced),
                     other: count(rest.other),
                     link: rest.link,
                 });
-                self.core.rest(*link, rest);
+                core.rest(link, rest);
             }
         }
     }

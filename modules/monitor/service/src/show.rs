@@ -3,9 +3,14 @@
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
-use monitor_core::{Both, Side, Talk, Verdict, vendor};
+use monitor_core::{Both, Monitor, Side, Talk, Verdict, vendor};
 
-use super::keeper::{Keeper, unix};
+use super::clock::Clock;
+use super::labels::Labels;
+use super::ports::Ports;
+use super::vendors::Vendors;
+use super::wifi::Wifi;
+use history::past::Past;
 use net::mac::text as mac;
 use runtime::daemon::unix_seconds;
 
@@ -38,10 +43,21 @@ fn sum(both: Both) -> answers::Count {
     count(all)
 }
 
-impl Keeper {
+/// What answers are made of.
+pub struct Snapshot<'a> {
+    pub core: &'a Monitor,
+    pub ports: &'a Ports,
+    pub labels: &'a Labels,
+    pub vendors: &'a Vendors,
+    pub wifi: &'a Wifi,
+    pub past: Option<&'a Past>,
+    pub clock: Clock,
+}
+
+impl Snapshot<'_> {
     fn port_name(&self, link: u32) -> String {
-        self.metered
-            .get(&link)
+        self.ports
+            .get(link)
             .map_or_else(|| format!("#{link}"), |port| port.name.clone())
     }
 
@@ -51,7 +67,7 @@ impl Keeper {
             .core
             .devices()
             .map(|device| (device, self.core.name_of(device)))
-            .map(|(device, name)| (device, name, self.labels().of(&device.mac)))
+            .map(|(device, name)| (device, name, self.labels.of(&device.mac)))
             .map(|(device, name, label)| answers::Device {
                 name: name.map(|(name, _)| name.to_owned()),
                 name_from: name.map(|(_, source)| source.word().to_owned()),
@@ -78,9 +94,9 @@ impl Keeper {
                 talks: device.talks,
                 latency: latency(&device.latency),
                 wifi: self.wifi.of(&device.mac),
-                quota: self.past.as_ref().and_then(|past| past.quota(&device.mac)),
-                first_seen: unix(self.began_unix, device.first),
-                last_seen: unix(self.began_unix, device.last),
+                quota: self.past.and_then(|past| past.quota(&device.mac)),
+                first_seen: self.clock.unix(device.first),
+                last_seen: self.clock.unix(device.last),
             })
             .collect();
         devices.sort_by_cached_key(|device| {
@@ -88,11 +104,11 @@ impl Keeper {
             let lan = device.lan.received.bytes + device.lan.sent.bytes;
             (std::cmp::Reverse((internet, lan)), device.mac.clone())
         });
-        let labels = self.labels();
+        let labels = self.labels;
         let unseen = labels.known().into_iter();
         let unseen = unseen.filter(|mac| self.core.device(mac).is_none());
         answers::Devices {
-            since: self.began_unix,
+            since: self.clock.began(),
             now: unix_seconds(),
             devices,
             unseen: unseen.map(|mac| labels.of(&mac)).collect(),
@@ -138,7 +154,7 @@ impl Keeper {
             let twin = talk.twin;
             shown.uplink = twin
                 .filter(|twin| self.core.is_outside(twin.port, twin.vlan))
-                .and_then(|twin| self.metered.get(&twin.port))
+                .and_then(|twin| self.ports.get(twin.port))
                 .map(|port| port.name.clone());
         } else if talk.leaves.is_some() && !own.contains(&leaves.far) {
             // What is the router's own is seen nowhere else.
@@ -181,8 +197,8 @@ impl Keeper {
                 true => answers::Hook::Xdp,
                 false => answers::Hook::Tc,
             }),
-            first_seen: unix(self.began_unix, talk.first),
-            last_seen: unix(self.began_unix, talk.last),
+            first_seen: self.clock.unix(talk.first),
+            last_seen: self.clock.unix(talk.last),
             latency: of_talk(talk),
         }
     }

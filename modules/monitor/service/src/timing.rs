@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use datapath::{Encapsulation, Growth, Hop, TIMERS, Wait, Who};
 use kernel::Protocol;
-use monitor_core::{Waited, Way};
+use monitor_core::{Monitor, Waited, Way};
 use tracing::warn;
 
-use super::keeper::Keeper;
+use super::clock::Clock;
+use super::ports::Ports;
 use super::reading::key;
 use runtime::daemon::Router;
 
@@ -57,11 +58,9 @@ impl Busy {
                 .collect(),
         )
     }
-}
 
-impl Keeper {
     /// Takes in that weir forwarded more of a connection: it may be worth timing.
-    pub(crate) fn busy(&mut self, growth: &Growth, into: Option<u32>) {
+    pub fn forwarded(&mut self, growth: &Growth, into: Option<u32>, ports: &Ports) {
         let (Some(flow), Some((Who::Hosts(comes), Who::Hosts(leaves)))) =
             (growth.flow, &growth.whose)
         else {
@@ -70,29 +69,29 @@ impl Keeper {
         if comes.protocol != Protocol::Tcp || growth.packets < FEWEST {
             return;
         }
-        let leads_out = into.and_then(|link| self.metered.get(&link));
+        let leads_out = into.and_then(|link| ports.get(link));
         let host = if leads_out.is_some_and(|port| port.uplink) {
             leaves.destination
         } else {
             comes.source
         };
-        self.busy.add(flow, host, growth.octets);
+        self.add(flow, host, growth.octets);
     }
 
     /// Takes in how long TCP waited that weir forwards, and times the connections that are the
     /// busiest now. What is only compared with what the kernel does, the meter times.
-    pub fn time(&mut self, router: &mut Router) {
+    pub fn time(&mut self, router: &mut Router, core: &mut Monitor, clock: Clock) {
         if router.path.options().shadow {
             return;
         }
-        let Some(chosen) = self.busy.choose(Instant::now()) else {
+        let Some(chosen) = self.choose(Instant::now()) else {
             return;
         };
         let mut waits = Vec::new();
         router.path.waits(Instant::now(), |wait| waits.push(wait));
         for wait in waits {
             let into = router.account.port_of(wait.came_in.port);
-            self.waited(&wait, into, router.hop(wait.hop));
+            waited(&wait, into, router.hop(wait.hop), core, clock);
         }
         for flow in chosen {
             match router.path.time(flow) {
@@ -105,26 +104,26 @@ impl Keeper {
             }
         }
     }
+}
 
-    /// Takes in how long a connection that weir forwards waited: by which port it came in, and how
-    /// it left.
-    fn waited(&mut self, wait: &Wait, into: Option<u32>, out: Option<&Hop>) {
-        let Some((Who::Hosts(comes), Who::Hosts(leaves))) = wait.whose else {
-            return;
-        };
-        let into = into
-            .map(|link| key(link, &wait.came_in.behind, &comes, Way::Sent))
-            .map(|key| (key, Way::Sent));
-        let out = out.map(|hop| {
-            let behind = Encapsulation::of_header(&hop.header).0;
-            let key = key(hop.link, &behind, &leaves, Way::Received);
-            (key, Way::Received)
-        });
-        let now = self.now();
-        for (key, way) in into.into_iter().chain(out) {
-            let micros = wait.micros;
-            self.core.waited(&Waited { key, way, micros }, now);
-        }
+/// Takes in how long a connection that weir forwards waited: by which port it came in, and how
+/// it left.
+fn waited(wait: &Wait, into: Option<u32>, out: Option<&Hop>, core: &mut Monitor, clock: Clock) {
+    let Some((Who::Hosts(comes), Who::Hosts(leaves))) = wait.whose else {
+        return;
+    };
+    let into = into
+        .map(|link| key(link, &wait.came_in.behind, &comes, Way::Sent))
+        .map(|key| (key, Way::Sent));
+    let out = out.map(|hop| {
+        let behind = Encapsulation::of_header(&hop.header).0;
+        let key = key(hop.link, &behind, &leaves, Way::Received);
+        (key, Way::Received)
+    });
+    let now = clock.now();
+    for (key, way) in into.into_iter().chain(out) {
+        let micros = wait.micros;
+        core.waited(&Waited { key, way, micros }, now);
     }
 }
 

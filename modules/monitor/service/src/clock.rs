@@ -1,0 +1,42 @@
+//! The clock of the core, beside the system's.
+
+use std::time::{Duration, Instant};
+
+use monitor_core::Millis;
+use runtime::daemon::unix_seconds;
+
+/// When the core's clock began: by this one's, and in seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    began: Instant,
+    unix: u64,
+}
+
+impl Clock {
+    /// Begins now.
+    pub fn begin() -> Self {
+        Self {
+            began: Instant::now(),
+            unix: unix_seconds(),
+        }
+    }
+
+    pub fn now(&self) -> Millis {
+        self.began.elapsed().as_millis() as Millis
+    }
+
+    /// Seconds since 1970 when the core's clock began.
+    pub fn began(&self) -> u64 {
+        self.unix
+    }
+
+    /// A time of the core's clock, as seconds since 1970.
+    pub fn unix(&self, at: Millis) -> u64 {
+        self.unix + Duration::from_millis(at).as_secs()
+    }
+}
+
+/// Seconds since 1970, as the system's clock has it.
+pub fn unix_now() -> i64 {
+    i64::try_from(unix_seconds()).unwrap_or(i64::MAX)
+}
