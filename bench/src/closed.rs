@@ -9,49 +9,25 @@ pub mod profile;
 pub mod report;
 mod row;
 pub mod series;
+mod settings;
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-use lab::{Lab, Options};
 
 use crate::Error;
 use crate::circuit::{Circuit, Path};
-use crate::load::{Load, Wires};
-use crate::machine::{Machine, Undisturbed, has_memory_for_tcp, most_connections};
+use crate::load::Load;
+use crate::machine::{Machine, Undisturbed, has_memory_for_tcp};
 use crate::rounds::Plan;
 use crate::verdict::noise;
 pub use bulk::Bulk;
 pub use profile::Profile;
-pub use report::{Change, LeftOut, Report, SCHEMA, Scenario, changes};
+pub use report::{Change, Report, SCHEMA, changes};
 use row::Row;
+pub use row::{LeftOut, Scenario};
+use series::Point;
 pub use series::{At, By, Series};
-
-/// How long a scenario takes to be built, before one was.
-const BUILD: Duration = Duration::from_millis(900);
-
-/// What to measure, and how.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// How long and how often.
-    pub plan: Plan,
-    /// In this order.
-    pub scenarios: Vec<Path>,
-    /// What is sent.
-    pub load: Load,
-    /// The processor on which everything runs.
-    pub cpu: usize,
-    /// The binary of weir.
-    pub weir: PathBuf,
-    /// What is measured beside, at several lengths, numbers of flows and so on.
-    pub series: Vec<By>,
-    /// Flows of the last point of that by flows, at most.
-    pub most_flows: u32,
-    /// Whether TCP between whole hosts is measured too.
-    pub tcp: bool,
-    /// Whether a profiler looks where the time goes.
-    pub profile: bool,
-}
+pub use settings::Settings;
+use settings::{BUILD, expected, lacks};
 
 /// How far it is.
 #[derive(Clone, Debug)]
@@ -141,41 +117,6 @@ pub fn run(
     })
 }
 
-/// Why this machine cannot send that.
-fn lacks(load: &Load) -> Option<String> {
-    let tried = || {
-        let arrangement = load.wires.arrangement();
-        Lab::gateway(&Options {
-            arrangement,
-            ..Options::default()
-        })
-    };
-    match (too_many(load.flows, most_connections()), load.wires) {
-        (Some(reason), _) => Some(reason),
-        (None, Wires::Plain) => None,
-        (None, wires) => tried().err().map(|error| {
-            let error = error.to_string();
-            let words: Vec<_> = error.split_whitespace().collect();
-            let error = words.join(" ");
-            format!(
-                "it cannot be made here (it takes {}): {error}",
-                wires.takes()
-            )
-        }),
-    }
-}
-
-/// Why a kernel that follows so many connections at most cannot follow these flows.
-fn too_many(flows: u32, most: Option<u64>) -> Option<String> {
-    // What a machine has besides.
-    const OTHERS: u64 = 1024;
-    let most = most.filter(|most| u64::from(flows) + OTHERS > *most)?;
-    Some(format!(
-        "this kernel follows at most {most} connections, too few for {flows} flows: raise \
-            net.netfilter.nf_conntrack_max"
-    ))
-}
-
 fn expected_time(settings: &Settings) -> Duration {
     let tcp = match settings.tcp {
         true => bulk::expected_time(settings),
@@ -185,16 +126,30 @@ fn expected_time(settings: &Settings) -> Duration {
         true => profile::expected_time(),
         false => Duration::ZERO,
     };
-    expected(settings.scenarios.len(), settings.plan)
-        + series::expected_time(settings)
-        + tcp
-        + profile
+    expected(settings.scenarios.len(), settings.plan) + series_time(settings) + tcp + profile
 }
 
-/// How long so many scenarios take.
-fn expected(scenarios: usize, plan: Plan) -> Duration {
-    let count = scenarios as u32;
-    BUILD * count + plan.piece() * ((count + 1) * plan.rounds)
+/// Shorter than the main measurement, as there are many; but so long that the few packets with
+/// which each flow proves anew are no share of it.
+fn series_plan(settings: &Settings) -> Plan {
+    Plan {
+        rounds: settings.plan.rounds.min(3),
+        seconds: (settings.plan.seconds * 0.2).max(0.05),
+        warm: (settings.plan.warm * 0.2).max(0.02),
+    }
+}
+
+fn point_time(settings: &Settings, by: By) -> Duration {
+    expected(by.scenarios().len(), series_plan(settings))
+}
+
+/// How long all series take.
+fn series_time(settings: &Settings) -> Duration {
+    let all = settings.series.iter().map(|by| {
+        let points = by.loads(settings.load, settings.most_flows).len();
+        point_time(settings, *by) * points as u32
+    });
+    all.sum()
 }
 
 /// What is under way.
@@ -269,6 +224,54 @@ impl Session<'_> {
             !*complete
         };
         (settings, tell, stopped)
+    }
+
+    /// All that were asked for; one that was not ended is not told. What cannot be measured here is
+    /// added to what was left out.
+    fn series(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Vec<Series>, Error> {
+        let plan = series_plan(self.settings);
+        let mut all = Vec::new();
+        for by in self.settings.series.clone() {
+            let mut points = Vec::new();
+            for (at, load) in by.loads(self.settings.load, self.settings.most_flows) {
+                if self.stopped() {
+                    return Ok(all);
+                }
+                if let Some(reason) = lacks(&load) {
+                    self.clock.less(point_time(self.settings, by));
+                    left_out.push(LeftOut {
+                        name: at.to_string(),
+                        reason,
+                    });
+                    continue;
+                }
+                let note = format!("by {}, {at}: ", by.text());
+                // What was measured so far is not lost for one point that cannot be.
+                let measured = match self.measure(&by.scenarios(), load, plan, &note) {
+                    Ok(measured) => measured,
+                    Err(error) => {
+                        datapath::bench::unpin()?;
+                        left_out.push(LeftOut {
+                            name: format!("{} by {}", at, by.text()),
+                            reason: error.to_string(),
+                        });
+                        continue;
+                    }
+                };
+                for lacking in measured.left_out {
+                    lacking.add(left_out);
+                }
+                points.push(Point {
+                    at,
+                    scenarios: measured.scenarios,
+                });
+            }
+            // One point is no series.
+            if !self.stopped() && points.len() > 1 {
+                all.push(Series { by, points });
+            }
+        }
+        Ok(all)
     }
 
     /// Builds circuits, measures them in turn, and takes them away. `note`: for whoever watches.
@@ -359,20 +362,5 @@ impl Session<'_> {
             self.clock.took(BUILD, begun.elapsed());
         }
         Ok((circuits, left_out))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flows_have_to_be_followed() {
-        assert_eq!(too_many(1_000_000, None), None, "it follows none yet");
-        assert_eq!(too_many(64, Some(262_144)), None);
-        for (flows, most) in [(262_000, 262_144), (1_000_000, 65_536)] {
-            let reason = too_many(flows, Some(most)).expect("a reason");
-            assert!(reason.contains("nf_conntrack_max") && reason.contains(&most.to_string()));
-        }
     }
 }

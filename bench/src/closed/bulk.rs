@@ -13,7 +13,8 @@ use lab::goodput::{Demand, Goodput, Transport};
 use lab::{Ipv6, Lab, Namespace, Options};
 use serde::{Deserialize, Serialize};
 
-use super::{LeftOut, Settings};
+use super::row::LeftOut;
+use super::settings::Settings;
 use crate::Error;
 use crate::circuit::Path;
 use crate::daemon::Daemon;

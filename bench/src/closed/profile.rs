@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{LeftOut, Settings};
+use super::row::LeftOut;
+use super::settings::Settings;
 use crate::Error;
 use crate::circuit::{Circuit, Path};
 

@@ -1,9 +1,63 @@
-//! One scenario's rounds, as they come.
+//! A scenario, and its rounds as they come.
 
-use super::report::Scenario;
+use serde::{Deserialize, Serialize};
+
 use crate::circuit::{Path, Run};
 use crate::machine::Processor;
 use crate::rounds::{Spread, median, sorted};
+
+/// What forwards, and how fast.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// [`Path::name`].
+    pub name: String,
+    /// The same in words.
+    pub text: String,
+    /// Packets per second.
+    pub pps: Spread,
+    /// Nanoseconds per packet, generator and sink included.
+    pub ns_per_packet: Spread,
+    /// Processors that were busy.
+    pub cpu: Spread,
+    /// Shares of the time of each processor: the medians.
+    #[serde(default)]
+    pub processors: Vec<Processor>,
+    /// The least share of the packets that weir forwarded; none where it is not there.
+    pub forwarded: Option<f64>,
+    /// Packets per second of each round, in order.
+    pub each: Vec<f64>,
+}
+
+impl Scenario {
+    /// Processors that were busy with softirqs, all of them together.
+    pub fn softirq(&self) -> f64 {
+        self.processors.iter().map(|one| one.softirq).sum()
+    }
+
+    /// Whether nothing is forwarded in it.
+    pub fn drops(&self) -> bool {
+        let dropping = Path::ALL.into_iter().filter(|path| path.drops());
+        dropping.into_iter().any(|path| path.name() == self.name)
+    }
+}
+
+/// A scenario, or a point of a series, that this machine cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// [`Path::name`], or what the point is.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl LeftOut {
+    /// Tells of it, once.
+    pub(super) fn add(self, all: &mut Vec<Self>) {
+        if !all.contains(&self) {
+            all.push(self);
+        }
+    }
+}
 
 /// What one circuit gave so far.
 pub(super) struct Row {

@@ -2,15 +2,12 @@
 //! speed depends on, and what not.
 
 use std::fmt;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LeftOut, Scenario, Session, Settings, expected, lacks};
-use crate::Error;
+use super::row::Scenario;
 use crate::circuit::Path;
 use crate::load::{Length, Load, Mix, Wires};
-use crate::rounds::Plan;
 
 /// What is measured: what there is without weir, weir, and what is the most.
 const SCENARIOS: [Path; 5] = [
@@ -60,7 +57,7 @@ impl By {
     }
 
     /// Its points.
-    fn loads(self, base: Load, most_flows: u32) -> Vec<(At, Load)> {
+    pub(super) fn loads(self, base: Load, most_flows: u32) -> Vec<(At, Load)> {
         match self {
             Self::Length => {
                 let lengths = [60, 508, 1514].map(Length::Octets);
@@ -85,7 +82,7 @@ impl By {
         }
     }
 
-    fn scenarios(self) -> Vec<Path> {
+    pub(super) fn scenarios(self) -> Vec<Path> {
         let all = SCENARIOS.into_iter();
         let knows = |path: &Path| self != Self::Wires || Wires::ALL.iter().all(|w| path.knows(*w));
         all.filter(knows).collect()
@@ -173,78 +170,5 @@ impl Series {
             all.find(|one| one.name == name)
         });
         found.collect()
-    }
-}
-
-/// Shorter than the main measurement, as there are many; but so long that the few packets with
-/// which each flow proves anew are no share of it.
-fn plan(settings: &Settings) -> Plan {
-    Plan {
-        rounds: settings.plan.rounds.min(3),
-        seconds: (settings.plan.seconds * 0.2).max(0.05),
-        warm: (settings.plan.warm * 0.2).max(0.02),
-    }
-}
-
-fn point_time(settings: &Settings, by: By) -> Duration {
-    expected(by.scenarios().len(), plan(settings))
-}
-
-/// How long it takes.
-pub(super) fn expected_time(settings: &Settings) -> Duration {
-    let all = settings.series.iter().map(|by| {
-        let points = by.loads(settings.load, settings.most_flows).len();
-        point_time(settings, *by) * points as u32
-    });
-    all.sum()
-}
-
-impl Session<'_> {
-    /// All that were asked for; one that was not ended is not told. What cannot be measured here is
-    /// added to what was left out.
-    pub(super) fn series(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Vec<Series>, Error> {
-        let plan = plan(self.settings);
-        let mut all = Vec::new();
-        for by in self.settings.series.clone() {
-            let mut points = Vec::new();
-            for (at, load) in by.loads(self.settings.load, self.settings.most_flows) {
-                if self.stopped() {
-                    return Ok(all);
-                }
-                if let Some(reason) = lacks(&load) {
-                    self.clock.less(point_time(self.settings, by));
-                    left_out.push(LeftOut {
-                        name: at.to_string(),
-                        reason,
-                    });
-                    continue;
-                }
-                let note = format!("by {}, {at}: ", by.text());
-                // What was measured so far is not lost for one point that cannot be.
-                let measured = match self.measure(&by.scenarios(), load, plan, &note) {
-                    Ok(measured) => measured,
-                    Err(error) => {
-                        datapath::bench::unpin()?;
-                        left_out.push(LeftOut {
-                            name: format!("{} by {}", at, by.text()),
-                            reason: error.to_string(),
-                        });
-                        continue;
-                    }
-                };
-                for lacking in measured.left_out {
-                    lacking.add(left_out);
-                }
-                points.push(Point {
-                    at,
-                    scenarios: measured.scenarios,
-                });
-            }
-            // One point is no series.
-            if !self.stopped() && points.len() > 1 {
-                all.push(Series { by, points });
-            }
-        }
-        Ok(all)
     }
 }
