@@ -1,54 +1,30 @@
 //! Vouchers, and the devices that came with them: what happens, and what changes by it.
 
-mod accounts;
-mod asked;
-mod browsers;
-mod elsewhere;
-mod kept;
-mod rests;
-mod turns;
+mod change;
+mod devices;
+mod record;
+mod vouchers;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use kernel::Mac;
 
 use crate::Millis;
-use crate::code::{Code, Former};
+use crate::keys::{PublicKey, SecretKey};
+use crate::notes::Note;
+use crate::pass::Pass;
+use crate::rates::Slowed;
+use crate::signed::{Signed, Ticket};
 use crate::voucher::{Origin, State, Voucher};
-use kept::Kept;
+pub use change::{Change, Refusal};
+use devices::Devices;
+pub use devices::Guest;
+use record::Record;
+use vouchers::Vouchers;
 
-/// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
-/// behind it.
-const ADDRESSES: usize = 64;
-
-/// Something to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A device is let in, for so many milliseconds; `None`: for ever.
-    Admit(Mac, Option<Millis>),
-    /// It has this address.
-    Address(Mac, IpAddr, Option<Millis>),
-    /// It no longer has this address.
-    Drop(Mac, IpAddr),
-    /// A device is not let in any more.
-    Refuse(Mac),
-    /// Connections of this address end.
-    End(IpAddr),
-    /// A voucher is to be kept as it is now.
-    Keep(Box<Voucher>),
-}
-
-/// Why somebody is not let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// There is no such voucher.
-    Unknown,
-    /// Its time is over.
-    Expired,
-    /// It was called back.
-    Invalidated,
-}
+/// Vouchers that one device has waiting at most.
+const WAITING: usize = 8;
 
 /// Answer to a voucher of another portal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,40 +37,23 @@ pub enum Brought {
     CodeTaken,
 }
 
-/// A device that was let in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guest {
-    /// Id of its voucher; `None`: it needs none.
-    pub voucher: Option<String>,
-    /// Ids of those that begin one after the other when that is over.
-    pub next: Vec<String>,
-    /// Its addresses, as far as they are known.
-    pub addresses: BTreeSet<IpAddr>,
-}
-
-impl Guest {
-    /// Ids of its vouchers, in their order.
-    pub fn ids(&self) -> impl Iterator<Item = &String> {
-        self.voucher.iter().chain(&self.next)
-    }
-
-    fn new(voucher: Option<String>) -> Self {
-        Self {
-            voucher,
-            next: Vec::new(),
-            addresses: BTreeSet::new(),
-        }
-    }
+/// A guest's attempt to use a voucher.
+pub struct Attempt<'a> {
+    /// The typed text.
+    pub ticket: Ticket,
+    /// The guest's device.
+    pub mac: Mac,
+    /// Addresses of the device.
+    pub addresses: &'a [IpAddr],
+    /// Number of its browser, if that has one.
+    pub token: Option<u64>,
 }
 
 /// All vouchers and devices.
 #[derive(Clone, Debug, Default)]
 pub struct Guests {
-    vouchers: BTreeMap<String, Kept>,
-    codes: HashMap<Code, String>,
-    formers: HashMap<Former, String>,
-    guests: BTreeMap<Mac, Guest>,
-    whose: HashMap<IpAddr, Mac>,
+    vouchers: Vouchers,
+    devices: Devices,
 }
 
 impl Guests {
@@ -108,26 +67,12 @@ impl Guests {
         let mut guests = Self::default();
         let mut brought = Vec::new();
         for voucher in vouchers {
-            let id = voucher.id.clone();
             let state = voucher.state(voucher.used, 0);
             if matches!(state, State::Active | State::Available) {
                 let users = voucher.users.iter();
-                brought.extend(users.map(|user| (user.mac, user.since, id.clone())));
+                brought.extend(users.map(|user| (user.mac, user.since, voucher.id.clone())));
             }
-            if voucher.origin.is_sold() {
-                guests.codes.entry(voucher.code).or_insert(id.clone());
-            }
-            if let Some(former) = &voucher.former {
-                guests.formers.entry(former.clone()).or_insert(id.clone());
-            }
-            // Whether somebody is on-line is seen later.
-            let runs = state == State::Active && !voucher.online;
-            let since = runs.then_some(now);
-            let kept = Kept {
-                since,
-                ..Kept::new(voucher, now)
-            };
-            guests.vouchers.insert(id, kept);
+            guests.vouchers.insert(voucher, now);
         }
         // In the order in which they were brought.
         brought.sort();
@@ -138,9 +83,26 @@ impl Guests {
         for (mac, ids) in all {
             guests.resume(mac, ids, now);
         }
-        let all = guests.guests.iter();
+        let all = guests.devices.iter();
         out.extend(all.map(|(mac, guest)| Change::Admit(*mac, guests.told(guest, now).flatten())));
         guests
+    }
+
+    /// A device had these vouchers when weir ended, the first that came first.
+    fn resume(&mut self, mac: Mac, mut ids: Vec<String>, now: Millis) {
+        self.vouchers.sort(&mut ids, now);
+        let first = ids.first().and_then(|id| self.vouchers.get(id));
+        if first.is_some_and(Record::has_begun) {
+            let next = ids.split_off(1);
+            self.devices.entry(mac, ids.pop()).next = next;
+            return;
+        }
+        // They begin when their codes are typed again.
+        for id in ids {
+            if let Some(record) = self.vouchers.get_mut(&id) {
+                record.drop_user(&mac);
+            }
+        }
     }
 
     /// How long the kernel is to let a device in, its vouchers one after the other: `None` without a
@@ -150,123 +112,125 @@ impl Guests {
             return Some(None);
         };
         let first = self.vouchers.get(id)?.told(now);
-        Some(self.in_turn(first, guest, now))
+        Some(self.vouchers.in_turn(first, &guest.next, now))
     }
 
     /// Lets these devices in for ever, and no others that have no voucher.
     pub fn exempt(&mut self, macs: &[Mac], out: &mut Vec<Change>) {
-        let free = self
-            .guests
-            .iter()
-            .filter(|(_, guest)| guest.voucher.is_none());
-        let gone: Vec<Mac> = free
-            .map(|(mac, _)| *mac)
-            .filter(|mac| !macs.contains(mac))
-            .collect();
+        let all = self.devices.iter();
+        let free = all.filter(|(mac, guest)| guest.voucher.is_none() && !macs.contains(mac));
+        let gone: Vec<Mac> = free.map(|(mac, _)| *mac).collect();
         for mac in gone {
-            self.refuse(mac, out);
+            self.devices.refuse(mac, out);
         }
         for mac in macs {
-            let known = self.guests.get(mac);
+            let known = self.devices.get(mac);
             if known.is_some_and(|guest| guest.voucher.is_none()) {
                 continue;
             }
-            let addresses = known
-                .map(|guest| guest.addresses.clone())
-                .unwrap_or_default();
-            out.push(Change::Admit(*mac, None));
-            out.extend(
-                addresses
-                    .iter()
-                    .map(|address| Change::Address(*mac, *address, None)),
-            );
             let guest = Guest {
-                addresses,
+                addresses: known
+                    .map(|guest| guest.addresses.clone())
+                    .unwrap_or_default(),
                 ..Guest::new(None)
             };
-            self.guests.insert(*mac, guest);
+            out.push(Change::Admit(*mac, None));
+            let addresses = guest.addresses.iter();
+            out.extend(addresses.map(|address| Change::Address(*mac, *address, None)));
+            self.devices.insert(*mac, guest);
         }
     }
 
     /// One more voucher. Its code and id are nobody else's, or it is not taken.
     pub fn add(&mut self, voucher: Voucher) -> bool {
-        // Of two that were sold at two nodes with one code, the second is had by its signed form.
-        let coded = voucher.origin.is_sold();
-        let taken = coded && voucher.signed.is_none() && self.codes.contains_key(&voucher.code);
-        let former = voucher.former.as_ref();
-        let taken = taken || former.is_some_and(|code| self.formers.contains_key(code));
-        if taken || self.vouchers.contains_key(&voucher.id) {
-            return false;
-        }
-        let id = voucher.id.clone();
-        if let Some(former) = &voucher.former {
-            self.formers.insert(former.clone(), id.clone());
-        }
-        // Nobody has the code of one that nobody sold.
-        if coded {
-            self.codes.entry(voucher.code).or_insert(id);
-        }
-        let kept = Kept::new(voucher, 0);
-        self.vouchers.insert(kept.voucher.id.clone(), kept);
-        true
+        self.vouchers.add(voucher, 0)
     }
 
     /// Takes a voucher that another portal sold, with its devices.
     pub fn bring(&mut self, voucher: Voucher, now: Millis, out: &mut Vec<Change>) -> Brought {
         let (id, users) = (voucher.id.clone(), voucher.users.clone());
         let active = voucher.state(voucher.used, 0) == State::Active;
-        if self.vouchers.contains_key(&id) {
+        if self.vouchers.get(&id).is_some() {
             return Brought::Known;
         }
-        if !self.add(voucher) {
+        if !self.vouchers.add(voucher, now) {
             return Brought::CodeTaken;
         }
-        let Some(kept) = self.vouchers.get_mut(&id) else {
-            return Brought::Known;
-        };
-        kept.since = (active && !kept.voucher.online).then_some(now);
-        out.push(kept.noted(now));
+        out.extend(self.vouchers.get_mut(&id).map(|record| record.noted(now)));
         for user in users.iter().filter(|_| active) {
             // Who is in by another voucher already stays in by that.
-            let guest = self.guests.entry(user.mac);
-            guest.or_insert_with(|| Guest::new(Some(id.clone())));
+            self.devices.entry(user.mac, Some(id.clone()));
             self.tell(user.mac, now, out);
         }
         Brought::New
     }
 
-    /// Whether there are vouchers that another portal sold.
-    pub fn has_formers(&self) -> bool {
-        !self.formers.is_empty()
-    }
-
-    /// The voucher of a code.
-    pub fn coded(&self, code: &Code) -> Option<&str> {
-        self.codes.get(code).map(String::as_str)
-    }
-
-    /// The voucher of such a code.
-    pub fn former(&self, code: &Former) -> Option<&str> {
-        self.formers.get(code).map(String::as_str)
-    }
-
-    /// A device with this address came with a code.
-    pub fn log_in(
+    /// Lets a device in by the voucher that a guest came with. Returns what the guest's browser is to keep, which
+    /// this node signs by its key.
+    pub fn redeem(
         &mut self,
-        (mac, address): (Mac, IpAddr),
-        code: Code,
+        attempt: &Attempt<'_>,
+        key: &SecretKey,
+        when: (Millis, u64),
+        out: &mut Vec<Change>,
+    ) -> Result<Option<Pass>, Refusal> {
+        let id = match &attempt.ticket {
+            Ticket::Code(code) => self.vouchers.coded(code).cloned(),
+            Ticket::Former(_) if !self.vouchers.has_formers() => return Err(Refusal::NoCode),
+            Ticket::Former(former) => self.vouchers.former(former).cloned(),
+            Ticket::Signed(signed) => {
+                let is_known = self.vouchers.get(&signed.id()).is_some();
+                // What was sold here and is not known here any more is nobody's.
+                match is_known || signed.hint() != key.public().hint() {
+                    true => self.present(signed, when.1),
+                    false => None,
+                }
+            }
+        };
+        let id = id.ok_or(Refusal::Unknown)?;
+        let mac = attempt.mac;
+        if let Some(token) = attempt.token {
+            self.move_browser(&id, (mac, token), when, out);
+        }
+        self.admit((mac, attempt.addresses), &id, when, out)?;
+        let Some(token) = attempt.token else {
+            return Ok(None);
+        };
+        self.mark(mac, token, when.0, out);
+        Ok(self
+            .signed(&mac, key)
+            .map(|voucher| Pass { token, voucher }))
+    }
+
+    /// The voucher by which a device is in, as this node or another signed it.
+    fn signed(&self, mac: &Mac, key: &SecretKey) -> Option<Signed> {
+        let guest = self.devices.get(mac)?;
+        let record = self.vouchers.get(guest.voucher.as_ref()?)?;
+        let signed = record.voucher.signed;
+        signed.or_else(|| Signed::of(&record.voucher, key))
+    }
+
+    /// Lets a device in by a voucher that nobody sold. `devices`: so many may be in at once by the
+    /// voucher's account.
+    pub fn grant(
+        &mut self,
+        voucher: Voucher,
+        devices: Option<usize>,
+        device: (Mac, &[IpAddr]),
         when: (Millis, u64),
         out: &mut Vec<Change>,
     ) -> Result<(), Refusal> {
-        let id = self.codes.get(&code).ok_or(Refusal::Unknown)?.clone();
-        self.admit(mac, &id, when, out)?;
-        self.seen(mac, address, when.0, out);
-        Ok(())
+        if let Some(devices) = devices {
+            self.make_room(&voucher.name, devices, when, out);
+        }
+        let id = voucher.id.clone();
+        self.add(voucher);
+        self.admit(device, &id, when, out)
     }
 
     /// The kernel is told how long a device may.
     fn tell(&self, mac: Mac, now: Millis, out: &mut Vec<Change>) {
-        let Some(guest) = self.guests.get(&mac) else {
+        let Some(guest) = self.devices.get(&mac) else {
             return;
         };
         let Some(left) = self.told(guest, now).filter(|left| *left != Some(0)) else {
@@ -279,126 +243,73 @@ impl Guests {
 
     /// This device has this address now, and nobody else does.
     pub fn seen(&mut self, mac: Mac, address: IpAddr, now: Millis, out: &mut Vec<Change>) {
-        match self.whose.get(&address) {
-            Some(whose) if *whose == mac => return,
-            Some(_) => self.gone(address, out),
+        match self.devices.at(&address) {
+            Some(whose) if whose == mac => return,
+            Some(_) => self.devices.gone(address, out),
             None => {}
         }
-        let Some(guest) = self.guests.get(&mac) else {
+        let guest = self.devices.get(&mac);
+        let Some(left) = guest.and_then(|guest| self.told(guest, now)) else {
             return;
         };
-        let Some(left) = self.told(guest, now) else {
-            return;
-        };
-        // The lowest is no better than another: what it still needs is seen again.
-        if guest.addresses.len() >= ADDRESSES
-            && let Some(old) = guest.addresses.first().copied()
-        {
-            self.gone(old, out);
-        }
-        if let Some(guest) = self.guests.get_mut(&mac) {
-            guest.addresses.insert(address);
-            self.whose.insert(address, mac);
+        if self.devices.place(mac, address, out) {
             out.push(Change::Address(mac, address, left));
         }
     }
 
-    /// Nobody has this address any more.
-    pub fn gone(&mut self, address: IpAddr, out: &mut Vec<Change>) {
-        let Some(mac) = self.whose.remove(&address) else {
-            return;
-        };
-        if let Some(guest) = self.guests.get_mut(&mac) {
-            guest.addresses.remove(&address);
-        }
-        out.push(Change::Drop(mac, address));
-        out.push(Change::End(address));
-    }
-
-    fn refuse(&mut self, mac: Mac, out: &mut Vec<Change>) {
-        let Some(guest) = self.guests.remove(&mac) else {
-            return;
-        };
-        out.push(Change::Refuse(mac));
-        for address in guest.addresses {
-            self.whose.remove(&address);
-            out.push(Change::Drop(mac, address));
-            out.push(Change::End(address));
-        }
-    }
-
     /// A device goes: by its own wish, or the administrator's. Whether it was let in.
-    pub fn end(&mut self, mac: Mac, (now, wall): (Millis, u64), out: &mut Vec<Change>) -> bool {
-        let Some(guest) = self.guests.get(&mac) else {
+    pub fn end(&mut self, mac: Mac, when: (Millis, u64), out: &mut Vec<Change>) -> bool {
+        let Some(guest) = self.devices.get(&mac) else {
             return false;
         };
-        let ids: Vec<_> = guest.ids().cloned().collect();
-        for id in ids {
-            let Some(kept) = self.vouchers.get_mut(&id) else {
+        for id in guest.ids() {
+            let Some(record) = self.vouchers.get_mut(id) else {
                 continue;
             };
-            kept.voucher.users.retain(|user| user.mac != mac);
-            let account = kept.voucher.origin == Origin::Account;
-            if account {
-                kept.voucher.over.get_or_insert(wall);
-            }
-            out.push(kept.noted(now));
-            if account {
-                self.vouchers.remove(&id);
+            record.drop_user(&mac);
+            match record.voucher.origin {
+                Origin::Account => {
+                    record.end(when, out);
+                    self.vouchers.remove(id);
+                }
+                _ => out.push(record.noted(when.0)),
             }
         }
-        self.refuse(mac, out);
+        self.devices.refuse(mac, out);
         true
     }
 
     /// A voucher is called back, with all its devices. Whether there is one.
-    pub fn invalidate(
-        &mut self,
-        id: &str,
-        (now, wall): (Millis, u64),
-        out: &mut Vec<Change>,
-    ) -> bool {
-        let Some(kept) = self.vouchers.get_mut(id) else {
+    pub fn invalidate(&mut self, id: &str, when: (Millis, u64), out: &mut Vec<Change>) -> bool {
+        let Some(record) = self.vouchers.get_mut(id) else {
             return false;
         };
-        let users = std::mem::take(&mut kept.voucher.users);
-        kept.voucher.invalidated.get_or_insert(wall);
-        out.push(kept.noted(now));
-        kept.since = None;
-        for user in users {
-            self.without(user.mac, id, (now, wall), out);
+        for mac in record.invalidate(when, out) {
+            self.without(mac, id, when, out);
         }
         true
     }
 
     /// A voucher gets another name. Whether there is one.
     pub fn rename(&mut self, id: &str, name: String, now: Millis, out: &mut Vec<Change>) -> bool {
-        let Some(kept) = self.vouchers.get_mut(id) else {
+        let Some(record) = self.vouchers.get_mut(id) else {
             return false;
         };
-        kept.voucher.name = name;
-        out.push(kept.noted(now));
+        record.voucher.name = name;
+        out.push(record.noted(now));
         true
     }
 
     /// Those whose time is over go.
-    pub fn expire(&mut self, (now, wall): (Millis, u64), out: &mut Vec<Change>) {
-        let over: Vec<String> = self
-            .vouchers
-            .iter()
-            .filter(|(_, kept)| kept.since.is_some() && kept.is_over(now))
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in over {
-            let Some(kept) = self.vouchers.get_mut(&id) else {
+    pub fn expire(&mut self, when: (Millis, u64), out: &mut Vec<Change>) {
+        for id in self.vouchers.over(when.0) {
+            let Some(record) = self.vouchers.get_mut(&id) else {
                 continue;
             };
-            kept.voucher.over.get_or_insert(wall);
-            out.push(kept.noted(now));
-            kept.since = None;
-            let (users, origin) = (kept.voucher.users.clone(), kept.voucher.origin);
-            for user in users {
-                self.without(user.mac, &id, (now, wall), out);
+            record.end(when, out);
+            let (macs, origin) = (record.macs(), record.voucher.origin);
+            for mac in macs {
+                self.without(mac, &id, when, out);
             }
             if !origin.is_sold() {
                 self.vouchers.remove(&id);
@@ -415,43 +326,411 @@ impl Guests {
         now: Millis,
         out: &mut Vec<Change>,
     ) -> Option<Mac> {
-        let mac = *self.whose.get(address).filter(|_| bytes > 0)?;
-        let id = self.guests.get(&mac)?.voucher.clone()?;
-        if let Some(kept) = self.vouchers.get_mut(&id) {
-            kept.voucher.moved = kept.voucher.moved.saturating_add(bytes);
+        let mac = self.devices.at(address).filter(|_| bytes > 0)?;
+        let id = self.devices.get(&mac)?.voucher.clone()?;
+        if let Some(record) = self.vouchers.get_mut(&id) {
+            record.voucher.moved = record.voucher.moved.saturating_add(bytes);
         }
         self.wake(&id, now, out);
         Some(mac)
     }
 
+    /// Something of a voucher's devices was seen.
+    fn wake(&mut self, id: &str, now: Millis, out: &mut Vec<Change>) {
+        let mut macs = Vec::new();
+        if let Some(record) = self.vouchers.get_mut(id)
+            && record.wake(now)
+        {
+            macs = record.macs();
+        }
+        for mac in macs {
+            self.tell(mac, now, out);
+        }
+    }
+
+    /// Those who were silent for a while rest; the kernel is told anew of those who do.
+    pub fn rest(&mut self, now: Millis, out: &mut Vec<Change>) {
+        let mut told = Vec::new();
+        for record in self.vouchers.iter_mut().filter(|one| one.voucher.online) {
+            if record.rest(now, out) {
+                told.extend(record.macs());
+            }
+        }
+        for mac in told {
+            self.tell(mac, now, out);
+        }
+    }
+
     /// Returns the used bytes that have to be noted now, of each voucher in use that has a limit of bytes.
     pub fn all_moved(&mut self) -> BTreeMap<String, u64> {
-        self.note_moved(|_| true)
+        self.vouchers.note_moved(|_| true)
     }
 
     /// The bytes of those of which too many are gone to wait until all are noted.
     pub fn moved_much(&mut self) -> BTreeMap<String, u64> {
-        self.note_moved(Kept::is_due)
-    }
-
-    fn note_moved(&mut self, is_due: impl Fn(&Kept) -> bool) -> BTreeMap<String, u64> {
-        let limited = self.vouchers.values_mut();
-        let limited = limited.filter(|kept| kept.voucher.bytes.is_some() && kept.is_in_use());
-        let due = limited.filter(|kept| is_due(kept));
-        due.map(|kept| {
-            kept.noted = kept.voucher.moved;
-            (kept.voucher.id.clone(), kept.noted)
-        })
-        .collect()
+        self.vouchers.note_moved(Record::is_due)
     }
 
     /// What the kernel is to know, all of it.
     pub fn all(&self, now: Millis) -> Vec<Change> {
         let mut out = Vec::new();
-        for mac in self.guests.keys() {
+        for (mac, _) in self.devices.iter() {
             self.tell(*mac, now, &mut out);
         }
         out
+    }
+
+    /// A device with these addresses is let in by a voucher. Where all of the voucher's devices are
+    /// there already, the one that came first makes room. A device that has others already loses none
+    /// of them: one begins, and the rest wait for it.
+    pub fn admit(
+        &mut self,
+        (mac, addresses): (Mac, &[IpAddr]),
+        id: &str,
+        when: (Millis, u64),
+        out: &mut Vec<Change>,
+    ) -> Result<(), Refusal> {
+        let record = self.vouchers.get(id).ok_or(Refusal::Unknown)?;
+        match record.state(when) {
+            State::Expired => return Err(Refusal::Expired),
+            State::Invalidated => return Err(Refusal::Invalidated),
+            State::Available | State::Active => {}
+        }
+        self.take_turn(mac, id, when, out);
+        for address in addresses {
+            self.seen(mac, *address, when.0, out);
+        }
+        Ok(())
+    }
+
+    /// A voucher that is good begins for a device, or waits for those that the device has.
+    fn take_turn(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
+        let Some(guest) = self.devices.get(&mac) else {
+            return self.begin(mac, id, when, out);
+        };
+        // Who needs no voucher uses none up.
+        let Some(current) = &guest.voucher else {
+            return;
+        };
+        let known = self.vouchers.get(current);
+        if current == id || known.is_none_or(|record| record.is_over(when.0)) {
+            return self.begin(mac, id, when, out);
+        }
+        let mut all: Vec<String> = guest.ids().cloned().collect();
+        if !all.iter().any(|one| one == id) {
+            let is_covered = all.iter().any(|one| self.vouchers.covers(one, id, when.0));
+            if is_covered || guest.next.len() >= WAITING {
+                return;
+            }
+            all.push(id.to_owned());
+        }
+        self.vouchers.sort(&mut all, when.0);
+        match all[0] == id {
+            true => self.begin(mac, id, when, out),
+            false => self.wait(mac, id, when, out),
+        }
+    }
+
+    /// A voucher is to begin when those are over that a device has.
+    fn wait(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
+        self.take_in(mac, id, when, out);
+        if let Some(guest) = self.devices.get_mut(&mac) {
+            guest.next.retain(|one| one != id);
+            guest.next.push(id.to_owned());
+            self.vouchers.sort(&mut guest.next, when.0);
+        }
+        self.tell(mac, when.0, out);
+    }
+
+    /// A device is one of a voucher's, and others that have no room any more are not.
+    fn take_in(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
+        let Some(record) = self.vouchers.get_mut(id) else {
+            return;
+        };
+        let pushed = record.take_in(mac, when.1);
+        out.push(record.noted(when.0));
+        for other in pushed {
+            self.without(other, id, when, out);
+        }
+    }
+
+    /// A voucher lets a device in no more: the next that it has does, or it goes.
+    fn without(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
+        let Some(guest) = self.devices.get_mut(&mac) else {
+            return;
+        };
+        guest.next.retain(|one| one != id);
+        if !guest.is_by(id) {
+            // It has less time than the kernel was told.
+            self.tell(mac, when.0, out);
+            return;
+        }
+        self.vouchers.sort(&mut guest.next, when.0);
+        for next in std::mem::take(&mut guest.next) {
+            if !self.vouchers.is_good(&next, when) {
+                continue;
+            }
+            let guest = self.devices.get_mut(&mac);
+            match guest.filter(|guest| !guest.is_by(id)) {
+                Some(guest) => guest.next.push(next),
+                None => self.begin(mac, &next, when, out),
+            }
+        }
+        match self.devices.get(&mac) {
+            Some(guest) if !guest.is_by(id) => self.tell(mac, when.0, out),
+            _ => self.devices.refuse(mac, out),
+        }
+    }
+
+    /// A voucher lets a device in, from now on.
+    fn begin(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
+        let now = when.0;
+        let Some(record) = self.vouchers.get_mut(id) else {
+            return;
+        };
+        record.activate(when);
+        record.voucher.here.get_or_insert(when.1);
+        self.wake(id, now, out);
+        self.take_in(mac, id, when, out);
+        let guest = self.devices.entry(mac, None);
+        guest.next.retain(|one| one != id);
+        // The device goes back to its former voucher when this one is over.
+        let former = guest.voucher.replace(id.to_owned());
+        let is_good = |former: &String| {
+            let record = self.vouchers.get(former);
+            record.is_some_and(|record| !record.is_over(now) && record.is_of(&mac))
+        };
+        if let Some(former) = former.filter(|former| former != id).filter(is_good) {
+            guest.next.insert(0, former);
+        }
+        self.vouchers.sort(&mut guest.next, now);
+        self.tell(mac, now, out);
+    }
+
+    /// Number of the browser by which a device came in.
+    pub fn token(&self, mac: &Mac) -> Option<u64> {
+        let id = self.devices.get(mac)?.voucher.as_ref()?;
+        let users = &self.vouchers.get(id)?.voucher.users;
+        users.iter().find(|user| user.mac == *mac)?.token
+    }
+
+    /// A browser comes with another hardware address to a voucher: its former one makes room, and no
+    /// other device does.
+    fn move_browser(
+        &mut self,
+        id: &str,
+        (mac, token): (Mac, u64),
+        when: (Millis, u64),
+        out: &mut Vec<Change>,
+    ) {
+        let Some(record) = self.vouchers.get_mut(id) else {
+            return;
+        };
+        let users = &mut record.voucher.users;
+        let former = users.extract_if(.., |user| user.token == Some(token) && user.mac != mac);
+        for former in former.collect::<Vec<_>>() {
+            self.without(former.mac, id, when, out);
+        }
+    }
+
+    /// A device came in by this browser.
+    fn mark(&mut self, mac: Mac, token: u64, now: Millis, out: &mut Vec<Change>) {
+        let Some(guest) = self.devices.get(&mac) else {
+            return;
+        };
+        for id in guest.ids() {
+            let Some(record) = self.vouchers.get_mut(id) else {
+                continue;
+            };
+            let mut users = record.voucher.users.iter_mut();
+            let user = users.find(|user| user.mac == mac && user.token != Some(token));
+            if let Some(user) = user {
+                user.token = Some(token);
+                out.push(record.noted(now));
+            }
+        }
+    }
+
+    /// What somebody's account is called who has this device.
+    pub fn account(&self, mac: &Mac) -> Option<&str> {
+        let id = self.devices.get(mac)?.voucher.as_ref()?;
+        let voucher = &self.vouchers.get(id)?.voucher;
+        (voucher.origin == Origin::Account).then_some(&*voucher.name)
+    }
+
+    /// Makes room for one more device of an account, of which so many may be in at once: it ends for
+    /// those that came first. What they have besides, such as a voucher, stays. Small and capital
+    /// letters are the same.
+    fn make_room(
+        &mut self,
+        account: &str,
+        devices: usize,
+        when: (Millis, u64),
+        out: &mut Vec<Change>,
+    ) {
+        let account = account.to_lowercase();
+        let all = self.vouchers.iter().map(|record| &record.voucher);
+        let theirs = all.filter(|voucher| {
+            voucher.origin == Origin::Account && voucher.name.to_lowercase() == account
+        });
+        let theirs = theirs.flat_map(|voucher| {
+            let users = voucher.users.iter();
+            users.map(|user| (user.since, user.mac, voucher.id.clone()))
+        });
+        let mut theirs: Vec<_> = theirs.collect();
+        theirs.sort_unstable();
+        let excess = (theirs.len() + 1).saturating_sub(devices);
+        for (_, mac, id) in theirs.into_iter().take(excess) {
+            let Some(record) = self.vouchers.get_mut(&id) else {
+                continue;
+            };
+            record.drop_user(&mac);
+            record.end(when, out);
+            self.without(mac, &id, when, out);
+            self.vouchers.remove(&id);
+        }
+    }
+
+    /// Takes a voucher that was signed elsewhere, and checked. Returns its id, unless another voucher
+    /// has that.
+    fn present(&mut self, signed: &Signed, wall: u64) -> Option<String> {
+        let voucher = signed.voucher(wall);
+        let (id, code) = (voucher.id.clone(), voucher.code);
+        self.add(voucher);
+        let known = self.vouchers.get(&id)?;
+        (known.voucher.code == code).then_some(id)
+    }
+
+    /// Another node noted something of a voucher. Whether that was new.
+    pub fn hear(
+        &mut self,
+        (note, line): (&Note, &str),
+        (own, now, wall): (PublicKey, Millis, u64),
+        out: &mut Vec<Change>,
+    ) -> bool {
+        if note.node == own {
+            return false;
+        }
+        let Some(id) = self.present(&note.voucher, note.noted) else {
+            return false;
+        };
+        let Some(record) = self.vouchers.get_mut(&id) else {
+            return false;
+        };
+        let Some(called_back) = record.hear((note, line), (own, now, wall)) else {
+            return false;
+        };
+        let macs = record.macs();
+        if called_back {
+            record.voucher.users.clear();
+        }
+        out.push(Change::Keep(Box::new(record.voucher.clone())));
+        for mac in macs {
+            match called_back {
+                true => self.without(mac, &id, (now, wall), out),
+                // They have less time than the kernel was told.
+                false => self.tell(mac, now, out),
+            }
+        }
+        true
+    }
+
+    /// When somebody's time is over next.
+    pub fn next(&self, now: Millis) -> Option<Millis> {
+        self.vouchers.next(now)
+    }
+
+    /// What of their time is gone of the vouchers in use, to be noted.
+    pub fn used(&self, now: Millis) -> BTreeMap<String, Millis> {
+        self.vouchers.used(now)
+    }
+
+    /// Whether bytes of anybody are to be counted, or looked for.
+    pub fn counts(&self) -> bool {
+        let watched = |record: &Record| record.voucher.bytes.is_some() || record.voucher.online;
+        let mut all = self.vouchers.iter();
+        all.any(|record| record.is_in_use() && watched(record))
+    }
+
+    /// Devices whose rate is limited.
+    pub fn slowed(&self) -> Slowed {
+        let mut slowed = Slowed::default();
+        // By vouchers, as few have a rate.
+        for Record { voucher, .. } in self.vouchers.iter() {
+            let Some(rate) = voucher.rate else { continue };
+            for user in &voucher.users {
+                let guest = self.devices.get(&user.mac);
+                // One that waits has no say yet.
+                if let Some(guest) = guest.filter(|guest| guest.is_by(&voucher.id)) {
+                    slowed.add(&user.mac, guest.addresses.iter().copied(), rate);
+                }
+            }
+        }
+        slowed
+    }
+
+    /// All vouchers that were sold, with what of their time is gone.
+    pub fn vouchers(&self, now: Millis) -> impl Iterator<Item = (&Voucher, Millis)> {
+        let all = self.vouchers.iter();
+        all.filter(|record| record.voucher.origin.is_sold())
+            .map(move |record| (&record.voucher, record.used(now)))
+    }
+
+    /// One of them.
+    pub fn voucher(&self, id: &str, now: Millis) -> Option<(&Voucher, Millis)> {
+        let record = self.vouchers.get(id)?;
+        Some((&record.voucher, record.used(now)))
+    }
+
+    /// Whether a signed voucher, which was checked, lets anybody in now. `key`: this node's.
+    pub fn holds(&self, signed: &Signed, key: &PublicKey, when: (Millis, u64)) -> bool {
+        let id = signed.id();
+        match self.vouchers.get(&id) {
+            Some(_) => self.vouchers.is_good(&id, when),
+            None => signed.hint() != key.hint(),
+        }
+    }
+
+    /// Those who were let in.
+    pub fn guests(&self) -> impl Iterator<Item = (&Mac, &Guest)> {
+        self.devices.iter()
+    }
+
+    /// Whether somebody who was let in has this address.
+    pub fn knows(&self, address: &IpAddr) -> bool {
+        self.devices.at(address).is_some()
+    }
+
+    /// One of them.
+    pub fn guest(&self, mac: &Mac) -> Option<&Guest> {
+        self.devices.get(mac)
+    }
+
+    /// A device is in, and not only for free.
+    pub fn is_entitled(&self, mac: &Mac) -> bool {
+        self.devices.get(mac).is_some_and(|guest| {
+            let id = guest.voucher.as_ref();
+            let record = id.and_then(|id| self.vouchers.get(id));
+            record.is_none_or(|record| record.voucher.origin != Origin::Free)
+        })
+    }
+
+    /// What is left to a device: milliseconds and bytes, of all its vouchers together; `None`: no
+    /// end.
+    pub fn remaining(&self, mac: &Mac, now: Millis) -> (Option<Millis>, Option<u64>) {
+        let Some(guest) = self.devices.get(mac) else {
+            return (None, None);
+        };
+        let records = guest.ids().filter_map(|id| self.vouchers.get(id));
+        let bytes: Option<Vec<u64>> = records.map(|record| record.voucher.bytes_left()).collect();
+        let bytes = bytes.filter(|_| guest.voucher.is_some());
+        let bytes = bytes.map(|all| all.into_iter().fold(0, u64::saturating_add));
+        let first = guest.voucher.as_ref().and_then(|id| self.vouchers.get(id));
+        let left = first.and_then(|first| {
+            let left = first.left(now);
+            self.vouchers.in_turn(left, &guest.next, now)
+        });
+        (left, bytes)
     }
 }
 

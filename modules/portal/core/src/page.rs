@@ -50,6 +50,7 @@ pub enum Trouble {
 impl From<Refusal> for Trouble {
     fn from(refusal: Refusal) -> Self {
         match refusal {
+            Refusal::NoCode => Self::NoCode,
             Refusal::Unknown => Self::Unknown,
             Refusal::Expired => Self::Expired,
             Refusal::Invalidated => Self::Invalidated,

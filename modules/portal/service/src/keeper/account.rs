@@ -44,7 +44,7 @@ impl Keeper {
     ) -> Result<Option<Asker>, Trouble> {
         self.are_open()?;
         let mac = self.device(address, router).ok_or(Trouble::Stranger)?;
-        if self.is_in(&mac) {
+        if self.guests.is_entitled(&mac) {
             return Ok(None);
         }
         let now = self.began.elapsed();
@@ -84,29 +84,13 @@ impl Keeper {
         if self.device(asker.address, router) != Some(asker.mac) {
             return Err(Trouble::Stranger);
         }
-        if self.is_in(&asker.mac) {
+        if self.guests.is_entitled(&asker.mac) {
             return Ok(());
         }
         let voucher = self.by_account(&asker, terms, accounts)?;
-        let id = voucher.id.clone();
-        let when = self.when();
-        self.guests
-            .make_room(&voucher.name, accounts.devices, when, &mut self.changes);
-        self.guests.add(voucher);
-        let admitted = self.activate(&id, asker.mac, router);
-        admitted.unwrap_or(Err(Trouble::Broken))?;
+        self.grant(voucher, Some(accounts.devices), asker.mac, router)?;
         info!(mac, address = %asker.address, "let in by an account");
         Ok(())
-    }
-
-    /// Whether a device has no need of an account: it is in, and not only for free.
-    fn is_in(&self, mac: &Mac) -> bool {
-        let guest = self.guests.guest(mac);
-        let id = guest.map(|guest| guest.voucher.as_ref());
-        id.is_some_and(|id| {
-            let voucher = id.and_then(|id| self.guests.voucher(id, 0));
-            voucher.is_none_or(|(voucher, _)| voucher.origin != Origin::Free)
-        })
     }
 
     fn by_account(

@@ -4,14 +4,13 @@ use std::net::IpAddr;
 
 use kernel::Mac;
 use net::mac::text as mac_text;
-use portal_core::Millis;
 use portal_core::attempts::{self, Pool};
-use portal_core::guests::Refusal;
+use portal_core::guests::{Attempt, Refusal};
 use portal_core::page::Trouble;
 use portal_core::pass::Pass;
 use portal_core::schedule::Mode;
 use portal_core::signed::{Signed, Ticket};
-use portal_core::voucher::State;
+use portal_core::voucher::Voucher;
 use tracing::{info, warn};
 
 use super::{Keeper, seconds};
@@ -33,7 +32,7 @@ impl Keeper {
             return Err(Trouble::Stranger);
         };
         self.are_open()?;
-        let (now, wall) = self.when();
+        let when = self.when();
         let is_signed = |voucher: &Signed| self.is_signed(voucher);
         let pool = attempts::pool(&ticket, pass.as_ref(), is_signed);
         if let Err(wait) = self.tries.take(pool, &mac, self.began.elapsed()) {
@@ -41,42 +40,20 @@ impl Keeper {
         }
         let token = pass.map_or_else(number, |pass| Some(pass.token));
         self.compare(mac, pass, true);
-        let come = (mac, address, token);
-        let came = match ticket {
-            Ticket::Code(code) => {
-                let id = self.guests.coded(&code).map(str::to_owned);
-                let id = id.ok_or(Refusal::Unknown);
-                id.and_then(|id| self.come(come, &id, (now, wall)))
-            }
-            Ticket::Former(_) if !self.guests.has_formers() => return Err(Trouble::NoCode),
-            Ticket::Former(former) => {
-                let id = self.guests.former(&former).map(str::to_owned);
-                let id = id.ok_or(Refusal::Unknown);
-                id.and_then(|id| self.come(come, &id, (now, wall)))
-            }
-            Ticket::Signed(signed) => {
-                if pool != Pool::Proven {
-                    return Err(Trouble::Foreign);
-                }
-                let own = self.guests.voucher(&signed.id(), now).is_some();
-                let signed_here = signed.hint() == self.node.key.public().hint();
-                // What was sold here and is not known here any more is nobody's.
-                let known = match own || !signed_here {
-                    true => self.guests.present(&signed, wall),
-                    false => Err(Refusal::Unknown),
-                };
-                known.and_then(|id| self.come(come, &id, (now, wall)))
-            }
-        };
-        match came {
-            Ok(()) => {
-                self.tries.give_back(pool, &mac);
-                self.days.logged_in(&mac);
-            }
-            Err(refusal) => return Err(refusal.into()),
+        if matches!(ticket, Ticket::Signed(_)) && pool != Pool::Proven {
+            return Err(Trouble::Foreign);
         }
-        self.find(mac, router);
-        let pass = token.and_then(|token| self.pass(&mac, token));
+        let addresses = [vec![address], self.addresses(mac, router)].concat();
+        let attempt = Attempt {
+            ticket,
+            mac,
+            addresses: &addresses,
+            token,
+        };
+        let (key, changes) = (&self.node.key, &mut self.changes);
+        let pass = self.guests.redeem(&attempt, key, when, changes)?;
+        self.tries.give_back(pool, &mac);
+        self.days.logged_in(&mac);
         let mac = mac_text(&mac);
         info!(mac, %address, "let in by a voucher");
         self.settle(router);
@@ -91,22 +68,8 @@ impl Keeper {
 
     /// Whether a signed voucher lets anybody in now.
     pub fn holds(&self, signed: &Signed) -> bool {
-        let known = self.guests.voucher(&signed.id(), self.now());
-        let is_good = known.map(|(voucher, used)| {
-            let state = voucher.state(used, unix_seconds());
-            matches!(state, State::Available | State::Active)
-        });
-        let signed_here = signed.hint() == self.node.key.public().hint();
-        is_good.unwrap_or(!signed_here) && self.is_signed(signed)
-    }
-
-    /// What the browser of a device that is let in is to keep.
-    fn pass(&self, mac: &Mac, token: u64) -> Option<Pass> {
-        let guest = self.guests.guest(mac)?;
-        let (voucher, _) = self.guests.voucher(guest.voucher.as_ref()?, self.now())?;
-        let signed = voucher.signed;
-        let voucher = signed.or_else(|| Signed::of(voucher, &self.node.key))?;
-        Some(Pass { token, voucher })
+        let key = self.node.key.public();
+        self.guests.holds(signed, &key, self.when()) && self.is_signed(signed)
     }
 
     /// A browser came from a device's address. Whether it is the one by which that was let in: if not,
@@ -138,23 +101,6 @@ impl Keeper {
         }
     }
 
-    fn come(
-        &mut self,
-        (mac, address, token): (Mac, IpAddr, Option<u64>),
-        id: &str,
-        when: (Millis, u64),
-    ) -> Result<(), Refusal> {
-        if let Some(token) = token {
-            self.guests.moves(id, (mac, token), when, &mut self.changes);
-        }
-        self.guests.admit(mac, id, when, &mut self.changes)?;
-        self.guests.seen(mac, address, when.0, &mut self.changes);
-        if let Some(token) = token {
-            self.guests.mark(mac, token, when.0, &mut self.changes);
-        }
-        Ok(())
-    }
-
     /// Who has an address goes, by his own wish.
     pub fn leave(&mut self, address: IpAddr, router: &mut Router) {
         if let Some(mac) = self.device(address, router) {
@@ -179,17 +125,37 @@ impl Keeper {
     ) -> Option<Result<(), Trouble>> {
         let when = self.when();
         self.guests.voucher(id, when.0)?;
-        let admitted = self.guests.admit(mac, id, when, &mut self.changes);
-        let answered = match admitted {
-            Ok(()) => {
-                self.days.logged_in(&mac);
-                self.find(mac, router);
-                Ok(())
-            }
-            Err(refusal) => Err(refusal.into()),
-        };
+        let addresses = self.addresses(mac, router);
+        let device = (mac, &*addresses);
+        let admitted = self.guests.admit(device, id, when, &mut self.changes);
+        Some(self.admitted(admitted, mac, router))
+    }
+
+    /// A voucher that nobody sold lets a device in. `devices`: so many may be in by its account.
+    pub(super) fn grant(
+        &mut self,
+        voucher: Voucher,
+        devices: Option<usize>,
+        mac: Mac,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
+        let (when, addresses) = (self.when(), self.addresses(mac, router));
+        let (device, changes) = ((mac, &*addresses), &mut self.changes);
+        let admitted = self.guests.grant(voucher, devices, device, when, changes);
+        self.admitted(admitted, mac, router)
+    }
+
+    fn admitted(
+        &mut self,
+        admitted: Result<(), Refusal>,
+        mac: Mac,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
+        if admitted.is_ok() {
+            self.days.logged_in(&mac);
+        }
         self.settle(router);
-        Some(answered)
+        Ok(admitted?)
     }
 }
 

@@ -100,14 +100,11 @@ impl Keeper {
         let Ok(voucher) = self.make(&asked) else {
             return Err(Trouble::Broken);
         };
-        let id = voucher.id.clone();
         let free = Voucher {
             origin: Origin::Free,
             ..voucher
         };
-        self.guests.add(free);
-        self.activate(&id, mac, router)
-            .unwrap_or(Err(Trouble::Broken))?;
+        self.grant(free, None, mac, router)?;
         self.visits.insert(mac, (now, Some(now + gift.time)));
         Ok(())
     }

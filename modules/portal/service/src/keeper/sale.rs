@@ -43,7 +43,10 @@ impl Keeper {
             let lost = lost.into_iter().map(|what| (number, what));
             imported.lost.extend(lost);
             for user in users {
-                self.find(user.mac, router);
+                for address in self.addresses(user.mac, router) {
+                    let out = &mut self.changes;
+                    self.guests.seen(user.mac, address, now, out);
+                }
             }
             imported.vouchers.extend(self.voucher(&id));
         }

@@ -39,15 +39,12 @@ impl Keeper {
         links.map(|link| link.index).collect()
     }
 
-    /// Lets a device in from the addresses that the kernel knows of it.
-    pub(super) fn find(&mut self, mac: Mac, router: &Router) {
-        let (here, now) = (self.links(router), self.now());
-        for neighbour in router.core.neighbours() {
-            if neighbour.mac == Some(mac) && here.contains(&neighbour.link) {
-                self.guests
-                    .seen(mac, neighbour.address, now, &mut self.changes);
-            }
-        }
+    /// Addresses that the kernel knows of a device.
+    pub(super) fn addresses(&self, mac: Mac, router: &Router) -> Vec<IpAddr> {
+        let here = self.links(router);
+        let neighbours = router.core.neighbours();
+        let own = neighbours.filter(|n| n.mac == Some(mac) && here.contains(&n.link));
+        own.map(|neighbour| neighbour.address).collect()
     }
 
     /// The kernel knows something of a neighbour.

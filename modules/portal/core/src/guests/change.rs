@@ -1,0 +1,38 @@
+//! Changes that follow from an event, and reasons to refuse one.
+
+use std::net::IpAddr;
+
+use kernel::Mac;
+
+use crate::Millis;
+use crate::voucher::Voucher;
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A device is let in, for so many milliseconds; `None`: for ever.
+    Admit(Mac, Option<Millis>),
+    /// It has this address.
+    Address(Mac, IpAddr, Option<Millis>),
+    /// It no longer has this address.
+    Drop(Mac, IpAddr),
+    /// A device is not let in any more.
+    Refuse(Mac),
+    /// Connections of this address end.
+    End(IpAddr),
+    /// A voucher is to be kept as it is now.
+    Keep(Box<Voucher>),
+}
+
+/// Why somebody is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The text is not a code: no voucher here has a code of this form.
+    NoCode,
+    /// There is no such voucher.
+    Unknown,
+    /// Its time is over.
+    Expired,
+    /// It was called back.
+    Invalidated,
+}

@@ -1,0 +1,121 @@
+//! Devices that were let in, and their addresses.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use kernel::Mac;
+
+use super::change::Change;
+
+/// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
+/// behind it.
+pub(super) const ADDRESSES: usize = 64;
+
+/// A device that was let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guest {
+    /// Id of its voucher; `None`: it needs none.
+    pub voucher: Option<String>,
+    /// Ids of those that begin one after the other when that is over.
+    pub next: Vec<String>,
+    /// Its addresses, as far as they are known.
+    pub addresses: BTreeSet<IpAddr>,
+}
+
+impl Guest {
+    pub(super) fn new(voucher: Option<String>) -> Self {
+        Self {
+            voucher,
+            next: Vec::new(),
+            addresses: BTreeSet::new(),
+        }
+    }
+
+    /// Ids of its vouchers, in their order.
+    pub fn ids(&self) -> impl Iterator<Item = &String> {
+        self.voucher.iter().chain(&self.next)
+    }
+
+    /// The device is let in by this voucher now.
+    pub(super) fn is_by(&self, id: &str) -> bool {
+        self.voucher.as_deref() == Some(id)
+    }
+}
+
+/// All devices that were let in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Devices {
+    guests: BTreeMap<Mac, Guest>,
+    whose: HashMap<IpAddr, Mac>,
+}
+
+impl Devices {
+    pub fn get(&self, mac: &Mac) -> Option<&Guest> {
+        self.guests.get(mac)
+    }
+
+    pub fn get_mut(&mut self, mac: &Mac) -> Option<&mut Guest> {
+        self.guests.get_mut(mac)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&Mac, &Guest)> {
+        self.guests.iter()
+    }
+
+    pub fn insert(&mut self, mac: Mac, guest: Guest) {
+        self.guests.insert(mac, guest);
+    }
+
+    /// A device, which has this voucher if it is new.
+    pub fn entry(&mut self, mac: Mac, voucher: Option<String>) -> &mut Guest {
+        let entry = self.guests.entry(mac);
+        entry.or_insert_with(|| Guest::new(voucher))
+    }
+
+    /// The device that has an address.
+    pub fn at(&self, address: &IpAddr) -> Option<Mac> {
+        self.whose.get(address).copied()
+    }
+
+    /// Gives a device an address. Returns whether the device is one of these.
+    pub fn place(&mut self, mac: Mac, address: IpAddr, out: &mut Vec<Change>) -> bool {
+        // The lowest is no better than another: what it still needs is seen again.
+        if let Some(guest) = self.guests.get(&mac)
+            && guest.addresses.len() >= ADDRESSES
+            && let Some(old) = guest.addresses.first().copied()
+        {
+            self.gone(old, out);
+        }
+        let Some(guest) = self.guests.get_mut(&mac) else {
+            return false;
+        };
+        guest.addresses.insert(address);
+        self.whose.insert(address, mac);
+        true
+    }
+
+    /// Nobody has this address any more.
+    pub fn gone(&mut self, address: IpAddr, out: &mut Vec<Change>) {
+        let Some(mac) = self.whose.remove(&address) else {
+            return;
+        };
+        if let Some(guest) = self.guests.get_mut(&mac) {
+            guest.addresses.remove(&address);
+        }
+        out.push(Change::Drop(mac, address));
+        out.push(Change::End(address));
+    }
+
+    /// A device is not let in any more.
+    pub fn refuse(&mut self, mac: Mac, out: &mut Vec<Change>) {
+        let Some(guest) = self.guests.remove(&mac) else {
+            return;
+        };
+        out.push(Change::Refuse(mac));
+        for address in guest.addresses {
+            self.whose.remove(&address);
+            out.push(Change::Drop(mac, address));
+            out.push(Change::End(address));
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! A voucher while it is known: how its time goes by.
+//!
+//! The time of some vouchers goes by only while one of their devices is on-line: while something goes
+//! to it or comes from it. The kernel knows no such time. It is told the whole that is left, each time
+//! the voucher begins to rest or to run; and while it rests from time to time again, so that what is
+//! left does not run out there.
+
+use kernel::Mac;
+
+use super::change::Change;
+use crate::Millis;
+use crate::keys::PublicKey;
+use crate::notes::{self, Heard, Note};
+use crate::voucher::{State, User, Voucher};
+
+/// As many bytes of a voucher may go by without being noted, or a sixteenth of all that it is good
+/// for, whichever is less. Flash wears out, and bytes that are not noted come back after a power
+/// failure.
+const UNNOTED: u64 = 16 << 20;
+
+/// After so long without a packet a device is not on-line. It does not count. Less of what is almost
+/// over; but not all the time, as the kernel is told each time.
+const SILENCE: std::ops::RangeInclusive<Millis> = 1_000..=60_000;
+
+/// By so much longer than what is left the kernel lets in who rests. With weir dead it is what he may
+/// have too much.
+const SPARE: Millis = 60_000;
+
+/// How often is looked at what they send and get: by so much earlier it may have begun.
+pub(super) const LOOK: Millis = 1_000;
+
+/// A voucher, and the time that goes by.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub voucher: Voucher,
+    /// Since when its time goes by, beyond what is noted as used.
+    since: Option<Millis>,
+    /// Used bytes at the last note.
+    noted: u64,
+    /// When something of its devices was seen last.
+    seen: Millis,
+    /// When the kernel was told last of what rests.
+    told_at: Millis,
+}
+
+impl Record {
+    /// A voucher whose time goes by if it runs already. Weir learns later which devices are on-line.
+    pub fn new(voucher: Voucher, now: Millis) -> Self {
+        let is_active = voucher.state(voucher.used, 0) == State::Active;
+        Self {
+            noted: voucher.moved,
+            since: (is_active && !voucher.online).then_some(now),
+            voucher,
+            seen: now,
+            told_at: now,
+        }
+    }
+
+    pub fn used(&self, now: Millis) -> Millis {
+        let running = self.since.map_or(0, |since| now.saturating_sub(since));
+        self.voucher.used.saturating_add(running)
+    }
+
+    pub fn left(&self, now: Millis) -> Option<Millis> {
+        self.voucher.left(self.used(now))
+    }
+
+    pub fn state(&self, (now, wall): (Millis, u64)) -> State {
+        self.voucher.state(self.used(now), wall)
+    }
+
+    /// A device is one of its.
+    pub fn is_of(&self, mac: &Mac) -> bool {
+        self.voucher.users.iter().any(|user| user.mac == *mac)
+    }
+
+    /// Its devices.
+    pub fn macs(&self) -> Vec<Mac> {
+        self.voucher.users.iter().map(|user| user.mac).collect()
+    }
+
+    /// Bits a second; as many as there are count as the most.
+    pub fn rate(&self) -> u64 {
+        self.voucher.rate.unwrap_or(u64::MAX)
+    }
+
+    /// A device used it already.
+    pub fn has_begun(&self) -> bool {
+        self.voucher.activated.is_some()
+    }
+
+    /// Its time goes by now.
+    pub fn is_running(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Its time goes by, used or not: it can wait for no other.
+    pub fn runs(&self) -> bool {
+        self.since.is_some() && !self.voucher.online
+    }
+
+    pub fn is_over(&self, now: Millis) -> bool {
+        self.left(now) == Some(0) || self.voucher.bytes_left() == Some(0)
+    }
+
+    /// Its time goes by, or rests.
+    pub fn is_in_use(&self) -> bool {
+        self.since.is_some() || self.rests()
+    }
+
+    /// So many of its bytes are gone since that was noted that it is to be noted again.
+    pub fn is_due(&self) -> bool {
+        let bound = |bytes: u64| (bytes / 16).clamp(1, UNNOTED);
+        let bound = self.voucher.bytes.map(bound);
+        bound.is_some_and(|bound| self.voucher.moved.saturating_sub(self.noted) >= bound)
+    }
+
+    /// Its bytes, which are noted now.
+    pub fn note_moved(&mut self) -> u64 {
+        self.noted = self.voucher.moved;
+        self.noted
+    }
+
+    /// Its time stands still until it is used.
+    fn rests(&self) -> bool {
+        let voucher = &self.voucher;
+        let begun = voucher.activated.is_some() && voucher.invalidated.is_none();
+        voucher.online && begun && self.since.is_none() && voucher.over.is_none()
+    }
+
+    /// How long nothing is seen of who is on-line still.
+    fn silence(&self, now: Millis) -> Millis {
+        let quarter = self.left(now).unwrap_or(Millis::MAX) / 4;
+        quarter.clamp(*SILENCE.start(), *SILENCE.end())
+    }
+
+    /// What of its time the kernel is told; `None`: for ever.
+    pub fn told(&self, now: Millis) -> Option<Millis> {
+        let left = self.left(now)?;
+        Some(match self.rests() && left > 0 {
+            true => left.saturating_add(SPARE),
+            false => left,
+        })
+    }
+
+    /// Rests if its devices were silent for a while. Returns whether the kernel is to be told again.
+    pub fn rest(&mut self, now: Millis, out: &mut Vec<Change>) -> bool {
+        match self.since {
+            Some(since) if now.saturating_sub(self.seen) >= self.silence(now) => {
+                let ran = self.seen.saturating_sub(since);
+                self.voucher.used = self.voucher.used.saturating_add(ran);
+                self.since = None;
+                out.push(self.noted(now));
+            }
+            // Before half of it is gone, but not all the time.
+            None if self.rests() => {
+                let half = self.left(now).map_or(Millis::MAX, |left| left / 2);
+                if now.saturating_sub(self.told_at) < half.max(SPARE / 2) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+        self.told_at = now;
+        true
+    }
+
+    /// Something of its devices was seen. Returns whether its time rested until now.
+    pub fn wake(&mut self, now: Millis) -> bool {
+        self.seen = now;
+        let rested = self.rests();
+        if rested {
+            self.since = Some(now.saturating_sub(LOOK));
+        }
+        rested
+    }
+
+    /// A device uses it for the first time.
+    pub fn activate(&mut self, (now, wall): (Millis, u64)) {
+        if self.voucher.activated.is_none() {
+            self.voucher.activated = Some(wall);
+            self.since = Some(now);
+        }
+    }
+
+    /// A device is one of its from now on. Returns those for which there is no room any more.
+    pub fn take_in(&mut self, mac: Mac, wall: u64) -> Vec<Mac> {
+        let users = &mut self.voucher.users;
+        let known = users.iter().find(|user| user.mac == mac).copied();
+        users.retain(|user| user.mac != mac);
+        users.push(known.unwrap_or(User::new(mac, wall)));
+        let room = self.voucher.devices.max(1) as usize;
+        let excess = users.len().saturating_sub(room);
+        users.drain(..excess).map(|user| user.mac).collect()
+    }
+
+    /// A device is not one of its any more.
+    pub fn drop_user(&mut self, mac: &Mac) {
+        self.voucher.users.retain(|user| user.mac != *mac);
+    }
+
+    /// Its time is over, or nobody uses it any more.
+    pub fn end(&mut self, (now, wall): (Millis, u64), out: &mut Vec<Change>) {
+        self.voucher.over.get_or_insert(wall);
+        out.push(self.noted(now));
+        self.since = None;
+    }
+
+    /// It is called back. Returns its devices.
+    pub fn invalidate(&mut self, (now, wall): (Millis, u64), out: &mut Vec<Change>) -> Vec<Mac> {
+        let macs = self.macs();
+        self.voucher.users.clear();
+        self.voucher.invalidated.get_or_insert(wall);
+        out.push(self.noted(now));
+        self.since = None;
+        macs
+    }
+
+    /// Its time so far counts as used.
+    fn fold(&mut self, now: Millis) {
+        self.voucher.used = self.used(now);
+        if self.since.is_some() {
+            self.since = Some(now);
+        }
+    }
+
+    /// As it is to be kept.
+    pub fn noted(&mut self, now: Millis) -> Change {
+        self.fold(now);
+        self.noted = self.voucher.moved;
+        Change::Keep(Box::new(self.voucher.clone()))
+    }
+
+    /// Another node noted something of it. `None`: that is not new. Else whether it is called back
+    /// by that.
+    pub fn hear(
+        &mut self,
+        (note, line): (&Note, &str),
+        (own, now, wall): (PublicKey, Millis, u64),
+    ) -> Option<bool> {
+        let before = self.voucher.elsewhere.get(&note.node);
+        let before = before.and_then(|heard| Note::read(&heard.line));
+        if before.is_some_and(|before| !note.is_newer(&before)) {
+            return None;
+        }
+        self.fold(now);
+        let voucher = &mut self.voucher;
+        let heard = Heard {
+            line: line.to_owned(),
+            moved: note.moved,
+            late: wall as i64 - note.noted as i64,
+        };
+        voucher.elsewhere.insert(note.node, heard);
+        if voucher.signed.is_some() && voucher.name.is_empty() {
+            voucher.name.clone_from(&note.name);
+        }
+        voucher.used = voucher.used.max(note.used);
+        if let Some(activated) = note.activated {
+            voucher.activated.get_or_insert(activated.min(wall));
+        }
+        let called_back = voucher.invalidated.is_none() && note.invalidated.is_some();
+        if called_back {
+            voucher.invalidated = note.invalidated;
+            self.since = None;
+        } else if voucher.activated.is_some() && voucher.invalidated.is_none() && !voucher.online {
+            self.since.get_or_insert(now);
+        }
+        let used = voucher.used;
+        let own = Note::of(voucher, (note.voucher, used), (own, wall));
+        voucher.double = voucher.double.or_else(|| {
+            let others = voucher.elsewhere.values();
+            let mut others = others.filter_map(|one| Some((Note::read(&one.line)?, one.late)));
+            let found = |other: &(Note, i64)| {
+                let (late, other) = (wall as i64 - note.noted as i64, (&other.0, other.1));
+                notes::double(voucher, (note, late), other)
+                    .filter(|_| other.0.node != note.node)
+                    .or_else(|| notes::double(voucher, (&own, 0), other))
+            };
+            others.find_map(|other| found(&other))
+        });
+        Some(called_back)
+    }
+}

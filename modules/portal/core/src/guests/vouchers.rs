@@ -1,0 +1,162 @@
+//! All vouchers, by their ids and codes, and the order in which a device uses its own.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::record::Record;
+use crate::Millis;
+use crate::code::{Code, Former};
+use crate::voucher::{Origin, State, Voucher};
+
+/// All vouchers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vouchers {
+    all: BTreeMap<String, Record>,
+    codes: HashMap<Code, String>,
+    formers: HashMap<Former, String>,
+}
+
+impl Vouchers {
+    pub fn get(&self, id: &str) -> Option<&Record> {
+        self.all.get(id)
+    }
+
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut Record> {
+        self.all.get_mut(id)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.all.values()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Record> {
+        self.all.values_mut()
+    }
+
+    pub fn remove(&mut self, id: &str) {
+        self.all.remove(id);
+    }
+
+    /// A voucher of a file. Of two with one code the first has the code.
+    pub fn insert(&mut self, voucher: Voucher, now: Millis) {
+        let id = &voucher.id;
+        // Nobody has the code of one that nobody sold.
+        if voucher.origin.is_sold() {
+            self.codes.entry(voucher.code).or_insert(id.clone());
+        }
+        if let Some(former) = &voucher.former {
+            self.formers.entry(former.clone()).or_insert(id.clone());
+        }
+        self.all.insert(id.clone(), Record::new(voucher, now));
+    }
+
+    /// One more voucher. Its code and id are nobody else's, or it is not taken.
+    pub fn add(&mut self, voucher: Voucher, now: Millis) -> bool {
+        // Of two that were sold at two nodes with one code, the second is had by its signed form.
+        let coded = voucher.origin.is_sold();
+        let taken = coded && voucher.signed.is_none() && self.codes.contains_key(&voucher.code);
+        let former = voucher.former.as_ref();
+        let taken = taken || former.is_some_and(|code| self.formers.contains_key(code));
+        if taken || self.all.contains_key(&voucher.id) {
+            return false;
+        }
+        self.insert(voucher, now);
+        true
+    }
+
+    pub fn coded(&self, code: &Code) -> Option<&String> {
+        self.codes.get(code)
+    }
+
+    pub fn former(&self, code: &Former) -> Option<&String> {
+        self.formers.get(code)
+    }
+
+    pub fn has_formers(&self) -> bool {
+        !self.formers.is_empty()
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Record> {
+        self.all.values().filter(|record| record.is_running())
+    }
+
+    pub fn next(&self, now: Millis) -> Option<Millis> {
+        let ends = self.running();
+        ends.filter_map(|record| Some(now + record.left(now)?))
+            .min()
+    }
+
+    /// Ids of those whose time is over.
+    pub fn over(&self, now: Millis) -> Vec<String> {
+        let over = self.running().filter(|record| record.is_over(now));
+        over.map(|record| record.voucher.id.clone()).collect()
+    }
+
+    pub fn used(&self, now: Millis) -> BTreeMap<String, Millis> {
+        self.running()
+            .filter(|record| record.voucher.origin != Origin::Free)
+            .map(|record| (record.voucher.id.clone(), record.used(now)))
+            .collect()
+    }
+
+    pub fn note_moved(&mut self, is_due: impl Fn(&Record) -> bool) -> BTreeMap<String, u64> {
+        let limited = self.all.values_mut();
+        let limited = limited.filter(|record| record.voucher.bytes.is_some() && record.is_in_use());
+        let due = limited.filter(|record| is_due(record));
+        due.map(|record| (record.voucher.id.clone(), record.note_moved()))
+            .collect()
+    }
+
+    /// Whether a voucher can let a device in.
+    pub fn is_good(&self, id: &str, when: (Millis, u64)) -> bool {
+        let state = self.all.get(id).map(|record| record.state(when));
+        matches!(state, Some(State::Available | State::Active))
+    }
+
+    /// By this the vouchers of a device take turns. Of those that were used already the fastest is
+    /// first, then what ends first; time that stands still can wait. Those that were not used yet follow
+    /// in the order in which they came, and what is free is last.
+    fn turn(&self, id: &str, now: Millis) -> (u8, Reverse<u64>, Millis) {
+        match self.all.get(id) {
+            Some(record) if record.voucher.origin == Origin::Free => (2, Reverse(0), 0),
+            Some(record) if record.has_begun() => {
+                let end = record.left(now).filter(|_| record.runs());
+                (0, Reverse(record.rate()), end.unwrap_or(Millis::MAX))
+            }
+            _ => (1, Reverse(0), 0),
+        }
+    }
+
+    /// Puts vouchers of a device in the order of their turns.
+    pub fn sort(&self, ids: &mut [String], now: Millis) {
+        ids.sort_by_key(|id| self.turn(id, now));
+    }
+
+    /// With one voucher, another is of no use to a device: it is over before that ends, or never
+    /// begins, and is no faster.
+    pub fn covers(&self, one: &str, other: &str, now: Millis) -> bool {
+        let (Some(one), Some(other)) = (self.all.get(one), self.all.get(other)) else {
+            return false;
+        };
+        let is_no_faster = one.rate() >= other.rate() || !other.has_begun();
+        let ends_later = match (one.left(now), other.left(now)) {
+            (None, _) => true,
+            (Some(one_left), Some(left)) => one.runs() && other.runs() && one_left >= left,
+            (Some(_), None) => false,
+        };
+        one.voucher.bytes.is_none() && is_no_faster && ends_later
+    }
+
+    /// Time for which a device is let in by its vouchers one after the other, of which the first lasts
+    /// for so long. `None`: without an end.
+    pub fn in_turn(&self, first: Option<Millis>, next: &[String], now: Millis) -> Option<Millis> {
+        let next = next.iter().filter_map(|id| self.all.get(id));
+        next.fold(first, |end, record| {
+            let (end, left) = (end?, record.left(now)?);
+            Some(match record.runs() {
+                true => end.max(left),
+                false => end.saturating_add(left),
+            })
+        })
+    }
+}
