@@ -72,15 +72,18 @@ pub struct Opened {
 pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> [Route; 3] {
     let (lists, asks, opens) = (Rc::clone(keeper), Rc::clone(keeper), Rc::clone(keeper));
     let (asked_at, opened_at) = (Rc::clone(face), Rc::clone(face));
-    let list =
-        move |_: Asked<(), Nothing>| -> Result<Vec<String>, Problem> { Ok(lists.borrow().names()) };
+    let list = move |_: Asked<(), Nothing>| -> Result<Vec<String>, Problem> {
+        Ok(lists.borrow().garden.names())
+    };
     let forward = move |asked: Asked<(), Wish>| -> Later<Option<Reply>> {
         let Wish { guest, name, ipv6 } = asked.body;
         let question = Question { name, ipv6 };
         let keeper = Rc::clone(&asks);
-        let way = keeper
-            .borrow_mut()
-            .may_ask(guest, &question.name, &asked_at.router());
+        let way = {
+            let keeper = &mut *keeper.borrow_mut();
+            let device = keeper.devices.mac(guest, &asked_at.router());
+            keeper.garden.may_ask(guest, device, &question.name)
+        };
         Box::pin(async move {
             let Some(way) = way else {
                 return Ok(None);
@@ -89,12 +92,15 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> [Route; 3] {
             let octets = match said {
                 Ok(octets) => octets,
                 Err(error) => {
-                    keeper.borrow_mut().is_silent(way.server, &error);
+                    keeper.borrow_mut().garden.is_silent(way.server, &error);
                     return Ok(None);
                 }
             };
             let encoded = BASE64.encode(&octets);
-            let number = keeper.borrow_mut().was_said(&way, question.name, octets);
+            let number = keeper
+                .borrow_mut()
+                .garden
+                .was_said(&way, question.name, octets);
             Ok(Some(Reply {
                 number,
                 octets: encoded,
@@ -106,16 +112,17 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> [Route; 3] {
         let Understood { number, addresses } = asked.body;
         let wait = keeper
             .borrow_mut()
+            .garden
             .open(number, &addresses, &opened_at.router());
         Box::pin(async move {
             if let Some(wait) = wait {
                 let _ = wait.await;
             }
-            let keeper = keeper.borrow();
-            let is_open = |address: &IpAddr| keeper.is_open(address);
+            let garden = &keeper.borrow().garden;
+            let is_open = |address: &IpAddr| garden.is_open(address);
             Ok(Opened {
                 addresses: addresses.into_iter().filter(is_open).collect(),
-                seconds: keeper.asked_again(),
+                seconds: garden.asked_again(),
             })
         })
     };

@@ -1,55 +1,63 @@
 //! What the daemon knows of guests, and what it makes of that in the kernel.
 
 mod account;
-mod bytes;
-mod come;
+mod browsers;
 mod days;
+mod devices;
+mod free_access;
 mod garden;
-mod gift;
 mod hours;
 mod node;
 mod outside;
 mod sale;
-mod seen;
 mod shown;
+mod table;
 mod tries;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use kernel::sets::Family;
-use kernel::{ConnectionId, ElementStep, Mac};
-use portal_core::guests::{Change, Guests};
+use answers::{Imported, NotesHeard, PortalClient, PortalVoucher, QrPicture};
+use api::Problem;
+use datapath::Who;
+use kernel::{Connection, ConnectionId, Mac, Neighbour};
+use net::mac::text as mac_text;
+use portal_core::account::Verdict;
+use portal_core::attempts::{self, Pool};
+use portal_core::form::Password;
+use portal_core::guests::{Attempt, Brought, Change, Guests, Refusal};
 use portal_core::journal::Entry;
 use portal_core::keys::Trusted;
-use portal_core::rates::Slowed;
-use portal_core::rules::{self, Admitted, Step};
+use portal_core::page::Trouble;
+use portal_core::pass::Pass;
+use portal_core::rules;
 use portal_core::schedule::{Mode, Schedule};
-use portal_core::voucher::Origin;
-use portal_core::{Millis, journal};
-use tokio::sync::oneshot;
-use tracing::warn;
+use portal_core::signed::{Signed, Ticket};
+use portal_core::voucher::{Origin, Voucher};
+use portal_core::{Millis, journal, pirania};
+use tracing::{info, warn};
 
-pub use account::Accounts;
+pub use account::{Accounts, Asker};
 pub use days::Days;
-pub use gift::Gift;
-pub use node::{Node, key};
-pub use sale::MOST;
+pub use free_access::Gift;
+pub use node::{Looked, Node, key};
+pub use sale::{MOST, sell};
 
+use browsers::{Browsers, number};
+use days::NOTED;
+use devices::{Devices, Questions};
+use free_access::FreeAccess;
 use garden::Garden;
-use hours::Hours;
+use hours::{Hours, seconds};
+use sale::make;
+use table::Table;
 use tries::Tries;
 
+use super::sheet::link;
 use super::store::Store;
-use runtime::daemon::{Firewall, Router, unix_seconds};
-
-/// How often is noted what is used of vouchers: flash wears out.
-const NOTED: Duration = Duration::from_secs(60);
-
-/// How often those who come are let in: each change of a set ends all proofs of the packet path, so
-/// those who come together are let in together.
-const TOGETHER: Duration = Duration::from_millis(250);
+use runtime::daemon::{Forwarded, Router, unix_seconds};
+use runtime::output::qr;
 
 /// The middle of the portal.
 pub struct Keeper {
@@ -57,45 +65,22 @@ pub struct Keeper {
     pub portal: rules::Portal,
     pub guests: Guests,
     pub store: Store,
-    pub firewall: Firewall,
+    pub table: Table,
+    pub devices: Devices,
     pub node: Node,
     pub days: Days,
+    pub hours: Hours,
     /// Names that everybody may reach.
     pub garden: Garden,
-    began: Instant,
-    noted: Instant,
+    questions: Questions,
+    browsers: Browsers,
+    free: FreeAccess,
     tries: Tries,
+    noted: Instant,
     /// Changes that are still to be made.
     changes: Vec<Change>,
-    /// Elements that are to be put into the kernel's sets, and when the last ones were.
-    pending: Vec<Step>,
-    /// Whose rate the kernel limits.
-    slowed: Slowed,
-    put: Option<Instant>,
-    /// Who waits for that.
-    waiting: Vec<oneshot::Sender<()>>,
     /// When somebody's time is over next.
     expiry: Option<Instant>,
-    /// What is free.
-    gift: Option<Gift>,
-    hours: Hours,
-    /// The firewall was told last of rules alone.
-    as_before: bool,
-    /// When devices saw the page first, and when what was free to them ends.
-    visits: HashMap<Mac, (Instant, Option<Instant>)>,
-    /// Questions for names that were brought here, by who asked. Conntrack would bring more of the
-    /// same here after the log-in, too.
-    brought: HashMap<IpAddr, Vec<ConnectionId>>,
-    /// Devices of which another browser was seen than theirs, and when.
-    others: HashMap<Mac, u64>,
-    /// Devices of the machine came, went, or are called otherwise since they were looked at.
-    pub devices_changed: bool,
-    /// Devices of the portal that are not there.
-    missing: Vec<String>,
-    /// Addresses of which was asked in this second whose they are.
-    asked: HashSet<IpAddr>,
-    /// Bytes that the kernel counted of each address, as they were read last.
-    counters: HashMap<IpAddr, u64>,
 }
 
 impl Keeper {
@@ -106,74 +91,51 @@ impl Keeper {
         (node, days): (Node, Days),
         exempt: &[Mac],
     ) -> Self {
-        let began = Instant::now();
+        let now = Instant::now();
         let mut changes = Vec::new();
         let mut guests = Guests::new(read.vouchers.into_values(), 0, &mut changes);
         guests.exempt(exempt, &mut changes);
         let mut keeper = Self {
+            devices: Devices::new(&portal.devices),
             portal,
             guests,
             store,
-            firewall: Firewall::default(),
+            table: Table::new(),
             node,
             days,
+            hours: Hours::new(schedule, (now, unix_seconds())),
             garden: Garden::default(),
-            began,
-            noted: began,
+            questions: Questions::default(),
+            browsers: Browsers::default(),
+            free: FreeAccess::new(gift),
             tries: Tries::default(),
+            noted: now,
             // All of them come with the table.
             changes: Vec::new(),
-            pending: Vec::new(),
-            slowed: Slowed::default(),
-            put: None,
-            waiting: Vec::new(),
-            counters: HashMap::new(),
-            brought: HashMap::new(),
-            others: HashMap::new(),
-            asked: HashSet::new(),
-            devices_changed: true,
-            missing: Vec::new(),
-            gift,
-            hours: Hours::new(schedule, (began, unix_seconds())),
-            as_before: false,
-            visits: HashMap::new(),
             expiry: None,
         };
         keeper.reckon();
         keeper
     }
 
-    /// The clock by which the time of vouchers goes by.
-    pub fn now(&self) -> Millis {
-        let gone = self.began.elapsed().saturating_sub(self.hours.paused());
-        gone.as_millis() as Millis
-    }
-
-    fn when(&self) -> (Millis, u64) {
-        (self.now(), unix_seconds())
-    }
-
     /// Brings the firewall's table about, with all guests.
-    pub fn table(&mut self) {
-        let all = self.guests.all(self.now()).into_iter();
+    pub fn create_table(&mut self) {
+        let all = self.guests.all(self.hours.now()).into_iter();
         let admitted: Vec<_> = all.filter_map(|change| self.within(change)).collect();
         let open = (self.hours.mode == Mode::Open).then(|| {
             let lasts = self.hours.lasts();
             lasts.map_or(Millis::MAX, |lasts| lasts.as_millis() as Millis)
         });
-        self.as_before = false;
         self.garden.doubt();
-        self.slowed = self.guests.slowed();
-        let admitted = Admitted::These(&admitted, &self.slowed, open);
-        self.firewall.tell(rules::create(&self.portal, &admitted));
+        let guests = (&*admitted, self.guests.slowed());
+        self.table.create(&self.portal, guests, open);
     }
 
-    /// The firewall did not take what it was told. Whether it is told something else now: where only
-    /// rules were to change, the table may have been gone.
+    /// The firewall did not take what it was told. Whether it is told something else now.
     pub fn refused(&mut self) -> bool {
-        let again = std::mem::take(&mut self.as_before);
+        let again = self.table.refused();
         if again {
-            self.table();
+            self.create_table();
         }
         again
     }
@@ -196,16 +158,8 @@ impl Keeper {
         })
     }
 
-    /// Other hours may have begun.
-    fn look_at_hours(&mut self, router: &mut Router) {
-        if !self.hours.look(unix_seconds()) {
-            return;
-        }
-        self.other_hours(router);
-    }
-
     fn other_hours(&mut self, router: &mut Router) {
-        self.table();
+        self.create_table();
         self.reckon();
         if self.hours.mode == Mode::Closed {
             let guests = self.guests.guests();
@@ -217,7 +171,7 @@ impl Keeper {
 
     /// When somebody's time is over next.
     fn reckon(&mut self) {
-        let now = self.now();
+        let now = self.hours.now();
         let next = self.guests.next(now).filter(|_| self.hours.runs());
         self.expiry = next.map(|at| Instant::now() + Duration::from_millis(at.saturating_sub(now)));
     }
@@ -230,6 +184,7 @@ impl Keeper {
         router: &mut Router,
     ) {
         self.node.trust(trust);
+        self.devices.configure(&portal.devices);
         let same = std::mem::replace(&mut self.portal, portal) == self.portal;
         self.guests.exempt(exempt, &mut self.changes);
         let known: Vec<_> = router.core.neighbours().collect();
@@ -239,29 +194,205 @@ impl Keeper {
         self.settle(router);
         if self.hours.configure(schedule, unix_seconds()) {
             self.other_hours(router);
-        } else if !same && self.firewall.rests() {
-            let before = rules::create(&self.portal, &Admitted::AsBefore);
-            self.firewall.tell(before);
-            self.as_before = true;
-        } else if !same {
+        } else if !same && !self.table.change_rules(&self.portal) {
             // Who is let in is on its way: only the last of what waits gets there.
-            self.table();
+            self.create_table();
         }
     }
 
-    /// Ready when all who came are let in; `None`: they are.
-    pub fn let_in(&mut self) -> Option<oneshot::Receiver<()>> {
-        if self.pending.is_empty() {
-            return None;
+    /// Somebody came with a code, or with a signed voucher.
+    /// `pass`: what its browser had from before. What it is to keep from now on, if it fits.
+    pub fn log_in(
+        &mut self,
+        address: IpAddr,
+        (ticket, pass): (Ticket, Option<Pass>),
+        router: &mut Router,
+    ) -> Result<Option<Pass>, Trouble> {
+        let mac = self.devices.mac(address, router);
+        let mac = mac.ok_or(Trouble::Stranger)?;
+        self.hours.check_open()?;
+        let is_signed = |voucher: &Signed| self.node.is_signed(voucher);
+        let pool = attempts::pool(&ticket, pass.as_ref(), is_signed);
+        self.take_attempt(pool, &mac)?;
+        let token = pass.map_or_else(number, |pass| Some(pass.token));
+        self.compare(mac, pass, true);
+        if matches!(ticket, Ticket::Signed(_)) && pool != Pool::Proven {
+            return Err(Trouble::Foreign);
         }
-        let (told, heard) = oneshot::channel();
-        self.waiting.push(told);
-        Some(heard)
+        let addresses = [vec![address], self.devices.addresses(mac, router)].concat();
+        let attempt = Attempt {
+            ticket,
+            mac,
+            addresses: &addresses,
+            token,
+        };
+        let (key, changes) = (&self.node.key, &mut self.changes);
+        let pass = self
+            .guests
+            .redeem(&attempt, key, self.hours.when(), changes)?;
+        self.tries.give_back(pool, &mac);
+        self.days.logged_in(&mac);
+        let mac = mac_text(&mac);
+        info!(mac, %address, "let in by a voucher");
+        self.settle(router);
+        Ok(pass)
+    }
+
+    /// Takes an attempt of a device, if there is one.
+    fn take_attempt(&mut self, pool: Pool, mac: &Mac) -> Result<(), Trouble> {
+        let waits = self.tries.take(pool, mac, self.hours.elapsed());
+        waits.map_err(|wait| Trouble::Wait(seconds(wait)))
+    }
+
+    /// Whether a signed voucher lets anybody in now.
+    pub fn holds(&self, signed: &Signed) -> bool {
+        let (key, when) = (self.node.key.public(), self.hours.when());
+        self.guests.holds(signed, &key, when) && self.node.is_signed(signed)
+    }
+
+    /// A browser came from a device's address.
+    pub fn compare(&mut self, mac: Mac, pass: Option<Pass>, logs_in: bool) {
+        if let Some(known) = self.guests.token(&mac) {
+            self.browsers.compare(mac, known, pass, logs_in);
+        }
+    }
+
+    /// A voucher lets a device in, wherever that is. `None`: there is no such voucher.
+    pub fn activate(
+        &mut self,
+        id: &str,
+        mac: Mac,
+        router: &mut Router,
+    ) -> Option<Result<(), Trouble>> {
+        let (when, addresses) = (self.hours.when(), self.devices.addresses(mac, router));
+        self.guests.voucher(id, when.0)?;
+        let (device, changes) = ((mac, &*addresses), &mut self.changes);
+        let admitted = self.guests.admit(device, id, when, changes);
+        Some(self.admitted(admitted, mac, router))
+    }
+
+    /// A voucher that nobody sold lets a device in. `devices`: so many may be in by its account.
+    fn grant(
+        &mut self,
+        voucher: Voucher,
+        devices: Option<usize>,
+        mac: Mac,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
+        let (when, addresses) = (self.hours.when(), self.devices.addresses(mac, router));
+        let (device, changes) = ((mac, &*addresses), &mut self.changes);
+        let admitted = self.guests.grant(voucher, devices, device, when, changes);
+        self.admitted(admitted, mac, router)
+    }
+
+    fn admitted(
+        &mut self,
+        admitted: Result<(), Refusal>,
+        mac: Mac,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
+        if admitted.is_ok() {
+            self.days.logged_in(&mac);
+        }
+        self.settle(router);
+        Ok(admitted?)
+    }
+
+    /// Somebody came with an account, which is to be asked about; `None`: he is in already.
+    pub fn comes(
+        &mut self,
+        address: IpAddr,
+        name: String,
+        router: &Router,
+    ) -> Result<Option<Asker>, Trouble> {
+        self.hours.check_open()?;
+        let mac = self.devices.mac(address, router);
+        let mac = mac.ok_or(Trouble::Stranger)?;
+        if self.guests.is_entitled(&mac) {
+            return Ok(None);
+        }
+        self.take_attempt(Pool::Accounts, &mac)?;
+        Ok(Some(Asker { mac, address, name }))
+    }
+
+    /// What is said of an account; `None`: nothing.
+    pub fn decide(
+        &mut self,
+        asker: Asker,
+        verdict: Option<Verdict>,
+        (accounts, router): (Accounts, &mut Router),
+    ) -> Result<(), Trouble> {
+        let terms = verdict.map(|verdict| asker.terms(verdict)).transpose()?;
+        let (mac, address) = (asker.mac, asker.address);
+        self.tries.give_back(Pool::Accounts, &mac);
+        let terms = terms.ok_or(Trouble::Silent)?;
+        // Meanwhile the hours may be others, and the address another's.
+        self.hours.check_open()?;
+        if self.devices.mac(address, router) != Some(mac) {
+            return Err(Trouble::Stranger);
+        }
+        if self.guests.is_entitled(&mac) {
+            return Ok(());
+        }
+        let voucher = asker.voucher(terms, accounts)?;
+        self.grant(voucher, Some(accounts.devices), mac, router)?;
+        let mac = mac_text(&mac);
+        info!(mac, %address, "let in by an account");
+        Ok(())
+    }
+
+    /// Somebody sees the page. For how many seconds anybody is let in without a voucher, and whether
+    /// that takes a password.
+    pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<(u64, bool)> {
+        self.free.visit(self.devices.mac(address, router)?)
+    }
+
+    /// Somebody wants what is free.
+    pub fn give(
+        &mut self,
+        address: IpAddr,
+        password: &str,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
+        let gift = self.free.gift.ok_or(Trouble::Broken)?;
+        self.hours.check_open()?;
+        let mac = self.devices.mac(address, router);
+        let mac = mac.ok_or(Trouble::Stranger)?;
+        // Who is in has no need of it.
+        if self.guests.guest(&mac).is_some() {
+            return Ok(());
+        }
+        if let Some(wanted) = gift.password {
+            self.take_attempt(Pool::Passwords, &mac)?;
+            if Password::new(password) != wanted {
+                return Err(Trouble::NotThePassword);
+            }
+            self.tries.give_back(Pool::Passwords, &mac);
+        }
+        let voucher = self.free.voucher(&mac, &gift)?;
+        self.grant(voucher, None, mac, router)?;
+        self.free.given(mac, &gift);
+        Ok(())
+    }
+
+    /// Who has an address goes, by his own wish.
+    pub fn leave(&mut self, address: IpAddr, router: &mut Router) {
+        if let Some(mac) = self.devices.mac(address, router) {
+            self.end(mac, router);
+        }
+    }
+
+    /// A device goes. Whether it was let in.
+    pub fn end(&mut self, mac: Mac, router: &mut Router) -> bool {
+        let when = self.hours.when();
+        let ended = self.guests.end(mac, when, &mut self.changes);
+        self.settle(router);
+        ended
     }
 
     /// A voucher is called back.
     pub fn invalidate(&mut self, id: &str, router: &mut Router) -> bool {
-        let when = self.when();
+        let when = self.hours.when();
         let done = self.guests.invalidate(id, when, &mut self.changes);
         self.settle(router);
         done
@@ -269,17 +400,185 @@ impl Keeper {
 
     /// A voucher gets another name.
     pub fn rename(&mut self, id: &str, name: String, router: &mut Router) -> bool {
-        let now = self.now();
+        let now = self.hours.now();
         let done = self.guests.rename(id, name, now, &mut self.changes);
         self.settle(router);
         done
     }
 
+    /// Takes vouchers that another portal sold, each the text of its file.
+    pub fn import(&mut self, texts: &[String], router: &mut Router) -> Result<Imported, Problem> {
+        let (now, wall) = self.hours.when();
+        let mut imported = Imported::default();
+        for (number, text) in texts.iter().enumerate() {
+            let code = make()?.code;
+            let pirania::Import { voucher, lost } = match pirania::read(text, code, wall) {
+                Ok(import) => import,
+                Err(why) => {
+                    imported.refused.push((number, why.to_string()));
+                    continue;
+                }
+            };
+            let (id, users) = (voucher.id.clone(), voucher.users.clone());
+            match self.guests.bring(voucher, now, &mut self.changes) {
+                Brought::New => {}
+                Brought::Known => {
+                    imported.known += 1;
+                    continue;
+                }
+                Brought::CodeTaken => {
+                    let why = "another voucher has the same code: sell a new voucher instead";
+                    imported.refused.push((number, why.to_owned()));
+                    continue;
+                }
+            }
+            let lost = lost.into_iter().map(|what| (number, what));
+            imported.lost.extend(lost);
+            for user in users {
+                for address in self.devices.addresses(user.mac, router) {
+                    let out = &mut self.changes;
+                    self.guests.seen(user.mac, address, now, out);
+                }
+            }
+            imported.vouchers.extend(self.voucher(&id));
+        }
+        self.settle(router);
+        Ok(imported)
+    }
+
+    /// What there is to tell other nodes, as work that may take a while: signed lines.
+    pub fn told(&self) -> impl FnOnce() -> Vec<String> + Send + use<> {
+        let (now, wall) = self.hours.when();
+        let all = self.guests.vouchers(now);
+        let all = all.map(|(voucher, used)| (voucher.clone(), used));
+        self.node.told(all.collect(), wall)
+    }
+
+    /// Takes what other nodes told.
+    pub fn hear(&mut self, looked: Looked, router: &mut Router) -> NotesHeard {
+        let (now, wall) = self.hours.when();
+        let own = self.node.key.public();
+        let mut heard = NotesHeard {
+            known: looked.known,
+            refused: looked.refused,
+            ..NotesHeard::default()
+        };
+        for (note, line) in &looked.notes {
+            let id = note.voucher.id();
+            let was = self.is_double(&id);
+            let (told, when) = ((note, line.as_str()), (own, now, wall));
+            match self.guests.hear(told, when, &mut self.changes) {
+                true => heard.new += 1,
+                false => heard.known += 1,
+            }
+            if !was && self.is_double(&id) {
+                warn!(
+                    voucher = id,
+                    "a voucher was used at two nodes by more than it was sold for"
+                );
+                heard.double_use.push(id);
+            }
+        }
+        self.guests.expire((now, wall), &mut self.changes);
+        self.settle(router);
+        info!(new = heard.new, known = heard.known, "notes of other nodes");
+        heard
+    }
+
+    fn is_double(&self, id: &str) -> bool {
+        let voucher = self.guests.voucher(id, 0);
+        voucher.is_some_and(|(voucher, _)| voucher.double.is_some())
+    }
+
+    /// The kernel knows something of a neighbour.
+    pub fn heard(&mut self, neighbour: &Neighbour, router: &mut Router) {
+        self.notice(neighbour, router);
+        self.settle(router);
+    }
+
+    fn notice(&mut self, neighbour: &Neighbour, router: &Router) {
+        // One that is not heard of for a while is still whose it was.
+        let Some(mac) = neighbour.mac else { return };
+        let address = neighbour.address;
+        let concerns = self.guests.guest(&mac).is_some() || self.guests.knows(&address);
+        if concerns && self.devices.links(router).contains(&neighbour.link) {
+            let (now, changes) = (self.hours.now(), &mut self.changes);
+            self.guests.seen(mac, address, now, changes);
+        }
+    }
+
+    /// A connection is known to conntrack.
+    pub fn connected(&mut self, connection: &Connection, router: &Router) {
+        let source = connection.id.original.source;
+        if !self.guests.knows(&source) {
+            self.questions.add(connection, self.portal.names);
+            self.devices.ask(source, router);
+        }
+    }
+
+    /// A connection is over.
+    pub fn gone(&mut self, id: &ConnectionId) {
+        self.questions.gone(id);
+    }
+
+    /// Weir forwarded something: the kernel's counters know nothing of that.
+    pub fn forwarded(&mut self, all: &[Forwarded<'_>]) {
+        let now = self.hours.now();
+        for forwarded in all {
+            let growth = forwarded.growth;
+            if let Some((Who::Hosts(comes), Who::Hosts(leaves))) = growth.whose {
+                self.moved(&comes.source, growth.octets, now);
+                self.moved(&leaves.destination, growth.octets, now);
+            }
+        }
+    }
+
+    /// Who has this address moved so much.
+    fn moved(&mut self, address: &IpAddr, bytes: u64, now: Millis) {
+        let moved = self.guests.moved(address, bytes, now, &mut self.changes);
+        if let Some(mac) = moved {
+            self.days.moved(&mac, bytes);
+        }
+    }
+
+    /// What the kernel forwarded itself.
+    fn read_counters(&mut self) {
+        let now = self.hours.now();
+        for (address, bytes) in self.table.read_counters() {
+            self.moved(&address, bytes, now);
+        }
+    }
+
+    /// What the kernel forwarded itself, those whose bytes are gone, and those who are silent.
+    pub fn second(&mut self, router: &mut Router) {
+        self.devices.warn_of_missing(router);
+        self.devices.second();
+        if self.guests.counts() {
+            self.read_counters();
+            let when = self.hours.when();
+            self.guests.rest(when.0, &mut self.changes);
+            self.guests.expire(when, &mut self.changes);
+            self.settle(router);
+            let moved = self.guests.moved_much();
+            self.note_moved(moved);
+        }
+        self.garden.hold_open(router);
+    }
+
+    /// Notes bytes that are gone, by the ids of their vouchers.
+    fn note_moved(&self, moved: BTreeMap<String, u64>) {
+        if !moved.is_empty() {
+            self.store.note(Entry::Moved(moved).line());
+        }
+    }
+
     /// Those whose time is over go; what was used is noted.
     pub fn turn(&mut self, router: &mut Router) {
-        self.look_at_hours(router);
-        self.look_at_garden();
-        let when = self.when();
+        if self.hours.look(unix_seconds()) {
+            self.other_hours(router);
+        }
+        self.garden.settle();
+        let when = self.hours.when();
         self.guests.expire(when, &mut self.changes);
         self.settle(router);
         if self.noted.elapsed() >= NOTED {
@@ -287,21 +586,17 @@ impl Keeper {
         }
     }
 
-    /// Notes what was used so far.
+    /// Notes what was used so far, and who was on-line.
     pub fn note(&mut self) {
         self.noted = Instant::now();
-        self.look_at_day();
-        let used = self.guests.used(self.now());
+        self.read_counters();
+        self.days.look();
+        let used = self.guests.used(self.hours.now());
         if !used.is_empty() {
             self.store.note(Entry::Used(used).line());
         }
         let moved = self.guests.all_moved();
         self.note_moved(moved);
-    }
-
-    /// The file of figures, where the last ones could not be written.
-    pub fn days_unwritten(&self) -> Option<String> {
-        self.days.unwritten()
     }
 
     /// Ready when all that was noted is on the disk, as far as the disk takes it.
@@ -316,9 +611,12 @@ impl Keeper {
 
     /// When there is something to do.
     pub fn turn_at(&self) -> Instant {
-        let put =
-            (!self.pending.is_empty()).then(|| self.put.map_or(self.began, |at| at + TOGETHER));
-        let others = [self.expiry, put, self.hours.next(), self.garden.due()];
+        let others = [
+            self.expiry,
+            self.table.due(),
+            self.hours.next(),
+            self.garden.due(),
+        ];
         let others = others.into_iter().flatten();
         others.fold(self.noted + NOTED, Instant::min)
     }
@@ -328,23 +626,15 @@ impl Keeper {
         let changes = std::mem::take(&mut self.changes);
         let told: Vec<_> = changes
             .iter()
-            .filter_map(|change| match change {
-                Change::Keep(_) => None,
-                other => self.within(other.clone()),
-            })
+            .filter(|change| !matches!(change, Change::Keep(_)))
+            .filter_map(|change| self.within(change.clone()))
             .collect();
-        self.pending.extend(told.iter().flat_map(rules::steps));
-        let ends = self
-            .pending
-            .iter()
-            .any(|step| matches!(step, Step::Remove(_)));
-        let rested = self.put.is_none_or(|at| at.elapsed() >= TOGETHER);
+        let is_due = self.table.queue(&told);
         // Before the kernel limits them: nothing of theirs goes past it.
         if !told.is_empty() {
             router.slow(self.guests.slowed().addresses());
         }
-        // Who goes does not wait.
-        if ends || rested {
+        if is_due {
             self.flush();
         }
         if !changes.is_empty() {
@@ -356,10 +646,7 @@ impl Keeper {
         for change in changes {
             match change {
                 Change::Address(_, address, _) => {
-                    let brought = self.brought.remove(&address).unwrap_or_default();
-                    if let Err(error) = kernel::io::forget(&brought) {
-                        warn!(%error, "conntrack goes on to bring names here for a guest");
-                    }
+                    self.questions.forget(&address);
                 }
                 Change::Keep(voucher) if voucher.origin == Origin::Free => {}
                 Change::Keep(voucher) => {
@@ -382,57 +669,80 @@ impl Keeper {
     }
 
     fn flush(&mut self) {
-        let steps = std::mem::take(&mut self.pending);
+        let steps = self.table.take();
         if !steps.is_empty() {
-            self.put = Some(Instant::now());
             // What is put in anew counts from 0.
-            if self.guests.counts() || self.loses_counts(&steps) {
+            if self.guests.counts() || self.table.loses_counts(&steps) {
                 self.read_counters();
             }
-            self.put(&steps);
-            self.uncount(&steps);
+            if !self.table.put(&steps, self.guests.slowed()) {
+                self.create_table();
+            }
         }
-        for waiting in self.waiting.drain(..) {
-            // Those who no longer listen have gone.
-            let _ = waiting.send(());
-        }
+        self.table.taken();
     }
 
-    /// Changes the kernel's sets. Where that fails, the table comes anew, with all that is in it.
-    fn put(&mut self, steps: &[Step]) {
-        // Of an element only what is last counts: the kernel takes out none twice.
-        let last: BTreeMap<_, _> = steps
-            .iter()
-            .map(|step| match step {
-                Step::Put(element, left) => (
-                    (element.set, &element.key),
-                    Some(left.map(Duration::from_millis)),
-                ),
-                Step::Remove(element) => ((element.set, &element.key), None),
-            })
+    /// All vouchers, as the API has them.
+    pub fn vouchers(&self) -> Vec<PortalVoucher> {
+        let (now, wall) = self.hours.when();
+        let mut all: Vec<_> = self
+            .guests
+            .vouchers(now)
+            .map(|(v, used)| shown::voucher(v, used, wall, &self.node))
             .collect();
-        let steps = last.into_iter().map(|((set, key), put)| ElementStep {
-            set,
-            key,
-            put,
-            limit: None,
-        });
-        let slowed = self.guests.slowed();
-        let mut batch = self.slowed.batch(&slowed);
-        batch.steps.extend(steps);
-        let changed = kernel::io::change_elements(Family::Inet, rules::TABLE, &batch);
-        if changed.is_ok() {
-            self.slowed = slowed;
-        } else if let Err(error) = changed {
-            warn!(%error, "the firewall's sets of guests cannot be changed; its table comes anew");
-            self.table();
-        }
+        all.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        all
     }
-}
 
-/// Whole seconds in which a time is over.
-fn seconds(time: Duration) -> u64 {
-    time.as_secs() + 1
+    /// One of them.
+    pub fn voucher(&self, id: &str) -> Option<PortalVoucher> {
+        let (now, wall) = self.hours.when();
+        let (voucher, used) = self.guests.voucher(id, now)?;
+        Some(shown::voucher(voucher, used, wall, &self.node))
+    }
+
+    /// One of them, with all that takes a while to make.
+    pub fn whole(&self, id: &str) -> Option<PortalVoucher> {
+        let (voucher, _) = self.guests.voucher(id, self.hours.now())?;
+        let signed = voucher.signed;
+        let signed = signed.or_else(|| Signed::of(voucher, &self.node.key));
+        let qr = qr::path(&link(&voucher.code.to_string()));
+        Some(PortalVoucher {
+            qr: qr.map(|(side, path)| QrPicture { side, path }),
+            signed: signed.map(|signed| signed.to_string()),
+            ..self.voucher(id)?
+        })
+    }
+
+    /// The device that has an address, as the API has it.
+    pub fn client_at(&self, address: IpAddr, router: &Router) -> Option<PortalClient> {
+        let mac = self.devices.mac(address, router)?;
+        Some(self.client(mac, vec![address]))
+    }
+
+    /// All devices behind the portal.
+    pub fn clients(&self, router: &Router) -> Vec<PortalClient> {
+        let mut all = BTreeMap::<Mac, Vec<IpAddr>>::new();
+        for (mac, guest) in self.guests.guests() {
+            all.insert(*mac, guest.addresses.iter().copied().collect());
+        }
+        let neighbours = self.devices.neighbours(router);
+        for neighbour in neighbours.filter(|n| !n.address.is_multicast()) {
+            let Some(mac) = neighbour.mac else { continue };
+            let addresses = all.entry(mac).or_default();
+            if !addresses.contains(&neighbour.address) {
+                addresses.push(neighbour.address);
+            }
+        }
+        all.into_iter()
+            .map(|(mac, addresses)| self.client(mac, addresses))
+            .collect()
+    }
+
+    fn client(&self, mac: Mac, addresses: Vec<IpAddr>) -> PortalClient {
+        let other = self.browsers.other(&mac);
+        shown::client(&self.guests, (mac, addresses), other, self.hours.now())
+    }
 }
 
 /// Conntrack forgets what it knows of these addresses; weir hears of that, and forwards it no more.

@@ -210,11 +210,11 @@ impl Portal {
         match (&self.open, check::is_whole(ruleset)) {
             (Some(open), None) => {
                 warn!("the portal's table is gone; it comes anew");
-                open.keeper.borrow_mut().table();
+                open.keeper.borrow_mut().create_table();
             }
             (Some(open), Some(false)) => {
                 warn!("somebody changed rules in the portal's table; it comes anew");
-                open.keeper.borrow_mut().table();
+                open.keeper.borrow_mut().create_table();
             }
             (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
             _ => {}
@@ -223,7 +223,7 @@ impl Portal {
 
     fn loads(&self) -> u64 {
         match &self.open {
-            Some(open) => open.keeper.borrow().firewall.loads(),
+            Some(open) => open.keeper.borrow().table.firewall.loads(),
             None => self.former.borrow().loads(),
         }
     }
@@ -270,7 +270,7 @@ impl Module for Portal {
             let mut keeper = open.keeper.borrow_mut();
             let known = (&*config.exempt.0, &*config.trust.0);
             let held = (check::rules(config), config.schedule());
-            keeper.plant(config);
+            keeper.garden.configure(config);
             keeper.configure(held, known, router);
         }
     }
@@ -280,7 +280,7 @@ impl Module for Portal {
             let told = async {
                 loop {
                     let poll = |context: &mut Context<'_>| match &self.open {
-                        Some(open) => open.keeper.borrow_mut().firewall.poll_told(context),
+                        Some(open) => open.keeper.borrow_mut().table.firewall.poll_told(context),
                         None => self.former.borrow_mut().poll_told(context),
                     };
                     if let Err(error) = std::future::poll_fn(poll).await {
@@ -317,26 +317,21 @@ impl Module for Portal {
                 let mut keeper = keeper();
                 keeper.store.start();
                 keeper.days.start();
-                keeper.table();
-                keeper.plant(effective.of::<config::Portal>());
+                keeper.create_table();
+                keeper.garden.configure(effective.of::<config::Portal>());
                 info!(devices = ?keeper.portal.devices, "the portal is open");
             }
             Event::Kernel(kernel::Event::Neighbour(neighbour)) => keeper().heard(neighbour, router),
             Event::Kernel(kernel::Event::Connection(connection)) => {
-                let mut keeper = keeper();
-                keeper.connected(connection);
-                keeper.began(connection.id.original.source, router);
+                keeper().connected(connection, router);
             }
             Event::Kernel(kernel::Event::ConnectionGone(id)) => keeper().gone(id),
             Event::Kernel(kernel::Event::Link(_) | kernel::Event::LinkGone(_)) => {
-                keeper().devices_changed = true;
+                keeper().devices.on_link();
             }
             Event::Forwarded(all) => keeper().forwarded(all),
             Event::Second => {
-                let mut keeper = keeper();
-                keeper.look_for_devices(router);
-                keeper.second(router);
-                keeper.hold_open(router);
+                keeper().second(router);
             }
             _ => {}
         }
@@ -356,7 +351,7 @@ impl Module for Portal {
         let Some(open) = &self.open else { return };
         report.status.modules.push("portal".to_owned());
         let keeper = open.keeper.borrow();
-        for file in [keeper.store.unwritten(), keeper.days_unwritten()] {
+        for file in [keeper.store.unwritten(), keeper.days.unwritten()] {
             report.findings.extend(file.map(|file| {
                 let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
                 finding.with("file", Value::Text(file))
@@ -370,7 +365,7 @@ impl Module for Portal {
         let mut keeper = open.keeper.borrow_mut();
         keeper.note();
         let settled = keeper.settled();
-        let firewall = std::mem::take(&mut keeper.firewall);
+        let firewall = std::mem::take(&mut keeper.table.firewall);
         Some(Box::pin(async move {
             if timeout(WRITTEN, settled).await.is_err() {
                 warn!(

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 pub use page::picture;
 
 use super::Portal;
-use super::keeper::{Keeper, MOST};
+use super::keeper::{Keeper, MOST, sell};
 use runtime::daemon::{Face, unix_seconds};
 
 /// Bytes of the longest name of a voucher.
@@ -39,7 +39,7 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
             let keeper = clients.keeper()?;
             let keeper = keeper.borrow();
             let clients = keeper.clients(&listed_at.router());
-            let hours = keeper.hours();
+            let hours = keeper.hours.shown();
             Ok(PortalClients { clients, hours })
         }),
         Route::get("/v1/portal/vouchers", Who::User, move |()| {
@@ -155,7 +155,7 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
                     return Err(Problem::new(404, "no_client", detail, hint));
                 }
                 let clients = keeper.clients(router);
-                let hours = keeper.hours();
+                let hours = keeper.hours.shown();
                 Ok(PortalClients { clients, hours })
             },
         ),
@@ -179,7 +179,10 @@ impl Portal {
         let keeper = self.keeper();
         Box::pin(async move {
             let keeper = keeper?;
-            let work = keeper.borrow().look(lines);
+            let work = {
+                let keeper = keeper.borrow();
+                keeper.node.look(lines, &keeper.guests)
+            };
             let looked = aside(work).await?;
             let heard = keeper.borrow_mut().hear(looked, &mut face.router());
             Ok(heard)
@@ -212,7 +215,7 @@ impl Portal {
             let keeper = self.keeper()?;
             let mut made = Vec::new();
             for _ in 0..asked.count {
-                made.push(keeper.borrow().make(&asked)?);
+                made.push(sell(&asked)?);
             }
             let lines = made
                 .iter()

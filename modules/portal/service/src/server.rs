@@ -158,7 +158,7 @@ pub fn routes(
         let mut keeper = visits.borrow_mut();
         let (address, router) = (asked.body.address, &visited.router());
         let pass = pass_of(asked.body.pass.as_deref());
-        if let Some(mac) = keeper.device(address, router) {
+        if let Some(mac) = keeper.devices.mac(address, router) {
             keeper.compare(mac, pass, false);
         }
         let client = keeper.client_at(address, router);
@@ -167,13 +167,13 @@ pub fn routes(
             client: client.ok_or_else(stranger)?,
             free: keeper.visited(address, router),
             again: pass.is_some_and(|pass| keeper.holds(&pass.voucher)),
-            hours: keeper.hours(),
+            hours: keeper.hours.shown(),
             welcome: shown.version(),
         })
     };
     let seek = move |asked: Asked<(), Sought>| -> Result<Device, Problem> {
         let keeper = seeks.borrow();
-        let mac = keeper.device(asked.body.address, &sought.router());
+        let mac = keeper.devices.mac(asked.body.address, &sought.router());
         Ok(Device { mac })
     };
     let knock = move |asked: Asked<(), Knock>| -> Later<Came> {
@@ -290,7 +290,7 @@ fn pass_of(text: Option<&str>) -> Option<Pass> {
 }
 
 fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<Came> {
-    let let_in = keeper.let_in();
+    let let_in = keeper.table.let_in();
     Box::pin(async move {
         if let Some(let_in) = let_in {
             let _ = let_in.await;

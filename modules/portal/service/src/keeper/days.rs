@@ -1,7 +1,6 @@
 //! What happens by day, as it is counted.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use answers::{PortalDay, PortalFigures};
@@ -9,17 +8,15 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kernel::Mac;
 use portal_core::figures::{Date, Day, Figures};
-use portal_core::rules::{self, Step};
 use tokio::sync::oneshot;
 use tracing::warn;
 
 use super::hours::BUILT;
-use super::{Keeper, NOTED, bytes};
 use crate::figures::File;
 use runtime::daemon::unix_seconds;
 
-/// Counters that go are read before, no more often than this: many may go at once.
-const BEFORE: Duration = Duration::from_secs(1);
+/// How often is noted what is used of vouchers, and who was on-line: flash wears out.
+pub const NOTED: Duration = Duration::from_secs(60);
 
 /// Figures by day, and what is not among them yet.
 pub struct Days {
@@ -29,21 +26,17 @@ pub struct Days {
     /// Devices that moved something since the last look, which was then.
     active: HashSet<Mac>,
     looked: Instant,
-    /// When counters were read.
-    read: Instant,
 }
 
 impl Days {
     /// With those that were kept. Reads the zone: to be called with all rights.
     pub fn new((file, figures): (File, Figures)) -> Self {
-        let now = Instant::now();
         Self {
             figures,
             file,
             zone: history_core::zone::system().zone,
             active: HashSet::new(),
-            looked: now,
-            read: now,
+            looked: Instant::now(),
         }
     }
 
@@ -93,13 +86,13 @@ impl Days {
     }
 
     /// A guest moved something.
-    pub(super) fn moved(&mut self, mac: &Mac, bytes: u64) {
+    pub fn moved(&mut self, mac: &Mac, bytes: u64) {
         self.active.insert(*mac);
         self.figures.moved(bytes);
     }
 
     /// Notes who was on-line since the last look.
-    fn look(&mut self) {
+    pub fn look(&mut self) {
         self.turn();
         let seconds = self.looked.elapsed().min(2 * NOTED).as_secs();
         self.looked = Instant::now();
@@ -110,36 +103,10 @@ impl Days {
             self.file.append(news);
         }
     }
-}
-
-impl Keeper {
-    /// Counts who was on-line, and what they moved: once a minute.
-    pub(super) fn look_at_day(&mut self) {
-        self.read_counters();
-        self.days.look();
-    }
-
-    /// Counters are read.
-    pub(super) fn counters_read(&mut self) {
-        self.days.read = Instant::now();
-    }
-
-    /// Whether by these steps counts would be lost that nobody has read.
-    pub(super) fn loses_counts(&self, steps: &[Step]) -> bool {
-        let known = |address: IpAddr| self.counters.contains_key(&address);
-        self.days.read.elapsed() >= BEFORE
-            && steps.iter().any(|step| match step {
-                Step::Remove(element) => rules::ADDRESSES.contains(&element.set),
-                Step::Put(element, _) => {
-                    rules::ADDRESSES.contains(&element.set)
-                        && bytes::address(&element.key).is_some_and(known)
-                }
-            })
-    }
 
     /// All days, as the API has them.
     pub fn figures(&self) -> PortalFigures {
-        let days = self.days.figures.days();
+        let days = self.figures.days();
         let shown = |(date, day): (&Date, &Day)| PortalDay {
             day: date.to_string(),
             guests: day.guests,

@@ -6,16 +6,15 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use kernel::sets::Family;
-use kernel::{Batch, ElementStep, Mac};
+use kernel::{Batch, ElementStep, Mac, Prefix};
 use portal_core::garden::{MOST, Name, is_host, is_public};
 use portal_core::rules;
 use tokio::sync::oneshot;
 use tracing::{debug, warn};
 use web::throttle::{Allowance, Throttle};
 
-use super::Keeper;
-use super::come::whose;
 use super::outside::Outside;
+use super::tries::whose;
 use crate::config::Portal;
 use crate::resolver;
 use runtime::daemon::Router;
@@ -80,6 +79,8 @@ pub struct Way {
 
 /// What is known of the names of the garden.
 pub struct Garden {
+    /// Networks that everybody may reach.
+    networks: Vec<Prefix>,
     names: Vec<Name>,
     server: Option<IpAddr>,
     time: Duration,
@@ -107,6 +108,7 @@ impl Default for Garden {
     fn default() -> Self {
         let began = Instant::now();
         Self {
+            networks: Vec::new(),
             names: Vec::new(),
             server: None,
             time: Duration::from_secs(1200),
@@ -135,9 +137,10 @@ impl Garden {
         self.names.iter().any(|own| own.holds(name))
     }
 
-    /// These names are in the garden, that server is asked, and for so long is open what it says.
-    pub fn configure(&mut self, names: Vec<Name>, server: Option<IpAddr>, time: Duration) {
-        (self.names, self.server, self.time) = (names, server, time);
+    /// What is in the garden, which server is asked, and for how long is open what it says.
+    pub fn configure(&mut self, config: &Portal) {
+        (self.networks, self.names) = (config.garden.networks(), config.garden.names());
+        (self.server, self.time) = (config.resolver.0, *config.garden_time);
         self.told.clear();
         let names = &self.names;
         let gone = self
@@ -146,6 +149,7 @@ impl Garden {
         self.closing.extend(gone.map(|(address, _)| address));
         self.opening
             .retain(|_, (name, _)| names.iter().any(|own| own.holds(name)));
+        self.settle();
     }
 
     /// The kernel may have none of them: each is put there once more, when it is asked for.
@@ -166,7 +170,7 @@ impl Garden {
     }
 
     /// Opens and closes what is due.
-    fn settle(&mut self) {
+    pub fn settle(&mut self) {
         let now = Instant::now();
         if self.due().is_none_or(|due| due > now) {
             return;
@@ -240,45 +244,27 @@ impl Garden {
         self.full = !room;
         room
     }
-}
 
-/// An address's set, and its key there.
-fn key(address: &IpAddr) -> (&'static str, Vec<u8>) {
-    match address {
-        IpAddr::V4(address) => (rules::NAMES[0], address.octets().to_vec()),
-        IpAddr::V6(address) => (rules::NAMES[1], address.octets().to_vec()),
-    }
-}
-
-impl Keeper {
-    /// What is in the garden by name.
-    pub fn plant(&mut self, config: &Portal) {
-        let (names, server) = (config.garden.names(), config.resolver.0);
-        self.garden.configure(names, server, *config.garden_time);
-        self.garden.settle();
-    }
-
-    /// Names in the garden.
+    /// Names in the self.
     pub fn names(&self) -> Vec<String> {
-        self.garden.names.iter().map(ToString::to_string).collect()
+        self.names.iter().map(ToString::to_string).collect()
     }
 
     /// Whom to ask for a name. `None`: it is not in the garden, or this guest asks too often.
-    pub fn may_ask(&mut self, guest: IpAddr, name: &str, router: &Router) -> Option<Way> {
-        if !is_host(name) || !self.garden.holds(name) {
+    pub fn may_ask(&mut self, guest: IpAddr, device: Option<Mac>, name: &str) -> Option<Way> {
+        if !is_host(name) || !self.holds(name) {
             return None;
         }
-        let device: Option<Mac> = self.device(guest, router);
         let who = device.map_or(guest, |mac| whose(&mac));
-        let now = self.garden.began.elapsed();
-        self.garden.questions.take(who, now).ok()?;
-        let server = self.garden.server.unwrap_or_else(resolver::of_the_system);
+        let now = self.began.elapsed();
+        self.questions.take(who, now).ok()?;
+        let server = self.server.unwrap_or_else(resolver::of_the_system);
         Some(Way { server, who })
     }
 
     /// The name server does not answer.
     pub fn is_silent(&mut self, server: IpAddr, error: &io::Error) {
-        if self.garden.silent.replace(server) != Some(server) {
+        if self.silent.replace(server) != Some(server) {
             let hint = "see `resolver` under [portal]";
             warn!(%server, %error, hint, "names of the garden are not found: the name server is silent");
         }
@@ -286,14 +272,13 @@ impl Keeper {
 
     /// The name server said something of a name. By the number that comes back it is spoken of.
     pub fn was_said(&mut self, way: &Way, name: String, octets: Vec<u8>) -> u64 {
-        let garden = &mut self.garden;
-        garden.silent = None;
-        garden.numbers += 1;
-        if garden.said.len() >= MOST_SAID {
-            garden.said.pop_front();
+        self.silent = None;
+        self.numbers += 1;
+        if self.said.len() >= MOST_SAID {
+            self.said.pop_front();
         }
-        let number = garden.numbers;
-        garden.said.push_back(Said {
+        let number = self.numbers;
+        self.said.push_back(Said {
             number,
             name,
             octets,
@@ -310,12 +295,11 @@ impl Keeper {
         addresses: &[IpAddr],
         router: &Router,
     ) -> Option<oneshot::Receiver<()>> {
-        let garden = &mut self.garden;
-        let place = garden.said.iter().position(|said| said.number == number)?;
+        let place = self.said.iter().position(|said| said.number == number)?;
         let Said {
             name, octets, who, ..
-        } = garden.said.remove(place)?;
-        if !garden.holds(&name) {
+        } = self.said.remove(place)?;
+        if !self.holds(&name) {
             return None;
         }
         let now = Instant::now();
@@ -325,62 +309,56 @@ impl Keeper {
         };
         let mut opens = false;
         for address in addresses.iter().filter(|a| stands(a)).take(MOST) {
-            if self.portal.garden.iter().any(|of| of.holds(address)) {
+            if self.networks.iter().any(|of| of.holds(address)) {
                 continue;
             }
-            if !is_public(*address) || !garden.outside.holds(*address, router) {
-                if garden.told.len() < MOST_TOLD && garden.told.insert(name.clone()) {
+            if !is_public(*address) || !self.outside.holds(*address, router) {
+                if self.told.len() < MOST_TOLD && self.told.insert(name.clone()) {
                     let hint = "where it is to be reached, write the address under `garden`, too";
                     warn!(name, %address, hint, "a name of the garden has an address of this network");
                 }
                 continue;
             }
-            if let Some(open) = garden.open.get_mut(address) {
+            if let Some(open) = self.open.get_mut(address) {
                 open.asked = now;
-                if open.until > now + garden.time / 2 {
+                if open.until > now + self.time / 2 {
                     continue;
                 }
-            } else if !garden.opening.contains_key(address) && !garden.takes(who) {
+            } else if !self.opening.contains_key(address) && !self.takes(who) {
                 continue;
             }
-            garden.opening.insert(*address, (name.clone(), now));
+            self.opening.insert(*address, (name.clone(), now));
             opens = true;
         }
-        garden.settle();
-        let waits = opens && garden.due().is_some();
+        self.settle();
+        let waits = opens && self.due().is_some();
         waits.then(|| {
             let (told, heard) = oneshot::channel();
-            garden.waiting.push(told);
+            self.waiting.push(told);
             heard
         })
     }
 
-    /// Whether guests reach an address of the garden.
+    /// Whether guests reach an address of the self.
     pub fn is_open(&self, address: &IpAddr) -> bool {
-        let open = self.garden.open.get(address);
+        let open = self.open.get(address);
         open.is_some_and(|open| open.until > Instant::now())
-            || self.portal.garden.iter().any(|of| of.holds(address))
+            || self.networks.iter().any(|of| of.holds(address))
     }
 
     /// After how many seconds guests are to ask again: before what is open is closed.
     pub fn asked_again(&self) -> u32 {
-        (self.garden.time.as_secs() / 2).clamp(1, 86_400) as u32
-    }
-
-    /// Opens and closes what is due.
-    pub(super) fn look_at_garden(&mut self) {
-        self.garden.settle();
+        (self.time.as_secs() / 2).clamp(1, 86_400) as u32
     }
 
     /// What a connection runs to is not closed while it runs, for some hours.
     pub fn hold_open(&mut self, router: &Router) {
-        let garden = &mut self.garden;
-        let (now, time) = (Instant::now(), garden.time);
-        if garden.open.is_empty() || now.duration_since(garden.looked) < time / 8 {
+        let (now, time) = (Instant::now(), self.time);
+        if self.open.is_empty() || now.duration_since(self.looked) < time / 8 {
             return;
         }
-        garden.looked = now;
-        let mut soon: HashMap<IpAddr, _> = garden
+        self.looked = now;
+        let mut soon: HashMap<IpAddr, _> = self
             .open
             .iter()
             .filter(|(_, open)| open.until > now && open.until < now + time / 2)
@@ -398,9 +376,17 @@ impl Keeper {
             let to = flow.original().destination;
             if let Some(open) = soon.remove(&to) {
                 debug!(address = %to, "a connection keeps an address of the garden open");
-                garden.opening.insert(to, open);
+                self.opening.insert(to, open);
             }
         }
-        garden.settle();
+        self.settle();
+    }
+}
+
+/// An address's set, and its key there.
+fn key(address: &IpAddr) -> (&'static str, Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => (rules::NAMES[0], address.octets().to_vec()),
+        IpAddr::V6(address) => (rules::NAMES[1], address.octets().to_vec()),
     }
 }

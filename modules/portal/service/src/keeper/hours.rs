@@ -2,11 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use answers::{PortalHours, PortalMode};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use portal_core::Millis;
+use portal_core::page::Trouble;
 use portal_core::schedule::{Local, Mode, Schedule};
 use tracing::info;
+
+use runtime::daemon::unix_seconds;
 
 /// Seconds since 1970 before which a clock is wrong (2024): no schedule holds as long as it is.
 pub(super) const BUILT: u64 = 1_704_067_200;
@@ -15,6 +19,7 @@ const STEADY: u64 = 2;
 
 /// The hours, and which it is.
 pub struct Hours {
+    began: Instant,
     schedule: Schedule,
     zone: TimeZone,
     pub mode: Mode,
@@ -33,6 +38,7 @@ impl Hours {
     /// With a time of day, seconds since 1970. Reads the zone: to be called with all rights.
     pub fn new(schedule: Schedule, (now, wall): (Instant, u64)) -> Self {
         let mut hours = Self {
+            began: now,
             schedule,
             zone: history_core::zone::system().zone,
             mode: Mode::default(),
@@ -46,8 +52,44 @@ impl Hours {
         hours
     }
 
+    /// Time since the portal began.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// The clock by which the time of vouchers goes by.
+    pub fn now(&self) -> Millis {
+        let gone = self.elapsed().saturating_sub(self.paused());
+        gone.as_millis() as Millis
+    }
+
+    /// That clock, and the time of day.
+    pub fn when(&self) -> (Millis, u64) {
+        (self.now(), unix_seconds())
+    }
+
+    /// Refuses everybody while nobody gets in.
+    pub fn check_open(&self) -> Result<(), Trouble> {
+        match self.mode {
+            Mode::Closed => Err(Trouble::Closed(self.lasts().map(seconds))),
+            Mode::Vouchers | Mode::Open => Ok(()),
+        }
+    }
+
+    /// As the API has it.
+    pub fn shown(&self) -> PortalHours {
+        PortalHours {
+            mode: match self.mode {
+                Mode::Vouchers => PortalMode::Vouchers,
+                Mode::Closed => PortalMode::Closed,
+                Mode::Open => PortalMode::Open,
+            },
+            seconds: self.lasts().map(seconds),
+        }
+    }
+
     /// How long vouchers were not needed, or of no use.
-    pub fn paused(&self) -> Duration {
+    fn paused(&self) -> Duration {
         self.paused + self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
@@ -148,6 +190,11 @@ impl Hours {
             info!(?mode, "other hours of the portal");
         }
     }
+}
+
+/// Whole seconds in which a time is over.
+pub fn seconds(time: Duration) -> u64 {
+    time.as_secs() + 1
 }
 
 #[cfg(test)]

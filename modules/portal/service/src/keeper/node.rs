@@ -4,14 +4,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use answers::NotesHeard;
+use portal_core::Millis;
+use portal_core::guests::Guests;
 use portal_core::keys::{PublicKey, SecretKey, Trusted};
 use portal_core::notes::Note;
 use portal_core::signed::Signed;
-use tracing::{info, warn};
+use portal_core::voucher::Voucher;
 
-use super::Keeper;
-use runtime::daemon::Router;
 use runtime::secret::seed;
 
 /// A node, and whom it trusts.
@@ -53,34 +52,21 @@ impl Node {
         let known = self.trusted.iter().find(|n| n.key.hint() == signed.hint());
         known.map_or_else(|| "a former node".to_owned(), |node| self.name(&node.key))
     }
-}
 
-/// The key in a file, which is made if there is none. To be called with all rights.
-///
-/// # Errors
-/// It cannot be read or written, or is none.
-pub fn key(path: &Path) -> io::Result<SecretKey> {
-    let none = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key");
-    SecretKey::new(&seed(path)?).map_err(none)
-}
+    /// Checks that a node of which vouchers hold here signed this one.
+    pub fn is_signed(&self, voucher: &Signed) -> bool {
+        let keys = self.trusted.iter().map(|node| &node.key);
+        voucher.signer(keys).is_some()
+    }
 
-/// Lines of other nodes, looked at.
-pub struct Looked {
-    notes: Vec<(Note, String)>,
-    known: u64,
-    refused: Vec<String>,
-}
-
-impl Keeper {
-    /// What there is to tell other nodes, as work that may take a while: signed lines.
-    pub fn told(&self) -> impl FnOnce() -> Vec<String> + Send + use<> {
-        let (now, wall) = self.when();
-        let key = Arc::clone(&self.node.key);
-        let all: Vec<_> = self
-            .guests
-            .vouchers(now)
-            .map(|(voucher, used)| (voucher.clone(), used))
-            .collect();
+    /// What there is to tell other nodes of these vouchers, of whose time so much is gone, as work that
+    /// may take a while: signed lines.
+    pub fn told(
+        &self,
+        all: Vec<(Voucher, Millis)>,
+        wall: u64,
+    ) -> impl FnOnce() -> Vec<String> + Send + use<> {
+        let key = Arc::clone(&self.key);
         move || {
             let mut lines = Vec::new();
             for (voucher, used) in all {
@@ -100,14 +86,17 @@ impl Keeper {
     }
 
     /// Looks at lines of other nodes, as work that may take a while.
-    pub fn look(&self, lines: Vec<String>) -> impl FnOnce() -> Looked + Send + use<> {
-        let trusted = self.node.trusted.clone();
-        let now = self.now();
+    pub fn look(
+        &self,
+        lines: Vec<String>,
+        guests: &Guests,
+    ) -> impl FnOnce() -> Looked + Send + use<> {
+        let trusted = self.trusted.clone();
         let before = lines.len();
         let is_known = |line: &String| {
             let note = Note::read(line);
             let known = note.and_then(|note| {
-                let (voucher, _) = self.guests.voucher(&note.voucher.id(), now)?;
+                let (voucher, _) = guests.voucher(&note.voucher.id(), 0)?;
                 let heard = voucher.elsewhere.get(&note.node)?;
                 Some(heard.line == *line)
             });
@@ -132,40 +121,20 @@ impl Keeper {
             looked
         }
     }
+}
 
-    /// Takes what other nodes told.
-    pub fn hear(&mut self, looked: Looked, router: &mut Router) -> NotesHeard {
-        let (now, wall) = self.when();
-        let own = self.node.key.public();
-        let mut heard = NotesHeard {
-            known: looked.known,
-            refused: looked.refused,
-            ..NotesHeard::default()
-        };
-        for (note, line) in &looked.notes {
-            let id = note.voucher.id();
-            let was = self.is_double(&id);
-            let (told, when) = ((note, line.as_str()), (own, now, wall));
-            match self.guests.hear(told, when, &mut self.changes) {
-                true => heard.new += 1,
-                false => heard.known += 1,
-            }
-            if !was && self.is_double(&id) {
-                warn!(
-                    voucher = id,
-                    "a voucher was used at two nodes by more than it was sold for"
-                );
-                heard.double_use.push(id);
-            }
-        }
-        self.guests.expire((now, wall), &mut self.changes);
-        self.settle(router);
-        info!(new = heard.new, known = heard.known, "notes of other nodes");
-        heard
-    }
+/// The key in a file, which is made if there is none. To be called with all rights.
+///
+/// # Errors
+/// It cannot be read or written, or is none.
+pub fn key(path: &Path) -> io::Result<SecretKey> {
+    let none = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key");
+    SecretKey::new(&seed(path)?).map_err(none)
+}
 
-    fn is_double(&self, id: &str) -> bool {
-        let voucher = self.guests.voucher(id, 0);
-        voucher.is_some_and(|(voucher, _)| voucher.double.is_some())
-    }
+/// Lines of other nodes, looked at.
+pub struct Looked {
+    pub notes: Vec<(Note, String)>,
+    pub known: u64,
+    pub refused: Vec<String>,
 }

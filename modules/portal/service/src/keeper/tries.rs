@@ -1,12 +1,11 @@
 //! Rates at which guests may try to log in: each pool has an allowance of its own.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use kernel::Mac;
 use portal_core::attempts::Pool;
 use web::throttle::{self, Allowance, Throttle};
-
-use super::come::whose;
 
 /// Wrong attempts of one device, or with the voucher of one browser: 40 bits cannot be guessed with
 /// them.
@@ -63,6 +62,15 @@ impl Tries {
             Pool::Passwords => self.passwords.give_back(whose(mac)),
         }
     }
+}
+
+/// A device, as those who try are told apart: by network, of IPv6 addresses. All its addresses are
+/// one, and no two devices are.
+pub fn whose(mac: &Mac) -> IpAddr {
+    let mut octets = [0; 16];
+    octets[0] = 0xfd;
+    octets[2..8].copy_from_slice(mac);
+    IpAddr::from(octets)
 }
 
 #[cfg(test)]

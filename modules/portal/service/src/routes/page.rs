@@ -174,7 +174,7 @@ pub fn all(portal: &Rc<Portal>) -> Vec<Route> {
             move |asked: Asked<Wanted, Nothing>| sheet.sheet(&asked.query),
         ),
         Route::get("/v1/portal/figures", Who::User, move |()| {
-            Ok(figures.keeper()?.borrow().figures())
+            Ok(figures.keeper()?.borrow().days.figures())
         }),
     ]
 }

@@ -1,15 +1,15 @@
-//! Ways in without a voucher, for a while.
+//! Free access: ways in without a voucher, for a while.
 
-use std::net::IpAddr;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use portal_core::attempts::Pool;
+use kernel::Mac;
 use portal_core::form::Password;
 use portal_core::page::Trouble;
 use portal_core::voucher::{Origin, Voucher};
 
-use super::{Keeper, seconds};
-use runtime::daemon::Router;
+use super::hours::seconds;
+use super::sale::make;
 
 /// For so long a page is read.
 const READING: Duration = Duration::from_secs(15);
@@ -32,12 +32,25 @@ pub struct Gift {
     pub password: Option<Password>,
 }
 
-impl Keeper {
-    /// Somebody sees the page. For how many seconds anybody is let in without a voucher, and whether
+/// Free access, and the devices that may have it.
+pub struct FreeAccess {
+    pub gift: Option<Gift>,
+    /// When devices saw the page first, and when what was free to them ends.
+    visits: HashMap<Mac, (Instant, Option<Instant>)>,
+}
+
+impl FreeAccess {
+    pub fn new(gift: Option<Gift>) -> Self {
+        Self {
+            gift,
+            visits: HashMap::new(),
+        }
+    }
+
+    /// A device sees the page. For how many seconds anybody is let in without a voucher, and whether
     /// that takes a password.
-    pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<(u64, bool)> {
+    pub fn visit(&mut self, mac: Mac) -> Option<(u64, bool)> {
         let gift = self.gift?;
-        let mac = self.device(address, router)?;
         if self.visits.len() >= MOST_SEEN {
             let now = Instant::now();
             let rests = |end: &Option<Instant>| end.is_some_and(|end| end + gift.pause > now);
@@ -49,34 +62,9 @@ impl Keeper {
         Some((gift.time.as_secs(), gift.password.is_some()))
     }
 
-    /// Somebody wants what is free.
-    pub fn give(
-        &mut self,
-        address: IpAddr,
-        password: &str,
-        router: &mut Router,
-    ) -> Result<(), Trouble> {
-        let Some(gift) = self.gift else {
-            return Err(Trouble::Broken);
-        };
-        self.are_open()?;
-        let Some(mac) = self.device(address, router) else {
-            return Err(Trouble::Stranger);
-        };
-        // Who is in has no need of it.
-        if self.guests.guest(&mac).is_some() {
-            return Ok(());
-        }
-        if let Some(wanted) = gift.password {
-            let now = self.began.elapsed();
-            let waits = self.tries.take(Pool::Passwords, &mac, now);
-            waits.map_err(|wait| Trouble::Wait(seconds(wait)))?;
-            if Password::new(password) != wanted {
-                return Err(Trouble::NotThePassword);
-            }
-            self.tries.give_back(Pool::Passwords, &mac);
-        }
-        let Some((first, end)) = self.visits.get(&mac).copied() else {
+    /// What lets a device in, if the device may have that now.
+    pub fn voucher(&self, mac: &Mac, gift: &Gift) -> Result<Voucher, Trouble> {
+        let Some((first, end)) = self.visits.get(mac).copied() else {
             return Err(Trouble::Read(seconds(READING)));
         };
         let now = Instant::now();
@@ -87,25 +75,18 @@ impl Keeper {
         if gift.read && read < READING {
             return Err(Trouble::Read(seconds(READING - read)));
         }
-        let asked = answers::NewVouchers {
-            name: String::new(),
+        let voucher = make().map_err(|_| Trouble::Broken)?;
+        Ok(Voucher {
             duration: Some(gift.time.as_secs()),
-            bytes: None,
             rate: gift.rate,
-            online: false,
-            count: 1,
-            devices: 1,
-            until: None,
-        };
-        let Ok(voucher) = self.make(&asked) else {
-            return Err(Trouble::Broken);
-        };
-        let free = Voucher {
             origin: Origin::Free,
             ..voucher
-        };
-        self.grant(free, None, mac, router)?;
+        })
+    }
+
+    /// A device is let in.
+    pub fn given(&mut self, mac: Mac, gift: &Gift) {
+        let now = Instant::now();
         self.visits.insert(mac, (now, Some(now + gift.time)));
-        Ok(())
     }
 }

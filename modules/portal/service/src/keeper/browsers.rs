@@ -1,0 +1,49 @@
+//! Browsers of guests, by the numbers that they keep.
+
+use std::collections::HashMap;
+
+use kernel::Mac;
+use net::mac::text as mac_text;
+use portal_core::pass::Pass;
+use tracing::warn;
+
+use runtime::daemon::unix_seconds;
+
+/// Devices of which is remembered that another browser was seen.
+const MOST_OTHERS: usize = 1024;
+
+/// Devices of which another browser was seen than theirs, and when.
+#[derive(Default)]
+pub struct Browsers(HashMap<Mac, u64>);
+
+impl Browsers {
+    /// When another browser than its own was seen of a device.
+    pub fn other(&self, mac: &Mac) -> Option<u64> {
+        self.0.get(mac).copied()
+    }
+
+    /// A browser came from a device's address. `known`: the one by which that was let in. If it is
+    /// another one, another device may have copied the hardware address.
+    pub fn compare(&mut self, mac: Mac, known: u64, pass: Option<Pass>, logs_in: bool) {
+        // One that brings nothing may be another program of the same device.
+        let other = pass.map_or(logs_in, |pass| pass.token != known);
+        if !other || self.0.len() >= MOST_OTHERS {
+            return;
+        }
+        if self.0.insert(mac, unix_seconds()).is_none() {
+            let mac = mac_text(&mac);
+            warn!(
+                mac,
+                "another browser than the one that was let in came with this hardware address: two \
+                    devices may have it"
+            );
+        }
+    }
+}
+
+/// A number that nobody else has; `None`: there are no random ones.
+pub fn number() -> Option<u64> {
+    let mut octets = [0; 8];
+    getrandom::fill(&mut octets).ok()?;
+    Some(u64::from_be_bytes(octets))
+}

@@ -1,0 +1,218 @@
+//! The portal's table in the firewall: elements that wait for the kernel, and the counters of those that are there.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use kernel::sets::Family;
+use kernel::{ElementStep, SetName};
+use portal_core::Millis;
+use portal_core::guests::Change;
+use portal_core::rates::Slowed;
+use portal_core::rules::{self, Admitted, Step};
+use tokio::sync::oneshot;
+use tracing::{debug, warn};
+
+use runtime::daemon::Firewall;
+
+/// Elements of a set whose counters are read.
+const MOST_COUNTED: usize = 65_536;
+
+/// How often those who come are let in: each change of a set ends all proofs of the packet path, so
+/// those who come together are let in together.
+const TOGETHER: Duration = Duration::from_millis(250);
+
+/// Counters that go are read before, no more often than this: many may go at once.
+const BEFORE: Duration = Duration::from_secs(1);
+
+/// The table.
+pub struct Table {
+    pub firewall: Firewall,
+    /// The firewall was told last of rules alone.
+    as_before: bool,
+    /// Elements that are to be put into the kernel's sets, and when the next ones may be.
+    pending: Vec<Step>,
+    next: Instant,
+    /// Who waits for that.
+    waiting: Vec<oneshot::Sender<()>>,
+    /// Whose rate the kernel limits.
+    slowed: Slowed,
+    /// Bytes that the kernel counted of each address, as they were read last, and when that was.
+    counters: HashMap<IpAddr, u64>,
+    read: Instant,
+}
+
+impl Table {
+    pub fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            firewall: Firewall::default(),
+            as_before: false,
+            pending: Vec::new(),
+            next: now,
+            waiting: Vec::new(),
+            slowed: Slowed::default(),
+            counters: HashMap::new(),
+            read: now,
+        }
+    }
+
+    /// Brings the table about, with all guests; `open`: for so long everybody is let in.
+    pub fn create(
+        &mut self,
+        portal: &rules::Portal,
+        (admitted, slowed): (&[Change], Slowed),
+        open: Option<Millis>,
+    ) {
+        self.as_before = false;
+        self.slowed = slowed;
+        let admitted = Admitted::These(admitted, &self.slowed, open);
+        self.firewall.tell(rules::create(portal, &admitted));
+    }
+
+    /// Changes rules, and no set. Returns false where the firewall is busy with the table.
+    pub fn change_rules(&mut self, portal: &rules::Portal) -> bool {
+        let rests = self.firewall.rests();
+        if rests {
+            self.firewall
+                .tell(rules::create(portal, &Admitted::AsBefore));
+            self.as_before = true;
+        }
+        rests
+    }
+
+    /// The firewall did not take what it was told. Whether only rules were to change: the table may
+    /// have been gone.
+    pub fn refused(&mut self) -> bool {
+        std::mem::take(&mut self.as_before)
+    }
+
+    /// Changes of guests wait for the kernel. Returns whether they are due: who goes does not wait.
+    pub fn queue(&mut self, changes: &[Change]) -> bool {
+        self.pending.extend(changes.iter().flat_map(rules::steps));
+        let mut steps = self.pending.iter();
+        steps.any(|step| matches!(step, Step::Remove(_))) || self.next <= Instant::now()
+    }
+
+    /// When elements are to be put into the sets.
+    pub fn due(&self) -> Option<Instant> {
+        (!self.pending.is_empty()).then_some(self.next)
+    }
+
+    /// Ready when all who came are let in; `None`: they are.
+    pub fn let_in(&mut self) -> Option<oneshot::Receiver<()>> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let (told, heard) = oneshot::channel();
+        self.waiting.push(told);
+        Some(heard)
+    }
+
+    /// The steps that wait.
+    pub fn take(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// All who came are let in.
+    pub fn taken(&mut self) {
+        for waiting in self.waiting.drain(..) {
+            // Those who no longer listen have gone.
+            let _ = waiting.send(());
+        }
+    }
+
+    /// Changes the kernel's sets, and which devices are limited. Returns whether that worked.
+    pub fn put(&mut self, steps: &[Step], slowed: Slowed) -> bool {
+        self.next = Instant::now() + TOGETHER;
+        // Of an element only what is last counts: the kernel takes out none twice.
+        let last: BTreeMap<_, _> = steps
+            .iter()
+            .map(|step| match step {
+                Step::Put(element, left) => (
+                    (element.set, &element.key),
+                    Some(left.map(Duration::from_millis)),
+                ),
+                Step::Remove(element) => ((element.set, &element.key), None),
+            })
+            .collect();
+        let elements = last.into_iter().map(|((set, key), put)| ElementStep {
+            set,
+            key,
+            put,
+            limit: None,
+        });
+        let mut batch = self.slowed.batch(&slowed);
+        batch.steps.extend(elements);
+        let changed = kernel::io::change_elements(Family::Inet, rules::TABLE, &batch);
+        // What was put in anew was not counted yet.
+        for step in steps {
+            if let Some(address) = counted(step) {
+                self.counters.remove(&address);
+            }
+        }
+        match changed {
+            Ok(()) => self.slowed = slowed,
+            Err(error) => {
+                warn!(%error, "the firewall's sets of guests cannot be changed; its table comes anew");
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether by these steps counts would be lost that nobody has read.
+    pub fn loses_counts(&self, steps: &[Step]) -> bool {
+        let is_known = |step| counted(step).is_some_and(|one| self.counters.contains_key(&one));
+        self.read.elapsed() >= BEFORE
+            && steps.iter().any(|step| match step {
+                Step::Remove(element) => rules::ADDRESSES.contains(&element.set),
+                Step::Put(..) => is_known(step),
+            })
+    }
+
+    /// Bytes of each address since the last look. An element that was put in anew begins at 0.
+    pub fn read_counters(&mut self) -> Vec<(IpAddr, u64)> {
+        let (mut counters, mut all) = (HashMap::new(), Vec::new());
+        for set in rules::ADDRESSES {
+            let name = SetName {
+                family: Family::Inet,
+                table: rules::TABLE.to_owned(),
+                name: set.to_owned(),
+            };
+            let counts = match kernel::io::read_counts(&name, MOST_COUNTED) {
+                Ok(counts) => counts,
+                Err(error) => {
+                    debug!(set, %error, "counters cannot be read");
+                    continue;
+                }
+            };
+            for count in counts {
+                let Some(address) = address(&count.key) else {
+                    continue;
+                };
+                let before = self.counters.get(&address).copied().unwrap_or(0);
+                let grown = count.octets.checked_sub(before).unwrap_or(count.octets);
+                all.push((address, grown));
+                counters.insert(address, count.octets);
+            }
+        }
+        self.counters = counters;
+        self.read = Instant::now();
+        all
+    }
+}
+
+/// The address whose bytes the element of a step counts.
+fn counted(step: &Step) -> Option<IpAddr> {
+    let (Step::Put(element, _) | Step::Remove(element)) = step;
+    let counts = rules::ADDRESSES.contains(&element.set);
+    address(&element.key).filter(|_| counts)
+}
+
+/// The address that is an element's key.
+fn address(key: &[u8]) -> Option<IpAddr> {
+    let ipv4 = <[u8; 4]>::try_from(key).map(IpAddr::from);
+    ipv4.or_else(|_| <[u8; 16]>::try_from(key).map(IpAddr::from))
+        .ok()
+}
