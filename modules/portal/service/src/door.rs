@@ -1,6 +1,5 @@
 //! Each request of a guest, from its head to its answer.
 
-mod forms;
 mod heads;
 
 use std::cell::RefCell;
@@ -9,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use answers::{PortalMode, PortalState};
-use api::server::Answer;
+use api::server::{Answer, read_body};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -27,18 +26,21 @@ use web::rate::CONNECT_EACH;
 use web::throttle::{Allowance, Client};
 use web::{Limits, Peer, RequestBody, Served};
 
-use heads::{header, moved, pass, text};
+use heads::{header, keep, moved, pass, text};
 
 #[cfg(feature = "tls")]
 use super::asking::told;
 use super::asking::{Silent, answer_to, ask, device};
-use super::server::{Opening, Visited, Visitor};
+use super::messages::{Came, Knock, Named, Opening, Visited, Visitor};
 use super::sockets::{PAGE, SECURE};
 use super::welcome::Told;
 use runtime::daemon::unix_seconds;
 
 /// Bytes of a form: a code and a token.
 const FORM: usize = 4096;
+
+/// By these headers a browser says that it is one: what it sends has to have come from this page.
+const BROWSERS: [&str; 4] = ["origin", "referer", "sec-fetch-site", "cookie"];
 
 /// What every answer says: nothing of it is kept, and nothing else is loaded by it.
 const SAID: [(&str, &str); 4] = [
@@ -273,6 +275,91 @@ impl Door {
         };
         let body = serde_json::to_string(&captive).unwrap_or_default();
         text(StatusCode::OK, "application/captive+json", body)
+    }
+
+    /// Does what a form asks for.
+    async fn form(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        body: RequestBody,
+        peer: Peer,
+    ) -> Response<Answer> {
+        let Ok(body) = read_body(body, FORM, self.limits().request_time).await else {
+            return text(StatusCode::PAYLOAD_TOO_LARGE, "text/plain", String::new());
+        };
+        let sent = |name: &str| field(&body, name).unwrap_or_default();
+        let named = BROWSERS.iter().any(|name| headers.contains_key(*name));
+        let whose = peer.address.to_string();
+        if named && !self.tokens.is_valid(&sent("token"), &whose, unix_seconds()) {
+            let forged = (Some(Trouble::Forged), Typed::default());
+            return self
+                .page(headers, peer, forged, StatusCode::FORBIDDEN)
+                .await;
+        }
+        let address = peer.address;
+        let typed = Typed {
+            code: field(&body, "code"),
+            name: field(&body, "name"),
+        };
+        let came = match path {
+            "/logout" => Came {
+                trouble: self.leave(peer).await,
+                pass: None,
+            },
+            "/free" => {
+                let visitor = Visitor {
+                    password: sent("password"),
+                    ..visitor(address)
+                };
+                self.knock("/portal/free", &visitor).await
+            }
+            "/account" => {
+                let named = Named {
+                    address,
+                    name: sent("name"),
+                    password: sent("password"),
+                };
+                self.knock("/portal/account", &named).await
+            }
+            _ => {
+                let knock = Knock {
+                    address,
+                    code: sent("code"),
+                    pass: pass(headers).map(|pass| pass.to_string()),
+                };
+                self.knock("/portal/login", &knock).await
+            }
+        };
+        let status = match came.trouble {
+            None => {
+                let mut response = moved(StatusCode::SEE_OTHER, "/");
+                if let Some(pass) = &came.pass {
+                    keep(&mut response, pass);
+                }
+                return response;
+            }
+            Some(Trouble::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
+            Some(Trouble::Broken | Trouble::Silent) => StatusCode::SERVICE_UNAVAILABLE,
+            Some(_) => StatusCode::FORBIDDEN,
+        };
+        self.page(headers, peer, (came.trouble, typed), status)
+            .await
+    }
+
+    /// Asks to be let in; what comes of it, unless that is well.
+    async fn knock(&self, path: &str, said: &impl Serialize) -> Came {
+        let answered: Result<Came, Silent> = self.ask(path, said).await;
+        answered.unwrap_or(Came {
+            trouble: Some(Trouble::Broken),
+            pass: None,
+        })
+    }
+
+    async fn leave(&self, peer: Peer) -> Option<Trouble> {
+        let visitor = visitor(peer.address);
+        let left: Result<(), Silent> = self.ask("/portal/logout", &visitor).await;
+        left.is_err().then_some(Trouble::Broken)
     }
 
     async fn ask<T: DeserializeOwned>(

@@ -43,6 +43,7 @@ pub use days::Days;
 pub use free_access::Gift;
 pub use node::{Looked, Node, key};
 pub use sale::{MOST, sell};
+pub use shown::no_voucher;
 
 use browsers::{Browsers, number};
 use days::NOTED;

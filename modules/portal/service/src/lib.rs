@@ -1,6 +1,8 @@
 //! The portal: guests get no further before they log in, and no longer than they may.
 
+mod access;
 mod asking;
+mod background;
 mod beside;
 mod check;
 mod command;
@@ -9,6 +11,7 @@ mod door;
 mod figures;
 mod garden;
 mod keeper;
+mod messages;
 mod names;
 #[cfg(not(feature = "radius"))]
 mod no_radius;
@@ -34,12 +37,13 @@ use std::rc::Rc;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use api::{Problem, Route, Routes};
+use api::{Route, Routes};
 use portal_core::rules;
 use portal_core::text;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
+use access::{Access, Parts};
 use keeper::{Days, Keeper, Node};
 #[cfg(not(feature = "radius"))]
 use no_radius as radius;
@@ -75,7 +79,7 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
 };
 
 /// A portal, if there is one.
-struct Portal {
+struct CaptivePortal {
     /// By it what a former weir left is taken away, where there is no portal now.
     former: RefCell<Firewall>,
     /// What the firewall was told when the ruleset began to be read.
@@ -85,10 +89,7 @@ struct Portal {
 
 /// A portal that there is.
 struct Open {
-    keeper: Rc<RefCell<Keeper>>,
-    welcome: Rc<Welcome>,
-    /// Name of the guests' Wi-Fi.
-    wifi: String,
+    parts: Rc<Parts>,
     sockets: Sockets,
     routes: RefCell<Routes>,
     folder: Vec<std::path::PathBuf>,
@@ -107,7 +108,7 @@ struct Open {
 /// A portal is configured, and cannot be: nobody would be kept out, or nobody be let in.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Portal>();
-    let mut portal = Portal {
+    let mut portal = CaptivePortal {
         former: RefCell::default(),
         loads: Cell::default(),
         open: None,
@@ -156,15 +157,17 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             Error::because("the portal cannot listen", &error, &hint)
         })?;
         portal.open = Some(Open {
-            keeper: Rc::new(RefCell::new(Keeper::new(
-                check::rules(config),
-                (config.gift(password.as_deref()), config.schedule()),
-                (store, read),
-                (Node::new(key, &config.trust.0), Days::new(figures)),
-                &config.exempt.0,
-            ))),
-            welcome,
-            wifi: config.wifi.0.clone(),
+            parts: Rc::new(Parts {
+                keeper: Rc::new(RefCell::new(Keeper::new(
+                    check::rules(config),
+                    (config.gift(password.as_deref()), config.schedule()),
+                    (store, read),
+                    (Node::new(key, &config.trust.0), Days::new(figures)),
+                    &config.exempt.0,
+                ))),
+                welcome,
+                wifi: config.wifi.0.clone(),
+            }),
             sockets,
             routes: RefCell::default(),
             host: config.host.0.clone(),
@@ -192,14 +195,7 @@ fn said(file: Option<&Path>) -> Result<String, Error> {
     Ok(text)
 }
 
-impl Portal {
-    fn open(&self) -> Result<&Open, Problem> {
-        self.open.as_ref().ok_or_else(|| {
-            let hint = "write `devices = [\"br-lan\"]` under [portal], and start weir anew";
-            Problem::new(409, "no_portal", "there is no portal here", hint)
-        })
-    }
-
+impl CaptivePortal {
     /// Brings the table back whoever took it away.
     fn table_seen(&self, ruleset: &str) {
         // Read while it was on its way.
@@ -210,11 +206,11 @@ impl Portal {
         match (&self.open, check::is_whole(ruleset)) {
             (Some(open), None) => {
                 warn!("the portal's table is gone; it comes anew");
-                open.keeper.borrow_mut().create_table();
+                open.parts.keeper.borrow_mut().create_table();
             }
             (Some(open), Some(false)) => {
                 warn!("somebody changed rules in the portal's table; it comes anew");
-                open.keeper.borrow_mut().create_table();
+                open.parts.keeper.borrow_mut().create_table();
             }
             (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
             _ => {}
@@ -223,21 +219,13 @@ impl Portal {
 
     fn loads(&self) -> u64 {
         match &self.open {
-            Some(open) => open.keeper.borrow().table.firewall.loads(),
+            Some(open) => open.parts.keeper.borrow().table.firewall.loads(),
             None => self.former.borrow().loads(),
         }
     }
-
-    fn keeper(&self) -> Result<Rc<RefCell<Keeper>>, Problem> {
-        Ok(Rc::clone(&self.open()?.keeper))
-    }
-
-    fn welcome(&self) -> Result<Rc<Welcome>, Problem> {
-        Ok(Rc::clone(&self.open()?.welcome))
-    }
 }
 
-impl Module for Portal {
+impl Module for CaptivePortal {
     fn privileges(&self) -> Privileges {
         match &self.open {
             None => Privileges::default(),
@@ -258,16 +246,18 @@ impl Module for Portal {
 
     fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
         if let Some(open) = &self.open {
-            let known = (&open.welcome, &open.certificate);
-            *open.routes.borrow_mut() = server::routes(&open.keeper, known, &open.radius, face);
+            let known = (&open.parts.welcome, &open.certificate);
+            *open.routes.borrow_mut() =
+                server::routes(&open.parts.keeper, known, &open.radius, face);
         }
-        routes::all(&self, face)
+        let parts = self.open.as_ref().map(|open| Rc::clone(&open.parts));
+        routes::all(&Access(parts), face)
     }
 
     fn configure(&self, effective: &Effective, router: &mut Router) {
         if let Some(open) = &self.open {
             let config = effective.of::<config::Portal>();
-            let mut keeper = open.keeper.borrow_mut();
+            let mut keeper = open.parts.keeper.borrow_mut();
             let known = (&*config.exempt.0, &*config.trust.0);
             let held = (check::rules(config), config.schedule());
             keeper.garden.configure(config);
@@ -280,12 +270,18 @@ impl Module for Portal {
             let told = async {
                 loop {
                     let poll = |context: &mut Context<'_>| match &self.open {
-                        Some(open) => open.keeper.borrow_mut().table.firewall.poll_told(context),
+                        Some(open) => open
+                            .parts
+                            .keeper
+                            .borrow_mut()
+                            .table
+                            .firewall
+                            .poll_told(context),
                         None => self.former.borrow_mut().poll_told(context),
                     };
                     if let Err(error) = std::future::poll_fn(poll).await {
                         let open = self.open.as_ref();
-                        if open.is_some_and(|open| open.keeper.borrow_mut().refused()) {
+                        if open.is_some_and(|open| open.parts.keeper.borrow_mut().refused()) {
                             continue;
                         }
                         let hint = "see `weir check`";
@@ -311,7 +307,7 @@ impl Module for Portal {
             _ => {}
         }
         let Some(open) = &self.open else { return };
-        let keeper = || open.keeper.borrow_mut();
+        let keeper = || open.parts.keeper.borrow_mut();
         match event {
             Event::Started(effective) => {
                 let mut keeper = keeper();
@@ -338,19 +334,19 @@ impl Module for Portal {
     }
 
     fn poll_at(&self) -> Option<Instant> {
-        Some(self.open.as_ref()?.keeper.borrow().turn_at())
+        Some(self.open.as_ref()?.parts.keeper.borrow().turn_at())
     }
 
     fn poll(&self, _: Instant, router: &mut Router) {
         if let Some(open) = &self.open {
-            open.keeper.borrow_mut().turn(router);
+            open.parts.keeper.borrow_mut().turn(router);
         }
     }
 
     fn status(&self, _: &mut Router, report: &mut Report) {
         let Some(open) = &self.open else { return };
         report.status.modules.push("portal".to_owned());
-        let keeper = open.keeper.borrow();
+        let keeper = open.parts.keeper.borrow();
         for file in [keeper.store.unwritten(), keeper.days.unwritten()] {
             report.findings.extend(file.map(|file| {
                 let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
@@ -362,7 +358,7 @@ impl Module for Portal {
     /// Told to stop, weir stands in nobody's way.
     fn stop(&self, _: &mut Router) -> Option<Work> {
         let open = self.open.as_ref()?;
-        let mut keeper = open.keeper.borrow_mut();
+        let mut keeper = open.parts.keeper.borrow_mut();
         keeper.note();
         let settled = keeper.settled();
         let firewall = std::mem::take(&mut keeper.table.firewall);

@@ -18,19 +18,20 @@ use tokio::sync::oneshot;
 
 pub use page::picture;
 
-use super::Portal;
-use super::keeper::{Keeper, MOST, sell};
+use super::access::Access;
+use super::background::aside;
+use super::keeper::{Keeper, MOST, no_voucher, sell};
 use runtime::daemon::{Face, unix_seconds};
 
 /// Bytes of the longest name of a voucher.
 const LONGEST_NAME: usize = 200;
 
 /// All of it.
-pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
-    let me = || Rc::clone(portal);
+pub fn all(access: &Access, face: &Rc<Face>) -> Vec<Route> {
+    let me = || access.clone();
     let (clients, vouchers, add, rename) = (me(), me(), me(), me());
     let (activate, invalidate, end) = (me(), me(), me());
-    let (one, key, told, heard) = (me(), me(), me(), me());
+    let (one, key, told_by, heard) = (me(), me(), me(), me());
     let at = || Rc::clone(face);
     let (listed_at, named_at, admitted_at, called_at, ended_at) = (at(), at(), at(), at(), at());
     let (heard_at, imported_at, import) = (at(), at(), me());
@@ -83,19 +84,21 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
             Method::GET,
             "/v1/portal/notes",
             Who::Root,
-            move |_: Asked<(), Nothing>| told.told(),
+            move |_: Asked<(), Nothing>| told(&told_by),
         ),
         Route::later(
             Method::POST,
             "/v1/portal/notes",
             Who::Root,
-            move |asked: Asked<(), PortalNotes>| heard.hear(asked.body.lines, Rc::clone(&heard_at)),
+            move |asked: Asked<(), PortalNotes>| {
+                hear(&heard, asked.body.lines, Rc::clone(&heard_at))
+            },
         ),
         Route::later(
             Method::POST,
             "/v1/portal/vouchers",
             Who::User,
-            move |asked: Asked<(), NewVouchers>| add.add(asked.body),
+            move |asked: Asked<(), NewVouchers>| self::add(&add, asked.body),
         ),
         Route::later(
             Method::POST,
@@ -103,7 +106,7 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
             Who::User,
             move |asked: Asked<(), VoucherName>| {
                 let router = &mut named_at.router();
-                rename.changed(&asked.parts[0], |keeper, id| {
+                changed(&rename, &asked.parts[0], |keeper, id| {
                     name(&asked.body.name)?;
                     keeper.rename(id, asked.body.name.clone(), router);
                     Ok(())
@@ -116,7 +119,7 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
             Who::User,
             move |asked: Asked<(), VoucherDevice>| {
                 let router = &mut admitted_at.router();
-                activate.changed(&asked.parts[0], |keeper, id| {
+                changed(&activate, &asked.parts[0], |keeper, id| {
                     let mac = station_of(&asked.body.mac).ok_or_else(no_mac)?;
                     match keeper.activate(id, mac, router) {
                         Some(Err(_)) => Err(is_over(id)),
@@ -131,7 +134,7 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
             Who::User,
             move |asked: Asked<(), Nothing>| {
                 let router = &mut called_at.router();
-                invalidate.changed(&asked.parts[0], |keeper, id| {
+                changed(&invalidate, &asked.parts[0], |keeper, id| {
                     keeper.invalidate(id, router);
                     Ok(())
                 })
@@ -160,100 +163,98 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
             },
         ),
     ];
-    all.extend(page::all(portal));
+    all.extend(page::all(access));
     all
 }
 
-impl Portal {
-    /// What other nodes are to know.
-    fn told(&self) -> Later<PortalNotes> {
-        let work = self.keeper().map(|keeper| keeper.borrow().told());
-        Box::pin(async move {
-            let lines = aside(work?).await?;
-            Ok(PortalNotes { lines })
-        })
-    }
+/// What other nodes are to know.
+fn told(access: &Access) -> Later<PortalNotes> {
+    let work = access.keeper().map(|keeper| keeper.borrow().told());
+    Box::pin(async move {
+        let lines = aside(work?).await?;
+        Ok(PortalNotes { lines })
+    })
+}
 
-    /// What other nodes tell.
-    fn hear(&self, lines: Vec<String>, face: Rc<Face>) -> Later<NotesHeard> {
-        let keeper = self.keeper();
-        Box::pin(async move {
-            let keeper = keeper?;
-            let work = {
-                let keeper = keeper.borrow();
-                keeper.node.look(lines, &keeper.guests)
-            };
-            let looked = aside(work).await?;
-            let heard = keeper.borrow_mut().hear(looked, &mut face.router());
-            Ok(heard)
-        })
-    }
-
-    /// Changes a voucher. What is answered is on the disk.
-    fn changed(
-        &self,
-        id: &str,
-        change: impl FnOnce(&mut Keeper, &str) -> Result<(), Problem>,
-    ) -> Later<PortalVoucher> {
-        let changed = self.keeper().and_then(|keeper| {
-            let mut keeper = keeper.borrow_mut();
-            change(&mut keeper, id)?;
-            let shown = keeper.voucher(id).ok_or_else(|| no_voucher(id))?;
-            Ok((shown, keeper.store.settled()))
-        });
-        Box::pin(async move {
-            let (shown, settled) = changed?;
-            kept(settled).await?;
-            Ok(shown)
-        })
-    }
-
-    /// Makes vouchers. They are there once they are on the disk.
-    fn add(&self, asked: NewVouchers) -> Later<PortalVouchers> {
-        let made = || {
-            allowed(&asked)?;
-            let keeper = self.keeper()?;
-            let mut made = Vec::new();
-            for _ in 0..asked.count {
-                made.push(sell(&asked)?);
-            }
-            let lines = made
-                .iter()
-                .map(|v| Entry::Voucher(Box::new(v.clone())).line())
-                .collect();
-            let written = keeper.borrow().store.write(lines);
-            Ok((keeper, made, written))
+/// What other nodes tell.
+fn hear(access: &Access, lines: Vec<String>, face: Rc<Face>) -> Later<NotesHeard> {
+    let keeper = access.keeper();
+    Box::pin(async move {
+        let keeper = keeper?;
+        let work = {
+            let keeper = keeper.borrow();
+            keeper.node.look(lines, &keeper.guests)
         };
-        let made = made();
-        Box::pin(async move {
-            let (keeper, made, written) = made?;
-            let failed = |why: String| {
-                let hint = "make room on the disk; nothing was sold";
-                Problem::new(
-                    500,
-                    "not_written",
-                    format!("no voucher was made: {why}"),
-                    hint,
-                )
-            };
-            written
-                .await
-                .map_err(|e| failed(e.to_string()))?
-                .map_err(failed)?;
-            let mut keeper = keeper.borrow_mut();
-            // Of 2^40 codes none is had twice; if one is, there is a voucher less.
-            let ids: Vec<String> = made
-                .into_iter()
-                .filter_map(|voucher| {
-                    let id = voucher.id.clone();
-                    keeper.guests.add(voucher).then_some(id)
-                })
-                .collect();
-            keeper.days.sold(ids.len());
-            let vouchers = ids.iter().filter_map(|id| keeper.voucher(id)).collect();
-            Ok(PortalVouchers { vouchers })
-        })
-    }
+        let looked = aside(work).await?;
+        let heard = keeper.borrow_mut().hear(looked, &mut face.router());
+        Ok(heard)
+    })
+}
+
+/// Changes a voucher. What is answered is on the disk.
+fn changed(
+    access: &Access,
+    id: &str,
+    change: impl FnOnce(&mut Keeper, &str) -> Result<(), Problem>,
+) -> Later<PortalVoucher> {
+    let changed = access.keeper().and_then(|keeper| {
+        let mut keeper = keeper.borrow_mut();
+        change(&mut keeper, id)?;
+        let shown = keeper.voucher(id).ok_or_else(|| no_voucher(id))?;
+        Ok((shown, keeper.store.settled()))
+    });
+    Box::pin(async move {
+        let (shown, settled) = changed?;
+        kept(settled).await?;
+        Ok(shown)
+    })
+}
+
+/// Makes vouchers. They are there once they are on the disk.
+fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
+    let made = || {
+        allowed(&asked)?;
+        let keeper = access.keeper()?;
+        let mut made = Vec::new();
+        for _ in 0..asked.count {
+            made.push(sell(&asked)?);
+        }
+        let lines = made
+            .iter()
+            .map(|v| Entry::Voucher(Box::new(v.clone())).line())
+            .collect();
+        let written = keeper.borrow().store.write(lines);
+        Ok((keeper, made, written))
+    };
+    let made = made();
+    Box::pin(async move {
+        let (keeper, made, written) = made?;
+        let failed = |why: String| {
+            let hint = "make room on the disk; nothing was sold";
+            Problem::new(
+                500,
+                "not_written",
+                format!("no voucher was made: {why}"),
+                hint,
+            )
+        };
+        written
+            .await
+            .map_err(|e| failed(e.to_string()))?
+            .map_err(failed)?;
+        let mut keeper = keeper.borrow_mut();
+        // Of 2^40 codes none is had twice; if one is, there is a voucher less.
+        let ids: Vec<String> = made
+            .into_iter()
+            .filter_map(|voucher| {
+                let id = voucher.id.clone();
+                keeper.guests.add(voucher).then_some(id)
+            })
+            .collect();
+        keeper.days.sold(ids.len());
+        let vouchers = ids.iter().filter_map(|id| keeper.voucher(id)).collect();
+        Ok(PortalVouchers { vouchers })
+    })
 }
 
 /// Ready when what was done is on the disk.
@@ -265,15 +266,6 @@ async fn kept(settled: oneshot::Receiver<Result<(), String>>) -> Result<(), Prob
     };
     let written = settled.await.map_err(|error| failed(error.to_string()))?;
     written.map_err(failed)
-}
-
-/// Signatures take their time on a router: the daemon goes on meanwhile.
-pub async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Problem::new(500, "no_thread", error.to_string(), "try again"))
 }
 
 fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
@@ -352,15 +344,5 @@ fn is_over(id: &str) -> Problem {
         "voucher_over",
         detail,
         "make another one by `weir portal voucher add`",
-    )
-}
-
-fn no_voucher(id: &str) -> Problem {
-    let detail = format!("there is no voucher {}", api::problem::clipped(id));
-    Problem::new(
-        404,
-        "no_voucher",
-        detail,
-        "`weir portal voucher list` has all of them",
     )
 }

@@ -63,18 +63,15 @@ impl Certificate {
 }
 
 /// Answers guests who come by HTTPS.
+pub fn secured(door: Rc<Door>) -> Rc<SecureDoor> {
+    let speaker = Speaker::default();
+    Rc::new(SecureDoor { door, speaker })
+}
+
+/// The door by HTTPS.
 pub struct SecureDoor {
     door: Rc<Door>,
     speaker: Speaker,
-}
-
-impl SecureDoor {
-    pub fn new(door: Rc<Door>) -> Self {
-        Self {
-            door,
-            speaker: Speaker::default(),
-        }
-    }
 }
 
 impl Served for SecureDoor {

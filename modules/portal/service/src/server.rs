@@ -2,16 +2,13 @@
 //! somebody in who has a code.
 
 use std::cell::RefCell;
-use std::net::IpAddr;
 use std::rc::Rc;
 
-use answers::{PortalClient, PortalHours};
-use api::{Asked, Body, Later, Limits, Method, Nothing, Problem, Route, Routes, Who};
+use api::{Asked, Later, Limits, Method, Nothing, Problem, Route, Routes, Who};
 use clap::Args;
 use portal_core::account::{Account, Verdict};
 use portal_core::page::Trouble;
 use portal_core::pass::Pass;
-use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::LevelFilter;
 use web::channel::{Ours, Theirs};
 use web::{Device, Pair, Sought};
@@ -19,10 +16,11 @@ use web::{Device, Pair, Sought};
 use super::door::Door;
 use super::garden::{self, Guide};
 use super::keeper::Keeper;
+use super::messages::{Came, Knock, Named, Opening, Visited, Visitor};
 use super::names;
 use super::radius::Client;
 use super::routes;
-use super::secure::{Certificate, SecureDoor};
+use super::secure::{Certificate, secured};
 use super::sockets::Sockets;
 use super::welcome::Welcome;
 use runtime::Error;
@@ -51,84 +49,6 @@ pub struct ServerArgs {
     /// How much is told
     #[arg(long, default_value = "info")]
     log: LevelFilter,
-}
-
-/// What the process is told first.
-#[derive(Serialize, Deserialize)]
-pub struct Opening {
-    /// Somebody may come with an account.
-    pub accounts: bool,
-    /// The page's name, where it goes by HTTPS, too.
-    pub host: Option<String>,
-    /// What tokens of forms are made with.
-    pub secret: [u8; 32],
-}
-
-/// Who asks, of whom something is asked.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Visitor {
-    /// Where the request came from.
-    pub address: IpAddr,
-    /// What its browser had from before.
-    #[serde(default)]
-    pub pass: Option<String>,
-    /// The password that was typed.
-    #[serde(default)]
-    pub password: String,
-}
-
-impl Body for Visitor {
-    const EXPECTED: &'static str = "a JSON object with `address`";
-}
-
-/// Who it is.
-#[derive(Serialize, Deserialize)]
-pub struct Visited {
-    /// The device.
-    pub client: PortalClient,
-    /// Seconds for which anybody is let in without a voucher, and whether that takes a password.
-    pub free: Option<(u64, bool)>,
-    /// Whether what the browser had from before lets it in.
-    #[serde(default)]
-    pub again: bool,
-    /// Which hours it is.
-    pub hours: PortalHours,
-    /// Which welcome the page shows now.
-    pub welcome: u64,
-}
-
-/// Who came with a code.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Knock {
-    /// Where the request came from.
-    pub address: IpAddr,
-    /// What was typed.
-    pub code: String,
-    /// What its browser had from before.
-    #[serde(default)]
-    pub pass: Option<String>,
-}
-
-impl Body for Knock {
-    const EXPECTED: &'static str = "a JSON object with `address` and `code`";
-}
-
-/// Who came with an account.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Named {
-    /// Where the request came from.
-    pub address: IpAddr,
-    /// What was typed.
-    pub name: String,
-    /// What was typed.
-    pub password: String,
-}
-
-impl Body for Named {
-    const EXPECTED: &'static str = "a JSON object with `address`, `name` and `password`";
 }
 
 /// What the process may ask, and nothing else.
@@ -227,15 +147,6 @@ pub fn routes(
         ),
     ];
     Routes::new(own.into_iter().chain(garden::routes(keeper, face)))
-}
-
-/// What came of it; told when it holds.
-#[derive(Serialize, Deserialize)]
-pub struct Came {
-    /// Why somebody is not let in, if so.
-    pub trouble: Option<Trouble>,
-    /// What his browser is to keep.
-    pub pass: Option<String>,
 }
 
 async fn by_account(
@@ -349,9 +260,7 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
         let door = Rc::new(Door::new(opening, Rc::clone(&theirs)));
         let by_https = async {
             match secure {
-                Some(secure) => {
-                    web::serve(secure, Rc::new(SecureDoor::new(Rc::clone(&door)))).await
-                }
+                Some(secure) => web::serve(secure, secured(Rc::clone(&door))).await,
                 None => std::future::pending().await,
             }
         };

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use tracing::{info, warn};
 
+use super::background::aside;
 use super::config::{LONGEST_TITLE, is_title};
-use super::routes::aside;
 use super::store;
 
 /// Previews that are kept at once: as many as people who edit.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use answers::{DoubleUse, PortalClient, PortalState, PortalVoucher};
+use api::Problem;
 use kernel::Mac;
 use net::mac::text as mac_text;
 use portal_core::Millis;
@@ -94,4 +95,11 @@ pub fn voucher(voucher: &Voucher, used: Millis, wall: u64, node: &Node) -> Porta
         signed: None,
         qr: None,
     }
+}
+
+/// The answer where there is no such voucher.
+pub fn no_voucher(id: &str) -> Problem {
+    let detail = format!("there is no voucher {}", api::problem::clipped(id));
+    let hint = "`weir portal voucher list` has all of them";
+    Problem::new(404, "no_voucher", detail, hint)
 }

@@ -1,7 +1,5 @@
 //! What the guests' page says, sheets of vouchers, and figures: what is asked of them.
 
-use std::rc::Rc;
-
 use answers::{NewPicture, NewText, PortalVoucher, Preview, PreviewNumber};
 use api::query::{Pairs, encode, unknown};
 use api::server::Answer;
@@ -10,10 +8,11 @@ use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 
-use super::super::keeper::MOST;
-use super::super::welcome::Welcome;
-use super::super::{Portal, sheet};
-use super::{aside, no_voucher};
+use crate::access::Access;
+use crate::background::aside;
+use crate::keeper::{MOST, no_voucher};
+use crate::sheet;
+use crate::welcome::Welcome;
 
 /// What a document may that is to be printed: its own looks, and nothing else.
 const SHEET: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action \
@@ -90,8 +89,8 @@ impl Query for Version {
 }
 
 /// All of it.
-pub fn all(portal: &Rc<Portal>) -> Vec<Route> {
-    let me = || Rc::clone(portal);
+pub fn all(access: &Access) -> Vec<Route> {
+    let me = || access.clone();
     let (shown, edited, reset, framed, unframed) = (me(), me(), me(), me(), me());
     let (picture, drawn, preview, figures, sheet) = (me(), me(), me(), me(), me());
     vec![
@@ -171,7 +170,7 @@ pub fn all(portal: &Rc<Portal>) -> Vec<Route> {
             Method::GET,
             "/v1/portal/sheet",
             Who::User,
-            move |asked: Asked<Wanted, Nothing>| sheet.sheet(&asked.query),
+            move |asked: Asked<Wanted, Nothing>| sheet_of(&sheet, &asked.query),
         ),
         Route::get("/v1/portal/figures", Who::User, move |()| {
             Ok(figures.keeper()?.borrow().days.figures())
@@ -179,43 +178,41 @@ pub fn all(portal: &Rc<Portal>) -> Vec<Route> {
     ]
 }
 
-impl Portal {
-    fn sheet(&self, wanted: &Wanted) -> Later<Response<Answer>> {
-        let chosen = self.chosen(wanted).and_then(|vouchers| {
-            let title = self.welcome()?.title();
-            let wifi = self.open()?.wifi.clone();
-            Ok((title, wifi, vouchers))
-        });
-        let language = wanted.language.clone();
-        Box::pin(async move {
-            let (title, wifi, vouchers) = chosen?;
-            let html = aside(move || sheet::html(&title, &wifi, &language, &vouchers)).await?;
-            Ok(document(html, SHEET))
-        })
-    }
+fn sheet_of(access: &Access, wanted: &Wanted) -> Later<Response<Answer>> {
+    let chosen = chosen(access, wanted).and_then(|vouchers| {
+        let title = access.welcome()?.title();
+        let wifi = access.parts()?.wifi.clone();
+        Ok((title, wifi, vouchers))
+    });
+    let language = wanted.language.clone();
+    Box::pin(async move {
+        let (title, wifi, vouchers) = chosen?;
+        let html = aside(move || sheet::html(&title, &wifi, &language, &vouchers)).await?;
+        Ok(document(html, SHEET))
+    })
+}
 
-    fn chosen(&self, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Problem> {
-        let keeper = self.keeper()?;
-        let keeper = keeper.borrow();
-        let vouchers = match wanted.vouchers.is_empty() {
-            false => {
-                let ids = wanted.vouchers.iter();
-                let found = ids.map(|id| keeper.voucher(id).ok_or_else(|| no_voucher(id)));
-                found.collect::<Result<_, _>>()?
-            }
-            true => {
-                let mut all = keeper.vouchers();
-                all.retain(|voucher| voucher.state == "available");
-                all
-            }
-        };
-        if vouchers.len() > MOST as usize {
-            let detail = format!("{} vouchers are too many for a sheet", vouchers.len());
-            let hint = format!("choose {MOST} at most, or use `weir portal voucher print`");
-            return Err(Problem::new(400, "too_many", detail, hint));
+fn chosen(access: &Access, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Problem> {
+    let keeper = access.keeper()?;
+    let keeper = keeper.borrow();
+    let vouchers = match wanted.vouchers.is_empty() {
+        false => {
+            let ids = wanted.vouchers.iter();
+            let found = ids.map(|id| keeper.voucher(id).ok_or_else(|| no_voucher(id)));
+            found.collect::<Result<_, _>>()?
         }
-        Ok(vouchers)
+        true => {
+            let mut all = keeper.vouchers();
+            all.retain(|voucher| voucher.state == "available");
+            all
+        }
+    };
+    if vouchers.len() > MOST as usize {
+        let detail = format!("{} vouchers are too many for a sheet", vouchers.len());
+        let hint = format!("choose {MOST} at most, or use `weir portal voucher print`");
+        return Err(Problem::new(400, "too_many", detail, hint));
     }
+    Ok(vouchers)
 }
 
 /// The picture, for whoever looks at it: for guests, and for the administrator.

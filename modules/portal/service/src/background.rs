@@ -1,0 +1,12 @@
+//! Work that takes a while, on a thread of its own: the daemon goes on meanwhile.
+
+use api::Problem;
+
+/// Ready when the work is done.
+pub async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Problem::new(500, "no_thread", error.to_string(), "try again"))
+}
