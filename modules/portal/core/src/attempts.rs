@@ -43,7 +43,7 @@ mod tests {
 
     fn signed(id: &str, key: &SecretKey) -> Signed {
         let voucher = Voucher::new(id.to_owned(), Code::new([7; 5]), 5);
-        Signed::of(&voucher, key).expect("signed")
+        voucher.sign(key).expect("signed")
     }
 
     #[test]

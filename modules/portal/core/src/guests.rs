@@ -207,7 +207,7 @@ impl Guests {
         let guest = self.devices.get(mac)?;
         let record = self.vouchers.get(guest.voucher.as_ref()?)?;
         let signed = record.voucher.signed;
-        signed.or_else(|| Signed::of(&record.voucher, key))
+        signed.or_else(|| record.voucher.sign(key))
     }
 
     /// Lets a device in by a voucher that nobody sold. `devices`: so many may be in at once by the
@@ -594,7 +594,7 @@ impl Guests {
     /// Takes a voucher that was signed elsewhere, and checked. Returns its id, unless another voucher
     /// has that.
     fn present(&mut self, signed: &Signed, wall: u64) -> Option<String> {
-        let voucher = signed.voucher(wall);
+        let voucher = Voucher::of(*signed, wall);
         let (id, code) = (voucher.id.clone(), voucher.code);
         self.add(voucher);
         let known = self.vouchers.get(&id)?;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::keys::{PublicKey, Purpose, SecretKey, Trusted};
 use crate::signed::Signed;
-use crate::voucher::{State, Voucher};
+use crate::voucher::{Double, How, State, Voucher};
 
 /// First line of the file.
 pub const HEAD: &str = "weir notes 1";
@@ -92,36 +92,6 @@ pub enum BadNote {
     /// The node did not sign this.
     #[error("this was not signed by node {0}")]
     Forged(PublicKey),
-}
-
-/// A line of another node, and what of it is needed again and again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
-    /// The line, without its end.
-    pub line: String,
-    /// Bytes that the node forwarded.
-    pub moved: u64,
-    /// Seconds from when it was noted until it was heard, as far as both clocks are right.
-    pub late: i64,
-}
-
-/// How a voucher was used by more than it was sold for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Double {
-    /// What was found.
-    pub how: How,
-    /// The two nodes that let devices in.
-    pub nodes: [PublicKey; 2],
-}
-
-/// How a voucher can be used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum How {
-    /// One node let a device in when the voucher's time was over at the other.
-    Again,
-    /// Both let in more devices together than it is for.
-    Together,
 }
 
 impl Note {

@@ -49,7 +49,7 @@ mod tests {
         let voucher = Voucher::new("00112233445566ff".to_owned(), Code::new([7; 5]), 5);
         let pass = Pass {
             token: 7,
-            voucher: Signed::of(&voucher, &key).expect("signed"),
+            voucher: voucher.sign(&key).expect("signed"),
         };
         let text = pass.to_string();
         assert!(text.starts_with("0000000000000007."));

@@ -11,26 +11,18 @@
 //! begin connections from an address that is not known yet ([`DEVICES`]); answers wait until it is.
 
 mod chains;
+mod element;
 
 use std::fmt::Write;
-use std::net::IpAddr;
 
-use kernel::{Mac, Prefix};
+use kernel::Prefix;
 
 use crate::Millis;
 use crate::guests::Change;
 use crate::rates::{MAPS, Slowed};
 use chains::CHAINS;
-use net::mac::text as mac_text;
-
-/// The table, of family `inet`.
-pub const TABLE: &str = "weir_portal";
-/// Sets of a hardware address with an address: IPv4, IPv6.
-pub const PAIRS: [&str; 2] = ["pairs4", "pairs6"];
-/// Sets of addresses of those who are let in: IPv4, IPv6.
-pub const ADDRESSES: [&str; 2] = ["guests4", "guests6"];
-/// Set of hardware addresses of those who are let in.
-pub const DEVICES: &str = "macs";
+pub(crate) use element::elements;
+pub use element::{ADDRESSES, DEVICES, Element, PAIRS, TABLE};
 
 /// What the portal does, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,55 +59,6 @@ fn time(left: Millis) -> String {
 
 /// Set of devices behind which everybody is let in.
 pub const OPEN: &str = "open";
-
-/// An element of a set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Element {
-    /// Its set.
-    pub set: &'static str,
-    /// Its key, as the kernel has it: in network byte order; of several parts each is filled with
-    /// zeros to a multiple of 4 bytes.
-    pub key: Vec<u8>,
-    /// The same, as `nft` has it.
-    pub text: String,
-}
-
-impl Element {
-    /// Of a device.
-    pub fn device(mac: &Mac) -> Self {
-        Self {
-            set: DEVICES,
-            key: mac.to_vec(),
-            text: mac_text(mac),
-        }
-    }
-
-    /// Of a device with an address: the pair, and the address alone.
-    pub fn address(mac: &Mac, address: IpAddr) -> [Self; 2] {
-        let (family, octets) = match address {
-            IpAddr::V4(address) => (0, address.octets().to_vec()),
-            IpAddr::V6(address) => (1, address.octets().to_vec()),
-        };
-        [
-            Self {
-                set: PAIRS[family],
-                key: [filled(mac), octets.clone()].concat(),
-                text: format!("{} . {address}", mac_text(mac)),
-            },
-            Self {
-                set: ADDRESSES[family],
-                key: octets,
-                text: address.to_string(),
-            },
-        ]
-    }
-}
-
-fn filled(mac: &Mac) -> Vec<u8> {
-    let mut octets = mac.to_vec();
-    octets.resize(8, 0);
-    octets
-}
 
 /// What becomes of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,19 +226,10 @@ fn fill(text: &mut String, portal: &Portal, admitted: &[Change], open: Option<Mi
     }
 }
 
-/// Puts elements into a set or map.
-pub(crate) fn elements(text: &mut String, set: &str, all: &[String]) {
-    for some in all.chunks(256) {
-        let _ = writeln!(
-            text,
-            "add element inet {TABLE} {set} {{ {} }}",
-            some.join(", ")
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     #[test]

@@ -22,13 +22,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::{self, Code, Former, NotACode};
 use crate::keys::{PublicKey, Purpose, SIGNATURE, SecretKey};
-use crate::voucher::Voucher;
 
 const VERSION: u8 = 1;
 /// Octets that are signed.
 const TERMS: usize = 41;
 /// Bits.
-const KBIT: u64 = 1000;
+pub(crate) const KBIT: u64 = 1000;
 const OCTETS: usize = TERMS + SIGNATURE;
 /// Octets that one code makes of its letters.
 const GROUP: usize = 5;
@@ -42,34 +41,41 @@ const LONGEST: usize = 4 * LETTERS;
 #[serde(try_from = "String", into = "String")]
 pub struct Signed([u8; OCTETS]);
 
+/// Terms of a voucher, as they are signed; 0: no end.
+pub(crate) struct Terms {
+    pub id: u64,
+    pub code: Code,
+    pub duration: u32,
+    pub devices: u16,
+    pub until: u32,
+    pub bytes: u64,
+    pub kbit: u32,
+    pub online: bool,
+}
+
 /// Not a signed voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a signed voucher has {LETTERS} letters and digits, and terms that make sense")]
 pub struct NotSigned;
 
 impl Signed {
-    /// The signed form of a voucher that was sold here; `None`: its terms do not fit.
-    pub fn of(voucher: &Voucher, key: &SecretKey) -> Option<Self> {
+    /// Signs these terms.
+    pub(crate) fn of(terms: &Terms, key: &SecretKey) -> Self {
         let mut octets = [0; OCTETS];
         let mut rest = &mut octets[..];
-        let id = u64::from_str_radix(&voucher.id, 16).ok()?;
-        let duration = u32::try_from(voucher.duration.unwrap_or(0)).ok()?;
-        let devices = u16::try_from(voucher.devices).ok()?;
-        let until = u32::try_from(voucher.until.unwrap_or(0)).ok()?;
         put(&mut rest, &[VERSION]);
-        put(&mut rest, &id.to_be_bytes());
-        put(&mut rest, &voucher.code.octets());
-        put(&mut rest, &duration.to_be_bytes());
-        put(&mut rest, &devices.to_be_bytes());
-        put(&mut rest, &until.to_be_bytes());
-        put(&mut rest, &voucher.bytes.unwrap_or(0).to_be_bytes());
-        let rate = voucher.rate.unwrap_or(0).div_ceil(KBIT);
-        put(&mut rest, &u32::try_from(rate).ok()?.to_be_bytes());
-        put(&mut rest, &[u8::from(voucher.online)]);
+        put(&mut rest, &terms.id.to_be_bytes());
+        put(&mut rest, &terms.code.octets());
+        put(&mut rest, &terms.duration.to_be_bytes());
+        put(&mut rest, &terms.devices.to_be_bytes());
+        put(&mut rest, &terms.until.to_be_bytes());
+        put(&mut rest, &terms.bytes.to_be_bytes());
+        put(&mut rest, &terms.kbit.to_be_bytes());
+        put(&mut rest, &[u8::from(terms.online)]);
         put(&mut rest, &key.public().hint());
         let signature = key.sign(Purpose::Voucher, &octets[..TERMS]);
         octets[TERMS..].copy_from_slice(&signature);
-        Some(Self(octets))
+        Self(octets)
     }
 
     fn part<const N: usize>(&self, from: usize) -> [u8; N] {
@@ -103,19 +109,17 @@ impl Signed {
             .find(|key| key.signed(Purpose::Voucher, terms, signature))
     }
 
-    /// The voucher as it was sold; `created`: when it was first seen here.
-    pub fn voucher(&self, created: u64) -> Voucher {
-        let some = |number: u64| (number != 0).then_some(number);
-        let number = |from| some(u64::from(u32::from_be_bytes(self.part(from))));
-        Voucher {
-            duration: number(14),
-            devices: u32::from(u16::from_be_bytes(self.part(18))),
-            until: number(20),
-            bytes: some(u64::from_be_bytes(self.part(24))),
-            rate: number(32).map(|rate| rate * KBIT),
+    /// Its terms.
+    pub(crate) fn terms(&self) -> Terms {
+        Terms {
+            id: self.number(),
+            code: Code::new(self.part(9)),
+            duration: u32::from_be_bytes(self.part(14)),
+            devices: u16::from_be_bytes(self.part(18)),
+            until: u32::from_be_bytes(self.part(20)),
+            bytes: u64::from_be_bytes(self.part(24)),
+            kbit: u32::from_be_bytes(self.part(32)),
             online: self.0[36] == 1,
-            signed: Some(*self),
-            ..Voucher::new(self.id(), Code::new(self.part(9)), created)
         }
     }
 }
@@ -218,6 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::voucher::Voucher;
 
     fn key(number: u8) -> SecretKey {
         SecretKey::new(&[number; 32]).expect("a key")
@@ -237,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_signed_voucher_says_what_was_sold() {
-        let signed = Signed::of(&voucher(), &key(1)).expect("signed");
+        let signed = voucher().sign(&key(1)).expect("signed");
         let text = signed.to_string();
         assert_eq!(text.len(), LETTERS);
         let read: Signed = text.to_lowercase().parse().expect("read");
@@ -245,7 +250,7 @@ mod tests {
             signed: Some(signed),
             ..voucher()
         };
-        assert_eq!(read.voucher(5), expected);
+        assert_eq!(Voucher::of(read, 5), expected);
         let (one, two) = (key(1).public(), key(2).public());
         assert_eq!(read.signer([&two, &one]), Some(&one));
         assert_eq!(read.signer([&two]), None);
@@ -253,7 +258,7 @@ mod tests {
 
     #[test]
     fn nothing_of_it_can_be_changed() {
-        let signed = Signed::of(&voucher(), &key(1)).expect("signed");
+        let signed = voucher().sign(&key(1)).expect("signed");
         let public = key(1).public();
         for bit in 0..OCTETS * 8 {
             let mut other = signed;
@@ -268,7 +273,7 @@ mod tests {
             duration: Some(1 << 32),
             ..voucher()
         };
-        assert_eq!(Signed::of(&long, &key(1)), None);
+        assert_eq!(long.sign(&key(1)), None);
     }
 
     proptest! {

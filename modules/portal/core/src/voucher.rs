@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::code::{Code, Former};
-use crate::keys::PublicKey;
-use crate::notes::{Double, Heard};
-use crate::signed::Signed;
+use crate::keys::{PublicKey, SecretKey};
+use crate::signed::{KBIT, Signed, Terms};
 
 /// A voucher. Times of day are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,6 +123,36 @@ pub enum State {
     Invalidated,
 }
 
+/// A line of another node, and what of it is needed again and again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// The line, without its end.
+    pub line: String,
+    /// Bytes that the node forwarded.
+    pub moved: u64,
+    /// Seconds from when it was noted until it was heard, as far as both clocks are right.
+    pub late: i64,
+}
+
+/// How a voucher was used by more than it was sold for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Double {
+    /// What was found.
+    pub how: How,
+    /// The two nodes that let devices in.
+    pub nodes: [PublicKey; 2],
+}
+
+/// How a voucher can be used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// One node let a device in when the voucher's time was over at the other.
+    Again,
+    /// Both let in more devices together than it is for.
+    Together,
+}
+
 impl User {
     /// One of which nothing else is known.
     pub fn new(mac: Mac, since: u64) -> Self {
@@ -162,6 +191,37 @@ impl Voucher {
             elsewhere: BTreeMap::new(),
             double: None,
         }
+    }
+
+    /// As it was sold by a signed form; `created`: when that was first seen here.
+    pub fn of(signed: Signed, created: u64) -> Self {
+        let some = |number: u64| (number != 0).then_some(number);
+        let terms = signed.terms();
+        Self {
+            duration: some(terms.duration.into()),
+            devices: terms.devices.into(),
+            until: some(terms.until.into()),
+            bytes: some(terms.bytes),
+            rate: some(terms.kbit.into()).map(|rate| rate * KBIT),
+            online: terms.online,
+            signed: Some(signed),
+            ..Self::new(signed.id(), terms.code, created)
+        }
+    }
+
+    /// Its signed form, where it was sold here; `None`: its terms do not fit.
+    pub fn sign(&self, key: &SecretKey) -> Option<Signed> {
+        let terms = Terms {
+            id: u64::from_str_radix(&self.id, 16).ok()?,
+            code: self.code,
+            duration: u32::try_from(self.duration.unwrap_or(0)).ok()?,
+            devices: u16::try_from(self.devices).ok()?,
+            until: u32::try_from(self.until.unwrap_or(0)).ok()?,
+            bytes: self.bytes.unwrap_or(0),
+            kbit: u32::try_from(self.rate.unwrap_or(0).div_ceil(KBIT)).ok()?,
+            online: self.online,
+        };
+        Some(Signed::of(&terms, key))
     }
 
     /// Its state at a time of day. `used`: milliseconds of its time that are gone.

@@ -706,7 +706,7 @@ impl Keeper {
     pub fn whole(&self, id: &str) -> Option<PortalVoucher> {
         let (voucher, _) = self.guests.voucher(id, self.hours.now())?;
         let signed = voucher.signed;
-        let signed = signed.or_else(|| Signed::of(voucher, &self.node.key));
+        let signed = signed.or_else(|| voucher.sign(&self.node.key));
         let qr = qr::path(&link(&voucher.code.to_string()));
         Some(PortalVoucher {
             qr: qr.map(|(side, path)| QrPicture { side, path }),

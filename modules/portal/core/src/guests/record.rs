@@ -10,8 +10,8 @@ use kernel::Mac;
 use super::change::Change;
 use crate::Millis;
 use crate::keys::PublicKey;
-use crate::notes::{self, Heard, Note};
-use crate::voucher::{State, User, Voucher};
+use crate::notes::{self, Note};
+use crate::voucher::{Heard, State, User, Voucher};
 
 /// As many bytes of a voucher may go by without being noted, or a sixteenth of all that it is good
 /// for, whichever is less. Flash wears out, and bytes that are not noted come back after a power

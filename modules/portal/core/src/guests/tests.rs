@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::devices::ADDRESSES;
 use super::*;
 use crate::code::Code;
-use crate::notes;
+use crate::voucher;
 
 const HOUR: Millis = 3_600_000;
 const ONE: Mac = [2, 0, 0, 0, 0, 1];
@@ -98,16 +98,6 @@ fn what_is_left_survives_a_reboot() {
     out.clear();
     after.seen(ONE, at(9), 1000, &mut out);
     assert_eq!(out, [Change::Address(ONE, at(9), Some(HOUR / 2))]);
-}
-
-#[test]
-fn who_comes_last_is_let_in_and_who_came_first_makes_room() {
-    let mut guests = guests([voucher(1)]);
-    log_in(&mut guests, ONE, 2, 1, 0);
-    let out = log_in(&mut guests, TWO, 3, 1, HOUR / 4);
-    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
-    assert!(out.contains(&Change::Admit(TWO, Some(HOUR / 4 * 3))));
-    assert!(guests.guest(&ONE).is_none());
 }
 
 #[test]
@@ -713,7 +703,7 @@ fn key(number: u8) -> SecretKey {
 fn told(guests: &Guests, (node, seller): (u8, u8), now: Millis) -> (Note, String) {
     let (voucher, used) = guests.vouchers(now).next().expect("a voucher");
     let signed = voucher.signed;
-    let signed = signed.or_else(|| Signed::of(voucher, &key(seller)));
+    let signed = signed.or_else(|| voucher.sign(&key(seller)));
     let when = (key(node).public(), WALL + now / 1000);
     let note = Note::of(voucher, (signed.expect("signed"), used), when);
     let line = note.line(&key(node));
@@ -737,7 +727,7 @@ fn hear(guests: &mut Guests, node: u8, told: &(Note, String), now: Millis) -> Ve
 fn what_was_signed_elsewhere_lets_in_and_its_time_is_one() {
     let mut first = guests([voucher(1)]);
     let mut second = guests([]);
-    let signed = Signed::of(&voucher(1), &key(1)).expect("signed");
+    let signed = voucher(1).sign(&key(1)).expect("signed");
     let mut out = Vec::new();
     let attempt = Attempt {
         ticket: Ticket::Signed(signed),
@@ -754,12 +744,12 @@ fn what_was_signed_elsewhere_lets_in_and_its_time_is_one() {
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR / 6))));
     let (voucher, _) = first.vouchers(now).next().expect("a voucher");
     let double = voucher.double.expect("two devices at once");
-    assert_eq!(double.how, notes::How::Together);
+    assert_eq!(double.how, voucher::How::Together);
     hear(&mut second, 2, &told(&first, (1, 1), now), now);
     let (other, _) = second.vouchers(now).next().expect("a voucher");
     assert_eq!(
         other.double.map(|double| double.how),
-        Some(notes::How::Together)
+        Some(voucher::How::Together)
     );
     assert_eq!(first.next(now), Some(HOUR));
     assert_eq!(second.next(now), Some(HOUR));

@@ -74,7 +74,7 @@ impl Node {
                 // What it knows of others alone those have told.
                 let own = voucher.here.is_some() || voucher.invalidated.is_some();
                 if (own || signed.is_none())
-                    && let Some(signed) = signed.or_else(|| Signed::of(&voucher, &key))
+                    && let Some(signed) = signed.or_else(|| voucher.sign(&key))
                 {
                     let note = Note::of(&voucher, (signed, used), (key.public(), wall));
                     lines.push(note.line(&key));

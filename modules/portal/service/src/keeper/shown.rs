@@ -8,8 +8,7 @@ use kernel::Mac;
 use net::mac::text as mac_text;
 use portal_core::Millis;
 use portal_core::guests::Guests;
-use portal_core::notes::How;
-use portal_core::voucher::{Origin, State, Voucher};
+use portal_core::voucher::{How, Origin, State, Voucher};
 
 use super::node::Node;
 
