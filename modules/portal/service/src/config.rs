@@ -111,6 +111,23 @@ impl Portal {
     }
 }
 
+/// Lists of values that are written as text.
+macro_rules! lists {
+    ($name:ident, $allowed:literal) => {
+        impl FileValue for $name {
+            const ALLOWED: &'static str = $allowed;
+
+            fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+                list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
+            }
+
+            fn show(&self) -> Value {
+                self.0.iter().map(ToString::to_string).collect()
+            }
+        }
+    };
+}
+
 /// What everybody may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Garden(pub Vec<Place>);
@@ -135,19 +152,12 @@ impl Garden {
     }
 }
 
-impl FileValue for Garden {
-    const ALLOWED: &'static str = "a list of networks and of names of two labels or more, each in \
+lists!(
+    Garden,
+    "a list of networks and of names of two labels or more, each in \
         quotes, such as [\"198.51.100.0/24\", \"2001:db8::/32\", \"example.org\", \
-        \"*.example.net\"]";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
-    }
-
-    fn show(&self) -> Value {
-        self.0.iter().map(ToString::to_string).collect()
-    }
-}
+        \"*.example.net\"]"
+);
 
 /// A name server, or the system's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -177,18 +187,11 @@ impl FileValue for Resolver {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spans(pub Vec<Span>);
 
-impl FileValue for Spans {
-    const ALLOWED: &'static str = "a list of times, each in quotes, such as \
-        [\"Mon-Fri 22:00-06:00\", \"Sat,Sun\", \"12:00-13:00\"]";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
-    }
-
-    fn show(&self) -> Value {
-        self.0.iter().map(ToString::to_string).collect()
-    }
-}
+lists!(
+    Spans,
+    "a list of times, each in quotes, such as \
+        [\"Mon-Fri 22:00-06:00\", \"Sat,Sun\", \"12:00-13:00\"]"
+);
 
 /// How guests get in without a voucher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -289,18 +292,11 @@ fn is_web(url: &str) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes(pub Vec<Trusted>);
 
-impl FileValue for Nodes {
-    const ALLOWED: &'static str = "a list of keys, each in quotes with the name of its node behind \
-        it, such as [\"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= roof\"]";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
-    }
-
-    fn show(&self) -> Value {
-        self.0.iter().map(ToString::to_string).collect()
-    }
-}
+lists!(
+    Nodes,
+    "a list of keys, each in quotes with the name of its node behind \
+        it, such as [\"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= roof\"]"
+);
 
 #[cfg(test)]
 mod tests {
