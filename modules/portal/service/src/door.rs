@@ -18,7 +18,6 @@ use portal_core::page::{Shown, Trouble, html};
 use portal_core::pass::Pass;
 use portal_core::signed::Ticket;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 #[cfg(feature = "tls")]
 use web::Pair;
 use web::channel::Theirs;
@@ -160,7 +159,7 @@ impl Door {
             pass: pass.map(|pass| pass.to_string()),
             ..visitor(peer.address)
         };
-        let visited: Option<Visited> = self.ask("/portal/visit", &visitor).await.ok();
+        let visited: Option<Visited> = ask(&self.theirs, "/portal/visit", &visitor).await.ok();
         let known = Rc::clone(&self.welcome.borrow());
         let now = visited.as_ref().map(|visited| visited.welcome);
         if now.is_none_or(|now| now == known.told.version) {
@@ -303,10 +302,7 @@ impl Door {
             name: field(&body, "name"),
         };
         let came = match path {
-            "/logout" => Came {
-                trouble: self.leave(peer).await,
-                pass: None,
-            },
+            "/logout" => self.leave(peer).await.into(),
             "/free" => {
                 let visitor = Visitor {
                     password: sent("password"),
@@ -349,25 +345,14 @@ impl Door {
 
     /// Asks to be let in; what comes of it, unless that is well.
     async fn knock(&self, path: &str, said: &impl Serialize) -> Came {
-        let answered: Result<Came, Silent> = self.ask(path, said).await;
-        answered.unwrap_or(Came {
-            trouble: Some(Trouble::Broken),
-            pass: None,
-        })
+        let answered: Result<Came, Silent> = ask(&self.theirs, path, said).await;
+        answered.unwrap_or(Some(Trouble::Broken).into())
     }
 
     async fn leave(&self, peer: Peer) -> Option<Trouble> {
         let visitor = visitor(peer.address);
-        let left: Result<(), Silent> = self.ask("/portal/logout", &visitor).await;
+        let left: Result<(), Silent> = ask(&self.theirs, "/portal/logout", &visitor).await;
         left.is_err().then_some(Trouble::Broken)
-    }
-
-    async fn ask<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        said: &impl Serialize,
-    ) -> Result<T, Silent> {
-        ask(&self.theirs, path, said).await
     }
 }
 

@@ -73,7 +73,7 @@ pub struct Keeper {
     pub hours: Hours,
     /// Names that everybody may reach.
     pub garden: Garden,
-    questions: Questions,
+    pub questions: Questions,
     browsers: Browsers,
     free: FreeAccess,
     tries: Tries,
@@ -517,11 +517,6 @@ impl Keeper {
         }
     }
 
-    /// A connection is over.
-    pub fn gone(&mut self, id: &ConnectionId) {
-        self.questions.gone(id);
-    }
-
     /// Weir forwarded something: the kernel's counters know nothing of that.
     pub fn forwarded(&mut self, all: &[Forwarded<'_>]) {
         let now = self.hours.now();
@@ -552,8 +547,7 @@ impl Keeper {
 
     /// What the kernel forwarded itself, those whose bytes are gone, and those who are silent.
     pub fn second(&mut self, router: &mut Router) {
-        self.devices.warn_of_missing(router);
-        self.devices.second();
+        self.devices.second(router);
         if self.guests.counts() {
             self.read_counters();
             let when = self.hours.when();

@@ -321,7 +321,7 @@ impl Module for CaptivePortal {
             Event::Kernel(kernel::Event::Connection(connection)) => {
                 keeper().connected(connection, router);
             }
-            Event::Kernel(kernel::Event::ConnectionGone(id)) => keeper().gone(id),
+            Event::Kernel(kernel::Event::ConnectionGone(id)) => keeper().questions.gone(id),
             Event::Kernel(kernel::Event::Link(_) | kernel::Event::LinkGone(_)) => {
                 keeper().devices.on_link();
             }

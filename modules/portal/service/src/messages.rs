@@ -93,3 +93,12 @@ pub struct Came {
     /// What his browser is to keep.
     pub pass: Option<String>,
 }
+
+impl From<Option<Trouble>> for Came {
+    fn from(trouble: Option<Trouble>) -> Self {
+        Self {
+            trouble,
+            pass: None,
+        }
+    }
+}

@@ -98,10 +98,7 @@ pub fn routes(
     };
     let knock = move |asked: Asked<(), Knock>| -> Later<Came> {
         let Ok(ticket) = asked.body.code.parse() else {
-            let came = Came {
-                trouble: Some(Trouble::NoCode),
-                pass: None,
-            };
+            let came = Some(Trouble::NoCode).into();
             return Box::pin(std::future::ready(Ok(came)));
         };
         let mut keeper = knocks.borrow_mut();
@@ -154,14 +151,8 @@ async fn by_account(
     radius: Option<Rc<Client>>,
     (keeper, face): (&RefCell<Keeper>, &Face),
 ) -> Result<Came, Problem> {
-    let came = |trouble| {
-        Ok(Came {
-            trouble,
-            pass: None,
-        })
-    };
     let Some(radius) = radius else {
-        return came(Some(Trouble::NotTheAccount));
+        return Ok(Some(Trouble::NotTheAccount).into());
     };
     let Named {
         address,
@@ -174,8 +165,8 @@ async fn by_account(
         .comes(address, name.to_owned(), &face.router());
     let asker = match comes {
         Ok(Some(asker)) => asker,
-        Ok(None) => return came(None),
-        Err(trouble) => return came(Some(trouble)),
+        Ok(None) => return Ok(None.into()),
+        Err(trouble) => return Ok(Some(trouble).into()),
     };
     let account = Account {
         name,

@@ -82,9 +82,11 @@ impl Devices {
         own.map(|neighbour| neighbour.address).collect()
     }
 
-    /// Says which devices of the portal are not there: nobody is kept out who comes by them. Not at
-    /// once, as the kernel tells of devices one by one.
-    pub fn warn_of_missing(&mut self, router: &Router) {
+    /// Another second begins, in which addresses may be asked for. Says which devices of the portal are
+    /// not there: nobody is kept out who comes by them. Not at once, as the kernel tells of devices one
+    /// by one.
+    pub fn second(&mut self, router: &Router) {
+        self.asked.clear();
         if self.began.elapsed() < TOLD || !std::mem::take(&mut self.changed) {
             return;
         }
@@ -101,11 +103,6 @@ impl Devices {
             );
         }
         self.missing = missing;
-    }
-
-    /// Another second begins, in which addresses may be asked for.
-    pub fn second(&mut self) {
-        self.asked.clear();
     }
 
     /// Somebody began a connection from an address that nobody knows. A device that is let in may do so, as IPv6
