@@ -1,6 +1,8 @@
 //! What a radio's hardware can, where the kernel tells.
 
-use super::{Planner, Radio, Wrong};
+use serde::{Deserialize, Serialize};
+
+use super::Config;
 
 /// A radio's channels, as the kernel tells them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,24 @@ impl Air {
     }
 }
 
+/// What a radio can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Radio {
+    /// Its section in `wireless`: `radio0`.
+    pub name: String,
+    /// `2g`, `5g`, `6g`.
+    pub bands: Vec<String>,
+    /// Whether its access points can do WPA3 (SAE).
+    pub wpa3: bool,
+    /// Whether it can do 802.11s.
+    pub mesh: bool,
+    /// Whether its access points can peer (`APuP`).
+    pub apup: bool,
+    /// Its channels, where the kernel tells. It is of no use to a page.
+    #[serde(skip)]
+    pub air: Option<Air>,
+}
+
 impl Radio {
     /// What is told of it. One of 60 GHz has no channel that is told.
     fn told(&self) -> Option<&Air> {
@@ -45,7 +65,7 @@ impl Radio {
     }
 
     /// A band that its section says, and its hardware does not have.
-    fn lacking_band(&self) -> Option<&str> {
+    pub(super) fn lacking_band(&self) -> Option<&str> {
         let air = self.told()?;
         let has = |band: &String| air.channels.iter().any(|channel| channel.band == *band);
         self.bands
@@ -58,34 +78,22 @@ impl Radio {
                 other => other,
             })
     }
-}
-
-impl Planner<'_> {
-    /// Says so where a radio's section says a band that it lacks.
-    pub(super) fn lacks_band(&mut self, radio: &Radio, field: &str) -> bool {
-        let Some(band) = radio.lacking_band() else {
-            return false;
-        };
-        let wrong = Wrong::NotOnAir(radio.name.clone(), band.to_owned());
-        self.wrong(field, &wrong);
-        true
-    }
 
     /// Where a radio cannot send that is to be at a channel, or at that of its section; as people
     /// say it. `None`: it can, or nobody knows.
     pub(super) fn off_air(
         &self,
-        radio: &Radio,
+        config: &Config,
         channel: Option<u16>,
         mesh: bool,
     ) -> Option<String> {
-        let air = radio.told()?;
-        if let Some(band) = radio.lacking_band() {
+        let air = self.told()?;
+        if let Some(band) = self.lacking_band() {
             return Some(band.to_owned());
         }
-        let of = |option: &str| self.config.get("wireless", &radio.name, option);
+        let of = |option: &str| config.get("wireless", &self.name, option);
         let number = channel.or_else(|| of("channel")?.parse().ok())?;
-        let can = air.has(&radio.bands, number, of("country").as_deref(), mesh);
+        let can = air.has(&self.bands, number, of("country").as_deref(), mesh);
         (!can).then(|| number.to_string())
     }
 }

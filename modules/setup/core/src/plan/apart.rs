@@ -3,7 +3,8 @@
 //! What was so before, and stays so, was somebody's wish.
 
 use super::check::ports;
-use super::{Config, Inside, Planner, Wrong, address_in, internet_of, peers, text, tunnel_of};
+use super::report::Report;
+use super::{Config, Facts, Inside, Wrong, address_in, internet_of, peers, text, tunnel_of};
 use super::{words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
 use crate::read;
@@ -35,129 +36,138 @@ struct Taken {
 const FORWARDS: &str = "firewall.forwards";
 const GUESTS: &str = "wifi.networks";
 
-impl Planner<'_> {
-    /// Looks; `before` is the configuration as it was. A choice that was made is told; where two
-    /// were, the later one in the wizard.
-    pub(super) fn keep_apart(&mut self, choices: &Choices, before: &Config) {
-        let chosen = |field: &str| match field.split('.').next().unwrap_or_default() {
-            "lan" => choices.lan.is_some(),
-            "wifi" => choices.wifi.is_some(),
-            "internet" => choices.internet.is_some(),
-            "wireguard" => choices.wireguard.is_some(),
-            "openvpn" => choices.openvpn.is_some(),
-            "" => false,
-            _ => {
-                let firewall = choices.firewall.as_ref();
-                firewall.is_some_and(|firewall| firewall.forwards.is_some())
-            }
-        };
-        let (former, now) = (networks(before), networks(&self.config));
-        for (n, own) in now.iter().enumerate() {
-            let earlier = now[..n].iter().find(|other| {
-                // A network in a part of a route's network may move within that.
-                let was_in =
-                    |was: &Own| was.field == own.field && was.network.overlaps(other.network);
-                let stays = former.contains(own) || other.is_route && former.iter().any(was_in);
-                let as_before = stays && former.contains(other);
-                other.network.overlaps(own.network) && !as_before && own.meets(other)
-            });
-            match earlier {
-                Some(other) if chosen(own.field) || !chosen(other.field) => {
-                    self.overlaps(own.field, other.what.clone());
-                }
-                Some(other) => self.overlaps(other.field, own.what.clone()),
-                None => {}
-            }
+/// Looks; `before` is the configuration as it was. A choice that was made is told; where two
+/// were, the later one in the wizard.
+pub(super) fn keep_apart(
+    choices: &Choices,
+    before: &Config,
+    config: &Config,
+    facts: &Facts,
+    report: &mut Report,
+) {
+    let chosen = |field: &str| match field.split('.').next().unwrap_or_default() {
+        "lan" => choices.lan.is_some(),
+        "wifi" => choices.wifi.is_some(),
+        "internet" => choices.internet.is_some(),
+        "wireguard" => choices.wireguard.is_some(),
+        "openvpn" => choices.openvpn.is_some(),
+        "" => false,
+        _ => {
+            let firewall = choices.firewall.as_ref();
+            firewall.is_some_and(|firewall| firewall.forwards.is_some())
         }
-        // The uplink has another network soon where its kind or its device changes.
-        let device = |config: &Config| config.device("wan").or_else(|| self.facts.wan.clone());
-        let stays = internet_of(before) == internet_of(&self.config)
-            && device(before) == device(&self.config);
-        let inside = address_in(&self.config, "lan").filter(|_| stays && chosen("lan.address"));
-        let new = inside.filter(|inside| address_in(before, "lan") != Some(*inside));
-        let mut uplink = self.facts.uplink.iter();
-        if let Some(other) = uplink.find(|other| new.is_some_and(|new| new.overlaps(**other))) {
-            let what = format!(
-                "{}/{}, where the Internet comes from",
-                other.network(),
-                other.length
-            );
-            self.overlaps("lan.address", what);
-        }
-        let (former, now) = (taken(before), taken(&self.config));
-        for (n, one) in now.iter().enumerate() {
-            let earlier = now[..n].iter().find(|other| {
-                let as_before = former.contains(one) && former.contains(other);
-                let same = other.ports.0 <= one.ports.1 && one.ports.0 <= other.ports.1;
-                // Whoever forwards a port twice means the first.
-                same && other.field != FORWARDS && !as_before
-            });
-            if let Some(other) = earlier {
-                let (told, holder) = match chosen(one.field) {
-                    true => (one, other),
-                    false => (other, one),
-                };
-                let what = holder.what.clone();
-                self.wrong(field(told, choices), &Wrong::PortTaken(what));
+    };
+    let (former, now) = (networks(before), networks(config));
+    for (n, own) in now.iter().enumerate() {
+        let earlier = now[..n].iter().find(|other| {
+            // A network in a part of a route's network may move within that.
+            let was_in = |was: &Own| was.field == own.field && was.network.overlaps(other.network);
+            let stays = former.contains(own) || other.is_route && former.iter().any(was_in);
+            let as_before = stays && former.contains(other);
+            other.network.overlaps(own.network) && !as_before && own.meets(other)
+        });
+        match earlier {
+            Some(other) if chosen(own.field) || !chosen(other.field) => {
+                overlaps(config, facts, report, own.field, other.what.clone());
             }
+            Some(other) => overlaps(config, facts, report, other.field, own.what.clone()),
+            None => {}
+        }
+    }
+    // The uplink has another network soon where its kind or its device changes.
+    let device = |config: &Config| config.device("wan").or_else(|| facts.wan.clone());
+    let stays = internet_of(before) == internet_of(config) && device(before) == device(config);
+    let inside = address_in(config, "lan").filter(|_| stays && chosen("lan.address"));
+    let new = inside.filter(|inside| address_in(before, "lan") != Some(*inside));
+    let mut uplink = facts.uplink.iter();
+    if let Some(other) = uplink.find(|other| new.is_some_and(|new| new.overlaps(**other))) {
+        let what = format!(
+            "{}/{}, where the Internet comes from",
+            other.network(),
+            other.length
+        );
+        overlaps(config, facts, report, "lan.address", what);
+    }
+    let (former, now) = (taken(before), taken(config));
+    for (n, one) in now.iter().enumerate() {
+        let earlier = now[..n].iter().find(|other| {
+            let as_before = former.contains(one) && former.contains(other);
+            let same = other.ports.0 <= one.ports.1 && one.ports.0 <= other.ports.1;
+            // Whoever forwards a port twice means the first.
+            same && other.field != FORWARDS && !as_before
+        });
+        if let Some(other) = earlier {
+            let (told, holder) = match chosen(one.field) {
+                true => (one, other),
+                false => (other, one),
+            };
+            let what = holder.what.clone();
+            report.wrong(field(told, choices), &Wrong::PortTaken(what));
         }
     }
 }
 
-impl Planner<'_> {
-    /// Notes that an address overlaps something, and names one that does not.
-    pub(super) fn overlaps(&mut self, field: &str, what: String) {
-        let free = self.free_address(field).map(|free| match field {
-            "openvpn.network" => format!("{}/{}", free.network(), free.length),
-            _ => free.to_string(),
-        });
-        self.wrong(field, &Wrong::Overlaps(what, free));
-    }
+/// Notes that an address overlaps something, and names one that does not.
+pub(super) fn overlaps(
+    config: &Config,
+    facts: &Facts,
+    report: &mut Report,
+    field: &str,
+    what: String,
+) {
+    let free = free_address(config, facts, field).map(|free| match field {
+        "openvpn.network" => format!("{}/{}", free.network(), free.length),
+        _ => free.to_string(),
+    });
+    report.wrong(field, &Wrong::Overlaps(what, free));
+}
 
-    /// Returns an address in a network that is free, for a field whose own network goes.
-    pub(super) fn free_address(&self, field: &str) -> Option<Inside> {
-        let first = [[192, 168, 77], [10, 77, 0]];
-        let more = (2..=254).map(|n| [192, 168, n]);
-        let more = more.chain((1..=254).map(|n| [10, n, 0]));
-        let more = more.chain((16..=31).map(|n| [172, n, 77]));
-        self.free_of(first.into_iter().chain(more), |own| own.field != field)
-    }
+/// Returns an address in a network that is free, for a field whose own network goes.
+pub(super) fn free_address(config: &Config, facts: &Facts, field: &str) -> Option<Inside> {
+    let first = [[192, 168, 77], [10, 77, 0]];
+    let more = (2..=254).map(|n| [192, 168, n]);
+    let more = more.chain((1..=254).map(|n| [10, n, 0]));
+    let more = more.chain((16..=31).map(|n| [172, n, 77]));
+    free_of(config, facts, first.into_iter().chain(more), |own| {
+        own.field != field
+    })
+}
 
-    /// Returns an address in a network for guests: one that is free, if there is one; else one that
-    /// is a part of what routes lead to.
-    pub(super) fn free_for_guests(&self) -> Option<Inside> {
-        let wanted = || (50..=250).map(|n| [192, 168, n]).chain([[10, 99, 50]]);
-        self.free_of(wanted(), |_| true)
-            .or_else(|| self.free_address(GUESTS))
-            .or_else(|| self.free_of(wanted(), |own| !own.is_route))
-    }
+/// Returns an address in a network for guests: one that is free, if there is one; else one that
+/// is a part of what routes lead to.
+pub(super) fn free_for_guests(config: &Config, facts: &Facts) -> Option<Inside> {
+    let wanted = || (50..=250).map(|n| [192, 168, n]).chain([[10, 99, 50]]);
+    free_of(config, facts, wanted(), |_| true)
+        .or_else(|| free_address(config, facts, GUESTS))
+        .or_else(|| free_of(config, facts, wanted(), |own| !own.is_route))
+}
 
-    /// Returns the first of these networks that overlaps none of those of the uplink, and none of the
-    /// router's that `counts`.
-    fn free_of(
-        &self,
-        mut wanted: impl Iterator<Item = [u8; 3]>,
-        counts: impl Fn(&Own) -> bool,
-    ) -> Option<Inside> {
-        let mut taken: Vec<Inside> = networks(&self.config)
-            .into_iter()
-            .filter(counts)
-            .map(|own| own.network)
-            .collect();
-        // Also of interfaces that are off. The LAN is one of the former.
-        let interfaces = self.config.of_type("network", "interface");
-        let interfaces = interfaces.filter(|section| section.name != "lan");
-        taken.extend(interfaces.filter_map(|section| self.address_of(&section.name)));
-        taken.extend(&self.facts.uplink);
-        wanted.find_map(|[a, b, c]| {
-            let network = Inside {
-                address: Ipv4Addr::new(a, b, c, 1),
-                length: 24,
-            };
-            let is_free = !taken.iter().any(|other| other.overlaps(network));
-            is_free.then_some(network)
-        })
-    }
+/// Returns the first of these networks that overlaps none of those of the uplink, and none of the
+/// router's that `counts`.
+fn free_of(
+    config: &Config,
+    facts: &Facts,
+    mut wanted: impl Iterator<Item = [u8; 3]>,
+    counts: impl Fn(&Own) -> bool,
+) -> Option<Inside> {
+    let mut taken: Vec<Inside> = networks(config)
+        .into_iter()
+        .filter(counts)
+        .map(|own| own.network)
+        .collect();
+    // Also of interfaces that are off. The LAN is one of the former.
+    let interfaces = config.of_type("network", "interface");
+    let interfaces = interfaces.filter(|section| section.name != "lan");
+    taken.extend(interfaces.filter_map(|section| address_in(config, &section.name)));
+    taken.extend(&facts.uplink);
+    wanted.find_map(|[a, b, c]| {
+        let network = Inside {
+            address: Ipv4Addr::new(a, b, c, 1),
+            length: 24,
+        };
+        let is_free = !taken.iter().any(|other| other.overlaps(network));
+        is_free.then_some(network)
+    })
 }
 
 impl Own {

@@ -2,55 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Planner, Wrong};
-
-impl Planner<'_> {
-    /// Checks a text: it is there, has so many bytes at most, and no control characters.
-    pub fn text(&mut self, field: &str, text: &str, most: usize) -> bool {
-        let wrong = if text.is_empty() {
-            Wrong::Required
-        } else if text.len() > most {
-            Wrong::TooLong(most, text.len())
-        } else if has_control(text) {
-            Wrong::ControlCharacter
-        } else {
-            return true;
-        };
-        self.wrong(field, &wrong);
-        false
-    }
-
-    /// Checks what somebody is called in a list: by blanks alone nobody is told from others.
-    pub fn called(&mut self, field: &str, name: &str) -> bool {
-        let name = if name.trim().is_empty() { "" } else { name };
-        self.text(field, name, 64)
-    }
-
-    /// Checks a text that has to be there.
-    pub fn needed(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
-        self.text(field, text.unwrap_or_default(), most)
-    }
-
-    /// Reads an address.
-    pub fn address<T: std::str::FromStr>(&mut self, field: &str, text: &str) -> Option<T> {
-        let read = text.parse().ok();
-        if read.is_none() {
-            let wrong = if text.is_empty() {
-                Wrong::Required
-            } else {
-                Wrong::NotOneAddress
-            };
-            self.wrong(field, &wrong);
-        }
-        read
-    }
-
-    /// Checks a text that may be missing.
-    pub fn optional(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
-        text.is_none_or(|text| self.text(field, text, most))
-    }
-}
-
 /// Whether a text may be what a client finds the router by: a name, or an address. Empty: not known.
 pub fn is_endpoint(text: &str) -> bool {
     let inner = text
@@ -102,6 +53,15 @@ pub fn has_control(text: &str) -> bool {
 /// before both marks.
 pub fn is_quotable(text: &str) -> bool {
     !text.contains(['"', '\\'])
+}
+
+/// Checks the name of a device (`dev_valid_name` of the kernel, and what UCI's lists can have).
+pub fn is_device(name: &str) -> bool {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_' | b'@');
+    (1..16).contains(&name.len())
+        && !name.starts_with('-')
+        && name.bytes().all(plain)
+        && !matches!(name, "." | "..")
 }
 
 /// Whether this is a host name of one label (RFC 1123, section 2.1).

@@ -78,6 +78,12 @@ impl Config {
             .map(|section| section.name.clone())
     }
 
+    /// Returns the device of an interface, also where the interface has the old form: `ifname`, or
+    /// `type bridge`.
+    pub fn device(&self, interface: &str) -> Option<String> {
+        device_of(self.package("network")?.section(interface)?)
+    }
+
     fn edit(&mut self, package: &str, edit: impl FnOnce(&mut Package) -> Result<(), Error>) {
         let entry = self.packages.entry(package.to_owned());
         let done = edit(entry.or_insert_with(|| Package::empty(package)));
@@ -268,4 +274,26 @@ pub(crate) fn words(section: &Section, option: &str) -> Vec<String> {
 pub(crate) fn yes(section: &Section, option: &str) -> bool {
     text(section, option)
         .is_some_and(|value| matches!(&*value, "1" | "yes" | "on" | "true" | "enabled"))
+}
+
+/// The option that holds an interface's device. netifd reads the old `ifname` where there is no
+/// `device` (interface.c, `IFACE_ATTR_IFNAME`).
+pub(super) fn device_option(section: &Section) -> &'static str {
+    match (section.get("device"), section.get("ifname")) {
+        (None, Some(_)) => "ifname",
+        _ => "device",
+    }
+}
+
+/// Returns the device of an interface. An interface of the old `type bridge` makes its own.
+pub(crate) fn device_of(section: &Section) -> Option<String> {
+    if is_old_bridge(section) {
+        return Some(format!("br-{}", section.name));
+    }
+    text(section, device_option(section))
+}
+
+/// Returns true if an interface makes a bridge of the ports in its `ifname`.
+pub(super) fn is_old_bridge(section: &Section) -> bool {
+    section.get("device").is_none() && text(section, "type").as_deref() == Some("bridge")
 }

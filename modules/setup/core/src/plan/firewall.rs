@@ -1,19 +1,42 @@
-//! Zones, ports that lead to a device inside, and devices that are kept from the Internet.
+//! Ports that lead to a device inside, and devices that are kept from the Internet.
 
 use std::net::Ipv4Addr;
 
 use uci::Section;
 
 use super::check::{is_mac, is_quotable, ports};
-use super::{Inside, Planner, Wrong, text, words, yes};
+use super::outside::leads_outside;
+use super::report::Report;
+use super::{Config, Inside, Wrong, address_in, text, words, yes, zone_names};
 use crate::choices::{Blocked, Firewall, Forward, Protocol};
 
 /// Forwards, and devices that are kept from the Internet, at most.
 const MOST: usize = 200;
 
-impl Planner<'_> {
-    /// Edits forwards and blocked devices. `former` is the network inside as it was.
-    pub(super) fn firewall(&mut self, firewall: &Firewall, former: Option<Inside>) {
+/// Edits forwards and blocked devices. `former` is the network inside as it was.
+pub(super) fn edit(
+    firewall: &Firewall,
+    former: Option<Inside>,
+    config: &mut Config,
+    report: &mut Report,
+) {
+    let mut plan = FirewallPlan {
+        former,
+        config,
+        report,
+    };
+    plan.edit(firewall);
+}
+
+/// A plan for forwards and blocked devices.
+struct FirewallPlan<'a> {
+    former: Option<Inside>,
+    config: &'a mut Config,
+    report: &'a mut Report,
+}
+
+impl FirewallPlan<'_> {
+    fn edit(&mut self, firewall: &Firewall) {
         let many = |list: Option<usize>| list.is_some_and(|many| many > MOST);
         for (field, is_long) in [
             (
@@ -26,22 +49,22 @@ impl Planner<'_> {
             ),
         ] {
             if is_long {
-                return self.wrong(field, &Wrong::TooMany(MOST));
+                return self.report.wrong(field, &Wrong::TooMany(MOST));
             }
         }
         if let Some(forwards) = &firewall.forwards {
-            self.forwards(forwards, former);
+            self.forwards(forwards);
         }
         if let Some(blocked) = &firewall.blocked {
             self.block(blocked);
         }
     }
 
-    fn forwards(&mut self, wanted: &[Forward], former: Option<Inside>) {
-        let moved = self.lan_address() != former;
-        let known = simple(&self.config, "redirect", forward_of);
+    fn forwards(&mut self, wanted: &[Forward]) {
+        let moved = address_in(self.config, "lan") != self.former;
+        let known = simple(self.config, "redirect", forward_of);
         let mut stay = Vec::new();
-        let foreign = foreign_forwards(&self.config, &known);
+        let foreign = foreign_forwards(self.config, &known);
         for (n, forward) in wanted.iter().enumerate() {
             let same =
                 |(name, other): &&(String, Forward)| other == forward && !stay.contains(name);
@@ -55,7 +78,7 @@ impl Planner<'_> {
             }
             let field = format!("firewall.forwards[{n}]");
             let is_known = |forward: &Forward| known.iter().any(|(_, known)| known == forward);
-            if !self.good_forward(&field, forward, is_known(forward), former) {
+            if !self.good_forward(&field, forward, is_known(forward)) {
                 continue;
             }
             // Those that are there already stay, wherever the list has them.
@@ -67,7 +90,8 @@ impl Planner<'_> {
             let other = foreign.iter().find(|other| meets(forward, other));
             if let Some(other) = listed.or(other.filter(|_| !is_known(forward))) {
                 let name = other.name.clone();
-                self.wrong(format!("{field}.port"), &Wrong::PortTaken(name));
+                self.report
+                    .wrong(format!("{field}.port"), &Wrong::PortTaken(name));
                 continue;
             }
             let named = |(name, other): &&(String, Forward)| {
@@ -75,7 +99,7 @@ impl Planner<'_> {
             };
             let found = known.iter().find(same).or_else(|| known.iter().find(named));
             let is_there = found.is_some_and(|(_, other)| other == forward);
-            if !is_there && !self.leads_outside(&format!("{field}.port")) {
+            if !is_there && !leads_outside(self.config, self.report, &format!("{field}.port")) {
                 continue;
             }
             let section = match found {
@@ -93,7 +117,7 @@ impl Planner<'_> {
     }
 
     fn block(&mut self, wanted: &[Blocked]) {
-        let known = simple(&self.config, "rule", blocked_of);
+        let known = simple(self.config, "rule", blocked_of);
         let mut stay = Vec::new();
         for (n, blocked) in wanted.iter().enumerate() {
             let field = format!("firewall.blocked[{n}]");
@@ -109,17 +133,17 @@ impl Planner<'_> {
                 continue;
             }
             if !is_mac(&mac) {
-                self.wrong(format!("{field}.mac"), &Wrong::NotAMac);
+                self.report.wrong(format!("{field}.mac"), &Wrong::NotAMac);
                 continue;
             }
             if wanted[..n]
                 .iter()
                 .any(|other| other.mac.eq_ignore_ascii_case(&mac))
             {
-                self.wrong(format!("{field}.mac"), &Wrong::Twice);
+                self.report.wrong(format!("{field}.mac"), &Wrong::Twice);
                 continue;
             }
-            if !self.leads_outside(&format!("{field}.mac")) {
+            if !leads_outside(self.config, self.report, &format!("{field}.mac")) {
                 continue;
             }
             let found = known.iter().find(|(_, other)| other.mac == mac);
@@ -127,7 +151,7 @@ impl Planner<'_> {
                 Some((section, _)) => section.clone(),
                 None => self.config.add("firewall", "rule"),
             };
-            let (inside, outside) = zone_names(&self.config);
+            let (inside, outside) = zone_names(self.config);
             for (option, value) in [
                 ("name", &*blocked.name),
                 ("src", &inside),
@@ -140,7 +164,7 @@ impl Planner<'_> {
             }
             stay.push(section);
             let says = format!("{} ({mac}) is kept from the Internet.", blocked.name);
-            self.say(
+            self.report.say(
                 "services",
                 "blocked",
                 &[("name", &blocked.name), ("mac", &mac)],
@@ -166,7 +190,8 @@ impl Planner<'_> {
                     "forward-gone" => format!("Ports for {name} are closed again."),
                     _ => format!("{name} may go out again."),
                 };
-                self.say("services", sentence, &[("name", name)], says);
+                self.report
+                    .say("services", sentence, &[("name", name)], says);
             }
         }
     }
@@ -174,80 +199,58 @@ impl Planner<'_> {
     /// Checks a name that becomes a comment of the firewall's rules. A name that is there already
     /// stays.
     fn rule_name(&mut self, field: &str, name: &str) -> bool {
-        if self.text(field, name, 64) && !is_quotable(name) {
-            self.wrong(field, &Wrong::Unquotable);
+        if self.report.text(field, name, 64) && !is_quotable(name) {
+            self.report.wrong(field, &Wrong::Unquotable);
         }
-        !self.is_wrong(field)
+        !self.report.is_wrong(field)
     }
 
-    /// Checks a forward. `former` is the network inside as it was.
-    fn good_forward(
-        &mut self,
-        field: &str,
-        forward: &Forward,
-        is_known: bool,
-        former: Option<Inside>,
-    ) -> bool {
-        let before = self.problems.len();
+    /// Checks a forward.
+    fn good_forward(&mut self, field: &str, forward: &Forward, is_known: bool) -> bool {
+        let before = self.report.problems().len();
         if !is_known {
             self.rule_name(&format!("{field}.name"), &forward.name);
         }
         let outside = ports(&forward.port);
         if outside.is_none() {
-            self.wrong(format!("{field}.port"), &Wrong::NotAPort);
+            self.report.wrong(format!("{field}.port"), &Wrong::NotAPort);
         }
         if let Some(to_port) = &forward.to_port {
             let length = |(first, last): (u16, u16)| last - first;
             match (ports(to_port), outside) {
                 (Some(there), Some(here)) if length(there) == length(here) => {}
                 (Some(_), None) => {}
-                _ => self.wrong(format!("{field}.to_port"), &Wrong::NotAPort),
+                _ => self
+                    .report
+                    .wrong(format!("{field}.to_port"), &Wrong::NotAPort),
             }
         }
         let to = forward.to.as_deref().unwrap_or_default();
-        let to = self.address::<Ipv4Addr>(&format!("{field}.to"), to);
+        let to = self.report.address::<Ipv4Addr>(&format!("{field}.to"), to);
         // A device of another network inside, as of a second subnet, was there before.
+        let former = self.former;
         let was_out = |to| is_known && !held(former, to);
         let was_edge = |to| is_known && at_edge(former, to);
-        match (to, self.lan_address()) {
+        match (to, address_in(self.config, "lan")) {
             (Some(to), Some(lan)) if to == lan.address => {
-                self.wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
+                self.report
+                    .wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
             }
             (Some(to), Some(lan)) if lan.is_edge(to) && !was_edge(to) => {
-                self.wrong(format!("{field}.to"), &Wrong::NotOneDevice(to.to_string()));
+                self.report
+                    .wrong(format!("{field}.to"), &Wrong::NotOneDevice(to.to_string()));
             }
             // Otherwise the network inside is not known.
             (Some(to), Some(lan))
-                if !lan.holds(to) && !was_out(to) && !self.is_wrong("lan.address") =>
+                if !lan.holds(to) && !was_out(to) && !self.report.is_wrong("lan.address") =>
             {
                 let network = format!("{}/{}", lan.network(), lan.length);
-                self.wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
+                self.report
+                    .wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
             }
             _ => {}
         }
-        self.problems.len() == before
-    }
-
-    /// Looks whether ports that are forwarded already still lead inside, where nobody speaks of them,
-    /// and the network inside is another one than the `former` one. Devices of other networks are
-    /// not judged.
-    pub(super) fn forwards_stay_inside(&mut self, former: Option<Inside>) {
-        let Some(lan) = self.lan_address() else {
-            return;
-        };
-        for (_, forward) in simple(&self.config, "redirect", forward_of) {
-            let to = forward.to.unwrap_or_default();
-            let Ok(device) = to.parse::<Ipv4Addr>() else {
-                continue;
-            };
-            if device == lan.address {
-                self.wrong("lan.address", &Wrong::TakesForward(forward.name, to));
-            } else if !lan.holds(device) && held(former, device)
-                || lan.is_edge(device) && held(former, device) && !at_edge(former, device)
-            {
-                self.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
-            }
-        }
+        self.report.problems().len() == before
     }
 
     fn set_forward(&mut self, section: &str, forward: &Forward) {
@@ -257,7 +260,7 @@ impl Planner<'_> {
             Protocol::Udp => "udp",
             Protocol::Both => "tcp udp",
         };
-        let (inside, outside) = zone_names(&self.config);
+        let (inside, outside) = zone_names(self.config);
         for (option, value) in [
             ("name", &*forward.name),
             ("src", &outside),
@@ -283,115 +286,35 @@ impl Planner<'_> {
             ("to", &to),
             ("name", &forward.name),
         ];
-        self.say("services", "forward", &values, says);
-    }
-
-    /// The section of the zone that holds a network of this name, or has it; which is made where
-    /// there is none.
-    pub(super) fn zone(&mut self, name: &str) -> String {
-        if let Some(zone) = zone_of(&self.config, name) {
-            return zone;
-        }
-        let first = self.config.of_type("firewall", "zone").next().is_none();
-        let config = &mut self.config;
-        if first && config.of_type("firewall", "defaults").next().is_none() {
-            config.section("firewall", "defaults", "defaults");
-            for (option, value) in [
-                ("input", "REJECT"),
-                ("output", "ACCEPT"),
-                ("forward", "REJECT"),
-            ] {
-                config.set("firewall", "defaults", option, value);
-            }
-        }
-        let section = format!("zone_{name}");
-        config.section("firewall", &section, "zone");
-        config.set("firewall", &section, "name", name);
-        let (input, forward) = if name == "lan" {
-            ("ACCEPT", "ACCEPT")
-        } else {
-            ("REJECT", "REJECT")
-        };
-        config.set("firewall", &section, "input", input);
-        config.set("firewall", &section, "output", "ACCEPT");
-        config.set("firewall", &section, "forward", forward);
-        if name == "wan" {
-            config.set("firewall", &section, "masq", "1");
-            config.set("firewall", &section, "mtu_fix", "1");
-            let inside = self.zone("lan");
-            self.config.list_with("firewall", &inside, "network", "lan");
-            self.config.section("firewall", "lan_wan", "forwarding");
-            self.config.set("firewall", "lan_wan", "src", "lan");
-            self.config.set("firewall", "lan_wan", "dest", "wan");
-            self.needed_outside();
-        }
-        section
-    }
-
-    /// What has to come in from outside for the uplink to work, as OpenWrt has it.
-    fn needed_outside(&mut self) {
-        let rules: [(&str, &[(&str, &str)]); 3] = [
-            (
-                "wan_dhcp",
-                &[
-                    ("name", "Allow-DHCP-Renew"),
-                    ("proto", "udp"),
-                    ("dest_port", "68"),
-                    ("family", "ipv4"),
-                ],
-            ),
-            (
-                "wan_dhcpv6",
-                &[
-                    ("name", "Allow-DHCPv6"),
-                    ("proto", "udp"),
-                    ("dest_port", "546"),
-                    ("family", "ipv6"),
-                ],
-            ),
-            (
-                "wan_icmpv6",
-                &[
-                    ("name", "Allow-ICMPv6-Input"),
-                    ("proto", "icmp"),
-                    ("family", "ipv6"),
-                ],
-            ),
-        ];
-        for (section, options) in rules {
-            self.config.section("firewall", section, "rule");
-            self.config.set("firewall", section, "src", "wan");
-            self.config.set("firewall", section, "target", "ACCEPT");
-            for (option, value) in options {
-                self.config.set("firewall", section, option, value);
-            }
-        }
+        self.report.say("services", "forward", &values, says);
     }
 }
 
-/// The section of the zone that holds a network of this name, or has it.
-pub(super) fn zone_of(config: &super::Config, network: &str) -> Option<String> {
-    let holds = |section: &&Section| words(section, "network").iter().any(|name| name == network);
-    let zone = config.of_type("firewall", "zone").find(holds);
-    zone.map(|section| section.name.clone())
-        .or_else(|| config.which("firewall", "zone", "name", network))
-}
-
-/// The names of the zones inside and outside: `lan` and `wan`, unless somebody called them otherwise.
-pub(crate) fn zone_names(config: &super::Config) -> (String, String) {
-    let name = |network: &str| {
-        let zone = zone_of(config, network)?;
-        config.get("firewall", &zone, "name")
+/// Looks whether ports that are forwarded already still lead inside, where nobody speaks of them,
+/// and the network inside is another one than the `former` one. Devices of other networks are
+/// not judged.
+pub(super) fn forwards_stay_inside(config: &Config, former: Option<Inside>, report: &mut Report) {
+    let Some(lan) = address_in(config, "lan") else {
+        return;
     };
-    (
-        name("lan").unwrap_or_else(|| "lan".to_owned()),
-        name("wan").unwrap_or_else(|| "wan".to_owned()),
-    )
+    for (_, forward) in simple(config, "redirect", forward_of) {
+        let to = forward.to.unwrap_or_default();
+        let Ok(device) = to.parse::<Ipv4Addr>() else {
+            continue;
+        };
+        if device == lan.address {
+            report.wrong("lan.address", &Wrong::TakesForward(forward.name, to));
+        } else if !lan.holds(device) && held(former, device)
+            || lan.is_edge(device) && held(former, device) && !at_edge(former, device)
+        {
+            report.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
+        }
+    }
 }
 
 /// Sections of a type that say what a choice can say, and nothing more.
 pub(crate) fn simple<T>(
-    config: &super::Config,
+    config: &Config,
     kind: &str,
     read: fn(&Section, &(String, String)) -> Option<T>,
 ) -> Vec<(String, T)> {
@@ -424,7 +347,7 @@ fn meets(one: &Forward, other: &Forward) -> bool {
 }
 
 /// Forwards that were made by hand, of all that comes in from outside at a port.
-fn foreign_forwards(config: &super::Config, known: &[(String, Forward)]) -> Vec<Forward> {
+fn foreign_forwards(config: &Config, known: &[(String, Forward)]) -> Vec<Forward> {
     const NARROWER: [&str; 9] = [
         "src_ip",
         "src_dip",

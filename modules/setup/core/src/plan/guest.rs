@@ -1,27 +1,53 @@
 //! A network for guests: the Internet, and nothing inside.
 
-use super::{Config, Planner, Wrong, text, words};
+use super::apart::free_for_guests;
+use super::bridge::{interface, set_address};
+use super::outside::leads_outside;
+use super::report::Report;
+use super::zones::{has_uplink, is_uplink, zone};
+use super::{Config, Facts, Wrong, text, words, zone_names};
 
-impl Planner<'_> {
+/// A plan for the guests' network.
+pub(super) struct GuestPlan<'a> {
+    config: &'a mut Config,
+    facts: &'a Facts,
+    report: &'a mut Report,
+}
+
+impl<'a> GuestPlan<'a> {
+    /// Makes a plan that edits `config`.
+    pub fn new(config: &'a mut Config, facts: &'a Facts, report: &'a mut Report) -> Self {
+        Self {
+            config,
+            facts,
+            report,
+        }
+    }
+
     /// Makes the guests' network, if the router has none and an uplink for it. `new` is the field of
     /// a Wi-Fi network for guests that the router does not have yet.
-    pub(super) fn guests(&mut self, new: Option<&str>) {
+    pub fn make(&mut self, new: Option<&str>) {
         if self.config.has("network", "guest") {
             return self.guests_apart(new);
         }
         let field = new.map_or_else(|| "wifi.networks".to_owned(), |new| format!("{new}.for"));
-        if !self.leads_guests_outside(&field) {
+        // An uplink that no zone holds gets one, as guests are kept apart by zones.
+        if !has_uplink(self.config) && is_uplink(self.config, "wan") {
+            let zone = zone(self.config, "wan");
+            self.config.list_with("firewall", &zone, "network", "wan");
+        }
+        if !leads_outside(self.config, self.report, &field) {
             return;
         }
-        let Some(inside) = self.free_for_guests() else {
+        let Some(inside) = free_for_guests(self.config, self.facts) else {
             let what = "network left for guests (192.168.50.0/24 to 192.168.250.0/24)".to_owned();
-            return self.wrong("wifi.networks", &Wrong::Lacking(what));
+            return self.report.wrong("wifi.networks", &Wrong::Lacking(what));
         };
-        self.interface("guest");
+        interface(self.config, self.facts, "guest");
         // So that it is known for the wizard's own when it goes.
         self.config.set("network", "guest", "weir", "1");
-        self.set_address("guest", inside);
-        let config = &mut self.config;
+        set_address(self.config, self.facts, "guest", inside);
+        let config = &mut *self.config;
         config.section("dhcp", "guest", "dhcp");
         for (option, value) in [
             ("interface", "guest"),
@@ -31,8 +57,8 @@ impl Planner<'_> {
         ] {
             config.set("dhcp", "guest", option, value);
         }
-        let (_, outside) = super::zone_names(&self.config);
-        let config = &mut self.config;
+        let (_, outside) = zone_names(self.config);
+        let config = &mut *self.config;
         config.section("firewall", "guest", "zone");
         config.set("firewall", "guest", "name", "guest");
         config.set_list("firewall", "guest", "network", &["guest".to_owned()]);
@@ -65,23 +91,27 @@ impl Planner<'_> {
         let network = format!("{}/{}", inside.network(), inside.length);
         let says =
             format!("Guests have a network of their own, {network}: the Internet, nothing inside.");
-        self.say("wifi", "guest-network", &[("network", &network)], says);
+        self.report
+            .say("wifi", "guest-network", &[("network", &network)], says);
     }
 
     /// Refuses guests in a network that leads inside. If they are there already, it is said.
     fn guests_apart(&mut self, new: Option<&str>) {
-        let Some(by) = guests_inside(&self.config) else {
+        let Some(by) = guests_inside(self.config) else {
             return;
         };
         if let Some(field) = new {
-            return self.wrong(format!("{field}.for"), &Wrong::GuestsInside(by));
+            return self
+                .report
+                .wrong(format!("{field}.for"), &Wrong::GuestsInside(by));
         }
         let says = format!("{by}: guests are inside.");
-        self.say("wifi", "guests-inside", &[("by", &by)], says);
+        self.report
+            .say("wifi", "guests-inside", &[("by", &by)], says);
     }
 
     /// Takes the guests' network away, if the wizard made it.
-    pub(super) fn no_guests(&mut self) {
+    pub fn remove(&mut self) {
         if self.config.get("network", "guest", "weir").is_none() {
             return;
         }
@@ -91,7 +121,7 @@ impl Planner<'_> {
         for section in ["guest", "guest_wan", "guest_dhcp", "guest_dns"] {
             self.config.remove("firewall", section);
         }
-        self.say(
+        self.report.say(
             "wifi",
             "guests-gone",
             &[],

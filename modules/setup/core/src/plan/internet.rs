@@ -5,11 +5,18 @@ mod six;
 
 use std::net::Ipv4Addr;
 
-use super::link::{is_old_bridge, provider_vlan};
-use super::{Inside, Planner, Wrong, text, words};
+use super::batman::unwire;
+use super::bridge::set_address;
+use super::config::is_old_bridge;
+use super::link::{port_of, provider_vlan, set_device, wire};
+use super::radios::Radios;
+use super::report::Report;
+use super::zones::zone;
+use super::{Config, Facts, Inside, Wrong, dns, text, words};
 use crate::choices::{Internet, Uplink};
 pub(crate) use known::internet_of;
 use known::{client_of, is_there};
+use six::outside;
 
 /// Options of `network.wan` that belong to one kind of uplink.
 const OF_A_KIND: [&str; 12] = [
@@ -24,13 +31,30 @@ const CLIENT: &str = "wwan";
 /// The section of `wireless` of that client.
 const CLIENT_RADIO: &str = "wifi_uplink";
 
-impl Planner<'_> {
-    pub(super) fn internet(&mut self, internet: &Internet) {
+/// Edits the uplink.
+pub(super) fn edit(internet: &Internet, config: &mut Config, facts: &Facts, report: &mut Report) {
+    let mut plan = InternetPlan {
+        config,
+        facts,
+        report,
+    };
+    plan.edit(internet);
+}
+
+/// A plan for the uplink.
+struct InternetPlan<'a> {
+    config: &'a mut Config,
+    facts: &'a Facts,
+    report: &'a mut Report,
+}
+
+impl InternetPlan<'_> {
+    fn edit(&mut self, internet: &Internet) {
         // The choices say so now: the uplink stays, whatever ports do.
         for interface in ["wan", "wan6"] {
             self.config.unset("network", interface, "weir");
         }
-        let known = internet_of(&self.config);
+        let known = internet_of(self.config);
         if internet.kind == Uplink::Kept
             || known
                 .as_ref()
@@ -42,54 +66,69 @@ impl Planner<'_> {
         let known = known.filter(|known| known.kind == internet.kind);
         let known = known.as_ref();
         let lacks = match internet.kind {
-            Uplink::Pppoe if known.is_none() => self.lacks("pppoe", "internet.kind"),
-            Uplink::Mobile if known.is_none() => self.lacks("mobile", "internet.kind"),
+            Uplink::Pppoe if known.is_none() => {
+                self.facts.lacks("pppoe", "internet.kind", self.report)
+            }
+            Uplink::Mobile if known.is_none() => {
+                self.facts.lacks("mobile", "internet.kind", self.report)
+            }
             _ => false,
         };
-        if lacks || !self.good_device("internet.port", internet.port.as_deref()) {
+        if lacks
+            || !self
+                .report
+                .device("internet.port", internet.port.as_deref())
+        {
             return;
         }
         self.config.section("network", "wan", "interface");
         if let Some(port) = &internet.port {
-            self.unwire(port);
+            unwire(self.config, port);
         }
-        let former = self.device("wan");
+        let former = port_of(self.config, "wan");
         self.uplink_device(internet, known);
-        let device = self.device("wan");
+        let device = port_of(self.config, "wan");
         match internet.kind {
             Uplink::Static => self.fixed(internet, known),
             Uplink::Pppoe => self.pppoe(internet, known),
             Uplink::Mobile => self.mobile(internet, known),
             Uplink::Dhcp => {
                 let says = "The provider gives the router its address.".to_owned();
-                self.say("internet", "internet-dhcp", &[], says);
+                self.report.say("internet", "internet-dhcp", &[], says);
             }
             Uplink::None => {
                 let says = "The router has no Internet of its own.".to_owned();
-                self.say("internet", "internet-none", &[], says);
+                self.report.say("internet", "internet-none", &[], says);
             }
             Uplink::Wifi | Uplink::Kept => {}
         }
         self.client(internet);
         let six = self.config.has("network", "wan6");
-        self.ipv6(internet, known, former.as_deref(), device.as_deref());
+        six::ipv6(
+            internet,
+            known,
+            (former.as_deref(), device.as_deref()),
+            self.config,
+            self.report,
+        );
         if known.is_none() {
-            self.outside("wan", true);
+            outside(self.config, "wan", true);
         }
         if known.is_none() || !six {
-            self.outside("wan6", known.is_none());
+            outside(self.config, "wan6", known.is_none());
         }
     }
 
     /// Gives the uplink its protocol and its device.
     fn uplink_device(&mut self, internet: &Internet, known: Option<&Internet>) {
-        let base = self.base();
+        let base = base(self.config, self.facts);
         let port = internet.port.clone().or_else(|| base.clone());
         if let Some(port) = &port
             && Some(port) != base.as_ref()
         {
             let says = format!("The Internet is plugged into {port}.");
-            self.say("internet", "internet-port", &[("port", port)], says);
+            self.report
+                .say("internet", "internet-port", &[("port", port)], says);
         }
         let proto = match internet.kind {
             Uplink::Dhcp => "dhcp",
@@ -98,7 +137,7 @@ impl Planner<'_> {
             Uplink::Mobile => "qmi",
             Uplink::Wifi | Uplink::None | Uplink::Kept => "none",
         };
-        let there = self.wire("wan");
+        let there = wire(self.config, "wan");
         let before = self.config.get("network", "wan", "proto");
         if known.is_none() {
             self.config.unset("network", "wan", "disabled");
@@ -117,7 +156,7 @@ impl Planner<'_> {
             return;
         }
         let stays = there.filter(|device| {
-            let vlan = provider_vlan(&self.config, device).map(|(_, vlan)| vlan);
+            let vlan = provider_vlan(self.config, device).map(|(_, vlan)| vlan);
             let of_switch = |wanted| device.ends_with(&format!(".{wanted}"));
             let same = vlan == internet.vlan || internet.vlan.is_some_and(of_switch);
             wired && same && port == base
@@ -128,21 +167,12 @@ impl Planner<'_> {
         };
         match &device {
             _ if internet.kind == Uplink::Mobile => {}
-            Some(device) => self.set_device("wan", device),
+            Some(device) => set_device(self.config, "wan", device),
             None if wired && port.is_none() => {
                 let port = "port for the Internet (network.wan.device)".to_owned();
-                self.wrong("internet.kind", &Wrong::Lacking(port));
+                self.report.wrong("internet.kind", &Wrong::Lacking(port));
             }
             None => {}
-        }
-    }
-
-    /// The port below VLANs of the provider.
-    pub(super) fn base(&self) -> Option<String> {
-        let device = self.wire("wan").or_else(|| self.facts.wan.clone())?;
-        match provider_vlan(&self.config, &device) {
-            Some((port, _)) => Some(port),
-            None => Some(device),
         }
     }
 
@@ -155,7 +185,8 @@ impl Planner<'_> {
             return Some(base.to_owned());
         };
         if !(1..=4094).contains(&vlan) {
-            self.wrong("internet.vlan", &Wrong::OutOfRange(1, 4094));
+            self.report
+                .wrong("internet.vlan", &Wrong::OutOfRange(1, 4094));
             return None;
         }
         // The VLAN would be a port of the bridge that it is on.
@@ -164,12 +195,12 @@ impl Planner<'_> {
             .package("network")
             .and_then(|p| p.section("wan"));
         if let Some(wan) = wan.filter(|wan| is_old_bridge(wan))
-            && self.device("wan").as_deref() == Some(base)
+            && port_of(self.config, "wan").as_deref() == Some(base)
         {
             let ports = words(wan, "ifname").join(", ");
             let what =
                 format!("one port for a provider's VLAN (network.wan is a bridge of {ports})");
-            self.wrong("internet.vlan", &Wrong::Lacking(what));
+            self.report.wrong("internet.vlan", &Wrong::Lacking(what));
             return None;
         }
         let number = vlan.to_string();
@@ -188,17 +219,18 @@ impl Planner<'_> {
             return Some(known);
         }
         // netifd makes `wan.7` of the name alone; where that stands there it may stay.
-        if self.wire("wan").as_deref() == Some(&name) {
+        if wire(self.config, "wan").as_deref() == Some(&name) {
             return Some(name);
         }
-        let config = &mut self.config;
+        let config = &mut *self.config;
         config.section("network", VLAN, "device");
         config.set("network", VLAN, "type", "8021q");
         config.set("network", VLAN, "ifname", base);
         config.set("network", VLAN, "vid", &number);
         config.set("network", VLAN, "name", &name);
         let says = format!("It comes in the provider's VLAN {number}.");
-        self.say("internet", "internet-vlan", &[("vlan", &number)], says);
+        self.report
+            .say("internet", "internet-vlan", &[("vlan", &number)], says);
         Some(name)
     }
 
@@ -218,19 +250,21 @@ impl Planner<'_> {
             } else {
                 Wrong::NotAnAddress
             };
-            return self.wrong("internet.address", &wrong);
+            return self.report.wrong("internet.address", &wrong);
         };
         if !stays {
-            self.set_address("wan", inside);
+            set_address(self.config, self.facts, "wan", inside);
         }
         let gateway = internet.gateway.as_deref().unwrap_or_default();
         if !stays || known.is_some_and(|known| known.gateway != internet.gateway) {
-            let Some(gateway) = self.address::<Ipv4Addr>("internet.gateway", gateway) else {
+            let Some(gateway) = self.report.address::<Ipv4Addr>("internet.gateway", gateway) else {
                 return;
             };
             if !inside.holds(gateway) || gateway == inside.address {
                 let network = format!("{}/{}", inside.network(), inside.length);
-                return self.wrong("internet.gateway", &Wrong::OutsideNetwork(network));
+                return self
+                    .report
+                    .wrong("internet.gateway", &Wrong::OutsideNetwork(network));
             }
             let gateway = gateway.to_string();
             self.config.set("network", "wan", "gateway", &gateway);
@@ -240,10 +274,12 @@ impl Planner<'_> {
         if gateway.is_empty() {
             let says = format!("The router is {inside} outside, and has no gateway there.");
             let values = [("address", &*address)];
-            return self.say("internet", "internet-static-alone", &values, says);
+            return self
+                .report
+                .say("internet", "internet-static-alone", &values, says);
         }
         let says = format!("The router is {inside} outside, and sends to {gateway}.");
-        self.say(
+        self.report.say(
             "internet",
             "internet-static",
             &[("address", &address), ("gateway", gateway)],
@@ -256,11 +292,16 @@ impl Planner<'_> {
         if known.is_some_and(|known| internet.dns.is_none() || known.dns == internet.dns) {
             return;
         }
-        let Some(dns) = self.servers("internet.dns", internet.dns.as_deref()) else {
+        let Some(dns) = dns::servers(
+            self.config,
+            self.report,
+            "internet.dns",
+            internet.dns.as_deref(),
+        ) else {
             return;
         };
         if dns.is_empty() {
-            self.wrong("internet.dns", &Wrong::Required);
+            self.report.wrong("internet.dns", &Wrong::Required);
         }
         self.config.set_list("network", "wan", "dns", &dns);
     }
@@ -268,18 +309,22 @@ impl Planner<'_> {
     fn pppoe(&mut self, internet: &Internet, known: Option<&Internet>) {
         let username = internet.username.as_deref();
         let stays = known.is_some_and(|known| known.username == internet.username);
-        if !stays && self.needed("internet.username", username, 255) {
+        if !stays && self.report.needed("internet.username", username, 255) {
             self.config.set_if("network", "wan", "username", username);
         }
         self.kept_password(internet, known, true);
         let stays = known.is_some_and(|known| known.service == internet.service);
-        if !stays && self.optional("internet.service", internet.service.as_deref(), 255) {
+        if !stays
+            && self
+                .report
+                .optional("internet.service", internet.service.as_deref(), 255)
+        {
             self.config
                 .set_if("network", "wan", "service", internet.service.as_deref());
         }
         let username = username.unwrap_or_default();
         let says = format!("It dials in by PPPoE as {username}.");
-        self.say(
+        self.report.say(
             "internet",
             "internet-pppoe",
             &[("username", username)],
@@ -295,7 +340,7 @@ impl Planner<'_> {
             _ if stays => {}
             None if there || !needed => {}
             password => {
-                if self.needed("internet.password", password, 255) {
+                if self.report.needed("internet.password", password, 255) {
                     self.config.set_if("network", "wan", "password", password);
                 }
             }
@@ -316,29 +361,30 @@ impl Planner<'_> {
                 .strip_prefix("/dev/")
                 .is_some_and(|name| !name.is_empty() && name.len() < 64 && name.bytes().all(plain));
             if !device {
-                return self.wrong("internet.modem", &Wrong::NotAModem);
+                return self.report.wrong("internet.modem", &Wrong::NotAModem);
             }
             self.config.set("network", "wan", "device", modem);
         }
         let apn = internet.apn.as_deref();
-        if !stays(|one| &one.apn) && self.needed("internet.apn", apn, 100) {
+        if !stays(|one| &one.apn) && self.report.needed("internet.apn", apn, 100) {
             self.config.set_if("network", "wan", "apn", apn);
         }
         if let Some(pin) = internet.pin.as_deref().filter(|_| !stays(|one| &one.pin)) {
             if (4..=8).contains(&pin.len()) && pin.bytes().all(|c| c.is_ascii_digit()) {
                 self.config.set("network", "wan", "pincode", pin);
             } else {
-                self.wrong("internet.pin", &Wrong::OutOfRange(0, 99_999_999));
+                self.report
+                    .wrong("internet.pin", &Wrong::OutOfRange(0, 99_999_999));
             }
         }
         let username = internet.username.as_deref();
-        if !stays(|one| &one.username) && self.optional("internet.username", username, 255) {
+        if !stays(|one| &one.username) && self.report.optional("internet.username", username, 255) {
             self.config.set_if("network", "wan", "username", username);
         }
         self.kept_password(internet, known, false);
         let apn = apn.unwrap_or_default();
         let says = format!("It dials in by the modem {modem}, to {apn}.");
-        self.say(
+        self.report.say(
             "internet",
             "internet-mobile",
             &[("modem", modem), ("apn", apn)],
@@ -348,32 +394,34 @@ impl Planner<'_> {
 
     /// A client of another router's Wi-Fi, or none.
     fn client(&mut self, internet: &Internet) {
-        let there = client_of(&self.config);
+        let there = client_of(self.config);
         if internet.kind != Uplink::Wifi {
             let Some(interface) = there else { return };
             self.config.remove("wireless", CLIENT_RADIO);
             self.config.remove("network", &interface);
-            let zone = self.zone("wan");
+            let zone = zone(self.config, "wan");
             self.config
                 .list_without("firewall", &zone, "network", &interface);
             return;
         }
-        let interface = there.unwrap_or_else(|| self.free_interface(CLIENT));
+        let interface = there.unwrap_or_else(|| free_interface(self.config, CLIENT));
         let ssid = internet.ssid.as_deref();
-        if !self.needed("internet.ssid", ssid, 32) {
+        if !self.report.needed("internet.ssid", ssid, 32) {
             return;
         }
         let radio = internet.radio.clone().unwrap_or_default();
         if !self.facts.radios.iter().any(|known| known.name == radio) {
-            return self.wrong("internet.radio", &Wrong::UnknownRadio(radio));
+            return self
+                .report
+                .wrong("internet.radio", &Wrong::UnknownRadio(radio));
         }
         let known = self.config.get("wireless", CLIENT_RADIO, "ssid").as_deref() == ssid
             && self.config.get("wireless", CLIENT_RADIO, "key").is_some();
         let key = internet.key.as_deref();
         if key.is_some_and(|key| !super::check::is_wifi_key(key)) {
-            return self.wrong("internet.key", &Wrong::NotAWifiKey);
+            return self.report.wrong("internet.key", &Wrong::NotAWifiKey);
         }
-        let config = &mut self.config;
+        let config = &mut *self.config;
         config.section("wireless", CLIENT_RADIO, "wifi-iface");
         config.set("wireless", CLIENT_RADIO, "device", &radio);
         config.set("wireless", CLIENT_RADIO, "mode", "sta");
@@ -384,31 +432,40 @@ impl Planner<'_> {
             config.set("wireless", CLIENT_RADIO, "encryption", encryption);
             config.set_if("wireless", CLIENT_RADIO, "key", key);
         }
-        self.switch_on(&radio);
-        let config = &mut self.config;
+        Radios::new(self.config, self.facts, self.report).switch_on(&radio);
+        let config = &mut *self.config;
         config.section("network", &interface, "interface");
         config.set("network", &interface, "proto", "dhcp");
         // So that it is known for the wizard's own when it goes.
         config.set("network", &interface, "weir", "1");
-        let zone = self.zone("wan");
+        let zone = zone(self.config, "wan");
         self.config
             .list_with("firewall", &zone, "network", &interface);
         let ssid = ssid.unwrap_or_default();
         let says = format!("It is a client of the Wi-Fi {ssid}, by {radio}.");
-        self.say(
+        self.report.say(
             "internet",
             "internet-wifi",
             &[("ssid", ssid), ("radio", &radio)],
             says,
         );
     }
+}
 
-    /// Returns a name for an interface that no other has.
-    pub(super) fn free_interface(&self, word: &str) -> String {
-        let numbered = (2..100).map(|n| format!("{word}{n}"));
-        std::iter::once(word.to_owned())
-            .chain(numbered)
-            .find(|name| !self.config.has("network", name))
-            .unwrap_or_default()
+/// The port below VLANs of the provider.
+fn base(config: &Config, facts: &Facts) -> Option<String> {
+    let device = wire(config, "wan").or_else(|| facts.wan.clone())?;
+    match provider_vlan(config, &device) {
+        Some((port, _)) => Some(port),
+        None => Some(device),
     }
+}
+
+/// Returns a name for an interface that no other has.
+fn free_interface(config: &Config, word: &str) -> String {
+    let numbered = (2..100).map(|n| format!("{word}{n}"));
+    std::iter::once(word.to_owned())
+        .chain(numbered)
+        .find(|name| !config.has("network", name))
+        .unwrap_or_default()
 }

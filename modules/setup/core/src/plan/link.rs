@@ -2,24 +2,8 @@
 
 use uci::Section;
 
-use super::{Config, Planner, text, words, yes};
-
-/// The option that holds an interface's device. netifd reads the old `ifname` where there is no
-/// `device` (interface.c, `IFACE_ATTR_IFNAME`).
-fn device_option(section: &Section) -> &'static str {
-    match (section.get("device"), section.get("ifname")) {
-        (None, Some(_)) => "ifname",
-        _ => "device",
-    }
-}
-
-/// Returns the device of an interface. An interface of the old `type bridge` makes its own.
-pub(crate) fn device_of(section: &Section) -> Option<String> {
-    if is_old_bridge(section) {
-        return Some(format!("br-{}", section.name));
-    }
-    text(section, device_option(section))
-}
+use super::config::{device_of, device_option, is_old_bridge};
+use super::{Config, text, words, yes};
 
 /// Returns what a provider's VLAN of an interface is on: the interface's device, or the only port of
 /// the bridge that an interface of the old `type bridge` makes of its `ifname`.
@@ -30,11 +14,6 @@ pub(crate) fn wire_of(section: &Section) -> Option<String> {
         Some([port]) => Some(port.clone()),
         _ => Some(device),
     }
-}
-
-/// Returns true if an interface makes a bridge of the ports in its `ifname`.
-pub(super) fn is_old_bridge(section: &Section) -> bool {
-    section.get("device").is_none() && text(section, "type").as_deref() == Some("bridge")
 }
 
 /// Returns a port of the uplink that a bridge of another network has, and the name of that network.
@@ -135,38 +114,26 @@ fn is_of_switch(config: &Config, port: &str, number: u16) -> bool {
         .any(|section| text(section, "device").as_deref() == Some(port) && is(section, "vlan"))
 }
 
-impl Config {
-    /// Returns the device of an interface, also where the interface has the old form: `ifname`, or
-    /// `type bridge`.
-    pub fn device(&self, interface: &str) -> Option<String> {
-        device_of(self.package("network")?.section(interface)?)
-    }
+/// Returns the device of an interface. Modems and other files are no devices.
+pub(super) fn port_of(config: &Config, interface: &str) -> Option<String> {
+    let device = device_of(config.package("network")?.section(interface)?);
+    device.filter(|device| !device.starts_with('/'))
 }
 
-impl Planner<'_> {
-    /// Returns the device of an interface. Modems and other files are no devices.
-    pub(super) fn device(&self, interface: &str) -> Option<String> {
-        let section = self.config.package("network")?.section(interface)?;
-        device_of(section).filter(|device| !device.starts_with('/'))
-    }
+/// Returns what a provider's VLAN of an interface is on ([`wire_of`]).
+pub(super) fn wire(config: &Config, interface: &str) -> Option<String> {
+    let device = wire_of(config.package("network")?.section(interface)?);
+    device.filter(|device| !device.starts_with('/'))
+}
 
-    /// Returns what a provider's VLAN of an interface is on ([`wire_of`]).
-    pub(super) fn wire(&self, interface: &str) -> Option<String> {
-        let section = self.config.package("network")?.section(interface)?;
-        wire_of(section).filter(|device| !device.starts_with('/'))
+/// Sets the device of an interface, in the option that the interface has for it. In a bridge of
+/// the old form the device becomes the only port.
+pub(super) fn set_device(config: &mut Config, interface: &str, device: &str) {
+    if [port_of(config, interface), wire(config, interface)].contains(&Some(device.to_owned())) {
+        return;
     }
-
-    /// Sets the device of an interface, in the option that the interface has for it. In a bridge of
-    /// the old form the device becomes the only port.
-    pub(super) fn set_device(&mut self, interface: &str, device: &str) {
-        if [self.device(interface), self.wire(interface)].contains(&Some(device.to_owned())) {
-            return;
-        }
-        let section = self
-            .config
-            .package("network")
-            .and_then(|network| network.section(interface));
-        let option = section.map_or("device", device_option);
-        self.config.set("network", interface, option, device);
-    }
+    let network = config.package("network");
+    let section = network.and_then(|network| network.section(interface));
+    let option = section.map_or("device", device_option);
+    config.set("network", interface, option, device);
 }

@@ -2,7 +2,10 @@
 
 use uci::Section;
 
-use super::{Config, Planner, Radio, Wrong, text, yes};
+use super::batman::{batman, meshes_by_wire, no_bat0};
+use super::radios::Radios;
+use super::report::Report;
+use super::{Config, Facts, Radio, Wrong, text, yes};
 use crate::choices::{Mesh, MeshKind};
 use crate::read::mesh_of;
 
@@ -12,9 +15,26 @@ pub(crate) fn is_mesh(part: &Section) -> bool {
     name.as_ref() == Some(&part.name) && text(part, "network") == name
 }
 
-impl Planner<'_> {
-    pub(super) fn mesh(&mut self, mesh: &Mesh) {
-        let known = mesh_of(&self.config);
+/// Edits the mesh.
+pub(super) fn edit(mesh: &Mesh, config: &mut Config, facts: &Facts, report: &mut Report) {
+    let mut plan = MeshPlan {
+        config,
+        facts,
+        report,
+    };
+    plan.edit(mesh);
+}
+
+/// A plan for the mesh.
+struct MeshPlan<'a> {
+    config: &'a mut Config,
+    facts: &'a Facts,
+    report: &'a mut Report,
+}
+
+impl MeshPlan<'_> {
+    fn edit(&mut self, mesh: &Mesh) {
+        let known = mesh_of(self.config);
         let stays = |wanted: &Mesh| {
             let key = wanted.key.clone().or_else(|| known.key.clone());
             let wanted = Mesh {
@@ -28,14 +48,15 @@ impl Planner<'_> {
             return;
         }
         let lacks = match mesh.kind {
-            MeshKind::Batman => self.lacks("batman", "mesh.kind"),
-            MeshKind::Apup => self.lacks("apup", "mesh.kind"),
+            MeshKind::Batman => self.facts.lacks("batman", "mesh.kind", self.report),
+            MeshKind::Apup => self.facts.lacks("apup", "mesh.kind", self.report),
             MeshKind::None => false,
         };
         if lacks {
             return;
         }
-        self.country("mesh.country", &mesh.country);
+        Radios::new(self.config, self.facts, self.report)
+            .set_country("mesh.country", &mesh.country);
         let radios = self.mesh_radios(mesh);
         let names: Vec<String> = radios.iter().map(|radio| section(&radio.name)).collect();
         if mesh.kind != MeshKind::Batman {
@@ -66,7 +87,7 @@ impl Planner<'_> {
         }
         match mesh.kind {
             MeshKind::None => {
-                self.say(
+                self.report.say(
                     "mesh",
                     "mesh-none",
                     &[],
@@ -97,10 +118,10 @@ impl Planner<'_> {
             if radios.is_empty() {
                 let off = others.iter().find_map(|radio| self.off_mesh(mesh, radio));
                 match off {
-                    Some(wrong) => self.wrong("mesh.channel", &wrong),
+                    Some(wrong) => self.report.wrong("mesh.channel", &wrong),
                     None => {
                         let what = "radio that can do it".to_owned();
-                        self.wrong("mesh.kind", &Wrong::Lacking(what));
+                        self.report.wrong("mesh.kind", &Wrong::Lacking(what));
                     }
                 }
             }
@@ -111,11 +132,11 @@ impl Planner<'_> {
             let known = self.facts.radios.iter().find(|radio| radio.name == *name);
             let Some(radio) = known.filter(can) else {
                 let wrong = Wrong::UnknownRadio(name.clone());
-                self.problems.push(wrong.at("mesh.radios"));
+                self.report.add(wrong.at("mesh.radios"));
                 continue;
             };
             match self.off_mesh(mesh, radio) {
-                Some(wrong) => self.wrong("mesh.channel", &wrong),
+                Some(wrong) => self.report.wrong("mesh.channel", &wrong),
                 None => radios.push(radio.clone()),
             }
         }
@@ -131,36 +152,38 @@ impl Planner<'_> {
             return None;
         }
         let peers = mesh.kind == MeshKind::Batman;
-        let where_to = self.off_air(radio, mesh.channel, peers)?;
+        let where_to = radio.off_air(self.config, mesh.channel, peers)?;
         Some(Wrong::NotOnAir(radio.name.clone(), where_to))
     }
 
     fn join(&mut self, mesh: &Mesh, radios: &[Radio]) {
-        if !self.text("mesh.name", &mesh.name, 32) {
+        if !self.report.text("mesh.name", &mesh.name, 32) {
             return;
         }
         if let Some(key) = &mesh.key
             && (key.len() == 64 || !super::check::is_wifi_key(key))
         {
-            return self.wrong("mesh.key", &Wrong::NotAPassword);
+            return self.report.wrong("mesh.key", &Wrong::NotAPassword);
         }
         if let Some(channel) = mesh.channel
             && !(1..=233).contains(&channel)
         {
-            return self.wrong("mesh.channel", &Wrong::OutOfRange(1, 233));
+            return self
+                .report
+                .wrong("mesh.channel", &Wrong::OutOfRange(1, 233));
         }
         if mesh.kind == MeshKind::Apup && mesh.key.is_some() {
             // What access points say to each other is not encrypted.
-            return self.wrong("mesh.key", &Wrong::KeyUnused);
+            return self.report.wrong("mesh.key", &Wrong::KeyUnused);
         }
         if mesh.channel.is_some() && radios.len() > 1 {
-            return self.wrong("mesh.channel", &Wrong::OneRadio);
+            return self.report.wrong("mesh.channel", &Wrong::OneRadio);
         }
         for radio in radios {
             let name = section(&radio.name);
             self.config.section("wireless", &name, "wifi-iface");
             self.config.set("wireless", &name, "device", &radio.name);
-            self.switch_on(&radio.name);
+            Radios::new(self.config, self.facts, self.report).switch_on(&radio.name);
             if let Some(channel) = mesh.channel {
                 let channel = channel.to_string();
                 self.config
@@ -174,10 +197,11 @@ impl Planner<'_> {
             let (mesh, radio) = (&*mesh.name, &*radio.name);
             let says = format!("It is a node of the mesh {mesh}, by {radio}.");
             let open = self.config.get("wireless", &name, "key").is_none();
-            self.say("mesh", "mesh", &[("name", mesh), ("radio", radio)], says);
+            self.report
+                .say("mesh", "mesh", &[("name", mesh), ("radio", radio)], says);
             if open {
                 let says = format!("The mesh {mesh} is open: whoever is near can join it.");
-                self.say(
+                self.report.say(
                     "mesh",
                     "mesh-open",
                     &[("name", mesh), ("radio", radio)],
@@ -186,7 +210,7 @@ impl Planner<'_> {
             }
         }
         if mesh.kind == MeshKind::Batman {
-            self.batman(mesh);
+            batman(self.config, self.facts, mesh);
             // It stays from now on, whatever ports do.
             self.config.unset("network", "bat0", "weir");
         }
@@ -194,7 +218,7 @@ impl Planner<'_> {
 
     /// 802.11s carries frames from neighbour to neighbour; batman-adv finds the way.
     fn mesh_point(&mut self, mesh: &Mesh, name: &str) {
-        let config = &mut self.config;
+        let config = &mut *self.config;
         config.set("wireless", name, "mode", "mesh");
         config.set("wireless", name, "mesh_id", &mesh.name);
         config.set_new("wireless", name, "mesh_fwding", "0");
@@ -214,7 +238,7 @@ impl Planner<'_> {
     }
 
     fn peering_access_point(&mut self, mesh: &Mesh, name: &str) {
-        let config = &mut self.config;
+        let config = &mut *self.config;
         config.set("wireless", name, "mode", "ap");
         config.set("wireless", name, "ssid", &mesh.name);
         // Of its own: what anybody may join is not the network inside.
@@ -225,47 +249,6 @@ impl Planner<'_> {
         config.set("wireless", name, "apup", "1");
         let prefix = format!("{}p", name.replace("mesh_radio", "ap"));
         config.set("wireless", name, "apup_peer_ifname_prefix", &prefix);
-    }
-
-    pub(super) fn batman(&mut self, mesh: &Mesh) {
-        let config = &mut self.config;
-        config.section("network", "bat0", "interface");
-        config.set("network", "bat0", "proto", "batadv");
-        config.set_new("network", "bat0", "routing_algo", "BATMAN_IV");
-        config.set_new("network", "bat0", "bridge_loop_avoidance", "1");
-        // `client` is for meshes with gateways alone: questions for addresses go to the one that it has
-        // chosen, and to nobody where there is none. Whoever has said so knows of one.
-        if mesh.gateway {
-            config.set("network", "bat0", "gw_mode", "server");
-        } else if config.get("network", "bat0", "gw_mode").as_deref() != Some("client") {
-            config.set("network", "bat0", "gw_mode", "off");
-        }
-        self.interface("lan");
-        if let Some(bridge) = self.lan_bridge() {
-            self.config.list_with("network", &bridge, "ports", "bat0");
-        }
-    }
-
-    /// Tells that the mesh and who gives addresses contradict each other, where that is new: all
-    /// nodes are one network inside.
-    pub(super) fn mesh_and_addresses(&mut self, was: &Config) {
-        let now = contradiction(&self.config);
-        if now == contradiction(was) {
-            return;
-        }
-        match now {
-            Some("mesh-dhcp") => {
-                let says = "It gives addresses in the mesh, and is no gateway: whoever gets one \
-                            goes to the Internet by this node, and gets nowhere if it has none.";
-                self.say("mesh", "mesh-dhcp", &[], says.to_owned());
-            }
-            Some("mesh-gateway") => {
-                let says = "It is a gateway of the mesh, and gives no addresses: whoever is \
-                            connected to this node gets none.";
-                self.say("mesh", "mesh-gateway", &[], says.to_owned());
-            }
-            _ => {}
-        }
     }
 
     fn no_batman(&mut self) {
@@ -284,26 +267,33 @@ impl Planner<'_> {
         if !ours {
             return;
         }
-        if self.meshes_by_wire() {
+        if meshes_by_wire(self.config) {
             // It goes with the last port that weir made one of the mesh.
             return self.config.set("network", "bat0", "weir", "1");
         }
-        self.no_bat0();
+        no_bat0(self.config);
     }
+}
 
-    /// The mesh is no device any more.
-    pub(super) fn no_bat0(&mut self) {
-        self.config.remove("network", "bat0");
-        if let Some(bridge) = self.lan_bridge() {
-            self.config
-                .list_without("network", &bridge, "ports", "bat0");
+/// Tells that the mesh and who gives addresses contradict each other, where that is new: all
+/// nodes are one network inside.
+pub(super) fn and_addresses(config: &Config, was: &Config, report: &mut Report) {
+    let now = contradiction(config);
+    if now == contradiction(was) {
+        return;
+    }
+    match now {
+        Some("mesh-dhcp") => {
+            let says = "It gives addresses in the mesh, and is no gateway: whoever gets one \
+                        goes to the Internet by this node, and gets nowhere if it has none.";
+            report.say("mesh", "mesh-dhcp", &[], says.to_owned());
         }
-    }
-
-    /// The section of the bridge inside.
-    fn lan_bridge(&self) -> Option<String> {
-        let device = self.config.get("network", "lan", "device")?;
-        self.config.which("network", "device", "name", &device)
+        Some("mesh-gateway") => {
+            let says = "It is a gateway of the mesh, and gives no addresses: whoever is \
+                        connected to this node gets none.";
+            report.say("mesh", "mesh-gateway", &[], says.to_owned());
+        }
+        _ => {}
     }
 }
 

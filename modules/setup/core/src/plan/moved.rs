@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 
 use uci::{Element, Section};
 
-use super::{Config, Inside, Planner, text, words};
+use super::report::Report;
+use super::{Config, Inside, address_in, text, words};
 use crate::difference::address;
 
 /// Things that the summary names at most.
@@ -14,63 +15,61 @@ const MOST: usize = 12;
 /// Options of a section of `dhcp` that are sent to clients.
 const TOLD: [&str; 2] = ["dhcp_option", "dhcp_option_force"];
 
-impl Planner<'_> {
-    /// Looks at what has an address of the `former` network inside, if that is another one now.
-    pub(super) fn inside_moved(&mut self, former: Option<Inside>) {
-        let (Some(former), Some(now)) = (former, self.lan_address()) else {
-            return;
-        };
-        if former == now {
-            return;
-        }
-        self.told_follow(former.address, now.address);
-        self.say_left(former);
+/// Looks at what has an address of the `former` network inside, if that is another one now.
+pub(super) fn inside_moved(former: Option<Inside>, config: &mut Config, report: &mut Report) {
+    let (Some(former), Some(now)) = (former, address_in(config, "lan")) else {
+        return;
+    };
+    if former == now {
+        return;
     }
+    told_follow(config, former.address, now.address);
+    say_left(config, report, former);
+}
 
-    /// Clients go on to be told that the router is their gateway and their name server.
-    fn told_follow(&mut self, former: Ipv4Addr, now: Ipv4Addr) {
-        let sections = self.config.package("dhcp").map(uci::Package::sections);
-        let names: Vec<String> = (sections.into_iter().flatten())
-            .map(|section| section.name.clone())
-            .collect();
-        for name in names {
-            for option in TOLD {
-                let known = self.config.list("dhcp", &name, option);
-                let all: Vec<String> = known
-                    .iter()
-                    .map(|told| followed(told, former, now))
-                    .collect();
-                if all == known {
-                    continue;
-                }
-                let section = self.config.package("dhcp").and_then(|p| p.section(&name));
-                let element = section.and_then(|section| section.get(option));
-                if element.is_some_and(|element| element.list) {
-                    self.config.replace_list("dhcp", &name, option, &all);
-                } else {
-                    self.config.set("dhcp", &name, option, &all.join(" "));
-                }
+/// Clients go on to be told that the router is their gateway and their name server.
+fn told_follow(config: &mut Config, former: Ipv4Addr, now: Ipv4Addr) {
+    let sections = config.package("dhcp").map(uci::Package::sections);
+    let names: Vec<String> = (sections.into_iter().flatten())
+        .map(|section| section.name.clone())
+        .collect();
+    for name in names {
+        for option in TOLD {
+            let known = config.list("dhcp", &name, option);
+            let all: Vec<String> = known
+                .iter()
+                .map(|told| followed(told, former, now))
+                .collect();
+            if all == known {
+                continue;
+            }
+            let section = config.package("dhcp").and_then(|p| p.section(&name));
+            let element = section.and_then(|section| section.get(option));
+            if element.is_some_and(|element| element.list) {
+                config.replace_list("dhcp", &name, option, &all);
+            } else {
+                config.set("dhcp", &name, option, &all.join(" "));
             }
         }
     }
+}
 
-    /// Says what has an address in the `former` network, which no interface has any more.
-    fn say_left(&mut self, former: Inside) {
-        let left = left_in(&self.config, former);
-        if left.is_empty() {
-            return;
-        }
-        let network = format!("{}/{}", former.network(), former.length);
-        let more = if left.len() > MOST { ", …" } else { "" };
-        let some = left.get(..MOST).unwrap_or(&left);
-        let what = format!("{}{more}", some.join(", "));
-        let end = if more.is_empty() { "." } else { "" };
-        let says = format!(
-            "These stay in {network}, the former network inside, and need new addresses: {what}{end}"
-        );
-        let values = [("network", &*network), ("what", &what)];
-        self.say("services", "lan-left", &values, says);
+/// Says what has an address in the `former` network, which no interface has any more.
+fn say_left(config: &Config, report: &mut Report, former: Inside) {
+    let left = left_in(config, former);
+    if left.is_empty() {
+        return;
     }
+    let network = format!("{}/{}", former.network(), former.length);
+    let more = if left.len() > MOST { ", …" } else { "" };
+    let some = left.get(..MOST).unwrap_or(&left);
+    let what = format!("{}{more}", some.join(", "));
+    let end = if more.is_empty() { "." } else { "" };
+    let says = format!(
+        "These stay in {network}, the former network inside, and need new addresses: {what}{end}"
+    );
+    let values = [("network", &*network), ("what", &what)];
+    report.say("services", "lan-left", &values, says);
 }
 
 /// Returns an option of DHCP with the router's new address, if the option is the gateway (3) or the

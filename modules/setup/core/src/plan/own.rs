@@ -2,47 +2,44 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Inside, Planner, Wrong};
+use super::report::Report;
+use super::{Facts, Inside, Wrong};
 use crate::choices::Lan;
 
 /// In a name: the last three octets of the router's hardware address. In an address: its last ones.
 const MAC: &str = "{mac}";
 
-impl Planner<'_> {
-    /// A name, with what is the router's own in it.
-    pub(super) fn own_name(&mut self, name: &str) -> Option<String> {
-        if !name.contains(MAC) {
-            return Some(name.to_owned());
-        }
-        let Some([_, _, _, a, b, c]) = self.own_mac() else {
-            self.wrong("router.name", &Wrong::NoMac);
-            return None;
-        };
-        Some(name.replace(MAC, &format!("{a:02x}{b:02x}{c:02x}")))
+/// A name, with what is the router's own in it.
+pub(super) fn name(name: &str, facts: &Facts, report: &mut Report) -> Option<String> {
+    if !name.contains(MAC) {
+        return Some(name.to_owned());
     }
+    let [_, _, _, a, b, c] = mac("router.name", facts, report)?;
+    Some(name.replace(MAC, &format!("{a:02x}{b:02x}{c:02x}")))
+}
 
-    /// The router's hardware address. One of no device, or of several, tells it from no other: so
-    /// boards answer whose memory is empty.
-    fn own_mac(&self) -> Option<[u8; 6]> {
-        let is_one = |mac: &[u8; 6]| *mac != [0; 6] && mac[0] & 1 == 0;
-        self.facts.mac.filter(is_one)
+/// The router's hardware address. One of no device, or of several, tells it from no other: so
+/// boards answer whose memory is empty.
+fn mac(field: &str, facts: &Facts, report: &mut Report) -> Option<[u8; 6]> {
+    let is_one = |mac: &[u8; 6]| *mac != [0; 6] && mac[0] & 1 == 0;
+    let mac = facts.mac.filter(is_one);
+    if mac.is_none() {
+        report.wrong(field, &Wrong::NoMac);
     }
+    mac
+}
 
-    /// The router's address inside: as it stands in `lan.address`, or, of `10.23.{mac}/16`, one of
-    /// its own in that network.
-    pub(super) fn own_address(&mut self, lan: &Lan) -> Option<Inside> {
-        const FIELD: &str = "lan.address";
-        let Some(network) = network_of(&lan.address) else {
-            return self.inside(FIELD, &lan.address);
-        };
-        let Some(mac) = self.own_mac() else {
-            self.wrong(FIELD, &Wrong::NoMac);
-            return None;
-        };
-        // Where it gives no addresses itself, another node may.
-        let address = address_by(mac, network, (lan.first, lan.count));
-        self.inside(FIELD, &format!("{address}/{}", network.length))
-    }
+/// The router's address inside: as it stands in `lan.address`, or, of `10.23.{mac}/16`, one of
+/// its own in that network.
+pub(super) fn address(lan: &Lan, facts: &Facts, report: &mut Report) -> Option<Inside> {
+    const FIELD: &str = "lan.address";
+    let Some(network) = network_of(&lan.address) else {
+        return report.inside(FIELD, &lan.address);
+    };
+    let mac = mac(FIELD, facts, report)?;
+    // Where it gives no addresses itself, another node may.
+    let address = address_by(mac, network, (lan.first, lan.count));
+    report.inside(FIELD, &format!("{address}/{}", network.length))
 }
 
 /// The network of an address whose last octets are the router's own: of `10.23.{mac}/16`

@@ -1,7 +1,8 @@
 //! The router itself: name, language, time zone, password, place.
 
 use super::check::{has_control, is_hash, is_host_name};
-use super::{Planner, Policy, Wrong};
+use super::report::Report;
+use super::{Config, Facts, Policy, Wrong, own};
 use crate::choices::Router;
 
 /// Zones of the IANA with the rule that each has from now on, as POSIX writes them (`TZ`): what
@@ -19,8 +20,25 @@ fn zone(name: &str) -> Option<&'static str> {
     })
 }
 
-impl Planner<'_> {
-    pub(super) fn router(&mut self, router: &Router) {
+/// Edits the router's name, language, time zone and place, and checks the password.
+pub(super) fn edit(router: &Router, config: &mut Config, facts: &Facts, report: &mut Report) {
+    let mut plan = RouterPlan {
+        config,
+        facts,
+        report,
+    };
+    plan.edit(router);
+}
+
+/// A plan for the router itself.
+struct RouterPlan<'a> {
+    config: &'a mut Config,
+    facts: &'a Facts,
+    report: &'a mut Report,
+}
+
+impl RouterPlan<'_> {
+    fn edit(&mut self, router: &Router) {
         let system = self.config.first("system", "system");
         if !router.name.is_empty() {
             self.name(&system, &router.name);
@@ -34,7 +52,7 @@ impl Planner<'_> {
     }
 
     fn name(&mut self, system: &str, name: &str) {
-        let Some(name) = self.own_name(name) else {
+        let Some(name) = own::name(name, self.facts, self.report) else {
             return;
         };
         // A name that is there stays, even one that the wizard would not give.
@@ -42,14 +60,17 @@ impl Planner<'_> {
             return;
         }
         if name.len() > LONGEST_NAME {
-            return self.wrong("router.name", &Wrong::TooLong(LONGEST_NAME, name.len()));
+            return self
+                .report
+                .wrong("router.name", &Wrong::TooLong(LONGEST_NAME, name.len()));
         }
         if !is_host_name(&name) {
-            return self.wrong("router.name", &Wrong::NotAName);
+            return self.report.wrong("router.name", &Wrong::NotAName);
         }
         self.config.set("system", system, "hostname", &name);
         let says = format!("The router is called {name}.");
-        self.say("router", "router-name", &[("name", &name)], says);
+        self.report
+            .say("router", "router-name", &[("name", &name)], says);
     }
 
     fn timezone(&mut self, system: &str, timezone: &str) {
@@ -63,12 +84,13 @@ impl Planner<'_> {
             return;
         }
         let Some(rule) = zone(timezone) else {
-            return self.wrong("router.timezone", &Wrong::NotATimezone);
+            return self.report.wrong("router.timezone", &Wrong::NotATimezone);
         };
         self.config.set("system", system, "zonename", timezone);
         self.config.set("system", system, "timezone", rule);
         let says = format!("Its clock goes by {timezone}.");
-        self.say("router", "router-timezone", &[("timezone", timezone)], says);
+        self.report
+            .say("router", "router-timezone", &[("timezone", timezone)], says);
     }
 
     fn language(&mut self, language: &str) {
@@ -78,13 +100,14 @@ impl Planner<'_> {
         }
         let letters = |c: u8| c.is_ascii_lowercase() || c == b'_';
         if !(2..=8).contains(&language.len()) || !language.bytes().all(letters) {
-            return self.wrong("router.language", &Wrong::NotALanguage);
+            return self.report.wrong("router.language", &Wrong::NotALanguage);
         }
         // Without LuCI there is nobody to read it.
         if self.config.has("luci", "main") {
             self.config.set("luci", "main", "lang", language);
             let says = format!("OpenWrt's own pages are in {language}.");
-            self.say("router", "router-language", &[("language", language)], says);
+            self.report
+                .say("router", "router-language", &[("language", language)], says);
         }
     }
 
@@ -102,13 +125,13 @@ impl Planner<'_> {
             return;
         }
         if !degrees(north, 90.0) || !degrees(east, 180.0) {
-            return self.wrong("router.place", &Wrong::NotAPlace);
+            return self.report.wrong("router.place", &Wrong::NotAPlace);
         }
         // Where Freifunk's programs look for it.
         self.config.set("system", system, "latitude", north);
         self.config.set("system", system, "longitude", east);
         let says = format!("It stands at {north}, {east}.");
-        self.say(
+        self.report.say(
             "router",
             "router-place",
             &[("north", north), ("east", east)],
@@ -121,14 +144,14 @@ impl Planner<'_> {
         if let Some(hash) = &router.password_hash
             && !is_hash(hash)
         {
-            self.wrong("router.password_hash", &Wrong::NotAHash);
+            self.report.wrong("router.password_hash", &Wrong::NotAHash);
         }
         if let Some(password) = &router.password {
             self.new_password(password);
         }
         if router.password.is_some() || router.password_hash.is_some() {
             let says = "It has another password.".to_owned();
-            self.say("router", "router-password", &[], says);
+            self.report.say("router", "router-password", &[], says);
         }
     }
 
@@ -157,6 +180,6 @@ impl Planner<'_> {
         } else {
             return;
         };
-        self.wrong("router.password", &wrong);
+        self.report.wrong("router.password", &wrong);
     }
 }

@@ -1,66 +1,84 @@
 //! A way in from afar, by OpenVPN.
 
 use super::check::is_endpoint;
-use super::{Inside, MOST_CLIENTS, Planner, Wrong};
+use super::report::Report;
+use super::zones::zone;
+use super::{Config, Facts, Inside, MOST_CLIENTS, Wrong, zone_names};
 use crate::choices::{OpenVpn, OpenVpnClient};
 use crate::openvpn::{Client, DEVICE, FILE, SECTIONS, Server, is_common_name, places};
 
 const RULE: &str = "openvpn_in";
 
-impl Planner<'_> {
-    pub(super) fn openvpn(&mut self, vpn: &OpenVpn) {
+/// Edits the server of OpenVPN.
+pub(super) fn edit(vpn: &OpenVpn, config: &mut Config, facts: &Facts, report: &mut Report) {
+    let mut plan = OpenVpnPlan {
+        config,
+        facts,
+        report,
+    };
+    plan.edit(vpn);
+}
+
+/// A plan for the server of OpenVPN.
+struct OpenVpnPlan<'a> {
+    config: &'a mut Config,
+    facts: &'a Facts,
+    report: &'a mut Report,
+}
+
+impl OpenVpnPlan<'_> {
+    fn edit(&mut self, vpn: &OpenVpn) {
         let netifd = self.facts.release.is_none_or(|year| year >= 25);
         let (package, section) = SECTIONS[usize::from(!netifd)];
         if !vpn.on {
-            return self.no_openvpn(package, section);
+            return self.remove(package, section);
         }
-        if self.lacks("openvpn", "openvpn.on") {
+        if self.facts.lacks("openvpn", "openvpn.on", self.report) {
             return;
         }
         if vpn.port == 0 {
-            return self.wrong("openvpn.port", &Wrong::OutOfRange(1, 65535));
+            return self
+                .report
+                .wrong("openvpn.port", &Wrong::OutOfRange(1, 65535));
         }
         let Some(network) = Inside::read_network(&vpn.network)
             .filter(|network| (16..=29).contains(&network.length))
             .filter(|network| network.network() == network.address)
             .filter(|network| Inside::read(&network.first().to_string()).is_some())
         else {
-            return self.wrong("openvpn.network", &Wrong::NotAnAddress);
+            return self.report.wrong("openvpn.network", &Wrong::NotAnAddress);
         };
         if !is_endpoint(&vpn.endpoint) {
-            return self.wrong("openvpn.endpoint", &Wrong::NotAName);
+            return self.report.wrong("openvpn.endpoint", &Wrong::NotAName);
         }
-        let known = Server::of(&self.config);
+        let known = Server::of(self.config);
         let before = known.as_ref().map(|server| server.port);
         let known = known.map(|server| server.clients).unwrap_or_default();
-        let Some(clients) = self.openvpn_clients(vpn, network, &known) else {
+        let Some(clients) = self.clients(vpn, network, &known) else {
             return;
         };
         self.server(package, section, vpn, &clients);
         let port = vpn.port.to_string();
         if before != Some(vpn.port) {
             let says = format!("OpenVPN's UDP port {port} is open; who comes in by it is inside.");
-            self.say("services", "openvpn", &[("port", &port)], says);
+            self.report
+                .say("services", "openvpn", &[("port", &port)], says);
         }
         for client in clients.iter().filter(|client| !known.contains(client)) {
             let says = format!("{} may come in by OpenVPN.", client.name);
             let name = [("name", &*client.name)];
-            self.say("services", "openvpn-client", &name, says);
+            self.report.say("services", "openvpn-client", &name, says);
         }
         for client in known.iter().filter(|client| !clients.contains(client)) {
             let says = format!("{} may not come in by OpenVPN any more.", client.name);
             let name = [("name", &*client.name)];
-            self.say("services", "openvpn-client-gone", &name, says);
+            self.report
+                .say("services", "openvpn-client-gone", &name, says);
         }
     }
 
     /// Who may come in. `None` where something is wrong.
-    fn openvpn_clients(
-        &mut self,
-        vpn: &OpenVpn,
-        network: Inside,
-        known: &[Client],
-    ) -> Option<Vec<Client>> {
+    fn clients(&mut self, vpn: &OpenVpn, network: Inside, known: &[Client]) -> Option<Vec<Client>> {
         let Some(wanted) = &vpn.clients else {
             return Some(known.to_vec());
         };
@@ -68,16 +86,16 @@ impl Planner<'_> {
         let room = usize::try_from(network.room() - 1).unwrap_or(usize::MAX);
         let most = room.min(MOST_CLIENTS);
         if wanted.len() > most {
-            self.wrong("openvpn.clients", &Wrong::TooMany(most));
+            self.report.wrong("openvpn.clients", &Wrong::TooMany(most));
             return None;
         }
-        let before = self.problems.len();
+        let before = self.report.problems().len();
         let mut clients = Vec::new();
         for (n, OpenVpnClient { name, common_name }) in wanted.iter().enumerate() {
             let field = format!("openvpn.clients[{n}].name");
-            self.called(&field, name);
+            self.report.called(&field, name);
             if wanted[..n].iter().any(|other| other.name == *name) {
-                self.wrong(&*field, &Wrong::Twice);
+                self.report.wrong(&*field, &Wrong::Twice);
             }
             let same = known.iter().find(|client| client.name == *name);
             let made = common_name.clone().filter(|made| is_common_name(made));
@@ -86,22 +104,22 @@ impl Planner<'_> {
                     common_name,
                     name: name.clone(),
                 }),
-                None => self.wrong(
+                None => self.report.wrong(
                     format!("openvpn.clients[{n}].common_name"),
                     &Wrong::Required,
                 ),
             }
         }
-        (self.problems.len() == before).then_some(clients)
+        (self.report.problems().len() == before).then_some(clients)
     }
 
     fn server(&mut self, package: &str, section: &str, vpn: &OpenVpn, clients: &[Client]) {
         let netifd = package == "network";
         let port = vpn.port.to_string();
-        self.zone("wan");
-        let (_, outside) = super::zone_names(&self.config);
-        self.openvpn_only_at(package, section);
-        let config = &mut self.config;
+        zone(self.config, "wan");
+        let (_, outside) = zone_names(self.config);
+        self.only_at(package, section);
+        let config = &mut *self.config;
         // What else stands there is of a server that was made otherwise, and would say it twice.
         if config.get(package, section, "config").as_deref() != Some(FILE) {
             config.remove(package, section);
@@ -137,13 +155,13 @@ impl Planner<'_> {
             config.set("firewall", RULE, option, value);
         }
         // By its device: netifd does not learn which one an OpenVPN of its own has.
-        let zone = self.zone("lan");
+        let zone = zone(self.config, "lan");
         self.config.list_with("firewall", &zone, "device", DEVICE);
     }
 
     /// Takes away what a former release has of it.
-    fn openvpn_only_at(&mut self, package: &str, section: &str) {
-        let all: Vec<_> = places(&self.config).collect();
+    fn only_at(&mut self, package: &str, section: &str) {
+        let all: Vec<_> = places(self.config).collect();
         for (former, name) in all {
             if (former, name) != (package, section) {
                 self.config.remove(former, name);
@@ -151,44 +169,44 @@ impl Planner<'_> {
         }
     }
 
-    fn no_openvpn(&mut self, package: &str, section: &str) {
+    fn remove(&mut self, package: &str, section: &str) {
         if !self.config.has("firewall", RULE) {
             return;
         }
-        self.openvpn_only_at(package, section);
+        self.only_at(package, section);
         self.config.remove(package, section);
         self.config.remove("firewall", RULE);
-        let zone = self.zone("lan");
+        let zone = zone(self.config, "lan");
         self.config
             .list_without("firewall", &zone, "device", DEVICE);
         let says = "Nobody may come in by OpenVPN any more.".to_owned();
-        self.say("services", "openvpn-off", &[], says);
+        self.report.say("services", "openvpn-off", &[], says);
     }
+}
 
-    /// Marks what the server's file says and which keys it has, whatever part of the choices
-    /// changed it. `known` are the clients of before.
-    pub(super) fn openvpn_mark(&mut self, known: Option<Vec<Client>>) {
-        let Some(server) = Server::of(&self.config) else {
-            return;
-        };
-        let known = known.unwrap_or_default();
-        if self.facts.openvpn_anew && server.clients.iter().any(|c| known.contains(c)) {
-            let says = "OpenVPN gets other keys: no device comes in with the file it has, each \
-                        needs a new one. The page tells them once; a device without one is taken \
-                        out of the list, and added again.";
-            self.say("services", "openvpn-authority", &[], says.to_owned());
-        }
-        let place = places(&self.config).next();
-        if let Some((package, section)) = place {
-            // An option of OpenVPN's that does nothing, as each release knows it.
-            let mark = server.mark(&self.facts.openvpn_keys);
-            self.config.set(package, section, "echo", &mark);
-        }
+/// Marks what the server's file says and which keys it has, whatever part of the choices
+/// changed it. `known` is the server of before.
+pub(super) fn mark(known: Option<Server>, config: &mut Config, facts: &Facts, report: &mut Report) {
+    let Some(server) = Server::of(config) else {
+        return;
+    };
+    let known = known.map(|server| server.clients).unwrap_or_default();
+    if facts.openvpn_anew && server.clients.iter().any(|c| known.contains(c)) {
+        let says = "OpenVPN gets other keys: no device comes in with the file it has, each \
+                    needs a new one. The page tells them once; a device without one is taken \
+                    out of the list, and added again.";
+        report.say("services", "openvpn-authority", &[], says.to_owned());
+    }
+    let place = places(config).next();
+    if let Some((package, section)) = place {
+        // An option of OpenVPN's that does nothing, as each release knows it.
+        let mark = server.mark(&facts.openvpn_keys);
+        config.set(package, section, "echo", &mark);
     }
 }
 
 /// The server that the wizard made, as it was chosen.
-pub(crate) fn openvpn_of(config: &super::Config) -> Option<OpenVpn> {
+pub(crate) fn openvpn_of(config: &Config) -> Option<OpenVpn> {
     let server = Server::of(config)?;
     let client = |client: Client| OpenVpnClient {
         name: client.name,

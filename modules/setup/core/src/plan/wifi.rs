@@ -6,7 +6,10 @@ use md5::{Digest, Md5};
 use uci::Section;
 
 use super::check::is_wifi_key;
-use super::{Config, Planner, Radio, Wrong, countries, text, yes};
+use super::guest::GuestPlan;
+use super::radios::{Radios, is_keyed, is_off};
+use super::report::Report;
+use super::{Config, Facts, Radio, Wrong, text, yes};
 use crate::choices::{Network, Security, Whom, Wifi};
 use crate::read::{network_of, wifi_of};
 use known::{in_network, with_keys};
@@ -15,21 +18,42 @@ pub(crate) use known::{security, whom};
 /// Networks at most: more than eight cost a radio most of its time for their beacons.
 const MOST: usize = 8;
 
-impl Planner<'_> {
-    pub(super) fn wifi(&mut self, wifi: &Wifi) {
-        let Wifi { country, networks } = wifi_of(&self.config);
+/// Edits networks of Wi-Fi, and the country of the radios.
+pub(super) fn edit(wifi: &Wifi, config: &mut Config, facts: &Facts, report: &mut Report) {
+    let mut plan = WifiPlan {
+        config,
+        facts,
+        report,
+    };
+    plan.edit(wifi);
+}
+
+/// A plan for networks of Wi-Fi.
+struct WifiPlan<'a> {
+    config: &'a mut Config,
+    facts: &'a Facts,
+    report: &'a mut Report,
+}
+
+impl WifiPlan<'_> {
+    fn radios(&mut self) -> Radios<'_> {
+        Radios::new(self.config, self.facts, self.report)
+    }
+
+    fn edit(&mut self, wifi: &Wifi) {
+        let Wifi { country, networks } = wifi_of(self.config);
         let known = networks.unwrap_or_default();
         let Some(networks) = &wifi.networks else {
-            return self.country("wifi.country", &wifi.country);
+            return self.radios().set_country("wifi.country", &wifi.country);
         };
         let whole = with_keys(networks, &known);
         if whole == known && (wifi.country.is_empty() || wifi.country == country) {
             return;
         }
         if networks.len() > MOST.max(known.len()) {
-            return self.wrong("wifi.networks", &Wrong::TooMany(MOST));
+            return self.report.wrong("wifi.networks", &Wrong::TooMany(MOST));
         }
-        self.country("wifi.country", &wifi.country);
+        self.radios().set_country("wifi.country", &wifi.country);
         let good: Vec<bool> = (networks.iter().enumerate())
             .map(|(n, network)| {
                 // A network that is there already is not judged.
@@ -42,7 +66,7 @@ impl Planner<'_> {
             .collect();
         if !networks.is_empty() && self.facts.radios.is_empty() {
             let what = "radio (wifi-device in /etc/config/wireless)".to_owned();
-            return self.wrong("wifi.networks", &Wrong::Lacking(what));
+            return self.report.wrong("wifi.networks", &Wrong::Lacking(what));
         }
         let is_guest = |one: &&Network| one.whom == Whom::Guest;
         let guests = || (whole.iter().enumerate()).filter(|(_, one)| is_guest(one));
@@ -54,9 +78,9 @@ impl Planner<'_> {
             // A network that is switched off is there, too.
             let new = guests().find(|(_, one)| !self.has_network(one));
             let new = new.map(|(n, _)| format!("wifi.networks[{n}]"));
-            self.guests(new.as_deref());
+            GuestPlan::new(self.config, self.facts, self.report).make(new.as_deref());
         } else if guests().next().is_none() && known.iter().any(|one| is_guest(&one)) {
-            self.no_guests();
+            GuestPlan::new(self.config, self.facts, self.report).remove();
         }
         let radios = self.facts.radios.clone();
         for radio in &radios {
@@ -67,7 +91,7 @@ impl Planner<'_> {
     /// Makes the access points of a radio those that are wanted. `good` says of each network
     /// whether it can be made.
     fn access_points(&mut self, radio: &Radio, wanted: &[Network], good: &[bool]) {
-        let was_off = self.is_off(&radio.name);
+        let was_off = is_off(self.config, &radio.name);
         // Sections of this radio that can be taken for what is wanted, in their order.
         let mut free: Vec<(String, Whom, Option<String>)> = self
             .config
@@ -101,18 +125,22 @@ impl Planner<'_> {
             };
             let there = (0..free.len()).filter(same).min_by_key(rank);
             if there.is_none() && self.is_taken(radio, &network.ssid) {
-                self.wrong(format!("{field}.ssid"), &Wrong::Twice);
+                self.report.wrong(format!("{field}.ssid"), &Wrong::Twice);
                 continue;
             }
             // An access point that is there already is not refused.
-            if there.is_none() && self.lacks_band(radio, &format!("{field}.radios")) {
+            if there.is_none()
+                && let Some(band) = radio.lacking_band()
+            {
+                let wrong = Wrong::NotOnAir(radio.name.clone(), band.to_owned());
+                self.report.wrong(format!("{field}.radios"), &wrong);
                 continue;
             }
             let other = |(name, whom, ssid): &(String, Whom, Option<String>)| {
                 // A name that is taken by another network of the list is that network's.
                 let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
                 // An access point that is switched off waits for being switched on.
-                let waits = self.is_off(name) || was_off && self.is_keyed(name);
+                let waits = is_off(self.config, name) || was_off && is_keyed(self.config, name);
                 *whom == network.whom && !wanted.iter().any(theirs) && !waits
             };
             let found = there.or_else(|| free.iter().position(other));
@@ -123,14 +151,15 @@ impl Planner<'_> {
             self.access_point(&field, &section, radio, network);
         }
         // An access point that is switched off stays as it is, unless it comes on with its radio.
-        if self.is_off(&radio.name) {
+        if is_off(self.config, &radio.name) {
             return;
         }
         for (section, _, ssid) in free {
-            if was_off && self.is_keyed(&section) {
+            if was_off && is_keyed(self.config, &section) {
                 self.config.set("wireless", &section, "disabled", "1");
-            } else if !self.is_off(&section) {
-                self.no_access_point(&section, &radio.name, &ssid.unwrap_or_default());
+            } else if !is_off(self.config, &section) {
+                self.radios()
+                    .remove(&section, &radio.name, &ssid.unwrap_or_default());
             }
         }
     }
@@ -150,149 +179,40 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether a radio or an access point is switched off.
-    fn is_off(&self, section: &str) -> bool {
-        let section = self
-            .config
-            .package("wireless")
-            .and_then(|p| p.section(section));
-        section.is_some_and(|section| yes(section, "disabled"))
-    }
-
-    /// Returns true if an access point has a key, which a user made.
-    fn is_keyed(&self, section: &str) -> bool {
-        self.config.get("wireless", section, "key").is_some()
-    }
-
-    fn no_access_point(&mut self, section: &str, radio: &str, ssid: &str) {
-        self.config.remove("wireless", section);
-        let says = format!("{radio} no longer has the network {ssid}.");
-        self.say(
-            "wifi",
-            "wifi-gone",
-            &[("ssid", ssid), ("radio", radio)],
-            says,
-        );
-    }
-
-    /// Switches a radio on, and takes away what would come on with it that nobody asked for: a
-    /// fresh router has an open network there.
-    pub(super) fn switch_on(&mut self, radio: &str) {
-        if !self.is_off(radio) {
-            return;
-        }
-        self.config.unset("wireless", radio, "disabled");
-        self.country_of(radio);
-        let others: Vec<(String, String)> = self
-            .config
-            .of_type("wireless", "wifi-iface")
-            .filter(|section| text(section, "device").as_deref() == Some(radio))
-            .filter(|section| whom(section).is_some() && !yes(section, "disabled"))
-            .map(|section| {
-                (
-                    section.name.clone(),
-                    text(section, "ssid").unwrap_or_default(),
-                )
-            })
-            .collect();
-        for (section, ssid) in others {
-            if self.is_keyed(&section) {
-                // A user made the access point, and may want it again.
-                self.config.set("wireless", &section, "disabled", "1");
-            } else {
-                self.no_access_point(&section, radio, &ssid);
-            }
-        }
-        self.say_others(radio);
-    }
-
-    /// Says what comes on air with a radio that somebody else made.
-    fn say_others(&mut self, radio: &str) {
-        let others: Vec<(String, bool)> = self
-            .config
-            .of_type("wireless", "wifi-iface")
-            .filter(|section| text(section, "device").as_deref() == Some(radio))
-            .filter(|section| whom(section).is_none() && !yes(section, "disabled"))
-            .filter(|section| section.name != format!("mesh_{radio}"))
-            .filter(|section| section.name != "wifi_uplink")
-            .map(|section| {
-                let name = text(section, "ssid").or_else(|| text(section, "mesh_id"));
-                (name.unwrap_or_default(), section.get("key").is_none())
-            })
-            .collect();
-        for (ssid, open) in others {
-            let values = [("ssid", &*ssid), ("radio", radio)];
-            let key = if open { ", without a key" } else { "" };
-            let says =
-                format!("{ssid}, which was made by hand, comes on air by {radio}, too{key}.");
-            let sentence = if open {
-                "wifi-other-open"
-            } else {
-                "wifi-other"
-            };
-            self.say("wifi", sentence, &values, says);
-        }
-    }
-
-    /// Has a radio that comes on keep to the rules of the others.
-    fn country_of(&mut self, radio: &str) {
-        let country = wifi_of(&self.config).country;
-        if !country.is_empty() && self.config.get("wireless", radio, "country").is_none() {
-            self.config.set("wireless", radio, "country", &country);
-        }
-    }
-
-    pub(super) fn country(&mut self, field: &str, country: &str) {
-        // Rules that are there already are not judged.
-        let known = wifi_of(&self.config).country;
-        if country.is_empty() || known == country {
-            return;
-        }
-        let country = match countries::code(country) {
-            Ok(code) if code == known => return,
-            Ok(code) => code,
-            Err(meant) => return self.wrong(field, &Wrong::NotACountry(meant)),
-        };
-        for radio in &self.facts.radios {
-            self.config.section("wireless", &radio.name, "wifi-device");
-            self.config.set("wireless", &radio.name, "country", country);
-        }
-        let says = format!("Radios keep to the rules of {country}.");
-        self.say("wifi", "wifi-country", &[("country", country)], says);
-    }
-
     fn good_network(&mut self, field: &str, network: &Network) -> bool {
-        let before = self.problems.len();
-        self.text(&format!("{field}.ssid"), &network.ssid, 32);
+        let before = self.report.problems().len();
+        self.report
+            .text(&format!("{field}.ssid"), &network.ssid, 32);
         let keyed = !matches!(network.security, Security::Open | Security::Owe);
         match &network.key {
-            Some(_) if !keyed => self.wrong(format!("{field}.key"), &Wrong::KeyUnused),
+            Some(_) if !keyed => self.report.wrong(format!("{field}.key"), &Wrong::KeyUnused),
             Some(key) if keyed && !is_wifi_key(key) => {
                 let wrong = match key.len() {
                     0 => Wrong::NeedsKey,
                     1..8 => Wrong::TooShort(8),
                     _ => Wrong::NotAWifiKey,
                 };
-                self.wrong(format!("{field}.key"), &wrong);
+                self.report.wrong(format!("{field}.key"), &wrong);
             }
             Some(key) if key.len() == 64 && self.takes_password(network) => {
-                self.wrong(format!("{field}.key"), &Wrong::NotAPassword);
+                self.report
+                    .wrong(format!("{field}.key"), &Wrong::NotAPassword);
             }
             None if keyed
                 && network.security != Security::Kept
                 && self.known(network, "key").is_none() =>
             {
-                self.wrong(format!("{field}.key"), &Wrong::NeedsKey);
+                self.report.wrong(format!("{field}.key"), &Wrong::NeedsKey);
             }
             _ => {}
         }
         if network.security == Security::Kept && self.known(network, "encryption").is_none() {
             let wrong = Wrong::NothingKept(network.ssid.clone());
-            self.wrong(format!("{field}.security"), &wrong);
+            self.report.wrong(format!("{field}.security"), &wrong);
         }
         for name in &network.radios {
             let Some(radio) = self.facts.radios.iter().find(|radio| radio.name == *name) else {
-                self.wrong(
+                self.report.wrong(
                     format!("{field}.radios"),
                     &Wrong::UnknownRadio(name.clone()),
                 );
@@ -302,10 +222,10 @@ impl Planner<'_> {
             let only6 = radio.bands.iter().all(|band| band == "6g") && !radio.bands.is_empty();
             if (hard || only6) && !radio.wpa3 {
                 let wrong = Wrong::NoWpa3(name.clone());
-                self.wrong(format!("{field}.security"), &wrong);
+                self.report.wrong(format!("{field}.security"), &wrong);
             }
         }
-        self.problems.len() == before
+        self.report.problems().len() == before
     }
 
     /// Refuses a network whose name another one has on one of its radios. Of two the later one is
@@ -325,7 +245,8 @@ impl Planner<'_> {
             on(network, &radio.name) && meets && before.count() >= self.points(&radio.name, network)
         });
         if is_twice {
-            self.wrong(format!("wifi.networks[{n}].ssid"), &Wrong::Twice);
+            self.report
+                .wrong(format!("wifi.networks[{n}].ssid"), &Wrong::Twice);
         }
         is_twice
     }
@@ -339,7 +260,9 @@ impl Planner<'_> {
                 && text(section, "ssid").as_deref() == Some(&network.ssid)
                 && !yes(section, "disabled")
         };
-        all.filter(|_| !self.is_off(radio)).filter(is_one).count()
+        all.filter(|_| !is_off(self.config, radio))
+            .filter(is_one)
+            .count()
     }
 
     /// Returns true if a network has a password on some radio, by SAE. hostapd takes no key of
@@ -409,7 +332,7 @@ impl Planner<'_> {
             Security::Open if six => Security::Owe,
             Security::Mixed if !radio.wpa3 => Security::Wpa2,
             Security::Wpa3 | Security::Owe if !radio.wpa3 => {
-                return self.wrong(
+                return self.report.wrong(
                     format!("{field}.security"),
                     &Wrong::NoWpa3(radio.name.clone()),
                 );
@@ -433,7 +356,7 @@ impl Planner<'_> {
             radios: vec![radio.name.clone()],
             ..network.clone()
         };
-        let is_on = !self.is_off(section) && !self.is_off(&radio.name);
+        let is_on = !is_off(self.config, section) && !is_off(self.config, &radio.name);
         if is_on && known.as_ref() == Some(&whole) {
             return;
         }
@@ -442,7 +365,7 @@ impl Planner<'_> {
             Whom::Guest => "guest",
         };
         let before = self.config.package("wireless").map(uci::Package::text);
-        let config = &mut self.config;
+        let config = &mut *self.config;
         let former = config.get("wireless", section, "ssid");
         if known.is_none() {
             for (option, value) in [("device", &*radio.name), ("mode", "ap"), ("network", whom)] {
@@ -480,13 +403,13 @@ impl Planner<'_> {
         {
             roaming(config, section, network, former.as_deref());
         }
-        if self.is_off(section) {
+        if is_off(self.config, section) {
             self.config.unset("wireless", section, "disabled");
         }
-        if self.is_off(&radio.name) {
+        if is_off(self.config, &radio.name) {
             self.config.unset("wireless", &radio.name, "disabled");
-            self.country_of(&radio.name);
-            self.say_others(&radio.name);
+            self.radios().country_of(&radio.name);
+            self.radios().say_others(&radio.name);
         }
         if self.config.package("wireless").map(uci::Package::text) == before {
             return;
@@ -505,10 +428,10 @@ impl Planner<'_> {
         };
         let security = security_word(security);
         let values = [("ssid", ssid), ("radio", name), ("security", security)];
-        self.say("wifi", sentence, &values, says);
+        self.report.say("wifi", sentence, &values, says);
         if security == "open" {
             let says = format!("Who joins {ssid} needs no password, and is heard by others.");
-            self.say(
+            self.report.say(
                 "wifi",
                 "wifi-open",
                 &[("ssid", ssid), ("radio", name)],

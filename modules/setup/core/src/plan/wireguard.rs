@@ -2,8 +2,11 @@
 
 use std::net::Ipv4Addr;
 
+use super::apart::overlaps;
 use super::check::{is_endpoint, is_wireguard_key};
-use super::{Config, Inside, Planner, Wrong, text, words};
+use super::report::Report;
+use super::zones::zone;
+use super::{Config, Facts, Inside, Wrong, text, words, yes, zone_names};
 use crate::choices::{WireGuard, WireGuardClient};
 use crate::read::wireguard_of;
 
@@ -34,48 +37,69 @@ pub(crate) fn tunnel_of(config: &Config) -> Option<String> {
     })
 }
 
-impl Planner<'_> {
-    pub(super) fn wireguard(&mut self, tunnel: &WireGuard) {
-        let there = tunnel_of(&self.config);
+/// Edits the tunnel of `WireGuard`.
+pub(super) fn edit(tunnel: &WireGuard, config: &mut Config, facts: &Facts, report: &mut Report) {
+    let mut plan = WireGuardPlan {
+        config,
+        facts,
+        report,
+    };
+    plan.edit(tunnel);
+}
+
+/// A plan for the tunnel of `WireGuard`.
+struct WireGuardPlan<'a> {
+    config: &'a mut Config,
+    facts: &'a Facts,
+    report: &'a mut Report,
+}
+
+impl WireGuardPlan<'_> {
+    fn edit(&mut self, tunnel: &WireGuard) {
+        let there = tunnel_of(self.config);
         if !tunnel.on {
-            return self.no_wireguard(there.as_deref());
+            return self.remove(there.as_deref());
         }
-        let known = wireguard_of(&self.config);
+        let known = wireguard_of(self.config);
         if is_there(tunnel, &known) {
             return;
         }
         let clients = tunnel.clients.as_deref().or(known.clients.as_deref());
         let clients = clients.unwrap_or_default();
         let known = Some(&known).filter(|known| known.on);
-        if self.lacks("wireguard", "wireguard.on") {
+        if self.facts.lacks("wireguard", "wireguard.on", self.report) {
             return;
         }
         let stays = known.is_some_and(|known| known.address == tunnel.address);
         let inside = match Inside::read_network(&tunnel.address).filter(|_| stays) {
             Some(inside) => inside,
-            None => match self.inside("wireguard.address", &tunnel.address) {
+            None => match self.report.inside("wireguard.address", &tunnel.address) {
                 Some(inside) => inside,
                 None => return,
             },
         };
         if clients.len() > MOST {
-            return self.wrong("wireguard.clients", &Wrong::TooMany(MOST));
+            return self
+                .report
+                .wrong("wireguard.clients", &Wrong::TooMany(MOST));
         }
         let same_port = known.is_some_and(|known| known.port == tunnel.port);
         if tunnel.port == 0 {
-            return self.wrong("wireguard.port", &Wrong::OutOfRange(1, 65535));
+            return self
+                .report
+                .wrong("wireguard.port", &Wrong::OutOfRange(1, 65535));
         }
         let former = known.and_then(|known| known.private_key.clone());
         let key = tunnel.private_key.clone().or(former);
         match &key {
-            None => return self.wrong("wireguard.private_key", &Wrong::Required),
+            None => return self.report.wrong("wireguard.private_key", &Wrong::Required),
             Some(key) if !is_wireguard_key(key) => {
-                return self.wrong("wireguard.private_key", &Wrong::NotAKey);
+                return self.report.wrong("wireguard.private_key", &Wrong::NotAKey);
             }
             Some(_) => {}
         }
         if !is_endpoint(&tunnel.endpoint) {
-            return self.wrong("wireguard.endpoint", &Wrong::NotAName);
+            return self.report.wrong("wireguard.endpoint", &Wrong::NotAName);
         }
         let new = there.is_none();
         // A tunnel that was made by hand is a way to a provider: it stays.
@@ -85,7 +109,7 @@ impl Planner<'_> {
                 && self.config.of_type("network", &kind).next().is_none()
         };
         let Some(interface) = there.or_else(|| names().find(free)) else {
-            return self.wrong("wireguard.on", &Wrong::Twice);
+            return self.report.wrong("wireguard.on", &Wrong::Twice);
         };
         let interface = &*interface;
         // A port and a network that stay are not judged.
@@ -96,10 +120,10 @@ impl Planner<'_> {
         }
         let port = tunnel.port.to_string();
         if new {
-            self.zone("wan");
+            zone(self.config, "wan");
         }
-        let (_, outside) = super::zone_names(&self.config);
-        let config = &mut self.config;
+        let (_, outside) = zone_names(self.config);
+        let config = &mut *self.config;
         config.section("network", interface, "interface");
         config.set("network", interface, "proto", "wireguard");
         config.set_if("network", interface, "private_key", key.as_deref());
@@ -135,12 +159,13 @@ impl Planner<'_> {
         }
         // Who comes in by it is inside.
         if new {
-            let zone = self.zone("lan");
+            let zone = zone(self.config, "lan");
             self.config
                 .list_with("firewall", &zone, "network", interface);
             let says =
                 format!("WireGuard's UDP port {port} is open; who comes in by it is inside.");
-            self.say("services", "wireguard", &[("port", &port)], says);
+            self.report
+                .say("services", "wireguard", &[("port", &port)], says);
         }
         self.clients(clients, inside, interface);
     }
@@ -157,28 +182,34 @@ impl Planner<'_> {
             all.filter(|other| {
                 other.name != interface
                     && text(other, "proto").as_deref() == Some("wireguard")
-                    && !super::yes(other, "disabled")
+                    && !yes(other, "disabled")
             })
         };
         let port = port.map(|port| port.to_string());
         let same = others()
             .find(|other| port.is_some() && text(other, "listen_port") == port)
             .map(|other| other.name.clone());
-        let overlaps = others().find(|other| {
+        let met = others().find(|other| {
             let all = words(other, "addresses");
             let mut networks = all.iter().filter_map(|text| Inside::read_network(text));
             networks.any(|network| inside.is_some_and(|inside| network.overlaps(inside)))
         });
-        let overlaps = overlaps.map(|other| other.name.clone());
+        let met = met.map(|other| other.name.clone());
         if let Some(other) = &same {
             let what = format!("the tunnel {other}");
-            self.wrong("wireguard.port", &Wrong::PortTaken(what));
+            self.report.wrong("wireguard.port", &Wrong::PortTaken(what));
         }
-        if let Some(other) = &overlaps {
+        if let Some(other) = &met {
             let what = format!("the tunnel {other}");
-            self.overlaps("wireguard.address", what);
+            overlaps(
+                self.config,
+                self.facts,
+                self.report,
+                "wireguard.address",
+                what,
+            );
         }
-        same.is_some() || overlaps.is_some()
+        same.is_some() || met.is_some()
     }
 
     fn clients(&mut self, wanted: &[WireGuardClient], inside: Inside, interface: &str) {
@@ -225,7 +256,7 @@ impl Planner<'_> {
                 Some((section, _)) => section.clone(),
                 None => {
                     let says = format!("{} may come in by WireGuard.", client.name);
-                    self.say(
+                    self.report.say(
                         "services",
                         "wireguard-client",
                         &[("name", &client.name)],
@@ -241,7 +272,7 @@ impl Planner<'_> {
             if !stay.contains(&section) {
                 self.config.remove("network", &section);
                 let says = format!("{} may not come in by WireGuard any more.", client.name);
-                self.say(
+                self.report.say(
                     "services",
                     "wireguard-client-gone",
                     &[("name", &client.name)],
@@ -258,22 +289,26 @@ impl Planner<'_> {
         inside: Inside,
         earlier: &[WireGuardClient],
     ) -> bool {
-        let before = self.problems.len();
-        self.called(&format!("{field}.name"), &client.name);
+        let before = self.report.problems().len();
+        self.report.called(&format!("{field}.name"), &client.name);
         if earlier.iter().any(|other| other.name == client.name) {
-            self.wrong(format!("{field}.name"), &Wrong::Twice);
+            self.report.wrong(format!("{field}.name"), &Wrong::Twice);
         }
         match &client.public_key {
-            None => self.wrong(format!("{field}.public_key"), &Wrong::Required),
+            None => self
+                .report
+                .wrong(format!("{field}.public_key"), &Wrong::Required),
             Some(key) if !is_wireguard_key(key) => {
-                self.wrong(format!("{field}.public_key"), &Wrong::NotAKey);
+                self.report
+                    .wrong(format!("{field}.public_key"), &Wrong::NotAKey);
             }
             Some(key) => {
                 if earlier
                     .iter()
                     .any(|other| other.public_key.as_ref() == Some(key))
                 {
-                    self.wrong(format!("{field}.public_key"), &Wrong::Twice);
+                    self.report
+                        .wrong(format!("{field}.public_key"), &Wrong::Twice);
                 }
             }
         }
@@ -282,7 +317,8 @@ impl Planner<'_> {
             .as_deref()
             .is_some_and(|key| !is_wireguard_key(key))
         {
-            self.wrong(format!("{field}.preshared_key"), &Wrong::NotAKey);
+            self.report
+                .wrong(format!("{field}.preshared_key"), &Wrong::NotAKey);
         }
         match address(client) {
             Some(address) if inside.holds(address) && address != inside.address => {
@@ -290,18 +326,20 @@ impl Planner<'_> {
                     .iter()
                     .any(|other| self::address(other) == Some(address))
                 {
-                    self.wrong(format!("{field}.address"), &Wrong::Twice);
+                    self.report.wrong(format!("{field}.address"), &Wrong::Twice);
                 }
             }
             None if client.address.is_some() => {
-                self.wrong(format!("{field}.address"), &Wrong::NotOneAddress);
+                self.report
+                    .wrong(format!("{field}.address"), &Wrong::NotOneAddress);
             }
             _ => {
                 let network = format!("{}/{}", inside.network(), inside.length);
-                self.wrong(format!("{field}.address"), &Wrong::OutsideNetwork(network));
+                self.report
+                    .wrong(format!("{field}.address"), &Wrong::OutsideNetwork(network));
             }
         }
-        self.problems.len() == before
+        self.report.problems().len() == before
     }
 
     /// Writes a client. Options that `known` has already stay: more networks that lead to the
@@ -312,7 +350,7 @@ impl Planner<'_> {
         client: &WireGuardClient,
         known: Option<&WireGuardClient>,
     ) {
-        let config = &mut self.config;
+        let config = &mut *self.config;
         config.set("network", section, "description", &client.name);
         let key = client.public_key.as_deref();
         config.set_if("network", section, "public_key", key);
@@ -334,7 +372,7 @@ impl Planner<'_> {
         }
     }
 
-    fn no_wireguard(&mut self, interface: Option<&str>) {
+    fn remove(&mut self, interface: Option<&str>) {
         let Some(interface) = interface else {
             return;
         };
@@ -349,11 +387,11 @@ impl Planner<'_> {
         }
         self.config.remove("network", interface);
         self.config.remove("firewall", &rule_of(interface));
-        let zone = self.zone("lan");
+        let zone = zone(self.config, "lan");
         self.config
             .list_without("firewall", &zone, "network", interface);
         let says = "Nobody may come in by WireGuard any more.".to_owned();
-        self.say("services", "wireguard-off", &[], says);
+        self.report.say("services", "wireguard-off", &[], says);
     }
 }
 

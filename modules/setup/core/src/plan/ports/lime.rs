@@ -1,69 +1,66 @@
 //! LibreMesh makes the whole configuration of networks by itself: what a port is for is said in
 //! `lime-node`.
 
-use super::{Kind, Ports, Refusal, Used, Wish, safe};
+use super::uses::{Used, safe};
+use super::wish::{Kind, Refusal, Wish};
 use crate::plan::{Config, text};
 
 /// What notes that weir made a section itself.
 const OURS: &str = "weir";
 
-impl Ports<'_> {
-    /// Says in `lime-node` what a port is for. The mesh there is in a VLAN of its own already: a VXLAN
-    /// is not asked for.
-    pub(super) fn lime(&mut self, wish: &Wish) -> Result<(), Refusal> {
-        let device = &wish.device;
-        let section = format!("lime_app_eth_cfg_{}", safe(device));
-        let known = self.planner.config.package("lime-node");
-        let known = known.and_then(|package| package.section(&section));
-        if known.is_some_and(|known| text(known, "linux_name").as_ref() != Some(device)) {
-            return Err(Refusal::Collides(device.clone(), section));
+/// Says in `lime-node` what a port is for. The mesh there is in a VLAN of its own already: a VXLAN
+/// is not asked for.
+pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
+    let device = &wish.device;
+    let section = format!("lime_app_eth_cfg_{}", safe(device));
+    let known = config.package("lime-node");
+    let known = known.and_then(|package| package.section(&section));
+    if known.is_some_and(|known| text(known, "linux_name").as_ref() != Some(device)) {
+        return Err(Refusal::Collides(device.clone(), section));
+    }
+    let role = match wish.used {
+        Used::Uplink => {
+            uplink(wish, config)?;
+            "wan"
         }
-        let role = match wish.used {
-            Used::Uplink => {
-                self.lime_uplink(wish)?;
-                "wan"
-            }
-            Used::Lan => "lan",
-            Used::Mesh => "mesh",
-            Used::None => {
-                self.config().remove("lime-node", &section);
-                return Ok(());
-            }
-        };
-        let config = self.config();
-        if config.get("lime-node", &section, "eth_role").as_deref() == Some(role) {
+        Used::Lan => "lan",
+        Used::Mesh => "mesh",
+        Used::None => {
+            config.remove("lime-node", &section);
             return Ok(());
         }
-        let protocols: &[&str] = match wish.used {
-            Used::Uplink => &["wan", "dynamic"],
-            Used::Mesh => &["batadv:%N1", "babeld:17"],
-            _ => &["lan"],
-        };
-        let protocols: Vec<String> = protocols.iter().map(|&one| one.to_owned()).collect();
-        config.section("lime-node", &section, "net");
-        config.set("lime-node", &section, "linux_name", device);
-        config.set("lime-node", &section, "eth_role", role);
-        config.set_list("lime-node", &section, "protocols", &protocols);
-        config.set("lime-node", &section, OURS, "1");
-        Ok(())
+    };
+    if config.get("lime-node", &section, "eth_role").as_deref() == Some(role) {
+        return Ok(());
     }
+    let protocols: &[&str] = match wish.used {
+        Used::Uplink => &["wan", "dynamic"],
+        Used::Mesh => &["batadv:%N1", "babeld:17"],
+        _ => &["lan"],
+    };
+    let protocols: Vec<String> = protocols.iter().map(|&one| one.to_owned()).collect();
+    config.section("lime-node", &section, "net");
+    config.set("lime-node", &section, "linux_name", device);
+    config.set("lime-node", &section, "eth_role", role);
+    config.set_list("lime-node", &section, "protocols", &protocols);
+    config.set("lime-node", &section, OURS, "1");
+    Ok(())
+}
 
-    /// LibreMesh's own `wan` asks by DHCP, without a tag. Another port that weir made one is it no more.
-    fn lime_uplink(&mut self, wish: &Wish) -> Result<(), Refusal> {
-        let device = &wish.device;
-        let config = self.config();
-        let dials = wish.uplink.is_some_and(|found| found.kind == Kind::Pppoe);
-        if dials && config.get("network", "wan", "proto").as_deref() != Some("pppoe") {
-            return Err(Refusal::NeedsPppoe(device.clone()));
-        }
-        if wish.uplink.is_some_and(|found| found.vlan.is_some()) {
-            return Err(Refusal::Tagged(device.clone()));
-        }
-        for section in former(config, device) {
-            config.remove("lime-node", &section);
-        }
-        Ok(())
+/// LibreMesh's own `wan` asks by DHCP, without a tag. Another port that weir made one is it no more.
+fn uplink(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
+    let device = &wish.device;
+    let dials = wish.uplink.is_some_and(|found| found.kind == Kind::Pppoe);
+    if dials && config.get("network", "wan", "proto").as_deref() != Some("pppoe") {
+        return Err(Refusal::NeedsPppoe(device.clone()));
     }
+    if wish.uplink.is_some_and(|found| found.vlan.is_some()) {
+        return Err(Refusal::Tagged(device.clone()));
+    }
+    for section in former(config, device) {
+        config.remove("lime-node", &section);
+    }
+    Ok(())
 }
 
 /// Other ports that weir made the Internet's.

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use uci::Section;
 
-use super::{MARK, PortUse, Used, safe};
 use crate::plan::{Config, Facts, text, words};
 
+/// The type of a section in `network` that notes what weir made of a port. netifd leaves it alone.
+pub(super) const MARK: &str = "weir_cable";
 /// Devices in devices: more of them than this is a circle.
 const DEEPEST: usize = 8;
 /// Protocols of who gets his addresses from somebody.
@@ -22,6 +24,42 @@ const OUTSIDE: [&str; 10] = [
     "modemmanager",
     "pptp",
 ];
+
+/// What a port is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Used {
+    /// A network inside.
+    Lan,
+    /// The Internet.
+    Uplink,
+    /// The mesh.
+    Mesh,
+    /// Nothing.
+    None,
+}
+
+impl Used {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Lan => "lan",
+            Self::Uplink => "uplink",
+            Self::Mesh => "mesh",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A port, and what it is used for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortUse {
+    /// The device.
+    pub device: String,
+    /// What it is used for.
+    pub used: Used,
+    /// Whether weir made it so, and nobody has changed it since.
+    pub by_weir: bool,
+}
 
 /// Who uses a port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -196,4 +234,10 @@ pub fn uses(config: &Config, facts: &Facts) -> Vec<PortUse> {
         }
     };
     found.into_iter().map(row).collect()
+}
+
+/// A device as a part of a section's name, which has letters, digits and `_` alone.
+pub fn safe(device: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    device.chars().map(safe).collect()
 }

@@ -1,0 +1,83 @@
+//! The mesh's device, `bat0`, and the ports that carry the mesh.
+
+use super::bridge::interface;
+use super::ports::{Holder, holders, safe};
+use super::{Config, Facts, text};
+use crate::choices::Mesh;
+
+/// What notes that weir made a section itself: it goes when nobody needs it.
+const OURS: &str = "weir";
+
+/// Makes the mesh a device, in the bridge inside.
+pub(super) fn batman(config: &mut Config, facts: &Facts, mesh: &Mesh) {
+    config.section("network", "bat0", "interface");
+    config.set("network", "bat0", "proto", "batadv");
+    config.set_new("network", "bat0", "routing_algo", "BATMAN_IV");
+    config.set_new("network", "bat0", "bridge_loop_avoidance", "1");
+    // `client` is for meshes with gateways alone: questions for addresses go to the one that it has
+    // chosen, and to nobody where there is none. Whoever has said so knows of one.
+    if mesh.gateway {
+        config.set("network", "bat0", "gw_mode", "server");
+    } else if config.get("network", "bat0", "gw_mode").as_deref() != Some("client") {
+        config.set("network", "bat0", "gw_mode", "off");
+    }
+    interface(config, facts, "lan");
+    if let Some(bridge) = lan_bridge(config) {
+        config.list_with("network", &bridge, "ports", "bat0");
+    }
+}
+
+/// The mesh is no device any more.
+pub(super) fn no_bat0(config: &mut Config) {
+    config.remove("network", "bat0");
+    if let Some(bridge) = lan_bridge(config) {
+        config.list_without("network", &bridge, "ports", "bat0");
+    }
+}
+
+/// The section of the bridge inside.
+fn lan_bridge(config: &Config) -> Option<String> {
+    let device = config.get("network", "lan", "device")?;
+    config.which("network", "device", "name", &device)
+}
+
+/// The sections that a port of the mesh has.
+pub(super) fn names(device: &str) -> [String; 3] {
+    ["mesh", "wire", "vx"].map(|kind| format!("{kind}_{}", safe(device)))
+}
+
+/// Takes a port out of the mesh, and what weir made for it.
+pub(super) fn unwire(config: &mut Config, device: &str) {
+    if !holders(config, device).contains(&Holder::Mesh) {
+        return;
+    }
+    let [mesh, wire, vxlan] = names(device);
+    for section in [&mesh, &wire, &vxlan] {
+        config.remove("network", section);
+    }
+    config.list_without("firewall", "zone_vxlan", "network", &wire);
+    if config.list("firewall", "zone_vxlan", "network").is_empty() {
+        for section in ["zone_vxlan", "vxlan_in", "vxlan_nd"] {
+            config.remove("firewall", section);
+        }
+    }
+    let is_ours = config.get("network", "bat0", OURS).is_some();
+    if is_ours && !meshes_by_wire(config) && !meshes_by_radio(config) {
+        no_bat0(config);
+    }
+}
+
+/// Whether a port is the mesh's, be it weir's doing or another's.
+pub(super) fn meshes_by_wire(config: &Config) -> bool {
+    let mut interfaces = config.of_type("network", "interface");
+    interfaces.any(|one| {
+        text(one, "proto").as_deref() == Some("batadv_hardif") && one.get("device").is_some()
+    })
+}
+
+fn meshes_by_radio(config: &Config) -> bool {
+    let mut interfaces = config.of_type("network", "interface");
+    interfaces.any(|one| {
+        text(one, "proto").as_deref() == Some("batadv_hardif") && one.get("device").is_none()
+    })
+}

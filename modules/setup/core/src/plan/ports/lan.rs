@@ -1,0 +1,87 @@
+//! A port becomes the LAN's, or is it no more.
+
+use super::uses::{Holder, bases, holders};
+use super::wish::Refusal;
+use crate::plan::bridge::interface;
+use crate::plan::{Config, Facts};
+
+/// Takes a port out of the LAN. Returns its place among the LAN's ports.
+pub fn leave_lan(
+    config: &mut Config,
+    facts: &Facts,
+    device: &str,
+) -> Result<Option<usize>, Refusal> {
+    let bridge = lan_bridge(config, facts, device)?;
+    let ports = config.list("network", &bridge, "ports");
+    let Some(place) = ports.iter().position(|port| port == device) else {
+        return Err(Refusal::Tagged(device.to_owned()));
+    };
+    config.list_without("network", &bridge, "ports", device);
+    Ok(Some(place))
+}
+
+/// Makes a port one of the LAN.
+pub fn enter_lan(
+    config: &mut Config,
+    facts: &Facts,
+    device: &str,
+    mark: &str,
+) -> Result<(), Refusal> {
+    if holders(config, device).contains(&Holder::Lan) {
+        return Ok(());
+    }
+    let bridge = lan_bridge(config, facts, device)?;
+    let place = config.get("network", mark, "place");
+    let place = place.and_then(|place| place.parse().ok());
+    let mut ports = config.list("network", &bridge, "ports");
+    let place = place.unwrap_or(ports.len()).min(ports.len());
+    ports.insert(place, device.to_owned());
+    config.replace_list("network", &bridge, "ports", &ports);
+    Ok(())
+}
+
+/// The section of the LAN's bridge, which is made where there is none.
+pub fn lan_bridge(config: &mut Config, facts: &Facts, device: &str) -> Result<String, Refusal> {
+    if !config.has("network", "lan") {
+        interface(config, facts, "lan");
+        if let Some(bridge) = config.which("network", "device", "name", "br-lan") {
+            // Which ports it has is what is wished for.
+            config.unset("network", &bridge, "ports");
+        }
+    }
+    let tagged = || Refusal::Tagged(device.to_owned());
+    let own = config.get("network", "lan", "device");
+    let known = (own.as_ref()).and_then(|own| config.which("network", "device", "name", own));
+    if let Some(bridge) =
+        known.filter(|section| config.get("network", section, "type").as_deref() == Some("bridge"))
+    {
+        let vlans = |bridge: &str| config.which("network", "bridge-vlan", "device", bridge);
+        return match own.and_then(|own| vlans(&own)) {
+            Some(_) => Err(tagged()),
+            None => Ok(bridge),
+        };
+    }
+    // The LAN has a port itself, or none: that becomes a bridge's.
+    let plain = own.as_deref().is_none_or(|own| bases(config, own) == [own]);
+    if !plain
+        || config.package("network").is_some_and(|network| {
+            let lan = network.section("lan");
+            lan.is_some_and(|lan| lan.get("ifname").is_some() || lan.get("type").is_some())
+        })
+    {
+        return Err(tagged());
+    }
+    let section = "lan_dev".to_owned();
+    if config.has("network", &section) {
+        return Err(Refusal::Collides(device.to_owned(), section));
+    }
+    config.section("network", &section, "device");
+    config.set("network", &section, "name", "br-lan");
+    config.set("network", &section, "type", "bridge");
+    config.set("network", &section, "bridge_empty", "1");
+    if let Some(own) = own {
+        config.list_with("network", &section, "ports", &own);
+    }
+    config.set("network", "lan", "device", "br-lan");
+    Ok(section)
+}

@@ -1,0 +1,43 @@
+//! Notes of what weir made of ports.
+
+use super::uses::{MARK, Used, safe};
+use super::wish::Refusal;
+use crate::plan::{Config, text};
+
+/// The section that notes what weir made of a port.
+pub fn mark(config: &Config, device: &str) -> Result<String, Refusal> {
+    let mark = format!("cable_{}", safe(device));
+    is_free(config, device, &mark, |known| {
+        known.kind == MARK && text(known, "device").as_deref() == Some(device)
+    })?;
+    Ok(mark)
+}
+
+/// Notes what weir made of a port, and where it was among those of the LAN.
+pub fn note(config: &mut Config, device: &str, used: Used, place: Option<usize>) {
+    let mark = format!("cable_{}", safe(device));
+    config.section("network", &mark, MARK);
+    config.set("network", &mark, "device", device);
+    config.set("network", &mark, "used", used.word());
+    match place {
+        Some(place) => config.set("network", &mark, "place", &place.to_string()),
+        None if used == Used::Lan => config.unset("network", &mark, "place"),
+        None => {}
+    }
+}
+
+/// Refuses a name that something else has.
+pub fn is_free(
+    config: &Config,
+    device: &str,
+    section: &str,
+    is_ours: impl Fn(&uci::Section) -> bool,
+) -> Result<(), Refusal> {
+    let network = config.package("network");
+    match network.and_then(|network| network.section(section)) {
+        Some(known) if !is_ours(known) => {
+            Err(Refusal::Collides(device.to_owned(), section.to_owned()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,151 @@
+//! Wishes for the use of ports, and refusals.
+
+use serde::{Deserialize, Serialize};
+
+use super::Used;
+
+/// What a port is to be used for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wish {
+    /// The device.
+    pub device: String,
+    /// What it is to be used for.
+    pub used: Used,
+    /// Of a mesh: the number of the VXLAN that it is in.
+    #[serde(default)]
+    pub vxlan: Option<u32>,
+    /// Of an uplink: what was found there.
+    #[serde(default)]
+    pub uplink: Option<Found>,
+}
+
+/// What was found at an uplink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// How the Internet comes.
+    pub kind: Kind,
+    /// In which VLAN; `None`: without a tag.
+    #[serde(default)]
+    pub vlan: Option<u16>,
+}
+
+/// How the Internet comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// By DHCP.
+    Dhcp,
+    /// By PPPoE.
+    Pppoe,
+}
+
+/// Why a port cannot be used as somebody wishes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The configuration says nothing of networks.
+    #[error("this router's network is not in the configuration of `weir setup`")]
+    NoNetwork,
+    /// It is no name of a device, or too long a one.
+    #[error("{0:?} is no name of a port that can be used so")]
+    Name(String),
+    /// Two wishes contradict each other.
+    #[error("{0}: there are two wishes that contradict each other")]
+    Twice(String),
+    /// Another part of the configuration uses the port.
+    #[error("{0} belongs to network.{1}, which weir did not make")]
+    Held(String, String),
+    /// Its frames have tags, or its bridge tells them apart.
+    #[error("{0} is in a network by VLANs, which weir does not change")]
+    Tagged(String),
+    /// Nobody told the provider's name and password.
+    #[error("{0}: PPPoE needs the name and password of the provider: the wizard asks for them")]
+    NeedsPppoe(String),
+    /// The Internet comes by something else.
+    #[error("{0}: the Internet is chosen to come otherwise (network.wan.proto {1})")]
+    Otherwise(String, String),
+    /// Something else has the name of what would be made.
+    #[error("{0}: there is a section network.{1} already, which is something else")]
+    Collides(String, String),
+    /// The router lacks what it takes.
+    #[error("{0}: the router lacks what it takes: {1}")]
+    Lacks(String, String),
+    /// It is no number of a VXLAN.
+    #[error("{0}: {1} is no number of a VXLAN, 1 to 16777215")]
+    Vxlan(String, u32),
+    /// The wizard's own means refuse it.
+    #[error("{0}: {1}")]
+    Wizard(String, String),
+}
+
+impl Refusal {
+    /// What to do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoNetwork => "set the router up by the wizard first",
+            Self::Name(_) => "take a device that `ip link` lists: eth1",
+            Self::Twice(_) => "wish for each port once, and for one uplink",
+            Self::Held(..) | Self::Tagged(_) => "take the port out of it by hand first",
+            Self::NeedsPppoe(_) => "set up the Internet in the wizard",
+            Self::Otherwise(..) => "choose the port of the Internet in the wizard",
+            Self::Collides(..) => "give that section another name",
+            Self::Lacks(..) => "install it first",
+            Self::Vxlan(..) => "take a number from 1 to 16777215",
+            Self::Wizard(..) => "put that right, and try again",
+        }
+    }
+}
+
+/// What is wrong with a wish, whatever the router has.
+pub fn wrong(wish: &Wish, all: &[Wish]) -> Option<Refusal> {
+    let device = &wish.device;
+    if !is_device(device) {
+        return Some(Refusal::Name(device.clone()));
+    }
+    let same = |other: &&Wish| {
+        other.device == *device || other.used == Used::Uplink && wish.used == Used::Uplink
+    };
+    if all.iter().filter(same).count() > 1 {
+        return Some(Refusal::Twice(device.clone()));
+    }
+    let number = wish.vxlan.filter(|number| !(1..1 << 24).contains(number))?;
+    Some(Refusal::Vxlan(device.clone(), number))
+}
+
+/// Checks the name of a port (`dev_valid_name` of the kernel, and what UCI's lists can have): no
+/// program takes the name for an option.
+fn is_device(name: &str) -> bool {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_');
+    (1..16).contains(&name.len())
+        && !name.starts_with('-')
+        && name.bytes().all(plain)
+        && !matches!(name, "." | ".." | "lo")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_called_as_the_kernel_and_programs_take_it() {
+        assert!(
+            ["eth0", "eth0.10", "lan-1", "_a"]
+                .iter()
+                .all(|name| is_device(name))
+        );
+        for name in [
+            "",
+            "-x",
+            "--help",
+            ".",
+            "..",
+            "lo",
+            "a/b",
+            "a b",
+            "0123456789abcdef",
+        ] {
+            assert!(!is_device(name), "{name}");
+        }
+    }
+}

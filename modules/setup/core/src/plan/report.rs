@@ -1,0 +1,155 @@
+//! The problems and sentences of a plan, and checks that note a problem.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::check::{has_control, is_device};
+use super::{Inside, Problem, SENTENCES, Wrong};
+
+/// A sentence about what changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sentence {
+    /// The step of the wizard that it is of: `router`, `internet`, `wifi`, `mesh`, `services`.
+    pub step: String,
+    /// A word that a page can have its own text for.
+    pub sentence: String,
+    /// What belongs into that text, by name.
+    pub values: BTreeMap<String, String>,
+    /// The same in English.
+    pub says: String,
+}
+
+/// The problems and sentences of a plan.
+#[derive(Default)]
+pub(super) struct Report {
+    problems: Vec<Problem>,
+    sentences: Vec<Sentence>,
+}
+
+impl Report {
+    /// Returns the problems and the sentences.
+    pub fn into_parts(self) -> (Vec<Problem>, Vec<Sentence>) {
+        (self.problems, self.sentences)
+    }
+
+    /// Returns the problems.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Returns the number of sentences.
+    pub fn sentences(&self) -> usize {
+        self.sentences.len()
+    }
+
+    /// Drops sentences after the first `first` ones, unless `keep` keeps them.
+    pub fn retain_after(&mut self, first: usize, keep: impl Fn(&Sentence) -> bool) {
+        let mut n = 0;
+        self.sentences.retain(|sentence| {
+            n += 1;
+            n <= first || keep(sentence)
+        });
+    }
+
+    /// Notes a problem. A field has a problem of one kind once.
+    pub fn wrong(&mut self, field: impl Into<String>, wrong: &Wrong) {
+        let problem = wrong.at(field);
+        let is_known =
+            |known: &Problem| known.field == problem.field && known.problem == problem.problem;
+        if !self.problems.iter().any(is_known) {
+            self.add(problem);
+        }
+    }
+
+    /// Adds a problem, also where the field has one of its kind.
+    pub fn add(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Returns true if a field has a problem.
+    pub fn is_wrong(&self, field: &str) -> bool {
+        self.problems.iter().any(|problem| problem.field == field)
+    }
+
+    /// Notes a sentence.
+    pub fn say(&mut self, step: &str, sentence: &str, values: &[(&str, &str)], says: String) {
+        debug_assert!(SENTENCES.contains(&sentence), "{sentence}");
+        self.sentences.push(Sentence {
+            step: step.to_owned(),
+            sentence: sentence.to_owned(),
+            values: values
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            says,
+        });
+    }
+
+    /// Checks a text: it is there, has so many bytes at most, and no control characters.
+    pub fn text(&mut self, field: &str, text: &str, most: usize) -> bool {
+        let wrong = if text.is_empty() {
+            Wrong::Required
+        } else if text.len() > most {
+            Wrong::TooLong(most, text.len())
+        } else if has_control(text) {
+            Wrong::ControlCharacter
+        } else {
+            return true;
+        };
+        self.wrong(field, &wrong);
+        false
+    }
+
+    /// Checks what somebody is called in a list: by blanks alone nobody is told from others.
+    pub fn called(&mut self, field: &str, name: &str) -> bool {
+        let name = if name.trim().is_empty() { "" } else { name };
+        self.text(field, name, 64)
+    }
+
+    /// Checks a text that has to be there.
+    pub fn needed(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
+        self.text(field, text.unwrap_or_default(), most)
+    }
+
+    /// Checks a text that may be missing.
+    pub fn optional(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
+        text.is_none_or(|text| self.text(field, text, most))
+    }
+
+    /// Checks the name of a device.
+    pub fn device(&mut self, field: &str, device: Option<&str>) -> bool {
+        let good = device.is_none_or(is_device);
+        if !good {
+            self.wrong(field, &Wrong::NotADevice);
+        }
+        good
+    }
+
+    /// Reads an address.
+    pub fn address<T: FromStr>(&mut self, field: &str, text: &str) -> Option<T> {
+        let read = text.parse().ok();
+        self.read(field, text, read, &Wrong::NotOneAddress)
+    }
+
+    /// Reads an address that a router can have inside.
+    pub fn inside(&mut self, field: &str, text: &str) -> Option<Inside> {
+        // Link-local addresses are for devices without a router (RFC 3927, 2.7).
+        let inside = Inside::read(text)
+            .filter(|inside| (8..=30).contains(&inside.length) && !inside.address.is_link_local());
+        self.read(field, text, inside, &Wrong::NotAnAddress)
+    }
+
+    fn read<T>(&mut self, field: &str, text: &str, read: Option<T>, wrong: &Wrong) -> Option<T> {
+        if read.is_none() {
+            let wrong = if text.is_empty() {
+                &Wrong::Required
+            } else {
+                wrong
+            };
+            self.wrong(field, wrong);
+        }
+        read
+    }
+}
