@@ -1,6 +1,5 @@
 //! What can be wrong, and where.
 
-use crate::scan::Keyword;
 use std::{fmt, io, path::PathBuf};
 
 /// What went wrong.
@@ -26,6 +25,19 @@ pub enum Error {
         /// What the kernel says.
         error: io::Error,
     },
+}
+
+/// The first word of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyword {
+    /// `package NAME`
+    Package,
+    /// `config TYPE [NAME]`
+    Config,
+    /// `option NAME VALUE`
+    Option,
+    /// `list NAME VALUE`
+    List,
 }
 
 /// What is wrong in a text, and where.

@@ -1,7 +1,8 @@
 //! What libuci writes, and what it shows.
 
 use crate::{
-    package::{Element, Package},
+    package::Package,
+    section::values,
     text::{quoted, written},
 };
 use std::collections::HashMap;
@@ -83,30 +84,4 @@ pub fn shown(
         }
     }
     text
-}
-
-impl Element {
-    /// What `uci get` says: elements of a list with blanks in apostrophes, else without.
-    pub fn bare(&self, delimiter: &[u8]) -> Vec<u8> {
-        let mut text = Vec::new();
-        values(&mut text, self, delimiter, false);
-        text
-    }
-}
-
-fn values(text: &mut Vec<u8>, element: &Element, delimiter: &[u8], always: bool) {
-    for (n, value) in element.values().enumerate() {
-        if n > 0 {
-            text.extend_from_slice(delimiter);
-        }
-        let blanks = element.list
-            && value
-                .iter()
-                .any(|c| matches!(c, b' ' | b'\t' | b'\r' | b'\n'));
-        if always || blanks {
-            text.extend_from_slice(&quoted(value));
-        } else {
-            text.extend_from_slice(value);
-        }
-    }
 }

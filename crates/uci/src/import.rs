@@ -1,9 +1,9 @@
 //! Several packages in one text, as `uci export` writes them.
 
 use crate::{
-    error::{Error, Reason, Syntax},
+    error::{Error, Keyword, Reason, Syntax},
     package::{Package, Strictness},
-    scan::{Keyword, Scanner},
+    scan::Scanner,
 };
 
 /// Reads what `uci export` wrote: packages, each behind a line `package NAME`. With a `name` all is

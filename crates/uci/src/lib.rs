@@ -24,7 +24,6 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod asked;
 mod change;
 mod document;
 mod error;
@@ -33,16 +32,18 @@ mod import;
 mod names;
 mod package;
 mod scan;
+mod section;
 mod store;
 mod text;
 
 pub use address::{Address, Which};
 pub use change::{Change, Verb};
-pub use error::{Error, Reason, Syntax};
+pub use error::{Error, Keyword, Reason, Syntax};
 pub use export::{Names, export, shown};
 pub use import::import;
 pub use names::{is_name, is_package, is_type, is_value};
-pub use package::{Element, Package, Section, Strictness};
-pub use scan::{Keyword, arguments};
+pub use package::{Package, Strictness};
+pub use scan::arguments;
+pub use section::{Element, Section};
 pub use store::{Opened, Store};
 pub use text::quoted;

@@ -1,17 +1,15 @@
 //! One file: its sections as libuci sees them, and the text they stand in.
 
-mod edit;
-mod order;
-
 use crate::{
-    document::{Document, Id},
-    error::{Error, Reason, Syntax},
-    export::{Names, export},
-    names::{is_made_up, made_up},
-    scan::{Fault, Keyword, Scanner, Statement},
+    document::{Document, Id, Piece},
+    error::{Error, Keyword, Reason, Syntax},
+    names::{is_made_up, is_name, is_type, is_value, made_up},
+    scan::{Fault, Scanner, Statement},
+    section::{Element, Item, Section},
+    text::written,
 };
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What to do with a line that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,64 +30,6 @@ pub struct Package {
     counted: usize,
     /// Lines that could not be read, where that was allowed.
     faults: Vec<Syntax>,
-}
-
-/// A section: `config TYPE [NAME]` and its options.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// Its type.
-    pub kind: String,
-    /// Its name, or the one by which it can be asked for where it has none (`cfg01e48a`).
-    pub name: String,
-    /// Whether it has no name in the file.
-    pub anonymous: bool,
-    /// Its options, in order.
-    pub options: Vec<Element>,
-    /// The lines that open it.
-    heads: Vec<Id>,
-    /// Lines in it that say nothing.
-    idle: Vec<Id>,
-}
-
-/// An option or a list of a section.
-#[derive(Clone, Debug)]
-pub struct Element {
-    /// Its name.
-    pub name: String,
-    /// Whether it is a list.
-    pub list: bool,
-    values: Vec<Item>,
-    /// Statements that later ones override.
-    overridden: Vec<Id>,
-}
-
-#[derive(Clone, Debug)]
-struct Item {
-    value: Vec<u8>,
-    at: Id,
-}
-
-impl Element {
-    /// Its value, or those of the list.
-    pub fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.values.iter().map(|item| item.value.as_slice())
-    }
-
-    /// The value of an option. `None` of a list.
-    pub fn value(&self) -> Option<&[u8]> {
-        if self.list {
-            None
-        } else {
-            self.values.last().map(|item| item.value.as_slice())
-        }
-    }
-}
-
-impl Section {
-    /// One of its options or lists.
-    pub fn get(&self, option: &str) -> Option<&Element> {
-        self.options.iter().find(|element| element.name == option)
-    }
 }
 
 impl Package {
@@ -198,10 +138,13 @@ impl Package {
     /// # Errors
     /// [`Error::Invalid`] where it does not.
     pub fn check(&self) -> Result<(), Error> {
-        let told = |package: &Package| export(package, false, Names::Extended);
         // Of a file with faults nobody wrote only what was read.
         let again = Package::read_as(&self.name, &self.text(), Strictness::Lenient)?;
-        if again.faults.len() == self.faults.len() && told(&again) == told(self) {
+        let mut pairs = self.sections.iter().zip(&again.sections);
+        if again.faults.len() == self.faults.len()
+            && again.sections.len() == self.sections.len()
+            && pairs.all(|(one, other)| one.is_written_as(other))
+        {
             return Ok(());
         }
         // Named so, or without a name and opened again by that which it got.
@@ -336,33 +279,412 @@ impl Package {
         });
         self.sections.len() - 1
     }
-}
 
-impl Section {
-    fn take(&mut self, name: String, list: bool, item: Item) {
-        // libuci takes no notice of an option that is empty.
-        if !list && item.value.is_empty() {
-            self.idle.push(item.at);
-            return;
-        }
-        let Some(element) = self.options.iter_mut().find(|element| element.name == name) else {
-            self.options.push(Element {
-                name,
-                list,
-                values: vec![item],
-                overridden: Vec::new(),
-            });
-            return;
+    /// Sets an option. A list becomes an option; an empty value takes the option away.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] without the section, [`Error::Invalid`] for a name or value that cannot
+    /// be one.
+    pub fn set(&mut self, section: &str, option: &str, value: &[u8]) -> Result<(), Error> {
+        let n = self.position(section)?;
+        allowed(option, value)?;
+        let Some(m) = self.sections[n].place(option) else {
+            if !value.is_empty() {
+                self.append(n, option, false, value);
+            }
+            return Ok(());
         };
-        if list {
-            element.list = true;
-        } else {
-            element.list = false;
-            element
-                .overridden
-                .extend(element.values.drain(..).map(|item| item.at));
+        if value.is_empty() {
+            self.drop_element(n, m);
+            return Ok(());
         }
-        element.values.push(item);
+        let element = &self.sections[n].options[m];
+        if element.value() == Some(value) {
+            return Ok(());
+        }
+        // Of a list the first line stays, of options the one that counts.
+        let keep = element.values[0].at;
+        self.only(n, m, keep);
+        self.document.change_second(keep, value);
+        if self.sections[n].options[m].list {
+            self.document.change_keyword(keep, "option");
+        }
+        let element = &mut self.sections[n].options[m];
+        element.list = false;
+        element.values = vec![Item {
+            value: value.to_vec(),
+            at: keep,
+        }];
+        self.order(n);
+        Ok(())
+    }
+
+    /// Adds to a list. An option becomes the first of it.
+    ///
+    /// # Errors
+    /// As [`Package::set`].
+    pub fn add_list(&mut self, section: &str, option: &str, value: &[u8]) -> Result<(), Error> {
+        let n = self.position(section)?;
+        allowed(option, value)?;
+        let Some(m) = self.sections[n].place(option) else {
+            self.append(n, option, true, value);
+            return Ok(());
+        };
+        let last = self.sections[n].options[m]
+            .values
+            .last()
+            .map(|item| item.at);
+        let Some(last) = last else { return Ok(()) };
+        if !self.sections[n].options[m].list {
+            self.only(n, m, last);
+            self.document.change_keyword(last, "list");
+        }
+        self.document.part(last);
+        let indent = self.document.indent(last);
+        let at = self.document.insert(
+            self.document.index(last) + 1,
+            &indent,
+            "list",
+            option,
+            Some(value),
+        );
+        let element = &mut self.sections[n].options[m];
+        element.list = true;
+        element.values.push(Item {
+            value: value.to_vec(),
+            at,
+        });
+        self.order(n);
+        Ok(())
+    }
+
+    /// Takes all elements with this value from a list. What is no list, or not there, stays as it
+    /// is.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] without the section.
+    pub fn del_list(&mut self, section: &str, option: &str, value: &[u8]) -> Result<(), Error> {
+        let n = self.position(section)?;
+        let Some(element) = self.sections[n]
+            .options
+            .iter()
+            .find(|element| element.name == option && element.list)
+        else {
+            return Ok(());
+        };
+        let numbers: Vec<usize> = (0..element.values.len())
+            .filter(|&k| element.values[k].value == value)
+            .collect();
+        for k in numbers.into_iter().rev() {
+            self.delete_element(section, option, k)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one element from a list, counted from 0. What is not there is no error, as with
+    /// libuci.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] without the section or list.
+    pub fn delete_element(
+        &mut self,
+        section: &str,
+        option: &str,
+        number: usize,
+    ) -> Result<(), Error> {
+        let (n, m) = self.positions(section, option)?;
+        if number >= self.sections[n].options[m].values.len() {
+            return Ok(());
+        }
+        // What was overridden would count again.
+        let overridden = std::mem::take(&mut self.sections[n].options[m].overridden);
+        let item = self.sections[n].options[m].values.remove(number);
+        for &at in overridden.iter().chain([&item.at]) {
+            self.document.remove(at);
+        }
+        match &self.sections[n].options[m].values[..] {
+            [] => {
+                self.sections[n].options.remove(m);
+            }
+            // By itself an option that had become the first of a list would be one again.
+            [last] if self.document.keyword(last.at).starts_with(b"o") => {
+                let at = last.at;
+                self.document.change_keyword(at, "list");
+            }
+            _ => {}
+        }
+        self.order(n);
+        Ok(())
+    }
+
+    /// Takes an option or list away.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn delete_option(&mut self, section: &str, option: &str) -> Result<(), Error> {
+        let (n, m) = self.positions(section, option)?;
+        self.drop_element(n, m);
+        Ok(())
+    }
+
+    /// Takes a section away, with the comment directly above it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn delete_section(&mut self, section: &str) -> Result<(), Error> {
+        let n = self.position(section)?;
+        self.lift(n);
+        self.sections.remove(n);
+        Ok(())
+    }
+
+    /// Sets a section's type, or adds one of this name.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a name or type that cannot be one.
+    pub fn set_section(&mut self, section: &str, kind: &str) -> Result<(), Error> {
+        if !is_type(kind.as_bytes()) {
+            return Err(Error::Invalid(format!(
+                "`{kind}` cannot be a type: {}",
+                crate::Reason::Type.expected()
+            )));
+        }
+        if let Some(n) = self.sections.iter().position(|known| known.name == section) {
+            for at in self.sections[n].heads.clone() {
+                self.document.change_first(at, &written(kind));
+            }
+            kind.clone_into(&mut self.sections[n].kind);
+            return Ok(());
+        }
+        if !is_name(section.as_bytes()) {
+            return Err(Error::Invalid(format!(
+                "`{section}` cannot be a name: {}",
+                crate::Reason::Name.expected()
+            )));
+        }
+        let at = self.open(kind, Some(section));
+        self.begin(kind.to_owned(), Some(section.to_owned()), at);
+        Ok(())
+    }
+
+    /// Adds a section without a name at the end, and gives the name by which it can be asked for.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a type that cannot be one.
+    pub fn add(&mut self, kind: &str) -> Result<&str, Error> {
+        if !is_type(kind.as_bytes()) {
+            return Err(Error::Invalid(format!(
+                "`{kind}` cannot be a type: {}",
+                crate::Reason::Type.expected()
+            )));
+        }
+        let at = self.open(kind, None);
+        let n = self.begin(kind.to_owned(), None, at);
+        Ok(&self.sections[n].name)
+    }
+
+    /// As [`Package::add`], with the name by which it was asked for when it was added.
+    pub(crate) fn add_as(&mut self, name: &str, kind: &str) -> Result<(), Error> {
+        self.add(kind)?;
+        if let Some(section) = self.sections.last_mut() {
+            name.clone_into(&mut section.name);
+        }
+        Ok(())
+    }
+
+    /// Gives a section a name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Duplicate`] where another has the name; [`Error::Invalid`].
+    pub fn rename_section(&mut self, section: &str, name: &str) -> Result<(), Error> {
+        let n = self.position(section)?;
+        allowed(name, b"")?;
+        if self
+            .sections
+            .iter()
+            .enumerate()
+            .any(|(k, other)| k != n && other.name == name)
+        {
+            return Err(Error::Duplicate(format!("section `{name}`")));
+        }
+        for at in self.sections[n].heads.clone() {
+            self.document.change_second(at, name.as_bytes());
+        }
+        let section = &mut self.sections[n];
+        name.clone_into(&mut section.name);
+        section.anonymous = false;
+        Ok(())
+    }
+
+    /// Gives an option or list another name.
+    ///
+    /// # Errors
+    /// As [`Package::rename_section`].
+    pub fn rename_option(&mut self, section: &str, option: &str, name: &str) -> Result<(), Error> {
+        let (n, m) = self.positions(section, option)?;
+        allowed(name, b"")?;
+        if self.sections[n]
+            .options
+            .iter()
+            .enumerate()
+            .any(|(k, other)| k != m && other.name == name)
+        {
+            return Err(Error::Duplicate(format!("option `{name}`")));
+        }
+        for at in self.sections[n].options[m].all() {
+            self.document.change_first(at, name);
+        }
+        name.clone_into(&mut self.sections[n].options[m].name);
+        Ok(())
+    }
+
+    /// Writes the line of a new section at the end.
+    fn open(&mut self, kind: &str, name: Option<&str>) -> Id {
+        let end = self.document.len();
+        if !self.document.blank_before(end) {
+            self.document.insert_blank(end);
+        }
+        let at = self.document.insert(
+            self.document.len(),
+            b"",
+            "config",
+            &written(kind),
+            name.map(str::as_bytes),
+        );
+        self.document.insert_blank(self.document.len());
+        at
+    }
+
+    /// Writes a new option or list behind the last statement of a section.
+    fn append(&mut self, n: usize, option: &str, list: bool, value: &[u8]) {
+        let section = &self.sections[n];
+        let last = section
+            .options
+            .iter()
+            .flat_map(Element::all)
+            .max_by_key(|&at| self.document.index(at));
+        let last_head = *section
+            .heads
+            .last()
+            .expect("a section has a line that opens it");
+        let before = last.unwrap_or(last_head);
+        self.document.part(before);
+        let indent = last.map_or_else(|| b"\t".to_vec(), |at| self.document.indent(at));
+        let keyword = if list { "list" } else { "option" };
+        let at = self.document.insert(
+            self.document.index(before) + 1,
+            &indent,
+            keyword,
+            option,
+            Some(value),
+        );
+        let values = vec![Item {
+            value: value.to_vec(),
+            at,
+        }];
+        self.sections[n].options.push(Element {
+            name: option.to_owned(),
+            list,
+            values,
+            overridden: Vec::new(),
+        });
+    }
+
+    /// Takes all statements of an element away but one.
+    fn only(&mut self, n: usize, m: usize, keep: Id) {
+        for at in self.sections[n].options[m].all() {
+            if at != keep {
+                self.document.remove(at);
+            }
+        }
+        self.sections[n].options[m].overridden.clear();
+    }
+
+    /// Puts options in the order in which they stand in the text, after statements were taken away.
+    fn order(&mut self, n: usize) {
+        let document = &self.document;
+        let first =
+            |element: &Element| element.all().into_iter().map(|at| document.index(at)).min();
+        self.sections[n].options.sort_by_cached_key(first);
+    }
+
+    fn drop_element(&mut self, n: usize, m: usize) {
+        let element = self.sections[n].options.remove(m);
+        for at in element.all() {
+            self.document.remove(at);
+        }
+    }
+
+    fn position(&self, section: &str) -> Result<usize, Error> {
+        let position = self.sections.iter().position(|known| known.name == section);
+        position.ok_or_else(|| Error::NotFound(format!("section `{section}` in {}", self.name)))
+    }
+
+    fn positions(&self, section: &str, option: &str) -> Result<(usize, usize), Error> {
+        let n = self.position(section)?;
+        let position = self.sections[n].place(option);
+        match position {
+            Some(m) => Ok((n, m)),
+            None => Err(Error::NotFound(format!(
+                "option `{option}` in {}.{section}",
+                self.name
+            ))),
+        }
+    }
+
+    /// Moves a section to a place, counted from 0; past the end it is the last.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn reorder(&mut self, section: &str, to: usize) -> Result<(), Error> {
+        let n = self.position(section)?;
+        let to = to.min(self.sections.len() - 1);
+        if n == to {
+            return Ok(());
+        }
+        let lines = self.lift(n);
+        let section = self.sections.remove(n);
+        let at = match self.sections.get(to) {
+            Some(next) => self.document.lead(self.document.index(next.heads[0])),
+            None => self.document.len(),
+        };
+        self.sections.insert(to, section);
+        if at > 0 && !self.document.blank_before(at) {
+            self.document.insert_blank(at);
+            self.settle(at + 1, lines);
+        } else {
+            self.settle(at, lines);
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, at: usize, lines: Vec<Piece>) {
+        let (end, after) = (at + lines.len(), self.document.len() > at);
+        self.document.put(at, lines);
+        if after && !self.document.blank_before(end) {
+            self.document.insert_blank(end);
+        }
+    }
+
+    /// Takes a section's lines out of the text.
+    fn lift(&mut self, n: usize) -> Vec<Piece> {
+        let own: HashSet<Id> = self.sections[n].statements().into_iter().collect();
+        for &at in &own {
+            self.document.part(at);
+        }
+        let heads: HashSet<Id> = self
+            .sections
+            .iter()
+            .flat_map(|section| section.heads.iter().copied())
+            .collect();
+        let mut lines = Vec::new();
+        for head in self.sections[n].heads.clone().into_iter().rev() {
+            let from = self.document.index(head);
+            let (next, last) = self.document.between(from, &heads, &own);
+            let region = self.document.region(from, last, next);
+            lines.splice(..0, self.document.take(region));
+        }
+        lines
     }
 }
 
@@ -376,4 +698,18 @@ struct Reading {
 /// A name or type, which is ASCII by now.
 fn text_of(word: &[u8]) -> String {
     word.iter().copied().map(char::from).collect()
+}
+
+fn allowed(name: &str, value: &[u8]) -> Result<(), Error> {
+    if !is_name(name.as_bytes()) {
+        return Err(Error::Invalid(format!(
+            "`{name}` cannot be a name: {}",
+            crate::Reason::Name.expected()
+        )));
+    }
+    if !is_value(value) {
+        let what = "a value has no control characters but tab and line end".to_owned();
+        return Err(Error::Invalid(what));
+    }
+    Ok(())
 }

@@ -6,23 +6,10 @@
 //! (elsewhere it begins another statement).
 
 use crate::{
-    error::Reason,
+    error::{Keyword, Reason},
     names::{is_name, is_package, is_type},
 };
 use std::ops::Range;
-
-/// The first word of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keyword {
-    /// `package NAME`
-    Package,
-    /// `config TYPE [NAME]`
-    Config,
-    /// `option NAME VALUE`
-    Option,
-    /// `list NAME VALUE`
-    List,
-}
 
 /// A word: where it stands, and what it says without quotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
