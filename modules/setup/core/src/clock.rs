@@ -1,12 +1,11 @@
 //! A time that no clock setting moves, and that tells one start of the machine from another.
 
-use crate::journal::{Trouble, failed};
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use std::{fs, path::Path, time::Duration};
+use std::{fs, io, time::Duration};
 
 /// The kernel's name of this start of the machine.
-const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+pub(crate) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A moment since the machine started, time asleep too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,11 +22,9 @@ impl Instant {
     /// # Errors
     /// The kernel does not tell: no change can be made then, as nobody would know when its time is
     /// over.
-    pub fn now() -> Result<Instant, Trouble> {
-        let path = Path::new(BOOT);
-        let boot = fs::read_to_string(path).map_err(failed(path))?;
-        let since =
-            clock_gettime(ClockId::CLOCK_BOOTTIME).map_err(|error| failed(path)(error.into()))?;
+    pub(crate) fn now() -> io::Result<Instant> {
+        let boot = fs::read_to_string(BOOT)?;
+        let since = clock_gettime(ClockId::CLOCK_BOOTTIME)?;
         let boot = boot.trim().to_owned();
         Ok(Instant {
             boot,

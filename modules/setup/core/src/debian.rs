@@ -22,7 +22,9 @@ mod hostapd;
 mod links;
 mod network;
 mod ppp;
+mod radio;
 mod reader;
+mod rendered;
 mod rules;
 mod service;
 mod static_leases;
@@ -34,10 +36,10 @@ mod wireless;
 mod zones;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use uci::Package;
 
+pub use rendered::{Access, Content, Facts, Fault, Note, Radio, Rendered};
 pub use service::{Machine, Service, commands, is_ours};
 
 use network::Network;
@@ -48,120 +50,6 @@ pub const PACKAGES: [&str; 5] = ["network", "wireless", "dhcp", "firewall", "sys
 
 /// What the configuration says: the packages, by name. One that is not there says nothing.
 pub type Packages = BTreeMap<String, Package>;
-
-/// What the machine has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Its radios.
-    pub radios: Vec<Radio>,
-}
-
-/// A radio, as the kernel names it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Radio {
-    /// `phy0`.
-    pub phy: String,
-    /// Its device, `wlan0`.
-    pub device: String,
-    /// Where it is plugged in, below `/sys/devices`: what `option path` of a `wifi-device` ends in.
-    pub path: String,
-    /// `02:00:00:00:00:00`.
-    pub mac: String,
-}
-
-/// Who may read a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Everybody: 0644.
-    All,
-    /// Root: 0600.
-    Root,
-    /// Root and the group `systemd-network`, without whose rights networkd cannot read it: 0640.
-    Network,
-}
-
-/// What is at a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// A file.
-    Text(String),
-    /// A symbolic link.
-    Link(String),
-}
-
-/// A file as it is to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
-    /// Where, relative to the root of the file system.
-    pub path: String,
-    /// What is in it.
-    pub content: Content,
-    /// Who may read it.
-    pub access: Access,
-}
-
-impl Rendered {
-    /// What is in it, without secrets: for people to look at.
-    pub fn shown(&self) -> String {
-        let text = match &self.content {
-            Content::Link(to) => return format!("-> {to}\n"),
-            Content::Text(text) => text,
-        };
-        let mut shown = String::new();
-        for line in text.lines() {
-            let key = line.trim_start();
-            let key = &key[..key.find([' ', '=']).unwrap_or(key.len())];
-            match SECRETS.contains(&key) {
-                true => line!(shown, "{key} (secret)"),
-                false => line!(shown, "{line}"),
-            }
-        }
-        shown
-    }
-}
-
-/// The words before what nobody is to see.
-const SECRETS: [&str; 9] = [
-    "PrivateKey",
-    "PresharedKey",
-    "password",
-    "wpa_passphrase",
-    "wpa_psk",
-    "psk",
-    "sae_password",
-    "r0kh",
-    "r1kh",
-];
-
-/// A value that cannot be rendered: what it is, and what it has to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// `network.wan.username`.
-    pub at: String,
-    /// What is expected there.
-    pub expected: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: expected {}", self.at, self.expected)
-    }
-}
-
-/// Something that this back end does not render.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// `network.lan.igmp_snooping`.
-    pub at: String,
-    /// Why, or what is done instead.
-    pub what: String,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.at, self.what)
-    }
-}
 
 /// What becomes of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -208,16 +96,4 @@ pub fn render(packages: &Packages, facts: &Facts) -> Result<Outcome, Vec<Fault>>
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Outcome { files, notes })
-}
-
-/// The first line of every file.
-const HEAD: &str = "# Made by `weir setup`; what is written here by hand is lost.\n";
-
-/// A file of text.
-fn file(path: String, access: Access, text: &str) -> Rendered {
-    Rendered {
-        path,
-        content: Content::Text(format!("{HEAD}{text}")),
-        access,
-    }
 }

@@ -15,30 +15,31 @@ mod change;
 mod disk;
 mod folders;
 mod states;
+mod trouble;
 
-use crate::clock::Instant;
+use crate::clock::{BOOT, Instant};
 pub use bounds::Bounds;
-pub use change::{Change, Entry, File, Pending, Trouble, Wish};
-use disk::{Disk, Found};
+use change::{CHANGE, Found, UNFINISHED};
+pub use change::{Change, Entry, File, Pending, Wish};
+use disk::{Disk, is_in};
 use folders::missing;
 pub use states::State;
+use states::{States, read};
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
+pub use trouble::Trouble;
+use trouble::failed;
 
 /// Former states that are kept.
 const KEPT: usize = 10;
 /// The folder of a change that is not confirmed.
 const PENDING: &str = "pending";
-/// What a change says of itself, in its folder.
-const CHANGE: &str = "change.json";
 /// The number of the last change, whether it stayed or not.
 const LAST: &str = "last";
 /// A change that was put aside: some of its files may not be changed, and stayed as they were.
 const REFUSED: &str = "refused";
-/// There until all of a change is done, and services know: to take it away needs no room.
-const UNFINISHED: &str = "unfinished";
 /// File of the change that was taken back last.
 const UNDONE: &str = "undone";
 
@@ -46,6 +47,7 @@ const UNDONE: &str = "undone";
 #[derive(Clone, Debug)]
 pub struct Journal {
     folder: PathBuf,
+    states: States,
     bounds: Bounds,
     disk: Disk,
 }
@@ -54,8 +56,10 @@ impl Journal {
     /// Returns a journal in this folder, which is made when it is needed. The journal changes no
     /// file out of these bounds, whatever is written in its folder.
     pub fn new(folder: impl Into<PathBuf>, bounds: Bounds) -> Journal {
+        let folder = folder.into();
         Journal {
-            folder: folder.into(),
+            states: States::new(folder.join("states")),
+            folder,
             bounds,
             disk: Disk::default(),
         }
@@ -64,6 +68,27 @@ impl Journal {
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The former states that can be read, the newest first.
+    ///
+    /// # Errors
+    /// [`Trouble::Io`].
+    pub fn states(&self) -> Result<Vec<State>, Trouble> {
+        self.states.all()
+    }
+
+    /// Returns the files as they were before a change, as what has to change for that. `wanted` says
+    /// which files: others are not looked at.
+    ///
+    /// # Errors
+    /// [`Trouble::NoState`], [`Trouble::Outside`], [`Trouble::Damaged`], [`Trouble::Io`].
+    pub fn before(
+        &self,
+        number: u64,
+        wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<File>, Trouble> {
+        self.states.before(&self.bounds, number, wanted)
     }
 
     /// Writes a change down. No file has changed yet.
@@ -156,7 +181,7 @@ impl Journal {
             when: std::time::UNIX_EPOCH
                 .elapsed()
                 .map_or(0, |since| since.as_secs()),
-            until: Instant::now()?.after(wish.within),
+            until: now()?.after(wish.within),
             lines: wish.lines.clone(),
             files: entries,
         };
@@ -193,7 +218,7 @@ impl Journal {
             }
             let new = pending.folder.join(format!("after-{n}"));
             if let Some(after) = &entry.after {
-                after.is_in(&new, &entry.path)?;
+                is_in(after, &new, &entry.path)?;
             }
             self.put(&new, &entry.path, entry.after.is_some())?;
         }
@@ -224,11 +249,11 @@ impl Journal {
         if !pending.is_finished() {
             return Err(Trouble::Unfinished(Box::new(pending.change)));
         }
-        let states = self.folder.join("states");
-        self.disk.make_folder(&states)?;
+        let states = self.states.folder();
+        self.disk.make_folder(states)?;
         let kept = states.join(format!("{:08}", pending.change.number));
         self.disk.rename(&pending.folder, &kept)?;
-        self.disk.sync_folder(&states)?;
+        self.disk.sync_folder(states)?;
         self.disk.sync_folder(&self.folder)?;
         for old in self.states()?.into_iter().skip(KEPT) {
             // Of no harm where it stays: it goes with the next one.
@@ -332,7 +357,7 @@ impl Journal {
             return Ok(());
         }
         if let Some(before) = &entry.before {
-            before.is_in(&kept, &entry.path)?;
+            is_in(before, &kept, &entry.path)?;
         }
         if now.is_some() && now != entry.after {
             // Somebody else wrote it since. What they wrote is not lost.
@@ -419,23 +444,12 @@ impl Journal {
     }
 }
 
-/// Reads the record of a change from its folder. `None` where there is no such folder.
-fn read(folder: &Path) -> Result<Option<Change>, Trouble> {
-    let path = folder.join(CHANGE);
-    match fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|error| Trouble::Damaged { path, error }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(&path)(error)),
-    }
-}
-
-pub(crate) fn failed(path: &Path) -> impl Fn(io::Error) -> Trouble + '_ {
-    move |error| Trouble::Io {
-        path: path.to_owned(),
-        error,
-    }
+/// Now.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn now() -> Result<Instant, Trouble> {
+    Instant::now().map_err(failed(Path::new(BOOT)))
 }
 
 #[cfg(test)]

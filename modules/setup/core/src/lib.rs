@@ -14,5 +14,5 @@ pub mod shadow;
 
 pub use clock::Instant;
 pub use difference::{Line, difference};
-pub use journal::{Bounds, Change, File, Journal, Pending, State, Trouble, Wish};
+pub use journal::{Bounds, Change, File, Journal, Pending, State, Trouble, Wish, now};
 pub use read::read;

@@ -47,10 +47,9 @@ pub use report::Sentence;
 pub use wireguard::MOST as MOST_CLIENTS;
 pub use words::{PROBLEMS, SENTENCES};
 pub(crate) use {
-    bridge::address_in, bridge::pool_of, config::text, config::words, config::yes, dns::is_general,
-    dns::over_https, firewall::blocked_of, firewall::forward_of, firewall::simple,
-    internet::internet_of, mesh::is_mesh, vpn::openvpn_of, wifi::security, wifi::whom,
-    wireguard::client_of, wireguard::peers, wireguard::tunnel_of, zones::zone_names,
+    bridge::address_in, bridge::pool_of, config::text, config::words, config::yes,
+    firewall::blocked_of, firewall::forward_of, firewall::simple, internet::internet_of,
+    wifi::security, wifi::whom, zones::zone_names,
 };
 
 /// What the choices come to.

@@ -3,14 +3,12 @@
 use uci::Section;
 
 use crate::choices::{
-    Choices, Dns, DnsServer, FORMAT, Firewall, Lan, Mesh, MeshKind, Network, Router, Security,
-    Wifi, WireGuard,
+    Choices, Dns, DnsServer, FORMAT, Firewall, Lan, Mesh, MeshKind, Network, OpenVpn,
+    OpenVpnClient, Router, Security, Wifi, WireGuard, WireGuardClient,
 };
-use crate::plan::{Config, address_in, blocked_of, client_of, forward_of, internet_of, openvpn_of};
-use crate::plan::{
-    is_general, is_mesh, over_https, peers, pool_of, security, simple, text, tunnel_of, whom,
-};
-use crate::plan::{words, yes};
+use crate::openvpn::{Client, Server};
+use crate::plan::{Config, Inside, address_in, blocked_of, forward_of, internet_of};
+use crate::plan::{pool_of, security, simple, text, whom, words, yes};
 
 /// Reads what a router has, as far as the wizard knows it: secrets too.
 pub fn read(config: &Config) -> Choices {
@@ -234,5 +232,91 @@ pub(crate) fn wireguard_of(config: &Config) -> WireGuard {
         endpoint: text(tunnel, "endpoint").unwrap_or_default(),
         private_key: text(tunnel, "private_key"),
         clients: Some(config.of_type("network", &kind).map(client_of).collect()),
+    }
+}
+
+/// A server over HTTPS (RFC 8484): its address in the web, and addresses that have its name.
+pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static str)> {
+    Some(match server {
+        DnsServer::Provider | DnsServer::Own | DnsServer::Kept => return None,
+        DnsServer::Quad9 => ("https://dns.quad9.net/dns-query", "9.9.9.9,149.112.112.112"),
+        DnsServer::DigitaleGesellschaft => (
+            "https://dns.digitale-gesellschaft.ch/dns-query",
+            "9.9.9.9,149.112.112.112",
+        ),
+        DnsServer::Mullvad => (
+            "https://dns.mullvad.net/dns-query",
+            "9.9.9.9,149.112.112.112",
+        ),
+        DnsServer::Cloudflare => ("https://cloudflare-dns.com/dns-query", "1.1.1.1,1.0.0.1"),
+    })
+}
+
+/// Returns true if dnsmasq asks a server for names of any domain.
+pub(crate) fn is_general(server: &str) -> bool {
+    !server.starts_with('/')
+}
+
+/// Returns true for a radio's part in the mesh that the wizard made.
+pub(crate) fn is_mesh(part: &Section) -> bool {
+    let name = text(part, "device").map(|radio| mesh_section(&radio));
+    name.as_ref() == Some(&part.name) && text(part, "network") == name
+}
+
+/// The section of a radio's part in the mesh, in `wireless` and in `network`.
+pub(crate) fn mesh_section(radio: &str) -> String {
+    format!("mesh_{radio}")
+}
+
+/// The server that the wizard made, as it was chosen.
+pub(crate) fn openvpn_of(config: &Config) -> Option<OpenVpn> {
+    let server = Server::of(config)?;
+    let client = |client: Client| OpenVpnClient {
+        name: client.name,
+        common_name: Some(client.common_name),
+    };
+    Some(OpenVpn {
+        on: true,
+        port: server.port,
+        network: server.network.to_string(),
+        endpoint: server.endpoint,
+        clients: Some(server.clients.into_iter().map(client).collect()),
+    })
+}
+
+/// The section of the rule that lets clients in. It tells the wizard's tunnel from one that was
+/// made by hand.
+pub(crate) fn rule_of(interface: &str) -> String {
+    format!("{interface}_in")
+}
+
+/// The type of sections of peers: netifd looks for the interface's name in it.
+pub(crate) fn peers(interface: &str) -> String {
+    format!("wireguard_{interface}")
+}
+
+/// Names that the wizard's tunnel may have: the tunnel takes the first free name.
+pub(crate) fn tunnel_names() -> impl Iterator<Item = String> {
+    (0..100).map(|n| format!("wg{n}"))
+}
+
+/// Returns the interface of the tunnel that the wizard made.
+pub(crate) fn tunnel_of(config: &Config) -> Option<String> {
+    tunnel_names().find(|name| {
+        config.has("firewall", &rule_of(name))
+            && config.get("network", name, "proto").as_deref() == Some("wireguard")
+    })
+}
+
+/// A peer, as it stands in a section.
+pub(crate) fn client_of(section: &Section) -> WireGuardClient {
+    let inside = words(section, "allowed_ips")
+        .into_iter()
+        .find_map(|allowed| Inside::read_network(&allowed).filter(|a| a.length == 32));
+    WireGuardClient {
+        name: text(section, "description").unwrap_or_default(),
+        address: inside.map(|inside| inside.address.to_string()),
+        public_key: text(section, "public_key"),
+        preshared_key: text(section, "preshared_key"),
     }
 }

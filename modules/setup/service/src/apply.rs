@@ -12,6 +12,15 @@ use runtime::Error;
 use runtime::output::units::duration;
 use runtime::output::{Output, Tone, harmless};
 
+/// The least and the most seconds in which a change has to be confirmed: time enough to log in
+/// again, and no more than a day.
+pub const BOUNDS: (u64, u64) = (5, 86_400);
+
+/// Parses how long a change may wait.
+pub fn seconds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(BOUNDS.0..=BOUNDS.1)
+}
+
 /// How a change is to be made.
 pub struct How<'a> {
     pub why: &'a str,

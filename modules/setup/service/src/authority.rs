@@ -7,8 +7,8 @@ use std::path::Path;
 use setup_core::File;
 use setup_core::openvpn::{SERVER, is_static_key, mark_of, static_key};
 
+use super::file::read;
 use super::keys::random;
-use super::place::read;
 use runtime::Error;
 
 /// The authority's certificate and key; the server's; the key that all clients have.

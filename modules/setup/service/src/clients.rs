@@ -12,8 +12,8 @@ use setup_core::plan::{Config, Inside, MOST_CLIENTS};
 use setup_core::{File, read};
 
 use super::authority::Authority;
+use super::file;
 use super::keys;
-use super::place;
 use runtime::Error;
 use runtime::output::qr;
 
@@ -174,7 +174,7 @@ pub fn following(folder: &Path, server: Option<&Server>) -> Result<Vec<File>, Er
     for path in paths {
         let named = |(name, _): &&(String, String)| folder.join(name) == path;
         let after = wanted.iter().find(named).map(|(_, text)| text.as_bytes());
-        let before = place::read(&path)?;
+        let before = file::read(&path)?;
         if before.as_deref() != after {
             let after = after.map(<[u8]>::to_vec);
             files.push(File {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use setup_core::messages::{SetupChange, SetupDifference, SetupLine, SetupStates, SetupWay};
-use setup_core::{Change, Instant, Trouble};
+use setup_core::Trouble;
+use setup_core::messages::{SetupDifference, SetupLine, SetupWay};
 
-use super::apply::{self, How, print};
+use super::apply::{self, How, print, seconds};
 use super::config::Setup;
 use super::debian::{self, DebianArgs};
 use super::desk::Desk;
@@ -14,8 +14,8 @@ use super::detect::command::{DetectArgs, detect};
 use super::document::{self, ExportArgs, ImportArgs};
 use super::guard;
 use super::place::{Place, trouble};
-use super::reach;
 use super::serve;
+use super::states::states;
 use runtime::Error;
 use runtime::command::Format;
 use runtime::config::Source;
@@ -87,11 +87,6 @@ enum What {
         /// Its number
         number: u64,
     },
-}
-
-/// How long a change may wait: time enough to log in again, and no more than a day.
-pub fn seconds() -> clap::builder::RangedU64ValueParser {
-    clap::value_parser!(u64).range(5..=86_400)
 }
 
 #[derive(Args, Debug)]
@@ -177,25 +172,6 @@ fn diff(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
     Ok(print(&waiting.lines, output)?)
 }
 
-/// What waits to be confirmed, and what was changed before.
-pub fn states(place: &Place) -> Result<SetupStates, Error> {
-    let now = Instant::now().map_err(trouble)?;
-    let pending = place.journal.pending().map_err(trouble)?;
-    let states = place.journal.states().map_err(trouble)?;
-    Ok(SetupStates {
-        reach: pending.as_ref().and_then(|_| reach::look(place)),
-        pending: pending.map(|pending| {
-            let left = pending.change.until.left(&now).unwrap_or(0);
-            told(pending.change, Some(left))
-        }),
-        undone: place.journal.undone().map(|change| told(change, None)),
-        states: states
-            .into_iter()
-            .map(|state| told(state.change, None))
-            .collect(),
-    })
-}
-
 fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
     let shown = states(place)?;
     if format.json {
@@ -260,20 +236,4 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
         table.row(row.map(Cell::from), output)?;
     }
     Ok(table.finish(output)?)
-}
-
-pub fn told(change: Change, left: Option<u64>) -> SetupChange {
-    SetupChange {
-        number: change.number,
-        why: change.why,
-        who: change.who,
-        when: change.when,
-        left,
-        files: change
-            .files
-            .iter()
-            .map(|entry| entry.path.to_string_lossy().into_owned())
-            .collect(),
-        lines: change.lines,
-    }
 }

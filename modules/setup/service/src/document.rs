@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use setup_core::choices::{Choices, FORMAT};
 
-use super::apply::{self, How, print};
-use super::command::seconds;
+use super::apply::{self, How, print, seconds};
 use super::desk::{Desk, without_secrets};
 use runtime::Error;
 use runtime::output::qr;

@@ -11,6 +11,7 @@ mod desk;
 pub mod detect;
 mod document;
 mod facts;
+mod file;
 mod guard;
 mod interfaces;
 mod keys;
@@ -21,6 +22,7 @@ mod reach;
 mod ruleset;
 mod running;
 mod serve;
+mod states;
 mod uci;
 
 use runtime::registry::{Command, Entry, Group};

@@ -9,11 +9,12 @@ use ::uci::{Opened, Package, Store};
 use setup_core::messages::SetupClient;
 use setup_core::openvpn::{Server, keep_out};
 use setup_core::plan::Config;
-use setup_core::{Bounds, Change, File, Instant, Journal, Line, Trouble, difference};
+use setup_core::{Bounds, Change, File, Journal, Line, Trouble, difference};
 
 use super::authority::Authority;
 use super::clients;
 use super::config::Setup;
+use super::file::read;
 use super::ruleset::{Ruleset, concerns};
 use runtime::Error;
 
@@ -274,7 +275,7 @@ impl Place {
     /// Puts the former files back where nobody confirmed a change in time; services are not reloaded.
     /// The error carries the change, if a file stays as it is.
     pub fn put_back_late(&self) -> Result<Option<Change>, Trouble> {
-        self.journal.recover(&Instant::now()?)
+        self.journal.recover(&setup_core::now()?)
     }
 
     /// Takes back the change that waits, and makes services take the former files.
@@ -404,17 +405,6 @@ fn open(store: &Store, name: &str) -> Result<Option<Opened>, Error> {
 fn unreadable(name: &str, error: &::uci::Error) -> Error {
     let what = format!("{name} cannot be read");
     Error::because(what, error, "mend the file, or take it out of the folder")
-}
-
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match std::fs::read(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            let what = format!("{} cannot be read", path.display());
-            Err(Error::because(what, &error, "run it as root"))
-        }
-    }
 }
 
 /// What begins the end of a hint, where that is of use to whoever has a terminal: the page is not

@@ -8,12 +8,11 @@ use setup_core::messages::{SetupDone, SetupPorts, SetupPortsWish};
 use setup_core::plan::ports::{Refusal, change, is_lime, uses};
 
 use super::apart::{apart, problem, told_apart};
-use super::apply::{self, How};
-use super::command::told;
+use super::apply::{self, BOUNDS, How};
 use super::config::Setup;
 use super::desk::{Desk, lines};
 use super::place::{Waiting, trouble};
-use super::serve::BOUNDS;
+use super::states::told;
 use runtime::Error;
 
 /// Who changes ports, as the journal has it.

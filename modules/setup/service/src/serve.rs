@@ -19,14 +19,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
 use super::apart::{apart, problem};
-use super::apply::{self, How};
-use super::command::{states, told};
+use super::apply::{self, BOUNDS, How};
 use super::config::Setup;
 use super::desk::{Desk, without_secrets};
 use super::detect::looking::Looking;
 use super::document;
 use super::place::{Place, trouble};
 use super::ports;
+use super::states::{states, told};
 use runtime::Error;
 use runtime::config::LogLevel;
 use runtime::log;
@@ -34,8 +34,6 @@ use runtime::output::qr;
 
 /// Seconds in which a change has to be confirmed, where nobody says.
 const WITHIN: u64 = 120;
-/// The least and the most of them.
-pub const BOUNDS: (u64, u64) = (5, 86_400);
 /// How often it looks whether a change has waited for too long: whoever made it may be gone.
 const LOOKS: Duration = Duration::from_secs(1);
 /// How long an answer may take to whoever asked, where the address that it goes by is about to go.
@@ -145,7 +143,7 @@ impl Server {
     /// The change that waits to be confirmed.
     fn pending(&self) -> Result<Option<SetupChange>, Error> {
         let place = self.desk().place;
-        let now = setup_core::Instant::now().map_err(trouble)?;
+        let now = setup_core::now().map_err(trouble)?;
         let pending = place.journal.pending().map_err(trouble)?;
         Ok(pending.map(|pending| {
             let left = pending.change.until.left(&now).unwrap_or(0);

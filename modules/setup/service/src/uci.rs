@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 use clap::Args;
 
 use commands::Session;
-use options::Options;
+use options::{Options, USAGE};
 use runtime::Error;
 use runtime::output::Output;
 
@@ -90,44 +90,6 @@ fn answer(
     }
     Ok(code)
 }
-
-/// What is said to whoever gives no command, or one that there is not.
-const USAGE: &str = "\
-Usage: uci [OPTIONS] COMMAND [ARGUMENTS]
-
-Commands:
-  show       [PACKAGE[.SECTION[.OPTION]]]    all, one to a line
-  get        PACKAGE.SECTION[.OPTION]        a value; of a section its type
-  set        PACKAGE.SECTION[.OPTION]=VALUE
-  add        PACKAGE TYPE                    a section without a name
-  add_list   PACKAGE.SECTION.OPTION=VALUE
-  del_list   PACKAGE.SECTION.OPTION=VALUE
-  delete     PACKAGE.SECTION[.OPTION[=NUMBER]]
-  rename     PACKAGE.SECTION[.OPTION]=NAME
-  reorder    PACKAGE.SECTION=PLACE
-  changes    [PACKAGE]                       what is not committed
-  commit     [PACKAGE]
-  revert     PACKAGE[.SECTION[.OPTION]]      forget changes
-  export     [PACKAGE]
-  import     [PACKAGE]                       from standard input
-  batch                                      commands from standard input
-
-A section is a name or @TYPE[NUMBER]; numbers below 0 count from the end.
-
-Options:
-  -c DIR   configuration in DIR (default: /etc/config)
-  -C DIR   a file in DIR overrides that of its name (default: /var/run/uci)
-  -d TEXT  put TEXT between the elements of a list
-  -f FILE  read FILE instead of standard input
-  -m       import: add to the package
-  -n, -N   export: with names for sections that have none, or without (default)
-  -p DIR   changes in DIR count, too
-  -P DIR   changes go to DIR, and are not committed
-  -t DIR   changes go to DIR
-  -q       no errors on standard error
-  -s, -S   lines that cannot be read are errors (default), or left out
-  -X       show: sections without a name by the name made up for them
-";
 
 #[cfg(test)]
 mod tests;

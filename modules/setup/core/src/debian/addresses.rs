@@ -1,12 +1,34 @@
 //! How an interface gets its addresses: systemd.network(5).
 
-use super::network::{ADDRESS, Interface, Network};
+use std::net::IpAddr;
+
+use super::links::Link;
 use super::reader::Reader;
 use super::value::{self, Prefix};
 
-impl Network {
+/// An interface, as far as other packages ask for it.
+#[derive(Clone, Debug, Default)]
+pub struct Interface {
+    /// The device that has its addresses: `br-lan`, `pppoe-wan`. None where a radio is its device,
+    /// before that is known.
+    pub device: Option<String>,
+    /// Its own addresses.
+    pub addresses: Vec<Prefix>,
+    /// Whether it leads elsewhere: it has a gateway, or gets its addresses from somebody.
+    pub uplink: bool,
+    /// Servers of names that are reached by it.
+    pub dns: Vec<IpAddr>,
+    /// Whether a part of a delegated prefix is put there.
+    pub delegated: bool,
+    /// Whether those who come in by it ask for names, and for no address.
+    pub serves: bool,
+}
+
+pub const ADDRESS: &str = "an address, or one with the length of its prefix: 192.168.1.1/24";
+
+impl Interface {
     /// Puts addresses and a gateway where an interface has them.
-    pub fn fixed(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
+    pub fn fixed(&mut self, reader: &Reader<'_>, link: &mut Link) {
         let netmask = reader.one("netmask", value::netmask, "a netmask: 255.255.255.0");
         let mut addresses = reader.many("ipaddr", value::prefix, ADDRESS);
         let whole = |prefix: &Prefix| prefix.address.is_ipv4() && prefix.length == 32;
@@ -18,12 +40,11 @@ impl Network {
             reader.one("gateway", value::address, "an address"),
             reader.one("ip6gw", value::address, "an address"),
         ];
-        interface.dns = reader.many("dns", value::address, "an address");
+        self.dns = reader.many("dns", value::address, "an address");
         let metric = reader.number("metric", 0..=u64::from(u32::MAX));
-        interface.uplink = gateways.iter().any(Option::is_some);
-        let link = self.links.link(link);
+        self.uplink = gateways.iter().any(Option::is_some);
         link.local = true;
-        link.always |= !interface.uplink;
+        link.always |= !self.uplink;
         for address in &addresses {
             link.unit.put("Network", "Address", address);
         }
@@ -32,19 +53,18 @@ impl Network {
             lines.extend(metric.map(|metric| ("Metric", metric.to_string())));
             link.unit.add("Route", lines);
         }
-        for server in &interface.dns {
+        for server in &self.dns {
             link.unit.put("Network", "DNS", server);
         }
-        interface.addresses = addresses;
+        self.addresses = addresses;
     }
 
-    pub fn dhcp(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
-        interface.uplink = true;
-        let names = servers(reader, interface);
+    pub fn dhcp(&mut self, reader: &Reader<'_>, link: &mut Link) {
+        self.uplink = true;
+        let names = self.servers(reader);
         let gateway = reader.flag("defaultroute", true);
         let metric = reader.number("metric", 0..=u64::from(u32::MAX));
         let host = reader.one("hostname", value::host, "a host name");
-        let link = self.links.link(link);
         (link.dhcp[0], link.local) = (true, true);
         // The machine's name is not the provider's to give.
         link.unit.put("DHCPv4", "UseHostname", "no");
@@ -60,21 +80,20 @@ impl Network {
         if let Some(host) = host {
             link.unit.put("DHCPv4", "Hostname", host);
         }
-        for server in &interface.dns {
+        for server in &self.dns {
             link.unit.put("Network", "DNS", server);
         }
     }
 
-    pub fn dhcp6(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
-        interface.uplink = true;
-        let names = servers(reader, interface);
+    pub fn dhcp6(&mut self, reader: &Reader<'_>, link: &mut Link) {
+        self.uplink = true;
+        let names = self.servers(reader);
         let address = reader.word("reqaddress", &["try", "force", "none"]);
         let hint = |text: &str| match text {
             "auto" | "no" => Some(text.to_owned()),
             _ => value::number(1..=64)(text).map(|length| format!("::/{length}")),
         };
         let hint = reader.one("reqprefix", hint, "auto, no, or a length from 1 to 64");
-        let link = self.links.link(link);
         (link.dhcp[1], link.accepts, link.local) = (true, true, true);
         if address == Some("none") {
             link.unit.put("DHCPv6", "UseAddress", "no");
@@ -89,13 +108,13 @@ impl Network {
         }
         // A provider's router need not say that there is a server.
         link.unit.put("DHCPv6", "WithoutRA", "solicit");
-        for server in &interface.dns {
+        for server in &self.dns {
             link.unit.put("Network", "DNS", server);
         }
     }
 
     /// `ip6assign`: a part of what a provider delegated.
-    pub fn delegation(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
+    pub fn delegation(&mut self, reader: &Reader<'_>, link: &mut Link) {
         let length = reader.number("ip6assign", 0..=64);
         let hint = |text: &str| u16::from_str_radix(text, 16).ok();
         let hint = reader.one("ip6hint", hint, "a number of base 16, up to ffff");
@@ -105,18 +124,18 @@ impl Network {
         if length != Some(64) {
             reader.note("ip6assign", "networkd gives each interface a /64");
         }
-        interface.delegated = true;
-        let link = self.links.link(link);
+        self.delegated = true;
         (link.delegated, link.local) = (true, true);
         if let Some(hint) = hint {
             let hint = format!("0x{hint:x}");
             link.unit.put("DHCPPrefixDelegation", "SubnetId", hint);
         }
     }
-}
 
-/// Whether those whom the other side names are asked; and who is asked besides.
-fn servers(reader: &Reader<'_>, interface: &mut Interface) -> bool {
-    interface.dns = reader.many("dns", value::address, "an address");
-    reader.flag("peerdns", true)
+    /// Reads the servers that are asked besides. Returns true if those that the other side names are
+    /// asked, too.
+    fn servers(&mut self, reader: &Reader<'_>) -> bool {
+        self.dns = reader.many("dns", value::address, "an address");
+        reader.flag("peerdns", true)
+    }
 }

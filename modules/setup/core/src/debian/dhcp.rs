@@ -4,11 +4,13 @@ use std::net::Ipv4Addr;
 
 use uci::Package;
 
-use super::network::{Interface, Network};
+use super::addresses::Interface;
+use super::network::Network;
 use super::reader::{Ledger, Reader, sections};
+use super::rendered::{Access, Rendered, file};
+use super::static_leases;
 use super::value;
 use super::zones::Zone;
-use super::{Access, Rendered, file, static_leases};
 
 /// Makes the file.
 pub fn render(package: &Package, network: &Network, zones: &[Zone], ledger: &Ledger) -> Rendered {

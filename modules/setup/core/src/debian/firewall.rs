@@ -4,10 +4,10 @@
 use uci::Package;
 
 use super::reader::{Ledger, Reader, sections};
+use super::rendered::{Access, Rendered, file};
 use super::rules::{Matches, comment, limit, matches, nothing_else, target, zone};
 use super::value;
 use super::zones::{Policies, Verdict, Zone, policies};
-use super::{Access, Rendered, file};
 
 /// Rules, by where they are looked at.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! An access point: hostapd.conf.
 
 use super::channel::{Band, Generation};
+use super::radio::{Encryption, Name, Radio, encryption, key};
 use super::reader::Reader;
+use super::rendered::{Access, Rendered, file as made};
 use super::value;
-use super::wireless::{Encryption, Name, Radio, encryption, key};
-use super::{Access, Rendered, file as made};
 
 /// The file of a radio with all its access points.
 pub fn file(radio: &Radio) -> Rendered {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Access, Rendered, file};
+use super::rendered::{Access, Rendered, file};
 
 /// Where networkd looks for them. The number puts them before those of a distribution.
 const PREFIX: &str = "etc/systemd/network/50-weir-";

@@ -1,32 +1,15 @@
 //! The package `network`: devices, interfaces and routes.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use uci::Package;
 
+use super::addresses::{ADDRESS, Interface};
 use super::links::{Links, Netdev};
 use super::reader::{Ledger, Reader, sections};
-use super::value::{self, Prefix};
-use super::{Access, Rendered, file, ppp, tunnels};
-
-/// An interface, as far as other packages ask for it.
-#[derive(Clone, Debug, Default)]
-pub struct Interface {
-    /// The device that has its addresses: `br-lan`, `pppoe-wan`. None where a radio is its device,
-    /// before that is known.
-    pub device: Option<String>,
-    /// Its own addresses.
-    pub addresses: Vec<Prefix>,
-    /// Whether it leads elsewhere: it has a gateway, or gets its addresses from somebody.
-    pub uplink: bool,
-    /// Servers of names that are reached by it.
-    pub dns: Vec<IpAddr>,
-    /// Whether a part of a delegated prefix is put there.
-    pub delegated: bool,
-    /// Whether those who come in by it ask for names, and for no address.
-    pub serves: bool,
-}
+use super::rendered::{Access, Rendered, file};
+use super::value;
+use super::{ppp, tunnels};
 
 /// What there is to reach, and by what.
 #[derive(Debug, Default)]
@@ -41,8 +24,6 @@ pub struct Network {
     pub dials: bool,
     files: Vec<Rendered>,
 }
-
-pub const ADDRESS: &str = "an address, or one with the length of its prefix: 192.168.1.1/24";
 
 impl Network {
     /// Reads the package.
@@ -254,9 +235,9 @@ impl Network {
         let link = own.clone().unwrap_or_else(|| format!("@{name}"));
         self.links.link(&link);
         match protocol {
-            "static" => self.fixed(&reader, &link, &mut interface),
-            "dhcp" => self.dhcp(&reader, &link, &mut interface),
-            "dhcpv6" => self.dhcp6(&reader, &link, &mut interface),
+            "static" => interface.fixed(&reader, self.links.link(&link)),
+            "dhcp" => interface.dhcp(&reader, self.links.link(&link)),
+            "dhcpv6" => interface.dhcp6(&reader, self.links.link(&link)),
             "pppoe" => {
                 interface.uplink = true;
                 // The other device only has to be up.
@@ -280,7 +261,7 @@ impl Network {
             _ => {}
         }
         if protocol != "batadv_hardif" {
-            self.delegation(&reader, &link, &mut interface);
+            interface.delegation(&reader, self.links.link(&link));
         }
         if protocol != "pppoe" && protocol != "wireguard" {
             self.hardware(&reader, &link);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use uci::{Package, Section};
 
+use super::rendered::{Fault, Note};
 use super::value;
-use super::{Fault, Note};
 
 /// What was found out on the way.
 #[derive(Debug, Default)]

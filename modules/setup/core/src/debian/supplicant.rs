@@ -1,10 +1,10 @@
 //! A mesh, or a station: wpa_supplicant.conf.
 
 use super::channel::Generation;
+use super::radio::{Encryption, Name, Other, Radio, encryption, key};
 use super::reader::Reader;
+use super::rendered::{Access, Rendered, file as made};
 use super::value;
-use super::wireless::{Encryption, Name, Other, Radio, encryption, key};
-use super::{Access, Rendered, file as made};
 
 /// The file of a device.
 pub fn file(other: &Other) -> Rendered {

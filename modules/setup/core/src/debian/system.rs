@@ -3,8 +3,8 @@
 use uci::Package;
 
 use super::reader::{Ledger, sections};
+use super::rendered::{Access, Content, Rendered};
 use super::value;
-use super::{Access, Content, Rendered};
 
 /// Makes `/etc/hostname` and `/etc/localtime`.
 pub fn render(package: &Package, files: &mut Vec<Rendered>, ledger: &Ledger) {

@@ -2,11 +2,11 @@
 
 use uci::Package;
 
+use super::addresses::Interface;
 use super::links::{Links, Netdev};
-use super::network::Interface;
 use super::reader::{Ledger, Reader, sections};
+use super::rendered::{Access, Rendered, file};
 use super::value;
-use super::{Access, Rendered, file};
 use crate::openvpn;
 
 const KEY: &str = "a key of WireGuard: 44 characters of base64";

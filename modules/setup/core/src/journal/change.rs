@@ -1,9 +1,13 @@
 //! A change: as it is wanted, as it is written down, and why it could not be made.
 
-use super::{UNFINISHED, disk::Found};
 use crate::clock::Instant;
 use serde::{Deserialize, Serialize};
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
+
+/// What a change says of itself, in its folder.
+pub(super) const CHANGE: &str = "change.json";
+/// There until all of a change is done, and services know: to take it away needs no room.
+pub(super) const UNFINISHED: &str = "unfinished";
 
 /// A change, as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,59 +74,20 @@ pub struct Pending {
     pub(super) folder: PathBuf,
 }
 
-/// Why a change could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// Another one is not confirmed yet.
-    #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
-    Waits(Box<Change>),
-    /// It is not in all files yet, or services do not know.
-    #[error("change {} is not finished: it is being made, or whoever made it was stopped", .0.number)]
-    Unfinished(Box<Change>),
-    /// There is none to be confirmed.
-    #[error("no change waits to be confirmed")]
-    Nothing,
-    /// There is no such state.
-    #[error("there is no former state {0}")]
-    NoState(u64),
-    /// A file that is not among those that may be changed, or is a link, or not what was written
-    /// down, or in a folder that another user may write into; or such a folder of the journal.
-    #[error("{} is not a file that weir changes", .0.display())]
-    Outside(PathBuf),
-    /// A change was taken back, but for a file that weir may not change. The change is put aside.
-    #[error("cannot put {} back: weir does not change that file; all other files of the change are \
-             back", .path.display())]
-    Refused {
-        /// The first such file.
-        path: PathBuf,
-        /// The change, with the files that are back.
-        change: Box<Change>,
-    },
-    /// The record of a change cannot be parsed: nothing is taken back.
-    #[error("cannot take a change back: {}: {error}; all files stay as they are, and copies of the \
-             former ones are beside it", .path.display())]
-    Damaged {
-        /// The record.
-        path: PathBuf,
-        /// Fault of the record.
-        error: serde_json::Error,
-    },
-    /// Somebody else changed a file meanwhile.
-    #[error("{} was changed by somebody else meanwhile", .0.display())]
-    Changed(PathBuf),
-    /// A file could not be read or written.
-    #[error("{}: {error}", .path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What the kernel says.
-        error: io::Error,
-    },
-}
-
 impl Pending {
     /// Whether all of it is done, and services know.
     pub fn is_finished(&self) -> bool {
         !self.folder.join(UNFINISHED).exists()
     }
+}
+
+/// A file as it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Found {
+    /// Its rights.
+    pub mode: u32,
+    /// User and group.
+    pub owner: (u32, u32),
+    /// SHA-256 of what it says.
+    pub says: String,
 }

@@ -1,8 +1,8 @@
 //! What a journal asks of the disk: each call is one step, at which power may be lost.
 
-use super::{Trouble, failed};
+use super::change::Found;
+use super::trouble::{Trouble, failed};
 use ring::digest::{SHA256, digest as sha};
-use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
     io::{self, Write},
@@ -10,33 +10,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file as it was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Found {
-    /// Its rights.
-    pub mode: u32,
-    /// User and group.
-    pub owner: (u32, u32),
-    /// SHA-256 of what it says.
-    pub says: String,
-}
-
-impl Found {
-    /// Refuses a file, to be put in the place `path`, that is not this one: another content, a link,
-    /// rights that would be its owner's, another mode or another owner.
-    pub fn is_in(&self, written: &Path, path: &Path) -> Result<(), Trouble> {
-        let data = fs::symlink_metadata(written).map_err(failed(written))?;
-        // Only root may give files away: files of another user's journal are that user's.
-        let is_owned = !nix::unistd::geteuid().is_root() || (data.uid(), data.gid()) == self.owner;
-        let is_same = data.mode() & 0o7777 == self.mode && is_owned;
-        let text = match data.is_file() && data.mode() & 0o6000 == 0 && is_same {
-            true => fs::read(written).map_err(failed(written))?,
-            false => return Err(Trouble::Outside(path.to_owned())),
-        };
-        match digest(&text) == self.says {
-            true => Ok(()),
-            false => Err(Trouble::Outside(path.to_owned())),
-        }
+/// Refuses a file, to be put in the place `path`, that is not this one: another content, a link,
+/// rights that would be its owner's, another mode or another owner.
+pub(super) fn is_in(found: &Found, written: &Path, path: &Path) -> Result<(), Trouble> {
+    let data = fs::symlink_metadata(written).map_err(failed(written))?;
+    // Only root may give files away: files of another user's journal are that user's.
+    let is_owned = !nix::unistd::geteuid().is_root() || (data.uid(), data.gid()) == found.owner;
+    let is_same = data.mode() & 0o7777 == found.mode && is_owned;
+    let text = match data.is_file() && data.mode() & 0o6000 == 0 && is_same {
+        true => fs::read(written).map_err(failed(written))?,
+        false => return Err(Trouble::Outside(path.to_owned())),
+    };
+    match digest(&text) == found.says {
+        true => Ok(()),
+        false => Err(Trouble::Outside(path.to_owned())),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Former states: what confirmed changes changed.
 
-use super::{Change, File, Journal, Trouble, failed, read};
+use super::Bounds;
+use super::change::{CHANGE, Change, File};
+use super::trouble::{Trouble, failed};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -33,12 +35,25 @@ impl State {
     }
 }
 
-impl Journal {
+/// The folder of former states.
+#[derive(Clone, Debug)]
+pub(super) struct States {
+    folder: PathBuf,
+}
+
+impl States {
+    /// Names the folder.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The former states that can be read, the newest first.
-    ///
-    /// # Errors
-    /// [`Trouble::Io`].
-    pub fn states(&self) -> Result<Vec<State>, Trouble> {
+    pub fn all(&self) -> Result<Vec<State>, Trouble> {
         let mut states: Vec<State> = self.found()?.into_iter().filter_map(Result::ok).collect();
         states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
         Ok(states)
@@ -46,15 +61,15 @@ impl Journal {
 
     /// All former states, with [`Trouble::Damaged`] for each record that cannot be parsed.
     fn found(&self) -> Result<Vec<Result<State, Trouble>>, Trouble> {
-        let folder = self.folder.join("states");
-        let entries = match fs::read_dir(&folder) {
+        let folder = &self.folder;
+        let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(&folder)(error)),
+            Err(error) => return Err(failed(folder)(error)),
         };
         let mut states = Vec::new();
         for entry in entries {
-            let folder = entry.map_err(failed(&folder))?.path();
+            let folder = entry.map_err(failed(folder))?.path();
             match read(&folder) {
                 Ok(Some(change)) => states.push(Ok(State { change, folder })),
                 Ok(None) => {}
@@ -67,11 +82,9 @@ impl Journal {
 
     /// Returns the files as they were before a change, as what has to change for that. `wanted` says
     /// which files: others are not looked at.
-    ///
-    /// # Errors
-    /// [`Trouble::NoState`], [`Trouble::Outside`], [`Trouble::Damaged`], [`Trouble::Io`].
     pub fn before(
         &self,
+        bounds: &Bounds,
         number: u64,
         wanted: impl Fn(&Path) -> bool,
     ) -> Result<Vec<File>, Trouble> {
@@ -84,7 +97,7 @@ impl Journal {
         if let Some(damaged) = all.filter_map(damaged).next() {
             return Err(damaged);
         }
-        let states = self.states()?;
+        let states = self.all()?;
         if !states.iter().any(|state| state.change.number == number) {
             return Err(Trouble::NoState(number));
         }
@@ -93,7 +106,7 @@ impl Journal {
         for state in states.iter().filter(|state| state.change.number >= number) {
             let all = state.change.files.iter().enumerate();
             for (n, entry) in all.filter(|(_, it)| !is_key(&it.path) && wanted(&it.path)) {
-                self.bounds.check_entry(entry)?;
+                bounds.check_entry(entry)?;
                 let kept = state.folder.join(format!("before-{n}"));
                 let after = match entry.before {
                     Some(_) => Some(fs::read(&kept).map_err(failed(&kept))?),
@@ -127,5 +140,17 @@ fn content(path: &Path) -> Result<Option<Vec<u8>>, Trouble> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(path)(error)),
+    }
+}
+
+/// Reads the record of a change from its folder. `None` where there is no such folder.
+pub(super) fn read(folder: &Path) -> Result<Option<Change>, Trouble> {
+    let path = folder.join(CHANGE);
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|error| Trouble::Damaged { path, error }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(&path)(error)),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Bounds, File, Journal, Trouble, Wish, disk::Disk};
+use super::{Bounds, File, Journal, States, Trouble, Wish, disk::Disk};
 use crate::clock::Instant;
 use std::{
     cell::Cell,
@@ -67,6 +67,7 @@ impl Place {
     fn until(&self, step: u32) -> Journal {
         Journal {
             folder: self.0.join("state"),
+            states: States::new(self.0.join("state/states")),
             bounds: self.bounds(),
             disk: Disk {
                 left: Rc::new(Cell::new(Some(step))),

@@ -4,10 +4,10 @@
 
 use super::check::ports;
 use super::report::Report;
-use super::{Config, Facts, Inside, Wrong, address_in, internet_of, peers, text, tunnel_of};
+use super::{Config, Facts, Inside, Wrong, address_in, internet_of, text};
 use super::{words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
-use crate::read;
+use crate::read::{peers, read, tunnel_of};
 use std::net::Ipv4Addr;
 use uci::Section;
 

@@ -6,34 +6,12 @@ use uci::Section;
 
 use super::check::is_of_a_device;
 use super::report::Report;
-use super::{Config, Facts, Wrong, tunnel_of, words};
+use super::{Config, Facts, Wrong, words};
 use crate::choices::{Dns, DnsServer};
-use crate::read::dns_of;
+use crate::read::{dns_of, is_general, over_https, tunnel_of};
 
 /// The section of https-dns-proxy that is the wizard's.
 const SECTION: &str = "weir";
-
-/// A server over HTTPS (RFC 8484): its address in the web, and addresses that have its name.
-pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static str)> {
-    Some(match server {
-        DnsServer::Provider | DnsServer::Own | DnsServer::Kept => return None,
-        DnsServer::Quad9 => ("https://dns.quad9.net/dns-query", "9.9.9.9,149.112.112.112"),
-        DnsServer::DigitaleGesellschaft => (
-            "https://dns.digitale-gesellschaft.ch/dns-query",
-            "9.9.9.9,149.112.112.112",
-        ),
-        DnsServer::Mullvad => (
-            "https://dns.mullvad.net/dns-query",
-            "9.9.9.9,149.112.112.112",
-        ),
-        DnsServer::Cloudflare => ("https://cloudflare-dns.com/dns-query", "1.1.1.1,1.0.0.1"),
-    })
-}
-
-/// Returns true if dnsmasq asks a server for names of any domain.
-pub(crate) fn is_general(server: &str) -> bool {
-    !server.starts_with('/')
-}
 
 /// Edits the servers that the router asks for names.
 pub(super) fn edit(dns: &Dns, config: &mut Config, facts: &Facts, report: &mut Report) {

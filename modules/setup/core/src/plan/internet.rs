@@ -15,7 +15,7 @@ use super::zones::zone;
 use super::{Config, Facts, Inside, Wrong, dns, text, words};
 use crate::choices::{Internet, Uplink};
 pub(crate) use known::internet_of;
-use known::{client_of, is_there};
+use known::{CLIENT_RADIO, client_of, is_there};
 use six::outside;
 
 /// Options of `network.wan` that belong to one kind of uplink.
@@ -28,8 +28,6 @@ const VLAN: &str = "wan_vlan";
 /// The interface of a client of another router's Wi-Fi. By hand `wwan` is often that of a modem:
 /// then the client's name has a number.
 const CLIENT: &str = "wwan";
-/// The section of `wireless` of that client.
-const CLIENT_RADIO: &str = "wifi_uplink";
 
 /// Edits the uplink.
 pub(super) fn edit(internet: &Internet, config: &mut Config, facts: &Facts, report: &mut Report) {

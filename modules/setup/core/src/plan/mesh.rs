@@ -1,19 +1,11 @@
 //! Mesh with other nodes: 802.11s below batman-adv, or access points that peer.
 
-use uci::Section;
-
 use super::batman::{batman, meshes_by_wire, no_bat0};
 use super::radios::Radios;
 use super::report::Report;
 use super::{Config, Facts, Radio, Wrong, text, yes};
 use crate::choices::{Mesh, MeshKind};
-use crate::read::mesh_of;
-
-/// Returns true for a radio's part in the mesh that the wizard made.
-pub(crate) fn is_mesh(part: &Section) -> bool {
-    let name = text(part, "device").map(|radio| section(&radio));
-    name.as_ref() == Some(&part.name) && text(part, "network") == name
-}
+use crate::read::{is_mesh, mesh_of, mesh_section as section};
 
 /// Edits the mesh.
 pub(super) fn edit(mesh: &Mesh, config: &mut Config, facts: &Facts, report: &mut Report) {
@@ -316,9 +308,4 @@ fn contradiction(config: &Config) -> Option<&'static str> {
 fn has_channel(radio: &Radio, channel: u16) -> bool {
     let band = if channel <= 14 { "2g" } else { "5g" };
     radio.bands.is_empty() || radio.bands.iter().any(|known| known == band)
-}
-
-/// The section of a radio's part in the mesh, in `wireless` and in `network`.
-fn section(radio: &str) -> String {
-    format!("mesh_{radio}")
 }

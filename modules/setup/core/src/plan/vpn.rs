@@ -204,19 +204,3 @@ pub(super) fn mark(known: Option<Server>, config: &mut Config, facts: &Facts, re
         config.set(package, section, "echo", &mark);
     }
 }
-
-/// The server that the wizard made, as it was chosen.
-pub(crate) fn openvpn_of(config: &Config) -> Option<OpenVpn> {
-    let server = Server::of(config)?;
-    let client = |client: Client| OpenVpnClient {
-        name: client.name,
-        common_name: Some(client.common_name),
-    };
-    Some(OpenVpn {
-        on: true,
-        port: server.port,
-        network: server.network.to_string(),
-        endpoint: server.endpoint,
-        clients: Some(server.clients.into_iter().map(client).collect()),
-    })
-}

@@ -8,34 +8,10 @@ use super::report::Report;
 use super::zones::zone;
 use super::{Config, Facts, Inside, Wrong, text, words, yes, zone_names};
 use crate::choices::{WireGuard, WireGuardClient};
-use crate::read::wireguard_of;
+use crate::read::{client_of, peers, rule_of, tunnel_names as names, tunnel_of, wireguard_of};
 
 /// Clients at most.
 pub const MOST: usize = 250;
-
-/// The section of the rule that lets clients in. It tells the wizard's tunnel from one that was
-/// made by hand.
-fn rule_of(interface: &str) -> String {
-    format!("{interface}_in")
-}
-
-/// The type of sections of peers: netifd looks for the interface's name in it.
-pub(crate) fn peers(interface: &str) -> String {
-    format!("wireguard_{interface}")
-}
-
-/// Names that the wizard's tunnel may have: the tunnel takes the first free name.
-fn names() -> impl Iterator<Item = String> {
-    (0..100).map(|n| format!("wg{n}"))
-}
-
-/// Returns the interface of the tunnel that the wizard made.
-pub(crate) fn tunnel_of(config: &Config) -> Option<String> {
-    names().find(|name| {
-        config.has("firewall", &rule_of(name))
-            && config.get("network", name, "proto").as_deref() == Some("wireguard")
-    })
-}
 
 /// Edits the tunnel of `WireGuard`.
 pub(super) fn edit(tunnel: &WireGuard, config: &mut Config, facts: &Facts, report: &mut Report) {
@@ -434,17 +410,4 @@ fn free(inside: Inside, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
     (1..=room)
         .map(|n| Ipv4Addr::from(first.wrapping_add(n)))
         .find(|address| !taken.contains(address))
-}
-
-/// A peer, as it stands in a section.
-pub(crate) fn client_of(section: &uci::Section) -> WireGuardClient {
-    let inside = words(section, "allowed_ips")
-        .into_iter()
-        .find_map(|allowed| Inside::read_network(&allowed).filter(|a| a.length == 32));
-    WireGuardClient {
-        name: text(section, "description").unwrap_or_default(),
-        address: inside.map(|inside| inside.address.to_string()),
-        public_key: text(section, "public_key"),
-        preshared_key: text(section, "preshared_key"),
-    }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use uci::{Address, Change, Error, Opened, Store, Strictness, Verb};
 
-use super::options::Options;
+use super::options::{self, Options};
 
 /// Exit code where the command line cannot be understood.
 pub const USAGE: u8 = 255;
@@ -76,7 +76,7 @@ impl<'a> Session<'a> {
         let add = name == b"add";
         let result = match &*name {
             b"help" => {
-                write!(self.errors, "{}", super::USAGE)?;
+                write!(self.errors, "{}", options::USAGE)?;
                 Ok(())
             }
             b"add" => self.add(arguments),

@@ -1,6 +1,5 @@
 //! The uplink that a router has.
 
-use super::CLIENT_RADIO;
 use crate::choices::{Internet, Uplink};
 use crate::plan::link::{provider_vlan, wire_of};
 use crate::plan::{Config, address_in, text, words, yes};
@@ -15,6 +14,9 @@ const MODEMS: [&str; 7] = [
     "directip",
     "wwan",
 ];
+
+/// The section of `wireless` of a client of another router's Wi-Fi.
+pub(super) const CLIENT_RADIO: &str = "wifi_uplink";
 
 /// Reads where the Internet comes from.
 pub(crate) fn internet_of(config: &Config) -> Option<Internet> {

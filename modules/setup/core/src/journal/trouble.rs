@@ -1,0 +1,62 @@
+//! Why a change could not be made.
+
+use super::change::Change;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a change could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// Another one is not confirmed yet.
+    #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
+    Waits(Box<Change>),
+    /// It is not in all files yet, or services do not know.
+    #[error("change {} is not finished: it is being made, or whoever made it was stopped", .0.number)]
+    Unfinished(Box<Change>),
+    /// There is none to be confirmed.
+    #[error("no change waits to be confirmed")]
+    Nothing,
+    /// There is no such state.
+    #[error("there is no former state {0}")]
+    NoState(u64),
+    /// A file that is not among those that may be changed, or is a link, or not what was written
+    /// down, or in a folder that another user may write into; or such a folder of the journal.
+    #[error("{} is not a file that weir changes", .0.display())]
+    Outside(PathBuf),
+    /// A change was taken back, but for a file that weir may not change. The change is put aside.
+    #[error("cannot put {} back: weir does not change that file; all other files of the change are \
+             back", .path.display())]
+    Refused {
+        /// The first such file.
+        path: PathBuf,
+        /// The change, with the files that are back.
+        change: Box<Change>,
+    },
+    /// The record of a change cannot be parsed: nothing is taken back.
+    #[error("cannot take a change back: {}: {error}; all files stay as they are, and copies of the \
+             former ones are beside it", .path.display())]
+    Damaged {
+        /// The record.
+        path: PathBuf,
+        /// Fault of the record.
+        error: serde_json::Error,
+    },
+    /// Somebody else changed a file meanwhile.
+    #[error("{} was changed by somebody else meanwhile", .0.display())]
+    Changed(PathBuf),
+    /// A file could not be read or written.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the kernel says.
+        error: io::Error,
+    },
+}
+
+pub(crate) fn failed(path: &Path) -> impl Fn(io::Error) -> Trouble + '_ {
+    move |error| Trouble::Io {
+        path: path.to_owned(),
+        error,
+    }
+}

@@ -1,0 +1,18 @@
+//! Files that may be missing.
+
+use std::io;
+use std::path::Path;
+
+use runtime::Error;
+
+/// Reads a file. `None`: it is not there.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let what = format!("{} cannot be read", path.display());
+            Err(Error::because(what, &error, "run it as root"))
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Changes, as answers list them.
+
+use setup_core::Change;
+use setup_core::messages::{SetupChange, SetupStates};
+
+use super::place::{Place, trouble};
+use super::reach;
+use runtime::Error;
+
+/// What waits to be confirmed, and what was changed before.
+pub fn states(place: &Place) -> Result<SetupStates, Error> {
+    let now = setup_core::now().map_err(trouble)?;
+    let pending = place.journal.pending().map_err(trouble)?;
+    let states = place.journal.states().map_err(trouble)?;
+    Ok(SetupStates {
+        reach: pending.as_ref().and_then(|_| reach::look(place)),
+        pending: pending.map(|pending| {
+            let left = pending.change.until.left(&now).unwrap_or(0);
+            told(pending.change, Some(left))
+        }),
+        undone: place.journal.undone().map(|change| told(change, None)),
+        states: states
+            .into_iter()
+            .map(|state| told(state.change, None))
+            .collect(),
+    })
+}
+
+pub fn told(change: Change, left: Option<u64>) -> SetupChange {
+    SetupChange {
+        number: change.number,
+        why: change.why,
+        who: change.who,
+        when: change.when,
+        left,
+        files: change
+            .files
+            .iter()
+            .map(|entry| entry.path.to_string_lossy().into_owned())
+            .collect(),
+        lines: change.lines,
+    }
+}
