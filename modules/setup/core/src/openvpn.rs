@@ -93,7 +93,7 @@ impl Server {
     /// Reads it from the packages.
     pub fn of(config: &Config) -> Option<Self> {
         let (package, section) = places(config).next()?;
-        let section = config.package(package)?.section(section)?;
+        let section = config.section_of(package, section)?;
         let mut clients: Vec<Client> = Vec::new();
         let listed = section.get("weir_client").is_some_and(|found| found.list);
         for line in words(section, "weir_client").iter().filter(|_| listed) {
@@ -106,7 +106,7 @@ impl Server {
             clients.extend(client.filter(new));
         }
         let lan = || {
-            let lan = config.package("network")?.section("lan")?;
+            let lan = config.section_of("network", "lan")?;
             let address = text(lan, "ipaddr")?;
             Inside::read_network(&address)
                 .or_else(|| Inside::of_mask(&address, &text(lan, "netmask")?))

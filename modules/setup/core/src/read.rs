@@ -41,10 +41,6 @@ fn values<T>(known: Vec<(String, T)>) -> Vec<T> {
     known.into_iter().map(|(_, value)| value).collect()
 }
 
-fn section<'a>(config: &'a Config, package: &str, name: &str) -> Option<&'a Section> {
-    config.package(package)?.section(name)
-}
-
 fn router(config: &Config, system: &Section) -> Router {
     let language = config
         .get("luci", "main", "lang")
@@ -65,7 +61,7 @@ fn router(config: &Config, system: &Section) -> Router {
 pub(crate) fn lan_of(config: &Config) -> Option<Lan> {
     let inside = address_in(config, "lan")?;
     let default = Lan::default();
-    let dhcp = section(config, "dhcp", &pool_of(config, "lan"));
+    let dhcp = config.section_of("dhcp", &pool_of(config, "lan"));
     let number = |option| dhcp.and_then(|dhcp| text(dhcp, option)?.parse().ok());
     Some(Lan {
         address: inside.to_string(),
@@ -215,7 +211,7 @@ pub(crate) fn wireguard_of(config: &Config) -> WireGuard {
     let name = tunnel_of(config);
     let tunnel = name
         .as_deref()
-        .and_then(|name| section(config, "network", name));
+        .and_then(|name| config.section_of("network", name));
     let (Some(name), Some(tunnel)) = (&name, tunnel) else {
         return default;
     };

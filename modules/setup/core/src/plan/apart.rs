@@ -3,8 +3,7 @@
 //! What was so before, and stays so, was somebody's wish.
 
 use super::check::ports;
-use super::report::Report;
-use super::{Config, Facts, Inside, Wrong, address_in, internet_of, text};
+use super::{Config, Facts, Inside, Report, Wrong, address_in, internet_of, text};
 use super::{words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
 use crate::read::{peers, read, tunnel_of};

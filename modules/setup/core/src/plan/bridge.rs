@@ -4,7 +4,7 @@ use super::{Config, Facts, Inside, text, words};
 
 /// A router's address at an interface; of several the first.
 pub(crate) fn address_in(config: &Config, interface: &str) -> Option<Inside> {
-    let section = config.package("network")?.section(interface)?;
+    let section = config.section_of("network", interface)?;
     let address = words(section, "ipaddr").into_iter().next()?;
     Inside::read_network(&address).or_else(|| Inside::of_mask(&address, &text(section, "netmask")?))
 }
@@ -47,7 +47,7 @@ pub(super) fn interface(config: &mut Config, facts: &Facts, name: &str) {
 /// Gives an interface an address, in the form that it has, or the release's own.
 pub(super) fn set_address(config: &mut Config, facts: &Facts, interface: &str, inside: Inside) {
     config.set("network", interface, "proto", "static");
-    let section = config.package("network").and_then(|p| p.section(interface));
+    let section = config.section_of("network", interface);
     let form = section.and_then(|section| section.get("ipaddr"));
     // From 25.12 on OpenWrt itself writes a list.
     let listed = form.map_or(facts.release.is_none_or(|year| year >= 25), |ipaddr| {

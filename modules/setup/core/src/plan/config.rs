@@ -35,6 +35,15 @@ impl Config {
         self.packages.get(name)
     }
 
+    /// One section, if there is one of that name.
+    pub(crate) fn section_of(&self, package: &str, section: &str) -> Option<&Section> {
+        self.package(package)?.section(section)
+    }
+
+    fn element(&self, package: &str, section: &str, option: &str) -> Option<&Element> {
+        self.section_of(package, section)?.get(option)
+    }
+
     /// Why an edit could not be made.
     pub(crate) fn failed(&self) -> Option<&str> {
         self.failed.as_deref()
@@ -53,22 +62,18 @@ impl Config {
 
     /// An option's value, as text.
     pub fn get(&self, package: &str, section: &str, option: &str) -> Option<String> {
-        let section = self.package(package)?.section(section)?;
-        text(section, option)
+        text(self.section_of(package, section)?, option)
     }
 
     /// The values of a list, or the words of an option, which netifd and others take for one.
     pub fn list(&self, package: &str, section: &str, option: &str) -> Vec<String> {
-        self.package(package)
-            .and_then(|package| package.section(section))
-            .map(|section| words(section, option))
-            .unwrap_or_default()
+        let section = self.section_of(package, section);
+        section.map_or_else(Vec::new, |section| words(section, option))
     }
 
     /// Whether there is a section.
     pub fn has(&self, package: &str, section: &str) -> bool {
-        self.package(package)
-            .is_some_and(|package| package.section(section).is_some())
+        self.section_of(package, section).is_some()
     }
 
     /// The section of a type that has this value in an option.
@@ -81,7 +86,7 @@ impl Config {
     /// Returns the device of an interface, also where the interface has the old form: `ifname`, or
     /// `type bridge`.
     pub fn device(&self, interface: &str) -> Option<String> {
-        device_of(self.package("network")?.section(interface)?)
+        device_of(self.section_of("network", interface)?)
     }
 
     fn edit(&mut self, package: &str, edit: impl FnOnce(&mut Package) -> Result<(), Error>) {
@@ -149,8 +154,7 @@ impl Config {
             return self.unset(package, section, option);
         }
         let listed = self
-            .package(package)
-            .and_then(|package| package.section(section)?.get(option))
+            .element(package, section, option)
             .is_none_or(|element| element.list);
         if !listed || known.iter().any(|value| value.contains(' ')) {
             self.unset(package, section, option);
@@ -174,8 +178,7 @@ impl Config {
         let Some((first, others)) = all.split_first() else {
             return self.unset(package, section, option);
         };
-        let there = self.package(package).and_then(|p| p.section(section));
-        if there.is_none_or(|section| section.get(option).is_none()) {
+        if self.element(package, section, option).is_none() {
             return self.set_list(package, section, option, all);
         }
         // An option becomes the first of a list.
@@ -217,8 +220,7 @@ impl Config {
     fn spread(&mut self, package: &str, section: &str, option: &str) {
         let words = self.list(package, section, option);
         let listed = self
-            .package(package)
-            .and_then(|package| package.section(section)?.get(option))
+            .element(package, section, option)
             .is_none_or(|element| element.list);
         if listed {
             return;
@@ -233,11 +235,7 @@ impl Config {
 
     /// Takes an option away, if it is there.
     pub fn unset(&mut self, package: &str, section: &str, option: &str) {
-        let there = self
-            .package(package)
-            .and_then(|package| package.section(section)?.get(option))
-            .is_some();
-        if there {
+        if self.element(package, section, option).is_some() {
             self.edit(package, |package| package.delete_option(section, option));
         }
     }

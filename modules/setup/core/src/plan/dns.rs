@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use uci::Section;
 
 use super::check::is_of_a_device;
-use super::report::Report;
-use super::{Config, Facts, Wrong, words};
+use super::{Config, Facts, Report, Wrong, words};
 use crate::choices::{Dns, DnsServer};
 use crate::read::{dns_of, is_general, over_https, tunnel_of};
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::report::Report;
-use super::{Inside, Radio, Wrong};
+use super::{Inside, Radio, Report, Wrong};
 
 /// What a plan has to know of the router.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use uci::Section;
 
 use super::check::{is_mac, is_quotable, ports};
 use super::outside::leads_outside;
-use super::report::Report;
-use super::{Config, Inside, Wrong, address_in, text, words, yes, zone_names};
+use super::{Config, Inside, Report, Wrong, address_in, text, words, yes, zone_names};
 use crate::choices::{Blocked, Firewall, Forward, Protocol};
 
 /// Forwards, and devices that are kept from the Internet, at most.

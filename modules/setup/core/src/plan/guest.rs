@@ -3,9 +3,8 @@
 use super::apart::free_for_guests;
 use super::bridge::{interface, set_address};
 use super::outside::leads_outside;
-use super::report::Report;
 use super::zones::{has_uplink, is_uplink, zone};
-use super::{Config, Facts, Wrong, text, words, zone_names};
+use super::{Config, Facts, Report, Wrong, text, words, zone_names};
 
 /// A plan for the guests' network.
 pub(super) struct GuestPlan<'a> {

@@ -10,9 +10,8 @@ use super::bridge::set_address;
 use super::config::is_old_bridge;
 use super::link::{port_of, provider_vlan, set_device, wire};
 use super::radios::Radios;
-use super::report::Report;
 use super::zones::zone;
-use super::{Config, Facts, Inside, Wrong, dns, text, words};
+use super::{Config, Facts, Inside, Report, Wrong, dns, text, words};
 use crate::choices::{Internet, Uplink};
 pub(crate) use known::internet_of;
 use known::{CLIENT_RADIO, client_of, is_there};
@@ -188,10 +187,7 @@ impl InternetPlan<'_> {
             return None;
         }
         // The VLAN would be a port of the bridge that it is on.
-        let wan = self
-            .config
-            .package("network")
-            .and_then(|p| p.section("wan"));
+        let wan = self.config.section_of("network", "wan");
         if let Some(wan) = wan.filter(|wan| is_old_bridge(wan))
             && port_of(self.config, "wan").as_deref() == Some(base)
         {

@@ -5,8 +5,7 @@ use super::batman::unwire;
 use super::bridge::{interface, set_address};
 use super::check::is_lease;
 use super::link::bridged_uplink;
-use super::report::Report;
-use super::{Config, Facts, Inside, Wrong, address_in, own, pool_of};
+use super::{Config, Facts, Inside, Report, Wrong, address_in, own, pool_of};
 use crate::choices::{Choices, Lan};
 use crate::read::lan_of;
 

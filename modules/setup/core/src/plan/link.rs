@@ -24,7 +24,7 @@ pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
     let off = |section: &Section| {
         yes(section, "disabled") || text(section, "proto").is_none_or(|proto| proto == "none")
     };
-    let wan = config.package("network")?.section("wan")?;
+    let wan = config.section_of("network", "wan")?;
     let device = wire_of(wan).filter(|_| !off(wan))?;
     let base = provider_vlan(config, &device).map_or_else(|| device.clone(), |(port, _)| port);
     let own = [device, base];
@@ -116,13 +116,13 @@ fn is_of_switch(config: &Config, port: &str, number: u16) -> bool {
 
 /// Returns the device of an interface. Modems and other files are no devices.
 pub(super) fn port_of(config: &Config, interface: &str) -> Option<String> {
-    let device = device_of(config.package("network")?.section(interface)?);
+    let device = device_of(config.section_of("network", interface)?);
     device.filter(|device| !device.starts_with('/'))
 }
 
 /// Returns what a provider's VLAN of an interface is on ([`wire_of`]).
 pub(super) fn wire(config: &Config, interface: &str) -> Option<String> {
-    let device = wire_of(config.package("network")?.section(interface)?);
+    let device = wire_of(config.section_of("network", interface)?);
     device.filter(|device| !device.starts_with('/'))
 }
 

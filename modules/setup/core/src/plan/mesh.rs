@@ -2,8 +2,7 @@
 
 use super::batman::{batman, meshes_by_wire, no_bat0};
 use super::radios::Radios;
-use super::report::Report;
-use super::{Config, Facts, Radio, Wrong, text, yes};
+use super::{Config, Facts, Radio, Report, Wrong, text, yes};
 use crate::choices::{Mesh, MeshKind};
 use crate::read::{is_mesh, mesh_of, mesh_section as section};
 
@@ -295,7 +294,7 @@ fn contradiction(config: &Config) -> Option<&'static str> {
         .get("network", "bat0", "proto")
         .filter(|proto| proto == "batadv")?;
     let gateway = config.get("network", "bat0", "gw_mode").as_deref() == Some("server");
-    let dhcp = config.package("dhcp").and_then(|dhcp| dhcp.section("lan"));
+    let dhcp = config.section_of("dhcp", "lan");
     match (gateway, dhcp.is_some_and(|lan| !yes(lan, "ignore"))) {
         (false, true) => Some("mesh-dhcp"),
         (true, false) => Some("mesh-gateway"),

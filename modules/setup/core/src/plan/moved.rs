@@ -5,8 +5,7 @@ use std::net::Ipv4Addr;
 
 use uci::{Element, Section};
 
-use super::report::Report;
-use super::{Config, Inside, address_in, text, words};
+use super::{Config, Inside, Report, address_in, text, words};
 use crate::difference::address;
 
 /// Things that the summary names at most.
@@ -43,7 +42,7 @@ fn told_follow(config: &mut Config, former: Ipv4Addr, now: Ipv4Addr) {
             if all == known {
                 continue;
             }
-            let section = config.package("dhcp").and_then(|p| p.section(&name));
+            let section = config.section_of("dhcp", &name);
             let element = section.and_then(|section| section.get(option));
             if element.is_some_and(|element| element.list) {
                 config.replace_list("dhcp", &name, option, &all);

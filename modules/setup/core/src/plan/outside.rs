@@ -1,9 +1,8 @@
 //! The way out: the router's own uplink, without which some choices have no effect.
 
 use super::problem::NO_UPLINK;
-use super::report::Report;
 use super::zones::has_uplink;
-use super::{Config, Wrong};
+use super::{Config, Report, Wrong};
 
 /// Returns true if a firewall zone leads to an uplink, and notes a problem otherwise: one for each
 /// list of choices.

@@ -2,8 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::report::Report;
-use super::{Facts, Inside, Wrong};
+use super::{Facts, Inside, Report, Wrong};
 use crate::choices::Lan;
 
 /// In a name: the last three octets of the router's hardware address. In an address: its last ones.

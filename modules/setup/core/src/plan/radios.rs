@@ -1,8 +1,7 @@
 //! Radios that go on air: the country's rules, and the access points that come with a radio.
 
-use super::report::Report;
 use super::wifi::whom;
-use super::{Config, Facts, Wrong, countries, text, yes};
+use super::{Config, Facts, Report, Wrong, countries, text, yes};
 use crate::read::wifi_of;
 
 /// The radios of a router.
@@ -125,7 +124,7 @@ impl<'a> Radios<'a> {
 
 /// Whether a radio or an access point is switched off.
 pub(super) fn is_off(config: &Config, section: &str) -> bool {
-    let section = config.package("wireless").and_then(|p| p.section(section));
+    let section = config.section_of("wireless", section);
     section.is_some_and(|section| yes(section, "disabled"))
 }
 

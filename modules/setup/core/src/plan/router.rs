@@ -1,8 +1,7 @@
 //! The router itself: name, language, time zone, password, place.
 
 use super::check::{has_control, is_hash, is_host_name};
-use super::report::Report;
-use super::{Config, Facts, Policy, Wrong, own};
+use super::{Config, Facts, Policy, Report, Wrong, own};
 use crate::choices::Router;
 
 /// Zones of the IANA with the rule that each has from now on, as POSIX writes them (`TZ`): what

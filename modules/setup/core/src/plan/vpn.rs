@@ -1,9 +1,8 @@
 //! A way in from afar, by OpenVPN.
 
 use super::check::is_endpoint;
-use super::report::Report;
 use super::zones::zone;
-use super::{Config, Facts, Inside, MOST_CLIENTS, Wrong, zone_names};
+use super::{Config, Facts, Inside, MOST_CLIENTS, Report, Wrong, zone_names};
 use crate::choices::{OpenVpn, OpenVpnClient};
 use crate::openvpn::{Client, DEVICE, FILE, SECTIONS, Server, is_common_name, places};
 

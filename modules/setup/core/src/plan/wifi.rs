@@ -8,8 +8,7 @@ use uci::Section;
 use super::check::is_wifi_key;
 use super::guest::GuestPlan;
 use super::radios::{Radios, is_keyed, is_off};
-use super::report::Report;
-use super::{Config, Facts, Radio, Wrong, text, yes};
+use super::{Config, Facts, Radio, Report, Wrong, text, yes};
 use crate::choices::{Network, Security, Whom, Wifi};
 use crate::read::{network_of, wifi_of};
 use known::{in_network, with_keys};
@@ -360,6 +359,7 @@ impl WifiPlan<'_> {
         if is_on && known.as_ref() == Some(&whole) {
             return;
         }
+        let known = known.as_ref();
         let whom = match network.whom {
             Whom::Lan => "lan",
             Whom::Guest => "guest",
@@ -373,32 +373,22 @@ impl WifiPlan<'_> {
             }
         }
         config.set("wireless", section, "ssid", &network.ssid);
-        if known
-            .as_ref()
-            .is_none_or(|known| known.security != security)
-        {
+        if known.is_none_or(|known| known.security != security) {
             config.set("wireless", section, "encryption", encryption);
             config.set_if("wireless", section, "ieee80211w", protected);
         }
-        if known
-            .as_ref()
-            .is_none_or(|known| known.security != security || known.key != whole.key)
-        {
+        if known.is_none_or(|known| known.security != security || known.key != whole.key) {
             config.set_if("wireless", section, "key", whole.key.as_deref());
         }
         if known.is_none() && network.whom == Whom::Guest {
             config.set("wireless", section, "isolate", "1");
         }
         let switch = |on: bool| on.then_some("1");
-        if known
-            .as_ref()
-            .is_none_or(|known| known.hidden != network.hidden)
-        {
+        if known.is_none_or(|known| known.hidden != network.hidden) {
             config.set_if("wireless", section, "hidden", switch(network.hidden));
         }
         let is_renamed = former.as_deref() != Some(&network.ssid);
         if known
-            .as_ref()
             .is_none_or(|known| known.roaming != network.roaming || network.roaming && is_renamed)
         {
             roaming(config, section, network, former.as_deref());

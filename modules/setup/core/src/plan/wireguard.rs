@@ -4,9 +4,8 @@ use std::net::Ipv4Addr;
 
 use super::apart::overlaps;
 use super::check::{is_endpoint, is_wireguard_key};
-use super::report::Report;
 use super::zones::zone;
-use super::{Config, Facts, Inside, Wrong, text, words, yes, zone_names};
+use super::{Config, Facts, Inside, Report, Wrong, text, words, yes, zone_names};
 use crate::choices::{WireGuard, WireGuardClient};
 use crate::read::{client_of, peers, rule_of, tunnel_names as names, tunnel_of, wireguard_of};
 

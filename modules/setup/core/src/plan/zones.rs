@@ -120,7 +120,7 @@ pub(super) fn has_uplink(config: &Config) -> bool {
 /// comes of it.
 pub(super) fn is_uplink(config: &Config, interface: &str) -> bool {
     let goes = |name: &str| {
-        let section = config.package("network")?.section(name)?;
+        let section = config.section_of("network", name)?;
         let protocol = text(section, "proto").filter(|protocol| protocol != "none");
         let is_on = protocol.is_some() && !yes(section, "disabled");
         is_on.then(|| config.device(name))

@@ -28,7 +28,7 @@ pub(super) fn ipv6(
             config.set("network", "wan", "ipv6", word);
         }
     }
-    let there = config.package("network").and_then(|p| p.section("wan6"));
+    let there = config.section_of("network", "wan6");
     let is_off = there.is_none_or(|wan6| yes(wan6, "disabled"));
     if !wanted {
         if !is_off && !stays {
