@@ -3,37 +3,223 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use kernel::{Connection, ConnectionId, Protocol, status};
+use kernel::{Connection, ConnectionId, Protocol, Source, status};
 
-use crate::action::{Action, FlowId, Millis, PAIRS};
-use crate::core::Core;
+use crate::action::{Action, FlowId, Millis, Reading};
 use crate::decline::Decline;
+use crate::dump::Dump;
 use crate::flow::{Flow, TCP_ESTABLISHED, TCP_NONE};
-use crate::judge::judge;
-use crate::room::ADMIT_PER_TICK;
-use crate::ruleset::{Concern, Subject};
+use crate::judge::Judge;
+use crate::output::Output;
+use crate::room::{ADMIT_PER_TICK, Queue};
+use crate::settings::Settings;
+use crate::table::Table;
+use crate::watch::Watch;
 
-/// Connections times rules that are compared to tell what rules cost.
-const MOST_COMPARED: usize = 1_000_000;
 /// How old a message that a connection closes may be when it is read.
 const CLOSING: Millis = 5_000;
 /// Pause before an install that found no room is tried again.
 const RETRY: Millis = 1_000;
 
-impl Core {
-    /// A connection appeared or changed.
-    pub(crate) fn connection(&mut self, connection: &Connection, out: &mut Vec<Action>) {
-        let generation = self.connections.generation;
-        let Some(id) = self.table.find(&connection.id) else {
-            return self.appear(connection, out);
-        };
-        if !self.answering {
-            self.reported(id);
+/// All connections, and what decides about them.
+pub(crate) struct Connections {
+    settings: Settings,
+    table: Table,
+    judge: Judge,
+    dump: Dump,
+    queue: Queue,
+    watch: Watch,
+    /// Connections declined by the call under way.
+    fresh: Vec<FlowId>,
+    /// Conntrack zones ever seen.
+    zones: HashSet<u16>,
+    /// There are connections that are not remembered.
+    forgot: bool,
+    /// And some of them were reported by the dump under way.
+    forgot_lately: bool,
+}
+
+impl Connections {
+    /// Connections by these settings; none yet.
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            table: Table::new(),
+            judge: Judge::default(),
+            dump: Dump::default(),
+            queue: Queue::default(),
+            watch: Watch::default(),
+            fresh: Vec::new(),
+            zones: HashSet::new(),
+            forgot: false,
+            forgot_lately: false,
         }
-        let now = self.now;
+    }
+
+    /// The settings in force.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// All connections.
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// One connection that is installed.
+    pub(crate) fn installed_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
+        self.table.get_mut(id).filter(|flow| flow.installed())
+    }
+
+    /// Asks for a dump.
+    pub(crate) fn ask(&mut self, out: &mut Output) {
+        if self.dump.ask(out.now()) {
+            self.forgot_lately = false;
+            out.push(Action::Dump(Source::Conntrack));
+        }
+    }
+
+    /// Asks again for a dump that did not end.
+    pub(crate) fn ask_again(&mut self, out: &mut Output) {
+        if self.dump.give_up(out.now()) {
+            self.ask(out);
+        }
+    }
+
+    /// A dump is complete.
+    pub(crate) fn dump_end(&mut self, out: &mut Output) {
+        if !self.dump.end() {
+            return;
+        }
+        match self.dump.is_partial() {
+            true => self.ask(out),
+            false => self.sweep(out),
+        }
+    }
+
+    /// The state of the dumps.
+    pub(crate) fn dump(&self) -> &Dump {
+        &self.dump
+    }
+
+    /// Returns true if no event reported this connection yet.
+    pub(crate) fn is_silent(&self, id: &ConnectionId) -> bool {
+        let flow = self.table.find(id).and_then(|id| self.table.get(id));
+        flow.is_some_and(|flow| flow.silent)
+    }
+
+    /// Returns true if some connections that conntrack reported are not remembered.
+    pub(crate) fn forgot(&self) -> bool {
+        self.forgot
+    }
+
+    /// What keeps connections with the kernel.
+    pub(crate) fn judge(&self) -> &Judge {
+        &self.judge
+    }
+
+    /// Changes what keeps connections with the kernel; [`Connections::judge_all`] follows.
+    pub(crate) fn judge_mut(&mut self) -> &mut Judge {
+        &mut self.judge
+    }
+
+    /// An address of this router appeared on a device, or went from there.
+    pub(crate) fn own_address(&mut self, address: IpAddr, present: bool, out: &mut Output) {
+        match present {
+            true => self.judge.add_own(address),
+            false => self.judge.remove_own(address),
+        }
+        self.settle_at(address, out);
+    }
+
+    /// Takes over new settings, and judges all connections by them.
+    pub(crate) fn reload(&mut self, settings: Settings, out: &mut Output) {
+        let reports_again = self.settings.no_events && !settings.no_events;
+        self.settings = settings;
+        if reports_again {
+            // Connections that were made meanwhile were not reported.
+            self.ask(out);
+        }
+        self.trim(out);
+        let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
+        self.settle_all(&all, out);
+        self.admit(usize::MAX, out);
+        // The limit may be a lower one: all that are declined are up for it.
+        let declined = self.table.iter().filter(|(_, flow)| !flow.installed());
+        self.fresh = declined.map(|(id, _)| id).collect();
+        self.forget_excess(out);
+    }
+
+    /// Numbers that rested long enough are free again.
+    pub(crate) fn turn(&mut self) {
+        self.table.turn();
+    }
+
+    /// The packet path has something against a connection, or no more.
+    pub(crate) fn set_refusal(&mut self, id: FlowId, reason: Option<Decline>, out: &mut Output) {
+        if let Some(flow) = self.table.get_mut(id) {
+            flow.refusal = reason;
+        }
+        self.settle(id, out);
+    }
+
+    /// A connection has this time-out.
+    pub(crate) fn note_timeout(&mut self, seconds: Option<u32>, now: Millis) {
+        self.watch.note(seconds, now);
+    }
+
+    /// The shortest time-out that a connection has, by the settings and by what was learned.
+    pub(crate) fn shortest_timeout(&self) -> u32 {
+        let shortest = self.settings.timeouts.shortest();
+        self.watch.shortest().map_or(shortest, |s| s.min(shortest))
+    }
+
+    /// The next packet of this connection goes to the kernel, and is to be learned from.
+    pub(crate) fn learn_from(&mut self, id: FlowId, readings: &[Reading; 2], now: Millis) {
+        self.watch.add(
+            &mut self.table,
+            id,
+            readings.map(|reading| reading.shown),
+            now,
+        );
+    }
+
+    /// Has conntrack see the next packet of a connection.
+    pub(crate) fn show(&mut self, id: FlowId, readings: &[Reading; 2], out: &mut Output) {
+        self.learn_from(id, readings, out.now());
+        out.prove(id);
+    }
+
+    /// Asks conntrack about connections that showed it a packet since the last tick.
+    pub(crate) fn look(&mut self, read: &mut dyn FnMut(FlowId) -> [Reading; 2], out: &mut Output) {
+        self.watch.look(&mut self.table, read, out);
+        while let Some(id) = self.watch.next_ripe(out.now()) {
+            let ripe = |flow: &&Flow| flow.installed() && flow.ripe(out.now());
+            if self.table.get(id).filter(ripe).is_some() {
+                let readings = read(id);
+                if readings.iter().any(|reading| reading.packets > 0) {
+                    self.show(id, &readings, out);
+                }
+            }
+        }
+    }
+
+    /// A connection appeared or changed.
+    ///
+    /// `answer`: the kernel answers a question, which does not prove that it reports this
+    /// connection by itself.
+    pub(crate) fn connection(&mut self, connection: &Connection, answer: bool, out: &mut Output) {
+        let generation = self.dump.generation();
+        let Some(id) = self.table.find(&connection.id) else {
+            return self.appear(connection, answer, out);
+        };
+        let now = out.now();
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
+        if !answer {
+            flow.reported();
+        }
         let before = (flow.tcp_state, flow.status);
         let returned = |seconds| flow.life.returned(seconds, now);
         if flow.refusal == Some(Decline::Untracked) && connection.timeout.is_some_and(returned) {
@@ -71,11 +257,11 @@ impl Core {
         id: FlowId,
         before: (Option<u8>, Option<u32>),
         told: Option<u32>,
-        out: &mut Vec<Action>,
+        out: &mut Output,
     ) {
-        let now = self.now;
+        let now = out.now();
         let timeouts = &self.settings.timeouts;
-        let dump = self.connections.running.is_some();
+        let dump = self.dump.is_running();
         let (Some(flow), Some(seconds)) = (self.table.get_mut(id), told) else {
             return;
         };
@@ -100,14 +286,14 @@ impl Core {
     }
 
     /// A connection was deleted. Only this very id: a successor with the same tuple stays.
-    pub(crate) fn connection_gone(&mut self, id: &ConnectionId, out: &mut Vec<Action>) {
+    pub(crate) fn gone(&mut self, id: &ConnectionId, out: &mut Output) {
         if let Some(flow) = self.table.find(id) {
             self.drop_flows(&[flow], out);
         }
     }
 
     /// A connection that was not known.
-    fn appear(&mut self, connection: &Connection, out: &mut Vec<Action>) {
+    fn appear(&mut self, connection: &Connection, answer: bool, out: &mut Output) {
         let bits = connection.status.unwrap_or(0);
         if bits & status::DYING != 0 {
             // It may be one that was forgotten, and it is there until its end is told.
@@ -133,15 +319,12 @@ impl Core {
                 .collect();
             self.drop_flows(&former, out);
         }
-        let mut flow = Flow::new(connection, self.connections.generation, self.now);
-        flow.silent = self.answering;
-        flow.life.unheard = self.answering;
+        let mut flow = Flow::new(connection, self.dump.generation(), out.now());
+        flow.silent = answer;
+        flow.life.unheard = answer;
         let Some(id) = self.insert(flow, out) else {
             return;
         };
-        if self.answering {
-            self.older.note(connection.id, self.now);
-        }
         // The first packet: of those that were answered it is not known what they were before. A
         // TCP connection that is established with it was picked up in its middle (`tcp_new` in
         // nf_conntrack_proto_tcp.c).
@@ -152,7 +335,7 @@ impl Core {
     }
 
     /// Puts a new, declined connection in the table, or forgets it.
-    fn insert(&mut self, flow: Flow, out: &mut Vec<Action>) -> Option<FlowId> {
+    fn insert(&mut self, flow: Flow, out: &mut Output) -> Option<FlowId> {
         // Twice the flows that are wanted: the other half for numbers that rest.
         let limit = self
             .settings
@@ -168,12 +351,12 @@ impl Core {
                 .flat_map(|tuple| self.table.ends(tuple))
                 .map(|(sharer, _)| sharer)
                 .collect();
-            self.contest(&sharers);
+            self.contest(&sharers, out);
             self.settle_all(&sharers, out);
             return None;
         };
         if let Some(reason) = reason {
-            self.statistics.declined[reason.index()] += 1;
+            out.statistics.declined[reason.index()] += 1;
             self.fresh.push(id);
         }
         Some(id)
@@ -181,29 +364,29 @@ impl Core {
 
     /// Removes connections, and then looks again at those that shared a tuple with them: none that
     /// is to go may come to be installed, and change its number, meanwhile.
-    fn drop_flows(&mut self, ids: &[FlowId], out: &mut Vec<Action>) {
+    fn drop_flows(&mut self, ids: &[FlowId], out: &mut Output) {
         let mut sharers: Vec<FlowId> = Vec::new();
         for id in ids {
             sharers.extend(self.table.sharers(*id));
             self.revoke(*id, Decline::Dying, out);
-            self.take(*id);
+            self.take(*id, out);
         }
         self.settle_all(&sharers, out);
     }
 
     /// Takes a declined connection out of table, queue and counters.
-    pub(crate) fn take(&mut self, id: FlowId) -> Option<Flow> {
+    fn take(&mut self, id: FlowId, out: &mut Output) -> Option<Flow> {
         let flow = self.table.remove(id)?;
         if let Some(turn) = flow.turn {
-            self.waiting.remove(&turn);
+            self.queue.remove(turn);
         }
         if let Some(reason) = flow.declined {
-            self.statistics.declined[reason.index()] -= 1;
+            out.statistics.declined[reason.index()] -= 1;
         }
         Some(flow)
     }
 
-    fn settle_all(&mut self, ids: &[FlowId], out: &mut Vec<Action>) {
+    fn settle_all(&mut self, ids: &[FlowId], out: &mut Output) {
         for id in ids {
             self.settle(*id, out);
         }
@@ -211,7 +394,7 @@ impl Core {
 
     /// Looks at a connection and at all that share a tuple with it. The sharers first: they are
     /// removed before this one could take their place.
-    fn settle_with_sharers(&mut self, id: FlowId, out: &mut Vec<Action>) {
+    fn settle_with_sharers(&mut self, id: FlowId, out: &mut Output) {
         let sharers = self.table.sharers(id);
         self.settle_all(&sharers, out);
         self.settle(id, out);
@@ -219,14 +402,7 @@ impl Core {
 
     /// Everything against a connection except want of room.
     fn verdict(&self, id: FlowId, flow: &Flow) -> Result<(), Decline> {
-        judge(
-            flow,
-            &self.settings,
-            |address| self.around.ours(address),
-            |flow| self.concern(flow).is_some(),
-            |address| self.slowed.contains(address),
-            |address| self.programs.concern(address),
-        )?;
+        self.judge.judge(flow, &self.settings)?;
         if flow.contested || self.table.shared(id) {
             return Err(Decline::Ambiguous);
         }
@@ -238,113 +414,66 @@ impl Core {
         Ok(())
     }
 
-    /// The first rule that may look at each packet of a connection, where such rules are respected.
-    pub fn concern(&self, flow: &Flow) -> Option<&Concern> {
-        let subject = subject(flow);
-        let mut rules = self.concerns.iter().filter(|_| self.settings.each_packet);
-        rules.find(|rule| rule.touches(&subject))
-    }
-
-    /// How many connections each rule leaves to the kernel now, in the order of [`Core::concerns`];
-    /// several may leave it the same ones.
-    pub fn costs(&self) -> Vec<usize> {
-        let mut costs = vec![0; self.concerns.len()];
-        let left = self.statistics.declined[Decline::EachPacket.index()];
-        let each = Some(Decline::EachPacket);
-        // Of very many every so-manieth stands for the others.
-        let step = 1 + left * self.concerns.len() / MOST_COMPARED;
-        let flows = self.table.iter().filter(|(_, flow)| flow.declined == each);
-        for (_, flow) in flows.step_by(step) {
-            let subject = subject(flow);
-            for (cost, rule) in costs.iter_mut().zip(&self.concerns) {
-                *cost += if rule.touches(&subject) { step } else { 0 };
-            }
-        }
-        costs
-    }
-
-    /// The ruleset was read: these rules look at each packet. All connections are judged by them;
-    /// what weir forwarded so far and may not, ends.
-    pub fn rules(&mut self, concerns: Vec<Concern>, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
-        if concerns == self.concerns {
-            return;
-        }
-        self.concerns = concerns;
-        self.judge_all(out);
-    }
-
-    /// From now on rules of weir's own limit what these addresses send and get, and nobody else's:
-    /// the connections of these are the kernel's.
-    pub fn slow(&mut self, addresses: &HashSet<IpAddr>, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
-        if *addresses == self.slowed {
-            return;
-        }
-        self.slowed.clone_from(addresses);
-        self.judge_all(out);
-    }
-
-    pub(crate) fn judge_all(&mut self, out: &mut Vec<Action>) {
+    /// Judges all connections by what changed; what weir forwarded so far and may not, ends.
+    pub(crate) fn judge_all(&mut self, out: &mut Output) {
         let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
         self.settle_all(&all, out);
         self.admit(ADMIT_PER_TICK, out);
-        self.forget_excess();
+        self.forget_excess(out);
     }
 
     /// Brings what is installed in line with the verdict.
-    pub(crate) fn settle(&mut self, id: FlowId, out: &mut Vec<Action>) {
+    pub(crate) fn settle(&mut self, id: FlowId, out: &mut Output) {
         let Some(flow) = self.table.get(id) else {
             return;
         };
         match self.verdict(id, flow) {
             Err(reason) => self.revoke(id, reason, out),
             Ok(()) if flow.installed() || flow.turn.is_some() => {}
-            Ok(()) if self.statistics.installed < self.settings.max_flows => {
+            Ok(()) if out.statistics.installed < self.settings.max_flows => {
                 self.install(id, out);
             }
-            Ok(()) => self.wait(id, 0),
+            Ok(()) => self.wait(id, 0, out),
         }
     }
 
     /// Declines a connection, and removes it where it is installed.
-    pub(crate) fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Vec<Action>) {
+    fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Output) {
         if let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) {
             let tcp = flow.id.original.protocol == Protocol::Tcp;
-            if reason.goes_on()
-                && let Some(renewal) = flow.life.given_back(tcp, self.now)
-            {
-                self.statistics.refreshes += 1;
-                out.push(renewal.of(flow.id));
+            if reason.goes_on() {
+                out.renew(flow.id, flow.life.given_back(tcp, out.now()));
             }
             out.push(Action::Remove { flow: id });
-            self.statistics.removes += 1;
+            out.statistics.removes += 1;
             self.table.touch(id);
         }
         self.leave_queue(id);
-        self.decline(id, reason);
+        self.decline(id, reason, out);
     }
 
     /// Notes a reason.
-    pub(crate) fn decline(&mut self, id: FlowId, reason: Decline) {
+    fn decline(&mut self, id: FlowId, reason: Decline, out: &mut Output) {
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
         match flow.declined.replace(reason) {
-            Some(former) => self.statistics.declined[former.index()] -= 1,
+            Some(former) => out.statistics.declined[former.index()] -= 1,
             None => {
-                self.statistics.installed -= 1;
+                out.statistics.installed -= 1;
                 self.fresh.push(id);
             }
         }
-        self.statistics.declined[reason.index()] += 1;
+        out.statistics.declined[reason.index()] += 1;
     }
 
     /// Installs a declined connection. Its number changes where the old one may still be on its way
     /// out.
-    fn install(&mut self, id: FlowId, out: &mut Vec<Action>) {
+    fn install(&mut self, id: FlowId, out: &mut Output) {
         let id = if self.table.pending(id) {
-            let Some(flow) = self.take(id) else { return };
+            let Some(flow) = self.take(id, out) else {
+                return;
+            };
             // The number that was left rests, so this one is another. No room at all: forgotten.
             match self.insert(flow, out) {
                 Some(id) => id,
@@ -357,11 +486,11 @@ impl Core {
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
-        flow.life.begin(self.now, self.round);
+        flow.life.begin(out.now(), out.round());
         flow.unseen = 0;
         if let Some(reason) = flow.declined.take() {
-            self.statistics.declined[reason.index()] -= 1;
-            self.statistics.installed += 1;
+            out.statistics.declined[reason.index()] -= 1;
+            out.statistics.installed += 1;
         }
         if flow.id.original.protocol == Protocol::Tcp {
             out.push(Action::Relax(flow.id));
@@ -372,35 +501,32 @@ impl Core {
             reply: flow.reply,
             window_scales: flow.window_scales,
         });
-        self.statistics.installs += 1;
+        out.statistics.installs += 1;
         self.table.touch(id);
-        self.watch_new(id);
+        self.watch.installed(&mut self.table, id, out.now());
     }
 
     /// The packet path refused an install.
-    pub(crate) fn refuse(&mut self, id: FlowId, reason: Decline) {
-        if id.0 & PAIRS != 0 {
-            return self.pair_refused(id);
-        }
+    pub(crate) fn refuse(&mut self, id: FlowId, reason: Decline, out: &mut Output) {
         if !self.table.get(id).is_some_and(Flow::installed) {
             return;
         }
-        self.statistics.refusals += 1;
+        out.statistics.refusals += 1;
         if reason == Decline::TableFull {
-            self.wait(id, self.now + RETRY);
+            self.wait(id, out.now() + RETRY, out);
         } else {
             if let Some(flow) = self.table.get_mut(id) {
                 flow.refusal = Some(reason);
             }
-            self.decline(id, reason);
+            self.decline(id, reason, out);
         }
-        self.forget_excess();
+        self.forget_excess(out);
     }
 
     /// The dump is complete: connections that neither it nor an event since its start told are
     /// gone.
-    pub(crate) fn sweep_connections(&mut self, out: &mut Vec<Action>) {
-        let generation = self.connections.generation;
+    fn sweep(&mut self, out: &mut Output) {
+        let generation = self.dump.generation();
         let gone: Vec<FlowId> = self
             .table
             .iter()
@@ -427,24 +553,89 @@ impl Core {
     }
 
     /// Looks again at the connections that one of our addresses came to or left.
-    pub(crate) fn settle_at(&mut self, address: &std::net::IpAddr, out: &mut Vec<Action>) {
+    fn settle_at(&mut self, address: IpAddr, out: &mut Output) {
         let affected: Vec<FlowId> = self
             .table
             .iter()
-            .filter(|(_, flow)| {
-                flow.id.original.source == *address || flow.reply.source == *address
-            })
+            .filter(|(_, flow)| flow.id.original.source == address || flow.reply.source == address)
             .map(|(id, _)| id)
             .collect();
         self.settle_all(&affected, out);
     }
-}
 
-/// What a connection is to rules.
-fn subject(flow: &Flow) -> Subject<'_> {
-    Subject {
-        original: &flow.id.original,
-        reply: &flow.reply,
-        mark: flow.mark,
+    /// Queues a connection for room.
+    fn wait(&mut self, id: FlowId, not_before: Millis, out: &mut Output) {
+        self.leave_queue(id);
+        self.decline(id, Decline::TableFull, out);
+        if let Some(flow) = self.table.get_mut(id) {
+            flow.turn = Some(self.queue.add(id, not_before));
+        }
+    }
+
+    fn leave_queue(&mut self, id: FlowId) {
+        if let Some(turn) = self.table.get_mut(id).and_then(|flow| flow.turn.take()) {
+            self.queue.remove(turn);
+        }
+    }
+
+    /// Lets waiting connections in, as many as there is room for, at most `budget`.
+    pub(crate) fn admit(&mut self, budget: usize, out: &mut Output) {
+        for _ in 0..budget {
+            if out.statistics.installed >= self.settings.max_flows {
+                return;
+            }
+            let Some(id) = self.queue.next(out.now()) else {
+                return;
+            };
+            if let Some(flow) = self.table.get_mut(id) {
+                flow.turn = None;
+            }
+            self.settle(id, out);
+        }
+    }
+
+    /// Removes what is installed beyond the limit.
+    fn trim(&mut self, out: &mut Output) {
+        let installed = out.statistics.installed;
+        let excess = installed.saturating_sub(self.settings.max_flows);
+        let ids: Vec<FlowId> = self
+            .table
+            .iter()
+            .filter(|(_, flow)| flow.installed())
+            .map(|(id, _)| id)
+            .take(excess)
+            .collect();
+        for id in ids {
+            self.revoke(id, Decline::TableFull, out);
+            self.wait(id, 0, out);
+        }
+    }
+
+    /// Forgets as many of those declined just now as are too many, in the order they were declined:
+    /// a newcomer before those it collides with. Called at the end of everything that may decline.
+    pub(crate) fn forget_excess(&mut self, out: &mut Output) {
+        for id in std::mem::take(&mut self.fresh) {
+            if out.statistics.declined_total() <= self.settings.max_declined {
+                return;
+            }
+            if self.table.get(id).is_some_and(|flow| !flow.installed()) {
+                let sharers = self.table.sharers(id);
+                self.take(id, out);
+                self.contest(&sharers, out);
+            }
+        }
+    }
+
+    /// A connection is not remembered. Those that share a tuple with it stay declined: its end will
+    /// not be noticed.
+    fn contest(&mut self, sharers: &[FlowId], out: &mut Output) {
+        out.statistics.forgotten += 1;
+        self.forgot = true;
+        self.forgot_lately = true;
+        for id in sharers {
+            if let Some(flow) = self.table.get_mut(*id) {
+                flow.contested = true;
+            }
+        }
     }
 }

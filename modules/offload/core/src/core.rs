@@ -1,38 +1,29 @@
-//! The core: what it knows, and who gets which event.
+//! The core: who gets which event.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::net::IpAddr;
 
-use kernel::{Address, ConnectionId, Event, Link, Neighbour, Source, Tuple};
+use kernel::conntrack::Looked;
+use kernel::{Address, Connection, Event, Link, Mac, Neighbour, Prefix, Source, Tuple};
 
-use crate::action::{Action, Cause, FlowId, Millis, Reading};
+use crate::action::{Action, Cause, FlowId, Millis, PAIRS, Reading};
+use crate::connections::Connections;
 use crate::decline::Decline;
+use crate::firewall::Firewall;
 use crate::flow::Flow;
+use crate::network::Network;
 use crate::older::Older;
-use crate::pairs::Pairs;
+use crate::output::Output;
+use crate::pairs::{Pair, Pairs};
 use crate::ports::{PortFacts, PortPlan};
 use crate::room::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
-use crate::route_programs::RoutePrograms;
 use crate::ruleset::Concern;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
-use crate::surroundings::Surroundings;
-use crate::table::Table;
-use crate::upkeep::{LEGACY, Sweep};
-use crate::watch::Watch;
+use crate::upkeep::Upkeep;
 
-/// A dump of one source: asked for, and what it will have shown by its end.
-#[derive(Default)]
-pub(crate) struct Dump {
-    /// When it was asked for, while the end is awaited.
-    pub(crate) running: Option<Millis>,
-    /// Events were lost while it ran: what it shows is not everything.
-    pub(crate) again: bool,
-    /// Which dump this is; what is told from its start on carries this number.
-    pub(crate) generation: u32,
-    /// When the last one was asked for.
-    pub(crate) last: Millis,
-}
+/// Pause between dumps to learn again of connections that were forgotten.
+const RELEARN: Millis = 60_000;
 
 /// The decisions of weir. One event or tick in, actions out; see the crate's documentation.
 ///
@@ -40,174 +31,172 @@ pub(crate) struct Dump {
 /// ticks. What concerns devices, neighbours and stations as a whole is put off to [`Core::flush`],
 /// which has to follow each batch of calls.
 pub struct Core {
-    pub(crate) settings: Settings,
-    pub(crate) table: Table,
-    pub(crate) around: Surroundings,
-    pub(crate) connections: Dump,
-    pub(crate) routes: Dump,
-    pub(crate) firewall: Option<u32>,
-    /// Rules that look at each packet, as last read.
-    pub(crate) concerns: Vec<Concern>,
-    /// Addresses whose rate weir has limited.
-    pub(crate) slowed: HashSet<IpAddr>,
-    /// Routes with a program that sees each packet.
-    pub(crate) programs: RoutePrograms,
-    /// When the ruleset changed last, until it was looked whether a flowtable went with it.
-    pub(crate) rules_changed: Option<Millis>,
-    /// Connections that may be installed once there is room: (not before, order of coming) → flow.
-    pub(crate) waiting: BTreeMap<(Millis, u64), FlowId>,
-    pub(crate) turns: u64,
-    /// There are connections that are not remembered.
-    pub(crate) forgot: bool,
-    /// And some of them were told by the dump under way.
-    pub(crate) forgot_lately: bool,
-    /// Connections declined by the call under way.
-    pub(crate) fresh: Vec<FlowId>,
-    /// Conntrack zones ever seen.
-    pub(crate) zones: HashSet<u16>,
-    pub(crate) statistics: Statistics,
-    pub(crate) now: Millis,
-    pub(crate) reproof: Sweep,
-    pub(crate) refresh: Sweep,
-    pub(crate) watch: Watch,
-    /// When all proofs end next, as a firewall is in use that tells of no changes.
-    pub(crate) legacy: Option<Millis>,
-    pub(crate) pairs: Pairs,
-    /// TCP flows that forwarded much since the kernel saw them.
-    pub(crate) far: Vec<FlowId>,
+    connections: Connections,
+    network: Network,
+    firewall: Firewall,
+    pairs: Pairs,
     /// Connections whose entries may send no events.
-    pub(crate) older: Older,
-    /// The kernel answers a question now; otherwise it reports by itself.
-    pub(crate) answering: bool,
-    /// Rules have conntrack not tell all of connections.
-    pub(crate) hidden: bool,
-    /// Rules may give an entry time-outs of its own.
-    pub(crate) policies: bool,
-    /// At the end: those that conntrack was asked for once more, and has as they were.
-    pub(crate) answered: Option<HashSet<ConnectionId>>,
-    /// Ends of all proofs.
-    pub(crate) round: u64,
+    older: Older,
+    upkeep: Upkeep,
+    output: Output,
 }
 
 impl Core {
     /// A core that knows nothing yet. Follow with [`Core::start`].
     pub fn new(settings: Settings) -> Self {
         Self {
-            settings,
-            table: Table::new(),
-            around: Surroundings::default(),
-            connections: Dump::default(),
-            routes: Dump::default(),
-            firewall: None,
-            concerns: Vec::new(),
-            slowed: HashSet::new(),
-            programs: RoutePrograms::default(),
-            rules_changed: None,
-            waiting: BTreeMap::new(),
-            turns: 0,
-            forgot: false,
-            forgot_lately: false,
-            fresh: Vec::new(),
-            zones: HashSet::new(),
-            statistics: Statistics::default(),
-            now: 0,
-            reproof: Sweep::default(),
-            refresh: Sweep::default(),
-            watch: Watch::default(),
-            legacy: None,
+            connections: Connections::new(settings),
+            network: Network::default(),
+            firewall: Firewall::default(),
             pairs: Pairs::default(),
-            far: Vec::new(),
             older: Older::default(),
-            answering: false,
-            hidden: false,
-            policies: true,
-            answered: None,
-            round: 0,
+            upkeep: Upkeep::default(),
+            output: Output::default(),
         }
     }
 
     /// Asks for the first dumps: addresses before connections, so that what ends here is known as
     /// such.
     pub fn start(&mut self, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
-        self.dump(Source::Route, out);
-        self.dump(Source::Conntrack, out);
+        self.output.clock(now);
+        self.network.ask(&mut self.output);
+        self.connections.ask(&mut self.output);
+        self.output.give(out);
     }
 
     /// Takes one event.
     pub fn handle(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
+        self.take(event, false, now, out);
+    }
+
+    /// Takes an answer to [`Action::Dump`]. Unlike [`Core::handle`], it does not prove that the
+    /// kernel reports this connection by itself.
+    pub fn answer(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
+        self.take(event, true, now, out);
+    }
+
+    fn take(&mut self, event: Event, answer: bool, now: Millis, out: &mut Vec<Action>) {
+        self.output.clock(now);
+        let output = &mut self.output;
         match event {
-            Event::Connection(connection) => self.connection(&connection, out),
-            Event::ConnectionGone(id) => self.connection_gone(&id, out),
-            Event::Link(link) => self.link(link, out),
-            Event::LinkGone(index) => self.link_gone(index, out),
-            Event::Address(address, true) => self.address(address, out),
-            Event::Address(address, false) => self.address_gone(&address, out),
-            Event::Routing | Event::Policies | Event::Forwarding(_) => {
-                self.bump(Cause::Routing, out)
+            Event::Connection(connection) => self.connection(&connection, answer),
+            Event::ConnectionGone(id) => self.connections.gone(&id, output),
+            Event::Link(link) => {
+                if self.network.is_reused(&link) {
+                    self.addresses_gone(link.index);
+                }
+                self.network.link(link, &mut self.output);
             }
-            Event::Neighbour(neighbour) => self.neighbour(neighbour, out),
-            Event::Fdb(fdb) => self.station(&fdb),
-            Event::Bridging(bridging) => self.bridging(&bridging, out),
-            Event::BridgeVlan(index) => self.bridge_vlan(index, out),
-            Event::Qdisc(qdisc) => self.qdisc(qdisc, out),
-            // Whoever looks at them tells what was found.
-            Event::Filters(_) | Event::Qdiscs(_) => {}
-            Event::Firewall(generation) => {
-                if self.firewall != Some(generation) {
-                    self.firewall = Some(generation);
-                    self.rules_changed = Some(self.now);
-                    self.bump(Cause::Firewall(generation), out);
+            Event::LinkGone(index) => self.link_gone(index),
+            Event::Address(address, true) => {
+                if self.network.add_address(address, output) {
+                    self.connections.own_address(address.address, true, output);
                 }
             }
-            Event::DumpEnd(source) => self.dump_end(source, out),
+            Event::Address(address, false) => self.address_gone(&address),
+            Event::Routing | Event::Policies | Event::Forwarding(_) => output.bump(Cause::Routing),
+            Event::Neighbour(neighbour) => self.network.neighbour(neighbour, output),
+            Event::Fdb(fdb) => self.network.station(&fdb),
+            Event::Bridging(bridging) => self.network.bridging(&bridging, output),
+            Event::BridgeVlan(index) => self.network.bridge_vlan(index, output),
+            Event::Qdisc(qdisc) => self.network.qdisc(qdisc, output),
+            // Whoever looks at them tells what was found.
+            Event::Filters(_) | Event::Qdiscs(_) => {}
+            Event::Firewall(generation) => self.firewall.report(generation, output),
+            Event::DumpEnd(Source::Conntrack) => self.connections.dump_end(output),
+            Event::DumpEnd(Source::Route) => {
+                if self.network.dump_end(output) {
+                    self.sweep_network();
+                }
+            }
+            Event::DumpEnd(Source::Firewall | Source::Policy) => {}
             Event::Overrun(source) => {
-                self.bump(Cause::Overrun(source), out);
+                output.bump(Cause::Overrun(source));
                 match source {
-                    Source::Conntrack | Source::Route => self.dump(source, out),
+                    Source::Conntrack => self.connections.ask(output),
+                    Source::Route => self.network.ask(output),
                     // The next generation, whatever it is, bumps again.
                     Source::Firewall | Source::Policy => {}
                 }
             }
         }
-        self.forget_excess();
-        self.admit(ADMIT_PER_EVENT, out);
+        self.connections.forget_excess(&mut self.output);
+        self.connections.admit(ADMIT_PER_EVENT, &mut self.output);
+        self.output.give(out);
+    }
+
+    fn connection(&mut self, connection: &Connection, answer: bool) {
+        self.connections
+            .connection(connection, answer, &mut self.output);
+        if answer && self.connections.is_silent(&connection.id) {
+            self.older.note(connection.id, self.output.now());
+        }
+    }
+
+    fn address_gone(&mut self, address: &Address) {
+        if self.network.remove_address(address, &mut self.output) {
+            self.connections
+                .own_address(address.address, false, &mut self.output);
+        }
+    }
+
+    fn addresses_gone(&mut self, link: u32) {
+        let all = self.network.addresses();
+        let here: Vec<Address> = all.filter(|address| address.link == link).collect();
+        for address in &here {
+            self.address_gone(address);
+        }
+    }
+
+    fn link_gone(&mut self, index: u32) {
+        if self.network.link_of(index).is_some() {
+            self.addresses_gone(index);
+            self.network.link_gone(index, &mut self.output);
+        }
+    }
+
+    /// What neither a complete dump nor an event since its start reported is gone.
+    fn sweep_network(&mut self) {
+        for index in self.network.lost_links() {
+            self.link_gone(index);
+        }
+        for address in &self.network.lost_addresses() {
+            self.address_gone(address);
+        }
+        self.network.sweep_neighbours(&mut self.output);
     }
 
     /// Something is over that no event tells of, as [`crate::Agenda`] says.
     pub fn expired(&mut self, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
-        self.bump(Cause::Expiry, out);
+        self.output.clock(now);
+        self.output.bump(Cause::Expiry);
+        self.output.give(out);
     }
 
     /// Whether a firewall is in use that tells of no changes (iptables-legacy): all proofs end each
     /// second then. Whether that is new.
     pub fn legacy_firewall(&mut self, in_use: bool, now: Millis, out: &mut Vec<Action>) -> bool {
-        if in_use == self.has_legacy_firewall() {
-            return false;
-        }
-        self.clock(now);
-        self.bump(Cause::Legacy, out);
-        self.legacy = in_use.then_some(now + LEGACY);
-        true
+        self.output.clock(now);
+        let new = self.firewall.set_legacy(in_use, &mut self.output);
+        self.output.give(out);
+        new
     }
 
     /// Whether rules may give an entry time-outs of its own ([`crate::ruleset::has_policies`]):
     /// where none does, the sysctls tell what it has.
     pub fn own_timeouts(&mut self, policies: bool) {
-        self.policies = policies;
+        self.upkeep.set_policies(policies);
     }
 
     /// Whether rules have conntrack not tell all that is gone by here of connections
     /// ([`crate::ruleset::Silent::hidden`]): it is asked then.
     pub fn hidden_events(&mut self, hidden: bool) {
-        self.hidden = hidden;
+        self.upkeep.set_hidden(hidden);
     }
 
     /// Whether such a firewall is in use.
     pub fn has_legacy_firewall(&self) -> bool {
-        self.legacy.is_some()
+        self.firewall.is_legacy()
     }
 
     /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees
@@ -222,11 +211,25 @@ impl Core {
         read: &mut dyn FnMut(FlowId) -> [Reading; 2],
         out: &mut Vec<Action>,
     ) {
-        self.clock(now);
-        self.table.turn();
-        self.upkeep(read, out);
-        self.admit(ADMIT_PER_TICK, out);
-        self.forget_excess();
+        let output = &mut self.output;
+        output.clock(now);
+        self.connections.turn();
+        self.older.poll(&mut self.connections, read, output);
+        self.repeat_requests();
+        let output = &mut self.output;
+        self.firewall.tick(output);
+        self.upkeep.show_far(&mut self.connections, output);
+        let reprove = self.connections.settings().reprove;
+        self.pairs.upkeep(reprove, read, output);
+        self.upkeep.visit(&mut self.connections, read, output);
+        // After the visits: of a question that was not answered until then they expect nothing
+        // more.
+        self.connections.look(read, output);
+        let reprove = self.network.reprove(reprove);
+        let connections = &mut self.connections;
+        self.upkeep.reprove(connections, reprove, read, output);
+        connections.admit(ADMIT_PER_TICK, output);
+        connections.forget_excess(output);
         self.flush(out);
     }
 
@@ -234,77 +237,184 @@ impl Core {
     /// something changed, and ends the proofs over neighbours and stations that are elsewhere. A
     /// batch is what was heard at once: a thousand changes cost one flush.
     pub fn flush(&mut self, out: &mut Vec<Action>) {
-        let moved = self.flush_stations(out);
-        if std::mem::take(&mut self.around.unplanned) {
-            self.replan(out);
-            self.check_pairs(out);
-        } else if moved {
-            self.check_pairs(out);
+        let settings = self.connections.settings();
+        if self.network.flush(settings, &mut self.output) {
+            self.pairs.check(&self.network, settings, &mut self.output);
         }
+        self.output.give(out);
     }
 
     /// The part of [`Core::flush`] that ends proofs, for who has other work to do before it.
     pub fn flush_proofs(&mut self, out: &mut Vec<Action>) {
-        self.flush_stations(out);
+        self.network.flush_stations(&mut self.output);
+        self.output.give(out);
     }
 
     /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull`
     /// is tried again a second later; any other reason stands until the connection ends or its
     /// reply tuple changes.
     pub fn refused(&mut self, flow: FlowId, reason: Decline) {
-        self.refuse(flow, reason);
+        match flow.0 & PAIRS {
+            0 => self.connections.refuse(flow, reason, &mut self.output),
+            _ => self.pairs.refused(flow, &mut self.output),
+        }
     }
 
     /// What was found out about a device otherwise than by events.
     pub fn facts(&mut self, link: u32, facts: PortFacts, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
-        self.learn_facts(link, facts, out);
+        self.output.clock(now);
+        self.network.learn_facts(link, facts, &mut self.output);
+        self.output.give(out);
     }
 
     /// New settings: every connection and device is looked at again, and all proofs end.
     pub fn reload(&mut self, settings: Settings, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
-        if settings == self.settings {
+        self.output.clock(now);
+        if settings == *self.connections.settings() {
             return;
         }
-        let reports_again = self.settings.no_events && !settings.no_events;
-        self.settings = settings;
-        self.bump(Cause::Reload, out);
-        if reports_again {
-            // Connections that were made meanwhile were not reported.
-            self.dump(Source::Conntrack, out);
-        }
-        self.trim(out);
-        let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
-        for id in all {
-            self.settle(id, out);
-        }
-        self.admit(usize::MAX, out);
-        // The limit may be a lower one: all that are declined are up for it.
-        self.fresh = self
-            .table
-            .iter()
-            .filter(|(_, flow)| !flow.installed())
-            .map(|(id, _)| id)
-            .collect();
-        self.forget_excess();
-        self.around.unplanned = true;
+        self.output.bump(Cause::Reload);
+        self.connections.reload(settings, &mut self.output);
+        self.network.set_unplanned();
         self.flush(out);
+    }
+
+    /// The ruleset was read: these rules look at each packet. All connections are judged by them;
+    /// what weir forwarded so far and may not, ends.
+    pub fn rules(&mut self, concerns: Vec<Concern>, now: Millis, out: &mut Vec<Action>) {
+        let changed = self.connections.judge_mut().set_concerns(concerns);
+        self.judge_all(changed, now, out);
+    }
+
+    /// From now on rules of weir's own limit what these addresses send and get, and nobody else's:
+    /// the connections of these are the kernel's.
+    pub fn slow(&mut self, addresses: &HashSet<IpAddr>, now: Millis, out: &mut Vec<Action>) {
+        let changed = self.connections.judge_mut().set_slowed(addresses);
+        self.judge_all(changed, now, out);
+    }
+
+    /// Routes were read: those to these destinations have a program that sees each packet. All
+    /// connections are judged by them; what weir forwarded so far and may not, ends.
+    pub fn route_programs(&mut self, routes: &[Prefix], now: Millis, out: &mut Vec<Action>) {
+        let changed = self.connections.judge_mut().set_programs(routes);
+        self.judge_all(changed, now, out);
+    }
+
+    fn judge_all(&mut self, changed: bool, now: Millis, out: &mut Vec<Action>) {
+        self.output.clock(now);
+        if changed {
+            self.connections.judge_all(&mut self.output);
+            self.output.give(out);
+        }
+    }
+
+    /// A flow forwarded so many bytes more; to be told each second. One that moved far proves anew
+    /// with the next tick.
+    pub fn grew(&mut self, id: FlowId, octets: u64) {
+        self.upkeep.grew(&mut self.connections, id, octets);
+    }
+
+    /// Conntrack answered an [`Action::Look`].
+    pub fn looked(&mut self, looked: &Looked, now: Millis, out: &mut Vec<Action>) {
+        self.output.clock(now);
+        let legacy = self.firewall.is_legacy();
+        self.upkeep
+            .looked(&mut self.connections, looked, legacy, &mut self.output);
+        self.output.give(out);
+    }
+
+    /// Conntrack answered an [`Action::Poll`]. An entry that is gone is a `ConnectionGone`
+    /// instead.
+    pub fn polled(&mut self, looked: &Looked, now: Millis, out: &mut Vec<Action>) {
+        self.output.clock(now);
+        let changed = self
+            .older
+            .polled(&self.connections, looked, &mut self.output);
+        if let Some(connection) = changed {
+            self.connection(&connection, true);
+            self.connections.forget_excess(&mut self.output);
+            self.connections.admit(ADMIT_PER_EVENT, &mut self.output);
+        }
+        self.output.give(out);
+    }
+
+    /// Pairs, as `[to, from]`, that the packet path saw a bridge pass frames on between. What is
+    /// not to be known is passed over: it is told again, as long as it talks.
+    pub fn pairs_seen(&mut self, seen: &[[Mac; 2]], now: Millis, out: &mut Vec<Action>) {
+        self.output.clock(now);
+        let settings = self.connections.settings();
+        self.pairs
+            .seen(seen, &self.network, settings, &mut self.output);
+        self.output.give(out);
+    }
+
+    /// Before [`Core::finish`]: asks for connections that may have closed without a word, as a last
+    /// word would keep their entries. So many at most; the others, and those that are not answered
+    /// for, are told nothing more.
+    pub fn before_finish(
+        &mut self,
+        now: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Vec<Action>,
+    ) {
+        self.output.clock(now);
+        self.upkeep
+            .before_finish(&self.connections, read, &mut self.output);
+        self.output.give(out);
+    }
+
+    /// The end: what is still to be told of packets that moved.
+    pub fn finish(
+        &mut self,
+        now: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Vec<Action>,
+    ) {
+        self.output.clock(now);
+        self.upkeep
+            .finish(&mut self.connections, read, &mut self.output);
+        self.output.give(out);
+    }
+
+    /// Dumps that were not answered, and those that tell what no event does: of forgotten
+    /// connections once there is room, of those whose entries send no events, of those of which rules
+    /// have it tell less, of those that a flowtable had, and of those whose packets conntrack did
+    /// not see. The kernel sets and clears IPS_OFFLOAD without a word.
+    fn repeat_requests(&mut self) {
+        self.network.ask_again(&mut self.output);
+        self.connections.ask_again(&mut self.output);
+        let dump = self.connections.dump();
+        if dump.is_running() {
+            return;
+        }
+        let (now, statistics) = (self.output.now(), &self.output.statistics);
+        let room = statistics.declined_total() <= self.connections.settings().max_declined / 2;
+        let elsewhere = [Decline::Flowtable, Decline::Untracked]
+            .iter()
+            .any(|reason| statistics.declined[reason.index()] > 0);
+        let forgotten = self.connections.forgot() && room;
+        let unreported = self.older.concern() || self.upkeep.is_hidden();
+        let ask = forgotten || unreported || elsewhere;
+        let changed = self.firewall.settled(now);
+        if ask && dump.rested(RELEARN, now) || changed && elsewhere {
+            self.connections.ask(&mut self.output);
+        }
     }
 
     /// One tracked connection.
     pub fn flow(&self, flow: FlowId) -> Option<&Flow> {
-        self.table.get(flow)
+        self.connections.table().get(flow)
     }
 
     /// Every tracked connection, declined ones too.
     pub fn flows(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
-        self.table.iter()
+        self.connections.table().iter()
     }
 
     /// Connections that have this tuple, in either direction.
     pub fn find(&self, tuple: &Tuple) -> Vec<FlowId> {
-        let mut found: Vec<FlowId> = self.table.ends(tuple).map(|(flow, _)| flow).collect();
+        let ends = self.connections.table().ends(tuple);
+        let mut found: Vec<FlowId> = ends.map(|(flow, _)| flow).collect();
         found.sort_unstable();
         found.dedup();
         found
@@ -313,127 +423,86 @@ impl Core {
     /// Whether every connection that conntrack told of is known here: with too many of them some
     /// are forgotten.
     pub fn knows_all(&self) -> bool {
-        !self.forgot
+        !self.connections.forgot()
     }
 
     /// What was decided for each device, by index.
     pub fn ports(&self) -> impl Iterator<Item = &PortPlan> {
-        self.around.plans.values()
+        self.network.plans()
     }
 
     /// The devices known, by index.
     pub fn links(&self) -> impl Iterator<Item = &Link> + Clone {
-        self.around.links.values().map(|(link, _)| link)
+        self.network.links_from(0)
     }
 
     /// One of them.
     pub fn known_link(&self, link: u32) -> Option<&Link> {
-        self.around.links.get(&link).map(|(link, _)| link)
+        self.network.link_of(link)
     }
 
     /// Up to so many devices, from this index on.
     pub fn links_from(&self, link: u32, most: usize) -> impl Iterator<Item = &Link> {
-        let links = self.around.links.range(link..);
-        links.take(most).map(|(_, (link, _))| link)
+        self.network.links_from(link).take(most)
     }
 
     /// What is known of a device otherwise than by events.
     pub fn port_facts(&self, link: u32) -> Option<&PortFacts> {
-        self.around.facts.get(&link)
+        self.network.facts(link)
     }
 
     /// The addresses of this router, in no order.
     pub fn addresses(&self) -> impl Iterator<Item = Address> {
-        self.around.addresses.keys().copied()
+        self.network.addresses()
     }
 
     /// The neighbours with a known hardware address, in no order.
     pub fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
-        self.around
-            .neighbours
-            .iter()
-            .map(|(&(link, address), &(mac, _))| Neighbour {
-                link,
-                address,
-                mac: Some(mac),
-                stale: false,
-            })
+        self.network.neighbours()
+    }
+
+    /// The pairs known, by number.
+    pub fn pairs(&self) -> impl Iterator<Item = (FlowId, &Pair)> {
+        self.pairs.iter()
+    }
+
+    /// The time in which each flow is to go through the kernel once more; 0: never.
+    pub fn reprove(&self) -> Millis {
+        self.network.reprove(self.settings().reprove)
     }
 
     /// Counters.
     pub fn statistics(&self) -> &Statistics {
-        &self.statistics
+        &self.output.statistics
     }
 
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        self.connections.settings()
     }
 
     /// Rules that look at each packet, as last read.
     pub fn concerns(&self) -> &[Concern] {
-        &self.concerns
+        self.connections.judge().concerns()
+    }
+
+    /// The first rule that may look at each packet of a connection, where such rules are respected.
+    pub fn concern(&self, flow: &Flow) -> Option<&Concern> {
+        self.connections.judge().concern(flow, self.settings())
+    }
+
+    /// How many connections each rule leaves to the kernel now, in the order of [`Core::concerns`];
+    /// several may leave it the same ones.
+    pub fn costs(&self) -> Vec<usize> {
+        let each = Decline::EachPacket;
+        let flows = self.flows().map(|(_, flow)| flow);
+        let left = flows.filter(|flow| flow.declined == Some(each));
+        let count = self.statistics().declined[each.index()];
+        self.connections.judge().costs(left, count)
     }
 
     /// The generation of the nftables ruleset, once told.
     pub fn firewall(&self) -> Option<u32> {
-        self.firewall
-    }
-
-    /// The clock never goes back, whatever the caller says.
-    pub(crate) fn clock(&mut self, now: Millis) {
-        self.now = self.now.max(now);
-    }
-
-    /// Ends all proofs.
-    pub(crate) fn bump(&mut self, cause: Cause, out: &mut Vec<Action>) {
-        *self.statistics.bumps.entry(cause.word()).or_default() += 1;
-        self.round += 1;
-        out.push(Action::Bump(cause));
-    }
-
-    /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket
-    /// with EBUSY.
-    pub(crate) fn dump(&mut self, source: Source, out: &mut Vec<Action>) {
-        let now = self.now;
-        let dump = match source {
-            Source::Conntrack => &mut self.connections,
-            Source::Route => &mut self.routes,
-            Source::Firewall | Source::Policy => return,
-        };
-        if dump.running.is_some() {
-            dump.again = true;
-            return;
-        }
-        dump.running = Some(now);
-        dump.last = now;
-        dump.again = false;
-        dump.generation = dump.generation.wrapping_add(1);
-        match source {
-            Source::Conntrack => self.forgot_lately = false,
-            _ => self.around.stations.ask(),
-        }
-        out.push(Action::Dump(source));
-    }
-
-    /// A dump is complete: what it did not show, and no event since its start, is gone.
-    fn dump_end(&mut self, source: Source, out: &mut Vec<Action>) {
-        let dump = match source {
-            Source::Conntrack => &mut self.connections,
-            Source::Route => &mut self.routes,
-            Source::Firewall | Source::Policy => return,
-        };
-        // An answer nobody asked for shows nothing about what it leaves out.
-        if dump.running.take().is_none() {
-            return;
-        }
-        if dump.again {
-            return self.dump(source, out);
-        }
-        match source {
-            Source::Conntrack => self.sweep_connections(out),
-            Source::Route => self.sweep_surroundings(out),
-            Source::Firewall | Source::Policy => {}
-        }
+        self.firewall.generation()
     }
 }

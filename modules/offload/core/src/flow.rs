@@ -108,6 +108,17 @@ impl Flow {
         }
     }
 
+    /// An event reported this connection, so later events will, too.
+    pub(crate) fn reported(&mut self) {
+        if !std::mem::take(&mut self.silent) {
+            return;
+        }
+        self.life.unheard = false;
+        if self.refusal == Some(Decline::Unreported) {
+            self.refusal = None;
+        }
+    }
+
     /// Whether the packet path knows it.
     pub fn installed(&self) -> bool {
         self.declined.is_none()

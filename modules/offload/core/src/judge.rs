@@ -1,93 +1,189 @@
 //! May this connection be made known to the packet path? What can be said by looking at it alone.
 
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use kernel::{Protocol, Tuple, status};
+use kernel::{Prefix, Protocol, Tuple, status};
 
 use crate::decline::Decline;
 use crate::flow::{ENDING, Flow, TCP_ESTABLISHED};
+use crate::route_programs::RoutePrograms;
+use crate::ruleset::{Concern, Subject};
 use crate::settings::Settings;
 
-/// The first reason against a connection, or none. `ours`: whether an address is this router's;
-/// `concerned`: whether a rule may look at each packet; `slowed`: whether weir has the rate of an
-/// address limited; `programmed`: whether a program on a route to an address sees each packet.
-///
-/// Reasons that last come before those that pass, so that what is shown is what would have to
-/// change.
-pub(crate) fn judge(
-    flow: &Flow,
-    settings: &Settings,
-    ours: impl Fn(&IpAddr) -> bool,
-    concerned: impl Fn(&Flow) -> bool,
-    slowed: impl Fn(&IpAddr) -> bool,
-    programmed: impl Fn(&IpAddr) -> bool,
-) -> Result<(), Decline> {
-    let original = &flow.id.original;
-    let reply = &flow.reply;
-    let refuse = |condition: bool, reason: Decline| if condition { Err(reason) } else { Ok(()) };
+/// Connections times rules that are compared to tell what rules cost.
+const MOST_COMPARED: usize = 1_000_000;
 
-    let enabled = match original.protocol {
-        Protocol::Tcp => settings.tcp,
-        Protocol::Udp => settings.udp,
-    };
-    refuse(!enabled, Decline::ProtocolOff)?;
-    refuse(settings.no_events, Decline::NoEvents)?;
-    let bits = flow.status.ok_or(Decline::StatusUnknown)?;
-    refuse(bits & status::DYING != 0, Decline::Dying)?;
-    refuse(
-        bits & status::CONFIRMED == 0 || bits & status::TEMPLATE != 0,
-        Decline::NotConfirmed,
-    )?;
-    refuse(bits & status::NAT_CLASH != 0, Decline::Clash)?;
-    refuse(flow.helper || bits & status::HELPER != 0, Decline::Helper)?;
-    refuse(
-        flow.sequence_adjusted || bits & status::SEQ_ADJUST != 0,
-        Decline::SequenceAdjusted,
-    )?;
-    refuse(
-        bits & (status::OFFLOAD | status::HW_OFFLOAD) != 0,
-        Decline::Flowtable,
-    )?;
-    refuse(
-        settings.opt_out.is_some_and(|mark| mark.matches(flow.mark)),
-        Decline::OptedOut,
-    )?;
+/// What the router is and does, as far as it keeps connections with the kernel.
+#[derive(Default)]
+pub(crate) struct Judge {
+    /// Own address → on how many devices.
+    own: HashMap<IpAddr, u32>,
+    /// Rules that look at each packet, as last read.
+    concerns: Vec<Concern>,
+    /// Addresses whose rate weir has limited.
+    slowed: HashSet<IpAddr>,
+    /// Routes with a program that sees each packet.
+    programs: RoutePrograms,
+}
 
-    refuse(!belong_together(original, reply), Decline::Malformed)?;
-    let addresses = [
-        &original.source,
-        &original.destination,
-        &reply.source,
-        &reply.destination,
-    ];
-    refuse(addresses.into_iter().any(special), Decline::SpecialAddress)?;
-    refuse(
-        original.source == original.destination || reply.source == reply.destination,
-        Decline::SelfTalk,
-    )?;
-    // Where the original direction's packets go after translation is where the answers come from.
-    // So this also finds what a `redirect` rule turned to this router, and lets pass what came to
-    // one of our addresses and was translated onwards.
-    refuse(ours(&reply.source), Decline::LocalIn)?;
-    refuse(ours(&original.source), Decline::LocalOut)?;
-    refuse(addresses.into_iter().any(slowed), Decline::RateLimited)?;
-    refuse(concerned(flow), Decline::EachPacket)?;
-    // By the addresses that routes are looked up by, both ways.
-    refuse(
-        programmed(&reply.source) || programmed(&original.source),
-        Decline::RouteProgram,
-    )?;
-    if let Some(reason) = flow.refusal {
-        return Err(reason);
+impl Judge {
+    /// The router has this address on one more device.
+    pub(crate) fn add_own(&mut self, address: IpAddr) {
+        *self.own.entry(address).or_default() += 1;
     }
 
-    match original.protocol {
-        Protocol::Tcp => match flow.tcp_state {
-            Some(TCP_ESTABLISHED) => Ok(()),
-            Some(state) if ENDING.contains(&state) => Err(Decline::Ended),
-            _ => Err(Decline::NotEstablished),
-        },
-        Protocol::Udp => refuse(bits & status::SEEN_REPLY == 0, Decline::NoReply),
+    /// The router has this address on one device less.
+    pub(crate) fn remove_own(&mut self, address: IpAddr) {
+        if let Some(count) = self.own.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                self.own.remove(&address);
+            }
+        }
+    }
+
+    /// Sets the rules that look at each packet. Returns true if that changed anything.
+    pub(crate) fn set_concerns(&mut self, concerns: Vec<Concern>) -> bool {
+        let changed = concerns != self.concerns;
+        self.concerns = concerns;
+        changed
+    }
+
+    /// Sets the addresses whose rate weir has limited. Returns true if that changed anything.
+    pub(crate) fn set_slowed(&mut self, addresses: &HashSet<IpAddr>) -> bool {
+        let changed = *addresses != self.slowed;
+        if changed {
+            self.slowed.clone_from(addresses);
+        }
+        changed
+    }
+
+    /// Sets the routes with a program. Returns true if that changed anything.
+    pub(crate) fn set_programs(&mut self, routes: &[Prefix]) -> bool {
+        let programs = RoutePrograms::new(routes);
+        let changed = programs != self.programs;
+        self.programs = programs;
+        changed
+    }
+
+    /// Rules that look at each packet, as last read.
+    pub(crate) fn concerns(&self) -> &[Concern] {
+        &self.concerns
+    }
+
+    /// The first rule that may look at each packet of a connection, where such rules are respected.
+    pub(crate) fn concern(&self, flow: &Flow, settings: &Settings) -> Option<&Concern> {
+        let subject = subject(flow);
+        let mut rules = self.concerns.iter().filter(|_| settings.each_packet);
+        rules.find(|rule| rule.touches(&subject))
+    }
+
+    /// How many connections each rule leaves to the kernel, of `left` that rules leave to it.
+    pub(crate) fn costs<'a>(
+        &self,
+        flows: impl Iterator<Item = &'a Flow>,
+        left: usize,
+    ) -> Vec<usize> {
+        let mut costs = vec![0; self.concerns.len()];
+        // Of very many every so-manieth stands for the others.
+        let step = 1 + left * self.concerns.len() / MOST_COMPARED;
+        for flow in flows.step_by(step) {
+            let subject = subject(flow);
+            for (cost, rule) in costs.iter_mut().zip(&self.concerns) {
+                *cost += if rule.touches(&subject) { step } else { 0 };
+            }
+        }
+        costs
+    }
+
+    /// The first reason against a connection, or none.
+    ///
+    /// Reasons that last come before those that pass, so that what is shown is what would have to
+    /// change.
+    pub(crate) fn judge(&self, flow: &Flow, settings: &Settings) -> Result<(), Decline> {
+        let original = &flow.id.original;
+        let reply = &flow.reply;
+        let refuse =
+            |condition: bool, reason: Decline| if condition { Err(reason) } else { Ok(()) };
+
+        let enabled = match original.protocol {
+            Protocol::Tcp => settings.tcp,
+            Protocol::Udp => settings.udp,
+        };
+        refuse(!enabled, Decline::ProtocolOff)?;
+        refuse(settings.no_events, Decline::NoEvents)?;
+        let bits = flow.status.ok_or(Decline::StatusUnknown)?;
+        refuse(bits & status::DYING != 0, Decline::Dying)?;
+        refuse(
+            bits & status::CONFIRMED == 0 || bits & status::TEMPLATE != 0,
+            Decline::NotConfirmed,
+        )?;
+        refuse(bits & status::NAT_CLASH != 0, Decline::Clash)?;
+        refuse(flow.helper || bits & status::HELPER != 0, Decline::Helper)?;
+        refuse(
+            flow.sequence_adjusted || bits & status::SEQ_ADJUST != 0,
+            Decline::SequenceAdjusted,
+        )?;
+        refuse(
+            bits & (status::OFFLOAD | status::HW_OFFLOAD) != 0,
+            Decline::Flowtable,
+        )?;
+        refuse(
+            settings.opt_out.is_some_and(|mark| mark.matches(flow.mark)),
+            Decline::OptedOut,
+        )?;
+
+        refuse(!belong_together(original, reply), Decline::Malformed)?;
+        let addresses = [
+            &original.source,
+            &original.destination,
+            &reply.source,
+            &reply.destination,
+        ];
+        refuse(addresses.into_iter().any(special), Decline::SpecialAddress)?;
+        refuse(
+            original.source == original.destination || reply.source == reply.destination,
+            Decline::SelfTalk,
+        )?;
+        // Where the original direction's packets go after translation is where the answers come from.
+        // So this also finds what a `redirect` rule turned to this router, and lets pass what came to
+        // one of our addresses and was translated onwards.
+        refuse(self.own.contains_key(&reply.source), Decline::LocalIn)?;
+        refuse(self.own.contains_key(&original.source), Decline::LocalOut)?;
+        refuse(
+            addresses
+                .into_iter()
+                .any(|address| self.slowed.contains(address)),
+            Decline::RateLimited,
+        )?;
+        refuse(self.concern(flow, settings).is_some(), Decline::EachPacket)?;
+        // By the addresses that routes are looked up by, both ways.
+        refuse(
+            self.programs.concern(&reply.source) || self.programs.concern(&original.source),
+            Decline::RouteProgram,
+        )?;
+        if let Some(reason) = flow.refusal {
+            return Err(reason);
+        }
+
+        match original.protocol {
+            Protocol::Tcp => match flow.tcp_state {
+                Some(TCP_ESTABLISHED) => Ok(()),
+                Some(state) if ENDING.contains(&state) => Err(Decline::Ended),
+                _ => Err(Decline::NotEstablished),
+            },
+            Protocol::Udp => refuse(bits & status::SEEN_REPLY == 0, Decline::NoReply),
+        }
+    }
+}
+
+/// What a connection is to rules.
+fn subject(flow: &Flow) -> Subject<'_> {
+    Subject {
+        original: &flow.id.original,
+        reply: &flow.reply,
+        mark: flow.mark,
     }
 }
 

@@ -1,47 +1,185 @@
 //! Devices, addresses and neighbours: from rtnetlink events to ended proofs and port plans.
 
-use kernel::{Address, Bridging, Link, Neighbour, Qdisc, Source};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
 
-use crate::action::{Action, Cause};
-use crate::core::Core;
+use kernel::{Address, Bridging, Fdb, Link, Mac, Neighbour, Qdisc, Source};
+
+use crate::action::{Action, Cause, Millis};
+use crate::dump::Dump;
+use crate::output::Output;
 use crate::ports::{self, Device, Plans, PortFacts, PortPlan, PortReason};
-use crate::settings::Hook;
-use crate::surroundings::{NEIGHBOURS_MAX, matters};
+use crate::settings::{Hook, Settings};
+use crate::stations::{CHANGES_MAX, Stations};
 
-impl Core {
+/// Most neighbours remembered. The kernel's default limit is 1024 per family; a router that raised
+/// it beyond this one pays with the end of all proofs for each change among the rest.
+const NEIGHBOURS_MAX: usize = 16_384;
+
+/// A bridge that forgets a station which is silent for so long hears of each flow so many times
+/// meanwhile.
+const SHOWN: Millis = 3;
+/// Shortest time between two proofs of a flow, however soon bridges forget.
+const REPROVE_MIN: Millis = 500;
+
+/// Devices, addresses, neighbours, stations and plans. Numbers next to values are the generation of
+/// the dump by which each was last seen.
+#[derive(Default)]
+pub(crate) struct Network {
+    dump: Dump,
+    links: BTreeMap<u32, (Link, u32)>,
+    addresses: HashMap<Address, u32>,
+    neighbours: HashMap<(u32, IpAddr), (Mac, u32)>,
+    facts: HashMap<u32, PortFacts>,
+    plans: BTreeMap<u32, PortPlan>,
+    /// What was last said of which device stands on which.
+    stacks: Vec<(u32, u32)>,
+    /// Something that plans are made of changed since they were made.
+    unplanned: bool,
+    /// Port of a bridge, or bridge → what stands for its VLANs.
+    vlans: HashMap<u32, u64>,
+    stations: Stations,
+    /// In which time the most forgetful bridge forgets a station.
+    shortest_ageing: Option<Millis>,
+    /// Hardware addresses whose proofs are to end, and where they were; too many to be told apart
+    /// when there is one more than [`CHANGES_MAX`].
+    changed: BTreeSet<(u32, Mac)>,
+    /// Ids of XDP programs that were seen on a device while one was planned there: weir's own.
+    programs: HashMap<u32, u32>,
+}
+
+impl Network {
+    /// The devices known, by index, from this one on.
+    pub(crate) fn links_from(&self, link: u32) -> impl Iterator<Item = &Link> + Clone {
+        self.links.range(link..).map(|(_, (link, _))| link)
+    }
+
+    /// A device.
+    pub(crate) fn link_of(&self, link: u32) -> Option<&Link> {
+        self.links.get(&link).map(|(link, _)| link)
+    }
+
+    /// What is known of a device otherwise than by events.
+    pub(crate) fn facts(&self, link: u32) -> Option<&PortFacts> {
+        self.facts.get(&link)
+    }
+
+    /// The plans of all devices, by index.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = &PortPlan> {
+        self.plans.values()
+    }
+
+    /// The addresses of this router, in no order.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = Address> {
+        self.addresses.keys().copied()
+    }
+
+    /// The neighbours with a known hardware address, in no order.
+    pub(crate) fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
+        let all = self.neighbours.iter();
+        all.map(|(&(link, address), &(mac, _))| Neighbour {
+            link,
+            address,
+            mac: Some(mac),
+            stale: false,
+        })
+    }
+
+    /// Asks for a dump.
+    pub(crate) fn ask(&mut self, out: &mut Output) {
+        if self.dump.ask(out.now()) {
+            self.stations.ask();
+            out.push(Action::Dump(Source::Route));
+        }
+    }
+
+    /// Asks again for a dump that did not end.
+    pub(crate) fn ask_again(&mut self, out: &mut Output) {
+        if self.dump.give_up(out.now()) {
+            self.ask(out);
+        }
+    }
+
+    /// A dump is complete. Returns true if what it did not show is gone.
+    pub(crate) fn dump_end(&mut self, out: &mut Output) -> bool {
+        if !self.dump.end() {
+            return false;
+        }
+        let partial = self.dump.is_partial();
+        if partial {
+            self.ask(out);
+        }
+        !partial
+    }
+
+    /// Returns true if this is another device with the index of a former one, whose end was not
+    /// reported: nothing known of that one holds.
+    pub(crate) fn is_reused(&self, link: &Link) -> bool {
+        self.link_of(link.index)
+            .is_some_and(|old| replaces(old, link))
+    }
+
+    /// The device's name, for messages.
+    fn name(&self, link: u32) -> String {
+        self.link_of(link)
+            .map_or_else(|| link.to_string(), |link| link.name.clone())
+    }
+
+    /// Stations by hardware address: bridge, VLAN, port.
+    pub(crate) fn stations(&self) -> HashMap<Mac, Vec<(u32, u16, u32)>> {
+        self.stations.places()
+    }
+
+    /// Members of bridges that weir forwards frames between.
+    pub(crate) fn bridging_ports(&self) -> BTreeSet<u32> {
+        let plans = self.plans.values().filter(|plan| plan.bridges);
+        plans.map(|plan| plan.link).collect()
+    }
+
+    /// All devices are to be planned anew.
+    pub(crate) fn set_unplanned(&mut self) {
+        self.unplanned = true;
+    }
+
+    /// The end of a batch: plans devices anew where something changed, and ends the proofs over
+    /// neighbours and stations that are elsewhere. Returns true if anything changed.
+    pub(crate) fn flush(&mut self, settings: &Settings, out: &mut Output) -> bool {
+        let moved = self.flush_stations(out);
+        let unplanned = std::mem::take(&mut self.unplanned);
+        if unplanned {
+            self.replan(settings, out);
+        }
+        moved || unplanned
+    }
+
     /// A device appeared or changed.
-    pub(crate) fn link(&mut self, link: Link, out: &mut Vec<Action>) {
+    pub(crate) fn link(&mut self, link: Link, out: &mut Output) {
         let index = link.index;
-        let old = self.around.links.get(&index).map(|(old, _)| old);
+        let old = self.links.get(&index).map(|(old, _)| old);
         let changed = old.is_some_and(|old| matters(old, &link));
-        let reused = old.is_some_and(|old| old.name != link.name && old.mac != link.mac);
-        self.around.unplanned |= old != Some(&link);
+        let reused = old.is_some_and(|old| replaces(old, &link));
+        self.unplanned |= old != Some(&link);
         if reused {
-            // Another device with the index of a former one, whose end was not told: nothing known
-            // of that one holds.
             self.forget_link(index, out);
         }
         if self
-            .around
             .plans
             .get(&index)
             .is_some_and(|plan| plan.hook == Hook::Xdp)
             && let Some(program) = link.xdp_program
         {
-            self.around.programs.insert(index, program);
+            self.programs.insert(index, program);
         }
         let name = link.name.clone();
-        self.around
-            .links
-            .insert(index, (link, self.routes.generation));
+        self.links.insert(index, (link, self.dump.generation()));
         if changed {
-            self.bump(Cause::Link(name), out);
+            out.bump(Cause::Link(name));
         }
     }
 
     /// How a device bridges was told.
-    pub(crate) fn bridging(&mut self, told: &Bridging, out: &mut Vec<Action>) {
-        let Some((link, _)) = self.around.links.get_mut(&told.link) else {
+    pub(crate) fn bridging(&mut self, told: &Bridging, out: &mut Output) {
+        let Some((link, _)) = self.links.get_mut(&told.link) else {
             return;
         };
         let mut changed = told.port.is_some() && link.port != told.port;
@@ -50,60 +188,47 @@ impl Core {
         }
         if let Some(proxies) = told.proxies.filter(|proxies| link.proxies != *proxies) {
             link.proxies = proxies;
-            self.around.unplanned = true;
+            self.unplanned = true;
             changed = true;
         }
         if let Some(locked) = told.locked.filter(|locked| link.locked != *locked) {
             link.locked = locked;
-            self.around.unplanned = true;
+            self.unplanned = true;
             changed = true;
         }
         if let Some(vlans) = told.vlans {
-            changed |= self.around.vlans.insert(told.link, vlans) != Some(vlans);
+            changed |= self.vlans.insert(told.link, vlans) != Some(vlans);
         }
         if changed {
             let name = link.name.clone();
-            self.bump(Cause::Link(name), out);
+            out.bump(Cause::Link(name));
         }
     }
 
     /// A VLAN of a bridge or of its port changed.
-    pub(crate) fn bridge_vlan(&mut self, index: u32, out: &mut Vec<Action>) {
-        if self.around.links.contains_key(&index) {
-            self.bump(Cause::Link(self.around.name(index)), out);
+    pub(crate) fn bridge_vlan(&mut self, index: u32, out: &mut Output) {
+        if self.links.contains_key(&index) {
+            out.bump(Cause::Link(self.name(index)));
         }
     }
 
-    /// A device is gone.
-    pub(crate) fn link_gone(&mut self, index: u32, out: &mut Vec<Action>) {
-        if !self.around.links.contains_key(&index) {
-            return;
-        }
-        let name = self.around.name(index);
+    /// A device that was known is gone, and its addresses were before.
+    pub(crate) fn link_gone(&mut self, index: u32, out: &mut Output) {
+        let name = self.name(index);
         self.forget_link(index, out);
-        self.bump(Cause::Link(name), out);
+        out.bump(Cause::Link(name));
     }
 
     /// Drops all that hangs on a device.
-    fn forget_link(&mut self, index: u32, out: &mut Vec<Action>) {
-        self.around.links.remove(&index);
-        self.around.facts.remove(&index);
-        self.around.programs.remove(&index);
-        self.around.vlans.remove(&index);
-        self.around.stations.forget(index);
-        self.around.unplanned = true;
-        self.around.neighbours.retain(|(link, _), _| *link != index);
-        let addresses: Vec<Address> = self
-            .around
-            .addresses
-            .keys()
-            .filter(|address| address.link == index)
-            .copied()
-            .collect();
-        for address in &addresses {
-            self.address_gone(address, out);
-        }
-        if let Some(plan) = self.around.plans.remove(&index)
+    fn forget_link(&mut self, index: u32, out: &mut Output) {
+        self.links.remove(&index);
+        self.facts.remove(&index);
+        self.programs.remove(&index);
+        self.vlans.remove(&index);
+        self.stations.forget(index);
+        self.unplanned = true;
+        self.neighbours.retain(|(link, _), _| *link != index);
+        if let Some(plan) = self.plans.remove(&index)
             && plan.hook != Hook::Off
         {
             out.push(Action::Port(PortPlan::off(
@@ -115,8 +240,8 @@ impl Core {
     }
 
     /// The qdisc at the root of a device.
-    pub(crate) fn qdisc(&mut self, qdisc: Qdisc, out: &mut Vec<Action>) {
-        let Some((link, _)) = self.around.links.get_mut(&qdisc.link) else {
+    pub(crate) fn qdisc(&mut self, qdisc: Qdisc, out: &mut Output) {
+        let Some((link, _)) = self.links.get_mut(&qdisc.link) else {
             return;
         };
         if link.qdisc == qdisc.kind {
@@ -125,39 +250,42 @@ impl Core {
         let unknown = qdisc.kind.is_empty();
         link.qdisc = qdisc.kind;
         let name = link.name.clone();
-        self.bump(Cause::Link(name), out);
-        self.around.unplanned = true;
+        out.bump(Cause::Link(name));
+        self.unplanned = true;
         if unknown {
             // One was deleted, and the kernel does not say which default took its place.
-            self.dump(Source::Route, out);
+            self.ask(out);
         }
     }
 
-    /// An address of this router appeared.
-    pub(crate) fn address(&mut self, address: Address, out: &mut Vec<Action>) {
-        let generation = self.routes.generation;
-        if self.around.add_address(address, generation) {
-            self.bump(Cause::Address, out);
-            self.settle_at(&address.address, out);
+    /// An address of this router appeared. Returns true if it is new on its device.
+    pub(crate) fn add_address(&mut self, address: Address, out: &mut Output) -> bool {
+        let new = (self.addresses)
+            .insert(address, self.dump.generation())
+            .is_none();
+        if new {
+            out.bump(Cause::Address);
         }
+        new
     }
 
-    /// An address of this router went.
-    pub(crate) fn address_gone(&mut self, address: &Address, out: &mut Vec<Action>) {
-        if self.around.remove_address(address) {
-            self.bump(Cause::Address, out);
-            self.settle_at(&address.address, out);
+    /// An address of this router went. Returns true if it was known on its device.
+    pub(crate) fn remove_address(&mut self, address: &Address, out: &mut Output) -> bool {
+        let known = self.addresses.remove(address).is_some();
+        if known {
+            out.bump(Cause::Address);
         }
+        known
     }
 
     /// What is known of a neighbour's hardware address.
-    pub(crate) fn neighbour(&mut self, neighbour: Neighbour, out: &mut Vec<Action>) {
+    pub(crate) fn neighbour(&mut self, neighbour: Neighbour, out: &mut Output) {
         let key = (neighbour.link, neighbour.address);
-        let known = self.around.neighbours.get(&key).map(|(mac, _)| *mac);
+        let known = self.neighbours.get(&key).map(|(mac, _)| *mac);
         match (known, neighbour.mac) {
-            (None, _) if self.around.neighbours.len() >= NEIGHBOURS_MAX => {
+            (None, _) if self.neighbours.len() >= NEIGHBOURS_MAX => {
                 // It may be one that could not be remembered, with another hardware address then.
-                return self.bump(Cause::Neighbours, out);
+                return out.bump(Cause::Neighbours);
             }
             (Some(old), new) if new != Some(old) => self.bump_hops(neighbour.link, old),
             // Packets that go past the kernel do not have it ask whether the neighbour is still
@@ -167,41 +295,35 @@ impl Core {
         }
         match neighbour.mac {
             Some(mac) => {
-                self.around
-                    .neighbours
-                    .insert(key, (mac, self.routes.generation));
+                self.neighbours.insert(key, (mac, self.dump.generation()));
             }
             None => {
-                self.around.neighbours.remove(&key);
+                self.neighbours.remove(&key);
             }
         }
     }
 
-    /// The dump is complete: what neither it nor an event since its start told is gone.
-    pub(crate) fn sweep_surroundings(&mut self, out: &mut Vec<Action>) {
-        let generation = self.routes.generation;
-        let links: Vec<u32> = self
-            .around
-            .links
-            .iter()
-            .filter(|(_, (_, seen))| *seen != generation)
-            .map(|(index, _)| *index)
-            .collect();
-        for index in links {
-            self.link_gone(index, out);
-        }
-        let addresses: Vec<Address> = self
-            .around
-            .addresses
-            .iter()
-            .filter(|(_, seen)| **seen != generation)
-            .map(|(a, _)| *a)
-            .collect();
-        for address in &addresses {
-            self.address_gone(address, out);
-        }
+    /// Devices that neither the last dump nor an event since its start reported.
+    pub(crate) fn lost_links(&self) -> Vec<u32> {
+        let generation = self.dump.generation();
+        let links = self.links.iter();
+        let lost = links.filter(|(_, (_, seen))| *seen != generation);
+        lost.map(|(index, _)| *index).collect()
+    }
+
+    /// Addresses that neither the last dump nor an event since its start reported.
+    pub(crate) fn lost_addresses(&self) -> Vec<Address> {
+        let generation = self.dump.generation();
+        let addresses = self.addresses.iter();
+        let lost = addresses.filter(|(_, seen)| **seen != generation);
+        lost.map(|(address, _)| *address).collect()
+    }
+
+    /// Neighbours and stations that neither the last dump nor an event since its start reported
+    /// are gone.
+    pub(crate) fn sweep_neighbours(&mut self, out: &mut Output) {
+        let generation = self.dump.generation();
         let mut lost: Vec<_> = self
-            .around
             .neighbours
             .iter()
             .filter(|(_, (_, seen))| *seen != generation)
@@ -216,15 +338,15 @@ impl Core {
         for neighbour in lost {
             self.neighbour(neighbour, out);
         }
-        for (link, mac) in self.around.stations.sweep(generation) {
+        for (link, mac) in self.stations.sweep(generation) {
             self.bump_hops(link, mac);
         }
     }
 
     /// What was found out about a device.
-    pub(crate) fn learn_facts(&mut self, link: u32, facts: PortFacts, out: &mut Vec<Action>) {
+    pub(crate) fn learn_facts(&mut self, link: u32, facts: PortFacts, out: &mut Output) {
         let forwarding = |facts: &PortFacts| (facts.forwarding_v4, facts.forwarding_v6);
-        let old = self.around.facts.get(&link);
+        let old = self.facts.get(&link);
         // Looked at once a second; most often there is nothing new.
         if old == Some(&facts) {
             return;
@@ -238,47 +360,110 @@ impl Core {
         let other_hops =
             old.is_some_and(|old| old.multipath.is_some() && old.multipath != facts.multipath);
         if switched {
-            self.bump(Cause::Forwarding, out);
+            out.bump(Cause::Forwarding);
         }
         if other_hops {
-            self.bump(Cause::Routing, out);
+            out.bump(Cause::Routing);
         }
-        self.around.facts.insert(link, facts);
-        self.around.unplanned = true;
+        self.facts.insert(link, facts);
+        self.unplanned = true;
     }
 
     /// Plans all devices anew, and says so where something is to be done.
-    pub(crate) fn replan(&mut self, out: &mut Vec<Action>) {
-        self.around.shortest_ageing = self.shortest_ageing();
-        let around = &self.around;
-        let devices: Vec<Device<'_>> = around
+    fn replan(&mut self, settings: &Settings, out: &mut Output) {
+        self.shortest_ageing = self.shortest_ageing();
+        let devices: Vec<Device<'_>> = self
             .links
             .values()
             .map(|(link, _)| Device {
                 link,
-                facts: around.facts.get(&link.index),
+                facts: self.facts.get(&link.index),
                 // A program that is ours is not somebody's.
                 own_xdp: link.xdp_program.is_some()
-                    && around.programs.get(&link.index).copied() == link.xdp_program,
+                    && self.programs.get(&link.index).copied() == link.xdp_program,
             })
             .collect();
-        let Plans { ports, stacks } = ports::plans(&devices, &self.settings);
-        if stacks != self.around.stacks {
-            self.around.stacks.clone_from(&stacks);
+        let Plans { ports, stacks } = ports::plans(&devices, settings);
+        if stacks != self.stacks {
+            self.stacks.clone_from(&stacks);
             out.push(Action::Stacks(stacks));
         }
         let off = |plan: &PortPlan| plan.hook == Hook::Off;
         for plan in ports {
-            let old = self.around.plans.insert(plan.link, plan.clone());
+            let old = self.plans.insert(plan.link, plan.clone());
             match &old {
                 None if off(&plan) => continue,
                 Some(old) if old.same_effect(&plan) => continue,
                 // A hop remembers whether XDP may send on its device; with a new proof it learns
                 // that anew.
-                Some(old) if !off(old) => self.bump(Cause::Link(plan.name.clone()), out),
+                Some(old) if !off(old) => out.bump(Cause::Link(plan.name.clone())),
                 _ => {}
             }
             out.push(Action::Port(plan));
         }
     }
+
+    /// A bridge learned, moved or forgot where a station is.
+    pub(crate) fn station(&mut self, fdb: &Fdb) {
+        if let Some(link) = self.stations.tell(fdb, self.dump.generation()) {
+            self.bump_hops(link, fdb.mac);
+        }
+    }
+
+    /// Ends the proofs over one neighbour, with the other changes of this batch.
+    fn bump_hops(&mut self, link: u32, mac: Mac) {
+        if self.changed.len() <= CHANGES_MAX {
+            self.changed.insert((link, mac));
+        }
+    }
+
+    /// Ends the proofs over all that changed in this batch. Returns true if anything did.
+    pub(crate) fn flush_stations(&mut self, out: &mut Output) -> bool {
+        let changed = std::mem::take(&mut self.changed);
+        let due = self.stations.due(out.now());
+        if due || changed.len() > CHANGES_MAX {
+            out.bump(match due {
+                true => Cause::Stations,
+                false => Cause::Neighbours,
+            });
+            return true;
+        }
+        let any = !changed.is_empty();
+        for (link, mac) in changed {
+            out.bump_hops(link, mac);
+        }
+        any
+    }
+
+    /// The time in which each flow is to go through the kernel once more, by the settings; 0:
+    /// never. Where a bridge would forget a station before that, and flood what is sent to it,
+    /// several times before.
+    pub(crate) fn reprove(&self, wish: Millis) -> Millis {
+        match self.shortest_ageing {
+            Some(ageing) if wish > 0 => wish.min((ageing / SHOWN).max(REPROVE_MIN)),
+            _ => wish,
+        }
+    }
+
+    /// The time after which a bridge forgets a station, of the bridges that ever do.
+    fn shortest_ageing(&self) -> Option<Millis> {
+        let links = self.links.values();
+        let ageing = links.filter_map(|(link, _)| Some(Millis::from(link.bridge?.ageing) * 10));
+        ageing.filter(|ageing| *ageing > 0).min()
+    }
+}
+
+/// Another device has the index now.
+fn replaces(old: &Link, new: &Link) -> bool {
+    old.name != new.name && old.mac != new.mac
+}
+
+/// Whether the difference between two states of a device can change how a packet is forwarded
+/// through it.
+fn matters(old: &Link, new: &Link) -> bool {
+    let look = |link: &Link| {
+        let own = (link.up, link.mac, link.mtu, link.master, link.group);
+        (own, link.vlan, link.settings, link.port)
+    };
+    look(old) != look(new) || old.name != new.name || old.qdisc != new.qdisc
 }

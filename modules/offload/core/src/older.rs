@@ -8,14 +8,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use kernel::ConnectionId;
 use kernel::conntrack::Looked;
+use kernel::{Connection, ConnectionId};
 
 use crate::action::{Action, FlowId, Millis, Reading};
-use crate::core::Core;
+use crate::connections::Connections;
 use crate::decline::Decline;
 use crate::flow::Flow;
-use crate::room::ADMIT_PER_EVENT;
+use crate::output::Output;
 
 /// Pause between two polls of a connection. With ticks of 250 ms these are 500 ms apart.
 const PAUSE: Millis = 400;
@@ -81,61 +81,39 @@ impl Older {
     pub(crate) fn concern(&self) -> bool {
         self.concern > 0
     }
-}
-
-impl Core {
-    /// Takes an answer to [`Action::Dump`]. Unlike [`Core::handle`], it does not prove that the
-    /// kernel reports this connection by itself.
-    pub fn answer(&mut self, event: kernel::Event, now: Millis, out: &mut Vec<Action>) {
-        self.answering = true;
-        self.handle(event, now, out);
-        self.answering = false;
-    }
-
-    /// An event reported this connection, so later events will, too.
-    pub(crate) fn reported(&mut self, id: FlowId) {
-        let Some(flow) = self.table.get_mut(id).filter(|flow| flow.silent) else {
-            return;
-        };
-        flow.silent = false;
-        flow.life.unheard = false;
-        if flow.refusal == Some(Decline::Unreported) {
-            flow.refusal = None;
-        }
-    }
 
     /// Probes silent connections, and polls those that weir forwards. Connections beyond the most
     /// that are polled stay with the kernel.
-    pub(crate) fn poll_older(
+    pub(crate) fn poll(
         &mut self,
+        connections: &mut Connections,
         read: &mut dyn FnMut(FlowId) -> [Reading; 2],
-        out: &mut Vec<Action>,
+        out: &mut Output,
     ) {
-        let now = self.now;
-        let mut older = std::mem::take(&mut self.older);
+        let now = out.now();
         let mut probes = PROBES;
         // Half of them in a tick, so that none is long.
-        for _ in 0..older.queue.len() / 2 + 1 {
-            let Some((_, id)) = older.queue.front().copied().filter(|(due, _)| *due <= now) else {
+        for _ in 0..self.queue.len() / 2 + 1 {
+            let Some((_, id)) = self.queue.front().copied().filter(|(due, _)| *due <= now) else {
                 break;
             };
-            older.queue.pop_front();
-            let silent = self.table.find(&id).and_then(|flow| {
-                let found = self.table.get(flow).filter(|found| found.silent)?;
+            self.queue.pop_front();
+            let silent = connections.table().find(&id).and_then(|flow| {
+                let found = connections.table().get(flow).filter(|found| found.silent)?;
                 Some((flow, found.installed(), found.declined))
             });
             let Some((flow, installed, declined)) = silent else {
-                if let Some(mut entry) = older.entries.remove(&id) {
-                    mark(&mut entry.polled, &mut older.polled, false);
-                    mark(&mut entry.concern, &mut older.concern, false);
+                if let Some(mut entry) = self.entries.remove(&id) {
+                    mark(&mut entry.polled, &mut self.polled, false);
+                    mark(&mut entry.concern, &mut self.concern, false);
                 }
                 continue;
             };
-            older.queue.push_back((now + PAUSE, id));
-            let entry = older.entries.entry(id).or_default();
+            self.queue.push_back((now + PAUSE, id));
+            let entry = self.entries.entry(id).or_default();
             let surplus = declined == Some(Decline::Unreported);
             let concern = installed || surplus || declined == Some(Decline::Flowtable);
-            mark(&mut entry.concern, &mut older.concern, concern);
+            mark(&mut entry.concern, &mut self.concern, concern);
             let rested = |probed| now.saturating_sub(probed) >= PROBE_AGAIN;
             if concern && probes > 0 && entry.probed.is_none_or(rested) {
                 probes -= 1;
@@ -143,8 +121,8 @@ impl Core {
                 out.push(Action::Probe(id));
             }
             let forwarded = installed && read(flow).iter().any(|reading| reading.proven);
-            let let_in = surplus && older.polled < ROOM;
-            let refused = forwarded && !entry.polled && older.polled >= MOST;
+            let let_in = surplus && self.polled < ROOM;
+            let refused = forwarded && !entry.polled && self.polled >= MOST;
             entry.unproven = match forwarded || let_in {
                 true => 0,
                 false => entry.unproven.saturating_add(1),
@@ -152,32 +130,32 @@ impl Core {
             let stays = entry.polled && installed && entry.unproven < UNPROVEN;
             mark(
                 &mut entry.polled,
-                &mut older.polled,
+                &mut self.polled,
                 (forwarded && !refused) || let_in || stays,
             );
             if forwarded && !refused {
                 out.push(Action::Poll(id));
             }
             if let_in || refused {
-                if let Some(found) = self.table.get_mut(flow) {
-                    found.refusal = refused.then_some(Decline::Unreported);
-                }
-                self.settle(flow, out);
+                let refusal = refused.then_some(Decline::Unreported);
+                connections.set_refusal(flow, refusal, out);
             }
         }
-        self.older = older;
     }
 
-    /// Conntrack answered an [`Action::Poll`]. An entry that is gone is a `ConnectionGone`
-    /// instead.
-    pub fn polled(&mut self, looked: &Looked, now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
+    /// Conntrack answered an [`Action::Poll`]. Returns the connection if it changed.
+    pub(crate) fn polled(
+        &mut self,
+        connections: &Connections,
+        looked: &Looked,
+        out: &mut Output,
+    ) -> Option<Connection> {
         let found = &looked.connection;
-        let entry = self.older.entries.get_mut(&found.id);
+        let entry = self.entries.get_mut(&found.id);
         // `Some(None)`: this is the first poll of a silent connection.
         let labels = entry.map(|entry| entry.labels.replace(looked.labels));
-        let id = self.table.find(&found.id);
-        let flow = id.and_then(|id| self.table.get(id));
+        let id = connections.table().find(&found.id);
+        let flow = id.and_then(|id| connections.table().get(id));
         let same = flow.is_some_and(|flow| {
             flow.mark == found.mark
                 && flow.reply == found.reply
@@ -197,18 +175,13 @@ impl Core {
             {
                 out.push(Action::Prove { flow: id });
             }
-            return;
+            return None;
         }
         // An earlier, unseen packet set the time that is left. If the entry is a successor of the
         // one that was polled, the polled one is gone.
-        let connection = kernel::Connection {
+        Some(Connection {
             timeout: flow.is_none().then_some(found.timeout).flatten(),
             ..found.clone()
-        };
-        self.answering = true;
-        self.connection(&connection, out);
-        self.answering = false;
-        self.forget_excess();
-        self.admit(ADMIT_PER_EVENT, out);
+        })
     }
 }

@@ -11,8 +11,10 @@ use std::collections::{BTreeSet, HashMap};
 use kernel::Mac;
 
 use crate::action::{Action, FlowId, Millis, PAIRS, Reading};
-use crate::core::Core;
-use crate::upkeep::Sweep;
+use crate::network::Network;
+use crate::output::Output;
+use crate::settings::Settings;
+use crate::sweep::Sweep;
 
 /// A pair of which nothing was forwarded for so long is forgotten. The packet path tells of it
 /// again when it talks.
@@ -93,6 +95,139 @@ impl Pairs {
             .min_by_key(|(_, pair)| pair.used)
             .map(|(slot, _)| slot)
     }
+
+    /// Pairs, as `[to, from]`, that the packet path saw a bridge pass frames on between. What is
+    /// not to be known is passed over: it is told again, as long as it talks.
+    pub(crate) fn seen(
+        &mut self,
+        seen: &[[Mac; 2]],
+        network: &Network,
+        settings: &Settings,
+        out: &mut Output,
+    ) {
+        if seen.is_empty() || !settings.bridge {
+            return;
+        }
+        let (places, bridging) = (network.stations(), network.bridging_ports());
+        for stations in seen {
+            if self.by_stations.contains_key(&sorted(*stations)) {
+                continue;
+            }
+            let Some(ports) = apart(&places, &bridging, *stations) else {
+                continue;
+            };
+            if !self.make_room(ports, settings.max_pairs, out) {
+                continue;
+            }
+            let flow = self.insert(Pair {
+                stations: *stations,
+                ports,
+                since: out.now(),
+                used: out.now(),
+                moved: [0; 2],
+            });
+            out.push(Action::InstallPair {
+                flow,
+                stations: *stations,
+            });
+        }
+    }
+
+    /// Whether there is room for one more pair between these ports, if need be in the place of one
+    /// that is idle. One port can have half of all at most: whoever makes up addresses there takes
+    /// the room of his own port only.
+    fn make_room(&mut self, ports: [u32; 2], most: usize, out: &mut Output) -> bool {
+        for (full, port) in [
+            (self.by_stations.len() >= most, None),
+            (self.share_taken(ports[0], most), Some(ports[0])),
+            (self.share_taken(ports[1], most), Some(ports[1])),
+        ] {
+            if !full {
+                continue;
+            }
+            let Some(slot) = self.idle(out.now(), port) else {
+                return false;
+            };
+            self.forget(slot, out);
+        }
+        self.by_stations.len() < most
+    }
+
+    fn share_taken(&self, port: u32, most: usize) -> bool {
+        let taken = self.at_port.get(&port).copied().unwrap_or(0);
+        taken >= most.div_ceil(2)
+    }
+
+    fn forget(&mut self, slot: usize, out: &mut Output) {
+        if let Some(flow) = self.remove(slot) {
+            out.push(Action::Remove { flow });
+        }
+    }
+
+    /// Forgets the pairs whose stations are no longer where they were: the next frames go through
+    /// the kernel, and tell of them anew.
+    pub(crate) fn check(&mut self, network: &Network, settings: &Settings, out: &mut Output) {
+        if self.by_stations.is_empty() {
+            return;
+        }
+        let (places, bridging) = (network.stations(), network.bridging_ports());
+        let gone = |pair: &Pair| {
+            !settings.bridge || apart(&places, &bridging, pair.stations) != Some(pair.ports)
+        };
+        let slots: Vec<usize> = self
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, pair)| pair.as_ref().is_some_and(gone))
+            .map(|(slot, _)| slot)
+            .collect();
+        for slot in slots {
+            self.forget(slot, out);
+        }
+    }
+
+    /// The part of a tick that is about pairs.
+    pub(crate) fn upkeep(
+        &mut self,
+        reprove: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Output,
+    ) {
+        let (now, length) = (out.now(), self.slots.len());
+        for slot in self.visits.share(length, VISIT, now) {
+            let Some(pair) = self.slots[slot].as_mut() else {
+                continue;
+            };
+            let moved = read(FlowId(PAIRS | slot as u32)).map(|reading| reading.packets);
+            if moved != pair.moved {
+                pair.moved = moved;
+                pair.used = now;
+            } else if now.saturating_sub(pair.used) >= IDLE {
+                self.forget(slot, out);
+            }
+        }
+        if reprove == 0 {
+            return;
+        }
+        for slot in self.reproofs.share(length, reprove, now) {
+            let flow = FlowId(PAIRS | slot as u32);
+            if self.slots[slot].is_some() && read(flow).iter().any(|way| way.proven) {
+                out.prove(flow);
+            }
+        }
+    }
+
+    /// The packet path had no room for a pair.
+    pub(crate) fn refused(&mut self, flow: FlowId, out: &mut Output) {
+        out.statistics.refusals += 1;
+        self.remove((flow.0 & !PAIRS) as usize);
+    }
+
+    /// The pairs known, by number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &Pair)> {
+        let all = self.slots.iter().enumerate();
+        all.filter_map(|(slot, pair)| Some((FlowId(PAIRS | slot as u32), pair.as_ref()?)))
+    }
 }
 
 /// The ports of a bridge that two stations are behind, where a bridge passes frames on between
@@ -112,148 +247,4 @@ fn apart(
         }
     }
     None
-}
-
-impl Core {
-    fn bridging_ports(&self) -> BTreeSet<u32> {
-        let plans = self.around.plans.values();
-        plans
-            .filter(|plan| plan.bridges)
-            .map(|plan| plan.link)
-            .collect()
-    }
-
-    /// Pairs, as `[to, from]`, that the packet path saw a bridge pass frames on between. What is
-    /// not to be known is passed over: it is told again, as long as it talks.
-    pub fn pairs_seen(&mut self, seen: &[[Mac; 2]], now: Millis, out: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        if seen.is_empty() || !self.settings.bridge {
-            return;
-        }
-        let (places, bridging) = (self.around.stations.places(), self.bridging_ports());
-        for stations in seen {
-            if self.pairs.by_stations.contains_key(&sorted(*stations)) {
-                continue;
-            }
-            let Some(ports) = apart(&places, &bridging, *stations) else {
-                continue;
-            };
-            if !self.make_room(ports, out) {
-                continue;
-            }
-            let flow = self.pairs.insert(Pair {
-                stations: *stations,
-                ports,
-                since: self.now,
-                used: self.now,
-                moved: [0; 2],
-            });
-            out.push(Action::InstallPair {
-                flow,
-                stations: *stations,
-            });
-        }
-    }
-
-    /// Whether there is room for one more pair between these ports, if need be in the place of one
-    /// that is idle. One port can have half of all at most: whoever makes up addresses there takes
-    /// the room of his own port only.
-    fn make_room(&mut self, ports: [u32; 2], out: &mut Vec<Action>) -> bool {
-        let most = self.settings.max_pairs;
-        for (full, port) in [
-            (self.pairs.by_stations.len() >= most, None),
-            (self.share_taken(ports[0]), Some(ports[0])),
-            (self.share_taken(ports[1]), Some(ports[1])),
-        ] {
-            if !full {
-                continue;
-            }
-            let Some(slot) = self.pairs.idle(self.now, port) else {
-                return false;
-            };
-            self.forget_pair(slot, out);
-        }
-        self.pairs.by_stations.len() < most
-    }
-
-    fn share_taken(&self, port: u32) -> bool {
-        let taken = self.pairs.at_port.get(&port).copied().unwrap_or(0);
-        taken >= self.settings.max_pairs.div_ceil(2)
-    }
-
-    fn forget_pair(&mut self, slot: usize, out: &mut Vec<Action>) {
-        if let Some(flow) = self.pairs.remove(slot) {
-            out.push(Action::Remove { flow });
-        }
-    }
-
-    /// Forgets the pairs whose stations are no longer where they were: the next frames go through
-    /// the kernel, and tell of them anew.
-    pub(crate) fn check_pairs(&mut self, out: &mut Vec<Action>) {
-        if self.pairs.by_stations.is_empty() {
-            return;
-        }
-        let (places, bridging) = (self.around.stations.places(), self.bridging_ports());
-        let gone = |pair: &Pair| {
-            !self.settings.bridge || apart(&places, &bridging, pair.stations) != Some(pair.ports)
-        };
-        let slots: Vec<usize> = self
-            .pairs
-            .slots
-            .iter()
-            .enumerate()
-            .filter(|(_, pair)| pair.as_ref().is_some_and(gone))
-            .map(|(slot, _)| slot)
-            .collect();
-        for slot in slots {
-            self.forget_pair(slot, out);
-        }
-    }
-
-    /// The part of a tick that is about pairs.
-    pub(crate) fn pairs_upkeep(
-        &mut self,
-        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
-        out: &mut Vec<Action>,
-    ) {
-        let (now, length) = (self.now, self.pairs.slots.len());
-        for slot in self.pairs.visits.share(length, VISIT, now) {
-            let Some(pair) = self.pairs.slots[slot].as_mut() else {
-                continue;
-            };
-            let moved = read(FlowId(PAIRS | slot as u32)).map(|reading| reading.packets);
-            if moved != pair.moved {
-                pair.moved = moved;
-                pair.used = now;
-            } else if now.saturating_sub(pair.used) >= IDLE {
-                self.forget_pair(slot, out);
-            }
-        }
-        if self.settings.reprove == 0 {
-            return;
-        }
-        for slot in self
-            .pairs
-            .reproofs
-            .share(length, self.settings.reprove, now)
-        {
-            let flow = FlowId(PAIRS | slot as u32);
-            if self.pairs.slots[slot].is_some() && read(flow).iter().any(|way| way.proven) {
-                self.statistics.proofs += 1;
-                out.push(Action::Prove { flow });
-            }
-        }
-    }
-
-    /// The packet path had no room for a pair.
-    pub(crate) fn pair_refused(&mut self, flow: FlowId) {
-        self.statistics.refusals += 1;
-        self.pairs.remove((flow.0 & !PAIRS) as usize);
-    }
-
-    /// The pairs known, by number.
-    pub fn pairs(&self) -> impl Iterator<Item = (FlowId, &Pair)> {
-        let all = self.pairs.slots.iter().enumerate();
-        all.filter_map(|(slot, pair)| Some((FlowId(PAIRS | slot as u32), pair.as_ref()?)))
-    }
 }

@@ -5,9 +5,6 @@ use std::net::IpAddr;
 
 use kernel::Prefix;
 
-use crate::action::{Action, Millis};
-use crate::core::Core;
-
 /// Destinations of such routes, of any table: which table a packet is looked up in is the kernel's
 /// decision.
 #[derive(Default, PartialEq, Eq)]
@@ -17,7 +14,7 @@ pub(crate) struct RoutePrograms {
 }
 
 impl RoutePrograms {
-    fn new(routes: &[Prefix]) -> Self {
+    pub(crate) fn new(routes: &[Prefix]) -> Self {
         Self {
             all: routes.iter().copied().collect(),
             lengths: (routes.iter())
@@ -31,18 +28,5 @@ impl RoutePrograms {
         let own = |&&(ipv6, _): &&(bool, u8)| ipv6 == address.is_ipv6();
         let mut lengths = self.lengths.iter().filter(own);
         lengths.any(|(_, length)| self.all.contains(&Prefix::around(*address, *length)))
-    }
-}
-
-impl Core {
-    /// Routes were read: those to these destinations have a program that sees each packet. All
-    /// connections are judged by them; what weir forwarded so far and may not, ends.
-    pub fn route_programs(&mut self, routes: &[Prefix], now: Millis, out: &mut Vec<Action>) {
-        self.clock(now);
-        let programs = RoutePrograms::new(routes);
-        if programs != self.programs {
-            self.programs = programs;
-            self.judge_all(out);
-        }
     }
 }

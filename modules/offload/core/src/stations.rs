@@ -22,8 +22,7 @@ use std::collections::HashMap;
 
 use kernel::{Fdb, Mac};
 
-use crate::action::{Action, Cause, Millis};
-use crate::core::Core;
+use crate::action::Millis;
 
 /// Most stations remembered: those that came first.
 pub(crate) const STATIONS_MAX: usize = 16_384;
@@ -34,11 +33,6 @@ pub(crate) const CHANGES_MAX: usize = 4_096;
 const PAUSE: Millis = 1_000;
 /// The same for stations that a bridge forgot.
 const PAUSE_FORGOTTEN: Millis = 100;
-/// A bridge that forgets a station which is silent for so long hears of each flow so many times
-/// meanwhile.
-const SHOWN: Millis = 3;
-/// Shortest time between two proofs of a flow, however soon bridges forget.
-const REPROVE_MIN: Millis = 500;
 
 /// A station as a bridge knows it: bridge, VLAN, hardware address.
 type Key = (u32, u16, Mac);
@@ -103,7 +97,7 @@ impl Stations {
     }
 
     /// Takes what was told. Behind which member proofs over the hops to this station are to end.
-    fn tell(&mut self, fdb: &Fdb, generation: u32) -> Option<u32> {
+    pub(crate) fn tell(&mut self, fdb: &Fdb, generation: u32) -> Option<u32> {
         let key = (fdb.bridge, fdb.vlan, fdb.mac);
         let known = self.known.get(&key).map(|(link, _)| *link);
         let here = fdb.present && !fdb.local;
@@ -131,7 +125,7 @@ impl Stations {
     }
 
     /// Whether all proofs are to end.
-    fn due(&mut self, now: Millis) -> bool {
+    pub(crate) fn due(&mut self, now: Millis) -> bool {
         let rested =
             |last: Option<Millis>, pause| last.is_none_or(|last| now.saturating_sub(last) >= pause);
         let unknown = self.due && rested(self.last, PAUSE);
@@ -148,60 +142,5 @@ impl Stations {
             (self.moved, self.lost) = (false, false);
         }
         due
-    }
-}
-
-impl Core {
-    /// A bridge learned, moved or forgot where a station is.
-    pub(crate) fn station(&mut self, fdb: &Fdb) {
-        if let Some(link) = self.around.stations.tell(fdb, self.routes.generation) {
-            self.bump_hops(link, fdb.mac);
-        }
-    }
-
-    /// Ends the proofs over one neighbour, with the other changes of this batch.
-    pub(crate) fn bump_hops(&mut self, link: u32, mac: Mac) {
-        if self.around.changed.len() <= CHANGES_MAX {
-            self.around.changed.insert((link, mac));
-        }
-    }
-
-    /// Ends the proofs over all that changed in this batch; whether anything did.
-    pub(crate) fn flush_stations(&mut self, out: &mut Vec<Action>) -> bool {
-        let changed = std::mem::take(&mut self.around.changed);
-        let due = self.around.stations.due(self.now);
-        if due || changed.len() > CHANGES_MAX {
-            let cause = match due {
-                true => Cause::Stations,
-                false => Cause::Neighbours,
-            };
-            self.bump(cause, out);
-            return true;
-        }
-        let any = !changed.is_empty();
-        self.statistics.hop_bumps += changed.len() as u64;
-        out.extend(
-            changed
-                .into_iter()
-                .map(|(link, mac)| Action::BumpHops { link, mac }),
-        );
-        any
-    }
-
-    /// The time in which each flow is to go through the kernel once more; 0: never. Where a bridge
-    /// would forget a station before that, and flood what is sent to it, several times before.
-    pub fn reprove(&self) -> Millis {
-        let wish = self.settings.reprove;
-        match self.around.shortest_ageing {
-            Some(ageing) if wish > 0 => wish.min((ageing / SHOWN).max(REPROVE_MIN)),
-            _ => wish,
-        }
-    }
-
-    /// How soon a bridge forgets a station, of those that ever do.
-    pub(crate) fn shortest_ageing(&self) -> Option<Millis> {
-        let links = self.around.links.values();
-        let ageing = links.filter_map(|(link, _)| Some(Millis::from(link.bridge?.ageing) * 10));
-        ageing.filter(|ageing| *ageing > 0).min()
     }
 }

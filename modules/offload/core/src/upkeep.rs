@@ -1,27 +1,20 @@
-//! What time brings: refreshed time-outs, staggered proofs, repeated requests.
+//! What time brings: refreshed time-outs, staggered proofs.
 
 use std::collections::HashSet;
 
-use kernel::{Protocol, Source};
+use kernel::conntrack::Looked;
+use kernel::{Connection, ConnectionId, Protocol};
 
-use crate::action::{Action, Cause, FlowId, Millis, Reading};
-use crate::core::Core;
+use crate::action::{Action, FlowId, Millis, Reading};
+use crate::connections::Connections;
 use crate::decline::Decline;
-use crate::flow::Flow;
+use crate::flow::{FIXED_TIMEOUT, Flow, TCP_ESTABLISHED};
 use crate::lifetime::bare;
+use crate::output::Output;
+use crate::sweep::Sweep;
 
-/// A dump that has no end after this time is asked for again. A million connections take some
-/// seconds on a slow router.
-const DUMP_PATIENCE: Millis = 60_000;
 /// Most connections that are asked for at the end: that takes half a second on a slow router.
 const ASKED_LAST: usize = 65_536;
-/// Pause between dumps to learn again of connections that were forgotten.
-const RELEARN: Millis = 60_000;
-/// How long a flowtable may take to give its connections back after the rules changed: the kernel
-/// does that when the message is long sent (nf_tables_api.c, `nf_tables_trans_destroy_work`).
-const GIVEN_BACK: Millis = 1_000;
-/// A firewall that tells of no changes: how long a proof may last.
-pub(crate) const LEGACY: Millis = 1_000;
 /// A TCP flow that forwarded so many bytes proves anew: where its streams are is only known near
 /// what was last seen of them, within 1 GiB (bpf/include/window.h).
 const MOVED_FAR: u64 = 256 << 20;
@@ -29,76 +22,90 @@ const MOVED_FAR: u64 = 256 << 20;
 /// refreshed.
 const VISIT: std::ops::RangeInclusive<Millis> = 500..=20_000;
 
-/// Walks the slab in a given time, a share of it at each tick.
-#[derive(Default)]
-pub(crate) struct Sweep {
-    last: Option<Millis>,
-    cursor: usize,
-    /// Slots × milliseconds that no visit has been made for yet.
-    owed: u128,
+/// Visits to flows, and what rules mean for their time-outs.
+pub(crate) struct Upkeep {
+    reproof: Sweep,
+    refresh: Sweep,
+    /// TCP flows that forwarded much since the kernel saw them.
+    far: Vec<FlowId>,
+    /// Rules have conntrack not tell all of connections.
+    hidden: bool,
+    /// Rules may give an entry time-outs of its own.
+    policies: bool,
+    /// At the end: connections that conntrack was asked for once more, and has as they were.
+    answered: Option<HashSet<ConnectionId>>,
 }
 
-impl Sweep {
-    /// The slots to visit now, of `length`, when each is to be visited once in `period`.
-    pub(crate) fn share(
-        &mut self,
-        length: usize,
-        period: Millis,
-        now: Millis,
-    ) -> impl Iterator<Item = usize> + use<> {
-        let elapsed = now.saturating_sub(self.last.unwrap_or(now));
-        self.last = Some(now);
-        let period = u128::from(period.max(1));
-        self.owed += length as u128 * u128::from(elapsed);
-        let mut visits = (self.owed / period) as usize;
-        self.owed %= period;
-        visits = visits.min(length);
-        let start = if self.cursor < length { self.cursor } else { 0 };
-        self.cursor = (start + visits) % length.max(1);
-        (start..start + visits).map(move |slot| slot % length)
+impl Default for Upkeep {
+    fn default() -> Self {
+        Self {
+            reproof: Sweep::default(),
+            refresh: Sweep::default(),
+            far: Vec::new(),
+            hidden: false,
+            policies: true,
+            answered: None,
+        }
     }
 }
 
-impl Core {
-    /// The part of a tick that reads and refreshes.
-    pub(crate) fn upkeep(
-        &mut self,
-        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
-        out: &mut Vec<Action>,
-    ) {
-        let now = self.now;
-        self.poll_older(read, out);
-        self.repeat_requests(out);
-        if self.legacy.is_some_and(|due| now >= due) {
-            self.legacy = Some(now + LEGACY);
-            self.bump(Cause::Legacy, out);
-        }
+impl Upkeep {
+    /// Rules may give an entry time-outs of its own, or none does.
+    pub(crate) fn set_policies(&mut self, policies: bool) {
+        self.policies = policies;
+    }
 
-        self.show_far(out);
-        self.pairs_upkeep(read, out);
-        let length = self.table.len();
-        for slot in self.refresh.share(length, self.visit_period(), now) {
-            self.refresh_flow(FlowId(slot as u32), read, out);
+    /// Rules have conntrack not tell all of connections, or none does.
+    pub(crate) fn set_hidden(&mut self, hidden: bool) {
+        self.hidden = hidden;
+    }
+
+    /// Rules have conntrack not tell all of connections.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.hidden
+    }
+
+    /// Visits flows whose turn it is: refreshes their time-outs.
+    pub(crate) fn visit(
+        &mut self,
+        connections: &mut Connections,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Output,
+    ) {
+        // A quarter of the shortest time-out, so that one that is used is refreshed well before it
+        // ends.
+        let quarter = Millis::from(connections.shortest_timeout()) * 250;
+        let period = quarter.clamp(*VISIT.start(), *VISIT.end());
+        let length = connections.table().len();
+        for slot in self.refresh.share(length, period, out.now()) {
+            self.refresh_flow(connections, FlowId(slot as u32), read, out);
         }
-        // After the visits: of a question that was not answered until then they expect nothing
-        // more.
-        self.look(read, out);
-        let reprove = self.reprove();
-        if reprove == 0 {
+    }
+
+    /// Ends the proofs of flows whose turn it is, each once in `period`; 0: never.
+    pub(crate) fn reprove(
+        &mut self,
+        connections: &mut Connections,
+        period: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Output,
+    ) {
+        if period == 0 {
             return;
         }
-        for slot in self.reproof.share(length, reprove, now) {
+        let now = out.now();
+        let length = connections.table().len();
+        for slot in self.reproof.share(length, period, now) {
             let id = FlowId(slot as u32);
-            let Some(flow) = self.table.get(id).filter(|flow| flow.installed()) else {
+            let Some(flow) = connections.installed_mut(id) else {
                 continue;
             };
             let unsure = flow.life.unsure(now);
             let readings = read(id);
             if readings.iter().any(|reading| reading.proven) {
-                self.statistics.proofs += 1;
-                out.push(Action::Prove { flow: id });
+                out.prove(id);
                 if unsure {
-                    self.watch(id, readings.map(|reading| reading.shown));
+                    connections.learn_from(id, &readings, now);
                 }
             }
         }
@@ -106,8 +113,8 @@ impl Core {
 
     /// A flow forwarded so many bytes more; to be told each second. One that moved far proves anew
     /// with the next tick.
-    pub fn grew(&mut self, id: FlowId, octets: u64) {
-        let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {
+    pub(crate) fn grew(&mut self, connections: &mut Connections, id: FlowId, octets: u64) {
+        let Some(flow) = connections.installed_mut(id) else {
             return;
         };
         if flow.id.original.protocol != Protocol::Tcp {
@@ -121,107 +128,89 @@ impl Core {
     }
 
     /// Has the kernel see where the streams of those are that moved far.
-    fn show_far(&mut self, out: &mut Vec<Action>) {
+    pub(crate) fn show_far(&mut self, connections: &mut Connections, out: &mut Output) {
         for id in std::mem::take(&mut self.far) {
-            if let Some(flow) = self.table.get(id).filter(|flow| flow.installed()) {
-                self.statistics.proofs += 1;
+            if let Some(flow) = connections.installed_mut(id) {
                 out.push(Action::Relax(flow.id));
-                out.push(Action::Prove { flow: id });
+                out.prove(id);
             }
         }
-    }
-
-    /// A quarter of the shortest time-out, so that one that is used is refreshed well before it
-    /// ends.
-    fn visit_period(&self) -> Millis {
-        let shortest = self.settings.timeouts.shortest();
-        let shortest = self.watch.shortest().map_or(shortest, |s| s.min(shortest));
-        (Millis::from(shortest) * 250).clamp(*VISIT.start(), *VISIT.end())
     }
 
     /// Tells conntrack that a flow lives, if packets moved: in time before its entry may end, and
     /// for the last time when it has come to rest. A flow that stands still must be able to time
     /// out.
     fn refresh_flow(
-        &mut self,
+        &self,
+        connections: &mut Connections,
         id: FlowId,
         read: &mut dyn FnMut(FlowId) -> [Reading; 2],
-        out: &mut Vec<Action>,
+        out: &mut Output,
     ) {
-        let (now, round) = (self.now, self.round);
-        let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {
+        let (now, round) = (out.now(), out.round());
+        let timeouts = connections.settings().timeouts;
+        let Some(flow) = connections.installed_mut(id) else {
             return;
         };
         if flow.life.lost() {
-            flow.refusal = Some(Decline::Untracked);
-            if let Some(renewal) = flow.life.last_word(round, now) {
-                self.statistics.refreshes += 1;
-                out.push(renewal.of(flow.id));
-            }
-            return self.settle(id, out);
+            out.renew(flow.id, flow.life.last_word(round, now));
+            return connections.set_refusal(id, Some(Decline::Untracked), out);
         }
         // It may have been made while it was so, and stays as it was made.
         flow.life.unheard |= self.hidden;
         let original = flow.id.original;
-        let timeouts = (original.protocol == Protocol::Tcp).then_some(&self.settings.timeouts);
+        let timeouts = (original.protocol == Protocol::Tcp).then_some(&timeouts);
         let readings = read(id);
         let visit = flow
             .life
             .visit(&readings, timeouts, bare(original.is_ipv6()), round, now);
-        if let Some(renewal) = visit.renewal {
-            self.statistics.refreshes += 1;
-            out.push(renewal.of(flow.id));
-        }
+        out.renew(flow.id, visit.renewal);
         if visit.inquiry {
             out.push(Action::Look(flow.id));
         }
         let shortest = flow.life.shortest();
-        self.watch.note(shortest, now);
         // Conntrack would have made it a stream, or has yet to show what it gives.
         let unknown = flow.life.unknown() && (visit.moved || visit.shown);
-        if unknown || visit.doubtful || visit.moved && flow.ripe(now) {
-            self.show(id, &readings, out);
+        let show = unknown || visit.doubtful || visit.moved && flow.ripe(now);
+        connections.note_timeout(shortest, now);
+        if show {
+            connections.show(id, &readings, out);
         } else if visit.ends && readings.iter().any(|reading| reading.proven) {
-            self.statistics.proofs += 1;
-            out.push(Action::Prove { flow: id });
+            out.prove(id);
         }
     }
 
-    /// Before [`Core::finish`]: asks for connections that may have closed without a word, as a last
+    /// Before [`Upkeep::finish`]: asks for connections that may have closed without a word, as a last
     /// word would keep their entries. So many at most; the others, and those that are not answered
     /// for, are told nothing more.
-    pub fn before_finish(
+    pub(crate) fn before_finish(
         &mut self,
-        now: Millis,
+        connections: &Connections,
         read: &mut dyn FnMut(FlowId) -> [Reading; 2],
-        out: &mut Vec<Action>,
+        out: &mut Output,
     ) {
-        self.now = self.now.max(now);
         self.answered = Some(HashSet::new());
         let hidden = self.hidden;
-        let unheard = self.table.iter().filter(|(id, flow)| {
+        let unheard = connections.table().iter().filter(|(id, flow)| {
             flow.installed() && (hidden || flow.life.unheard) && flow.life.owes(&read(*id))
         });
-        out.extend(
-            unheard
-                .take(ASKED_LAST)
-                .map(|(_, flow)| Action::Look(flow.id)),
-        );
+        for (_, flow) in unheard.take(ASKED_LAST) {
+            out.push(Action::Look(flow.id));
+        }
     }
 
     /// The end: what is still to be told of packets that moved.
-    pub fn finish(
-        &mut self,
-        now: Millis,
+    pub(crate) fn finish(
+        &self,
+        connections: &mut Connections,
         read: &mut dyn FnMut(FlowId) -> [Reading; 2],
-        out: &mut Vec<Action>,
+        out: &mut Output,
     ) {
-        self.now = self.now.max(now);
-        for slot in 0..self.table.len() {
+        for slot in 0..connections.table().len() {
             let id = FlowId(slot as u32);
             let mut unheard =
                 |flow: &Flow| (self.hidden || flow.life.unheard) && flow.life.owes(&read(id));
-            let installed = self.table.get(id).filter(|flow| flow.installed());
+            let installed = connections.table().get(id).filter(|flow| flow.installed());
             let told = |flow: &Flow| {
                 let answered = self.answered.as_ref();
                 answered.is_some_and(|answered| answered.contains(&flow.id))
@@ -231,88 +220,69 @@ impl Core {
             }
             // Once each for a question under way, for what moved since the last visit, for what
             // conntrack would be asked of it, and for the rest.
-            let mut last = Vec::new();
+            let from = out.len();
             for _ in 0..4 {
-                self.refresh_flow(id, read, &mut last);
+                self.refresh_flow(connections, id, read, out);
             }
-            last.retain(|action| matches!(action, Action::Refresh { .. }));
-            out.extend(last.pop());
+            out.keep_last_refresh(from);
         }
     }
 
-    /// Dumps that were not answered, and those that tell what no event does: of forgotten
-    /// connections once there is room, of those whose entries send no events, of those of which rules
-    /// have it tell less, of those that a flowtable had, and of those whose packets conntrack did
-    /// not see. The kernel sets and clears IPS_OFFLOAD without a word.
-    fn repeat_requests(&mut self, out: &mut Vec<Action>) {
-        let now = self.now;
-        for source in [Source::Route, Source::Conntrack] {
-            let dump = if source == Source::Route {
-                &mut self.routes
-            } else {
-                &mut self.connections
-            };
-            if dump
-                .running
-                .is_some_and(|since| now.saturating_sub(since) >= DUMP_PATIENCE)
-            {
-                dump.running = None;
-                self.dump(source, out);
-            }
-        }
-        let room = self.statistics.declined_total() <= self.settings.max_declined / 2;
-        let rested = now.saturating_sub(self.connections.last) >= RELEARN;
-        let mut ask = self.forgot && room;
-        ask |= self.older.concern();
-        let elsewhere = [Decline::Flowtable, Decline::Untracked]
-            .iter()
-            .any(|reason| self.statistics.declined[reason.index()] > 0);
-        ask |= elsewhere || self.hidden;
-        let changed = self
-            .rules_changed
-            .is_some_and(|when| now.saturating_sub(when) >= GIVEN_BACK);
-        if self.connections.running.is_some() {
+    /// Conntrack answered an [`Action::Look`].
+    ///
+    /// `legacy`: a firewall that reports no changes is in use.
+    pub(crate) fn looked(
+        &mut self,
+        connections: &mut Connections,
+        looked: &Looked,
+        legacy: bool,
+        out: &mut Output,
+    ) {
+        let (now, round) = (out.now(), out.round());
+        let timeouts = connections.settings().timeouts;
+        let told = &looked.connection;
+        let Some(id) = connections.table().find(&told.id) else {
+            return;
+        };
+        let (Some(flow), Some(left)) = (connections.installed_mut(id), told.timeout) else {
+            return;
+        };
+        let tcp = told.id.original.protocol == Protocol::Tcp;
+        // It has ended, or has become a stream. A message about that is on its way, but for entries
+        // of which the kernel tells nothing.
+        let changed = if tcp {
+            told.tcp_state != Some(TCP_ESTABLISHED)
+        } else {
+            told.status != flow.status
+        };
+        if flow.has(FIXED_TIMEOUT) {
             return;
         }
         if changed {
-            self.rules_changed = None;
+            // What is left was given some time ago.
+            let timeout = None;
+            let changed = Connection {
+                timeout,
+                ..told.clone()
+            };
+            return connections.connection(&changed, false, out);
         }
-        if ask && rested || changed && elsewhere {
-            self.dump(Source::Conntrack, out);
+        if let Some(answered) = &mut self.answered {
+            answered.insert(told.id);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Sweep;
-
-    #[test]
-    fn a_sweep_visits_every_slot_once_in_its_period_and_evenly() {
-        let mut sweep = Sweep::default();
-        let mut visits = vec![0; 1_000];
-        assert_eq!(sweep.share(1_000, 20_000, 50).count(), 0);
-        for tick in 1..=200 {
-            let share: Vec<usize> = sweep.share(1_000, 20_000, 50 + tick * 100).collect();
-            assert_eq!(share.len(), 5);
-            share.into_iter().for_each(|slot| visits[slot] += 1);
+        let timeouts = tcp.then_some(&timeouts);
+        let by_sysctl = !self.policies && !legacy;
+        if flow.life.answered(
+            left,
+            looked.unacknowledged,
+            (timeouts, by_sysctl),
+            round,
+            now,
+        ) {
+            flow.life.watched = false;
         }
-        assert!(visits.iter().all(|count| *count == 1));
-    }
-
-    #[test]
-    fn few_slots_and_long_pauses_lose_and_double_nothing() {
-        let mut sweep = Sweep::default();
-        sweep.share(3, 1_000, 0).for_each(drop);
-        let seen: Vec<usize> = (1..=10)
-            .flat_map(|tick| sweep.share(3, 1_000, tick * 100).collect::<Vec<_>>())
-            .collect();
-        assert_eq!(seen, [0, 1, 2]);
-        assert_eq!(
-            sweep.share(3, 1_000, 1_000_000).count(),
-            3,
-            "never more than all of them"
-        );
-        assert_eq!(sweep.share(0, 1_000, 2_000_000).count(), 0);
+        out.renew(told.id, flow.life.confirmed(round, now));
+        let shortest = flow.life.shortest();
+        connections.note_timeout(shortest, now);
     }
 }

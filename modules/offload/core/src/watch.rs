@@ -4,12 +4,12 @@
 
 use std::collections::VecDeque;
 
-use kernel::conntrack::Looked;
-use kernel::{Connection, ConnectionId, Protocol};
+use kernel::{ConnectionId, Protocol};
 
 use crate::action::{Action, FlowId, Millis, Reading};
-use crate::core::Core;
-use crate::flow::{FIXED_TIMEOUT, TCP_ESTABLISHED, UDP_STREAM_AGE};
+use crate::flow::UDP_STREAM_AGE;
+use crate::output::Output;
+use crate::table::Table;
 
 /// How long a packet is waited for.
 const PATIENCE: Millis = 5_000;
@@ -56,32 +56,27 @@ impl Watch {
             self.shortest[0] = Some(least);
         }
     }
-}
 
-impl Core {
     /// A connection was installed: its first packets are the kernel's.
-    pub(crate) fn watch_new(&mut self, flow: FlowId) {
-        self.watch(flow, [0; 2]);
-        let now = self.now;
-        let ripens = self
-            .table
+    pub(crate) fn installed(&mut self, table: &mut Table, flow: FlowId, now: Millis) {
+        self.add(table, flow, [0; 2], now);
+        let ripens = table
             .get(flow)
             .filter(|f| f.id.original.protocol == Protocol::Udp && !f.has(kernel::status::ASSURED))
             .map(|f| (f.since + UDP_STREAM_AGE).max(now));
         if let Some(when) = ripens {
-            self.watch.ripening.push_back((when, flow));
+            self.ripening.push_back((when, flow));
         }
     }
 
     /// The next packet of this connection goes to the kernel, and is to be learned from.
-    pub(crate) fn watch(&mut self, flow: FlowId, shown: [u32; 2]) {
-        let now = self.now;
-        let Some(found) = self.table.get_mut(flow).filter(|found| !found.life.watched) else {
+    pub(crate) fn add(&mut self, table: &mut Table, flow: FlowId, shown: [u32; 2], now: Millis) {
+        let Some(found) = table.get_mut(flow).filter(|found| !found.life.watched) else {
             return;
         };
         found.life.watched = true;
         let id = found.id;
-        self.watch.entries.push(Entry {
+        self.entries.push(Entry {
             flow,
             id,
             shown,
@@ -94,13 +89,13 @@ impl Core {
     /// Asks conntrack about those that showed it a packet since the last tick.
     pub(crate) fn look(
         &mut self,
+        table: &mut Table,
         read: &mut dyn FnMut(FlowId) -> [Reading; 2],
-        out: &mut Vec<Action>,
+        out: &mut Output,
     ) {
-        let now = self.now;
-        let mut entries = std::mem::take(&mut self.watch.entries);
-        entries.retain_mut(|entry| {
-            let found = self.table.get_mut(entry.flow);
+        let now = out.now();
+        self.entries.retain_mut(|entry| {
+            let found = table.get_mut(entry.flow);
             let Some(flow) = found.filter(|f| f.installed() && f.id == entry.id && f.life.watched)
             else {
                 return false;
@@ -121,82 +116,16 @@ impl Core {
             flow.life.watched = now < entry.until;
             flow.life.watched
         });
-        self.watch.entries = entries;
+    }
+
+    /// Takes a connection that is old enough to be a stream by now.
+    pub(crate) fn next_ripe(&mut self, now: Millis) -> Option<FlowId> {
         // In the order of coming, which is nearly that of age.
-        while let Some((when, flow)) = self.watch.ripening.front().copied() {
-            if when > now {
-                break;
-            }
-            self.watch.ripening.pop_front();
-            let ripe = |f: &&crate::flow::Flow| f.installed() && f.ripe(now);
-            if self.table.get(flow).filter(ripe).is_some() {
-                let readings = read(flow);
-                if readings.iter().any(|reading| reading.packets > 0) {
-                    self.show(flow, &readings, out);
-                }
-            }
+        let (when, flow) = *self.ripening.front()?;
+        if when > now {
+            return None;
         }
-    }
-
-    /// Has conntrack see the next packet of a connection.
-    pub(crate) fn show(&mut self, flow: FlowId, readings: &[Reading; 2], out: &mut Vec<Action>) {
-        self.watch(flow, readings.map(|reading| reading.shown));
-        self.statistics.proofs += 1;
-        out.push(Action::Prove { flow });
-    }
-
-    /// Conntrack answered an [`Action::Look`].
-    pub fn looked(&mut self, looked: &Looked, now: Millis, out: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        let (now, round) = (self.now, self.round);
-        let told = &looked.connection;
-        let Some(id) = self.table.find(&told.id) else {
-            return;
-        };
-        let (Some(flow), Some(left)) = (self.table.get_mut(id), told.timeout) else {
-            return;
-        };
-        let tcp = told.id.original.protocol == Protocol::Tcp;
-        // It has ended, or has become a stream. A message about that is on its way, but for entries
-        // of which the kernel tells nothing.
-        let changed = if tcp {
-            told.tcp_state != Some(TCP_ESTABLISHED)
-        } else {
-            told.status != flow.status
-        };
-        if !flow.installed() || flow.has(FIXED_TIMEOUT) {
-            return;
-        }
-        if changed {
-            // What is left was given some time ago.
-            let timeout = None;
-            return self.connection(
-                &Connection {
-                    timeout,
-                    ..told.clone()
-                },
-                out,
-            );
-        }
-        if let Some(answered) = &mut self.answered {
-            answered.insert(told.id);
-        }
-        let timeouts = tcp.then_some(&self.settings.timeouts);
-        let by_sysctl = !self.policies && self.legacy.is_none();
-        if flow.life.answered(
-            left,
-            looked.unacknowledged,
-            (timeouts, by_sysctl),
-            round,
-            now,
-        ) {
-            flow.life.watched = false;
-        }
-        if let Some(renewal) = flow.life.confirmed(round, now) {
-            self.statistics.refreshes += 1;
-            out.push(renewal.of(told.id));
-        }
-        let shortest = flow.life.shortest();
-        self.watch.note(shortest, now);
+        self.ripening.pop_front();
+        Some(flow)
     }
 }

@@ -1,0 +1,65 @@
+//! Changes of the firewall's rules.
+
+use crate::action::{Cause, Millis};
+use crate::output::Output;
+
+/// A firewall that reports no changes: how long a proof may last.
+const LEGACY: Millis = 1_000;
+/// How long a flowtable may take to give its connections back after the rules changed: the kernel
+/// does that when the message is long sent (nf_tables_api.c, `nf_tables_trans_destroy_work`).
+const GIVEN_BACK: Millis = 1_000;
+
+/// The firewall, as far as its changes end proofs.
+#[derive(Default)]
+pub(crate) struct Firewall {
+    generation: Option<u32>,
+    /// Time of the last change, until a dump shows whether a flowtable went with it.
+    changed: Option<Millis>,
+    /// Time of the next end of all proofs, if a firewall is in use that reports no changes.
+    legacy: Option<Millis>,
+}
+
+impl Firewall {
+    /// The generation of the nftables ruleset, once known.
+    pub(crate) fn generation(&self) -> Option<u32> {
+        self.generation
+    }
+
+    /// The nftables ruleset has this generation.
+    pub(crate) fn report(&mut self, generation: u32, out: &mut Output) {
+        if self.generation != Some(generation) {
+            self.generation = Some(generation);
+            self.changed = Some(out.now());
+            out.bump(Cause::Firewall(generation));
+        }
+    }
+
+    /// A firewall that reports no changes is in use, or not. Returns true if that is new.
+    pub(crate) fn set_legacy(&mut self, in_use: bool, out: &mut Output) -> bool {
+        if in_use == self.is_legacy() {
+            return false;
+        }
+        out.bump(Cause::Legacy);
+        self.legacy = in_use.then_some(out.now() + LEGACY);
+        true
+    }
+
+    /// A firewall that reports no changes is in use.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.legacy.is_some()
+    }
+
+    /// Ends all proofs each second, if no change is reported.
+    pub(crate) fn tick(&mut self, out: &mut Output) {
+        if self.legacy.is_some_and(|due| out.now() >= due) {
+            self.legacy = Some(out.now() + LEGACY);
+            out.bump(Cause::Legacy);
+        }
+    }
+
+    /// Returns true once after a change, when flowtables have given their connections back.
+    pub(crate) fn settled(&mut self, now: Millis) -> bool {
+        let old = |when: &mut Millis| now.saturating_sub(*when) >= GIVEN_BACK;
+        self.changed.take_if(old).is_some()
+    }
+}

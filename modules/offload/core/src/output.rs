@@ -1,0 +1,83 @@
+//! What leaves the core: actions, and counters of them.
+
+use kernel::{ConnectionId, Mac};
+
+use crate::action::{Action, Cause, FlowId, Millis};
+use crate::lifetime::Renewal;
+use crate::statistics::Statistics;
+
+/// Actions of the call under way, in order, with the time of the call and the counters.
+#[derive(Default)]
+pub(crate) struct Output {
+    actions: Vec<Action>,
+    now: Millis,
+    /// Ends of all proofs.
+    round: u64,
+    pub(crate) statistics: Statistics,
+}
+
+impl Output {
+    /// The clock never goes back, whatever the caller says.
+    pub(crate) fn clock(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+    }
+
+    /// The time of the call.
+    pub(crate) fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// Ends of all proofs so far.
+    pub(crate) fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Adds an action that nothing counts.
+    pub(crate) fn push(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
+    /// Ends all proofs.
+    pub(crate) fn bump(&mut self, cause: Cause) {
+        *self.statistics.bumps.entry(cause.word()).or_default() += 1;
+        self.round += 1;
+        self.push(Action::Bump(cause));
+    }
+
+    /// Ends the proofs over one neighbour.
+    pub(crate) fn bump_hops(&mut self, link: u32, mac: Mac) {
+        self.statistics.hop_bumps += 1;
+        self.push(Action::BumpHops { link, mac });
+    }
+
+    /// Ends the proofs of one flow, as time asks for it.
+    pub(crate) fn prove(&mut self, flow: FlowId) {
+        self.statistics.proofs += 1;
+        self.push(Action::Prove { flow });
+    }
+
+    /// Tells conntrack that a connection lives.
+    pub(crate) fn renew(&mut self, id: ConnectionId, renewal: Option<Renewal>) {
+        if let Some(renewal) = renewal {
+            self.statistics.refreshes += 1;
+            self.push(renewal.of(id));
+        }
+    }
+
+    /// The number of actions so far.
+    pub(crate) fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Of the actions from this number on keeps the last refresh only.
+    pub(crate) fn keep_last_refresh(&mut self, from: usize) {
+        let mut last = self.actions.split_off(from);
+        last.retain(|action| matches!(action, Action::Refresh { .. }));
+        self.actions.extend(last.pop());
+    }
+
+    /// Appends all actions to those of the caller.
+    pub(crate) fn give(&mut self, out: &mut Vec<Action>) {
+        out.append(&mut self.actions);
+    }
+}
