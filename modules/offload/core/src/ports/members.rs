@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::router::Router;
-use super::{Limit, PortPlan, PortReason, Use};
+use super::{Device, Limit, PortPlan, PortReason, Use};
 use crate::settings::Hook;
+use crate::stack::Stack;
 
 /// Whether a device that nothing is forwarded at may be looked at: nobody asked to leave it alone,
 /// and it can be done.
@@ -19,9 +19,19 @@ fn may_be_watched(reason: &PortReason) -> bool {
     }
 }
 
-impl Router<'_> {
+/// Members of all bridges, and the ports by which a frame to each leaves.
+pub(super) struct Members<'a> {
+    devices: &'a BTreeMap<u32, Device<'a>>,
+    stack: &'a Stack,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn new(devices: &'a BTreeMap<u32, Device<'a>>, stack: &'a Stack) -> Self {
+        Self { devices, stack }
+    }
+
     /// Completes the plans of all devices by what members of bridges have to do with each other.
-    pub(super) fn watch_members(&self, ports: &mut BTreeMap<u32, PortPlan>) {
+    pub(super) fn plan(&self, ports: &mut BTreeMap<u32, PortPlan>) {
         let mut bridges: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for link in self.devices.values().map(|device| device.link) {
             let master = link.master.and_then(|master| self.devices.get(&master));
@@ -72,7 +82,7 @@ impl Router<'_> {
             }
             for port in &sends {
                 if let Some(plan) = ports.get_mut(port) {
-                    send_nothing(plan, PortReason::Unseen(self.name(member)));
+                    send_nothing(plan, PortReason::Unseen(device.link.name.clone()));
                 }
             }
         }

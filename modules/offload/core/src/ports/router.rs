@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::{Link, Mac};
 
+use super::members::Members;
+use super::transmit::choose_transmit;
 use super::vlan::{hides_tags, vlan_macs};
 use super::{Below, Device, Limit, PortFacts, PortPlan, PortReason, Use, hook, kept};
 use crate::settings::{Hook, Settings};
@@ -56,8 +58,8 @@ pub fn plans(devices: &[Device<'_>], settings: &Settings) -> Plans {
         .map(|device| router.upper(&device, &ports))
         .collect();
     ports.extend(uppers.into_iter().map(|plan| (plan.link, plan)));
-    router.watch_members(&mut ports);
-    router.choose_transmit(&mut ports);
+    Members::new(&router.devices, &router.stack).plan(&mut ports);
+    choose_transmit(&router.devices, &mut ports);
     Plans {
         ports: ports.into_values().collect(),
         stacks: router.stack.numbers(),
@@ -65,9 +67,9 @@ pub fn plans(devices: &[Device<'_>], settings: &Settings) -> Plans {
 }
 
 /// All devices, and what stands on what.
-pub(super) struct Router<'a> {
-    pub(super) devices: BTreeMap<u32, Device<'a>>,
-    pub(super) stack: Stack,
+struct Router<'a> {
+    devices: BTreeMap<u32, Device<'a>>,
+    stack: Stack,
     settings: &'a Settings,
     /// Devices that ports of a switch stand on.
     conduits: BTreeSet<u32>,
@@ -139,7 +141,7 @@ impl<'a> Router<'a> {
             .collect()
     }
 
-    pub(super) fn name(&self, link: u32) -> String {
+    fn name(&self, link: u32) -> String {
         self.devices
             .get(&link)
             .map_or_else(|| link.to_string(), |d| d.link.name.clone())

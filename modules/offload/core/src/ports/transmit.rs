@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use super::router::Router;
 use super::{Device, Limit, PortPlan, PortReason, Use, kept, known_driver, xdp};
 use crate::settings::Hook;
 
@@ -22,35 +21,36 @@ struct Fastest {
     known: Option<WayIn>,
 }
 
-impl Router<'_> {
-    /// Completes the plans of all ports, by what XDP at the others may send.
-    pub(super) fn choose_transmit(&self, ports: &mut BTreeMap<u32, PortPlan>) {
-        let speed = |link: &u32| self.devices.get(link)?.facts?.speed;
-        let comes_in = |plan: &PortPlan| plan.hook == Hook::Xdp && plan.into;
-        let ways_in = || ports.values().filter(|plan| comes_in(plan));
-        let number = ways_in().count();
-        let way = |(plan, speed): (&PortPlan, Option<u32>)| WayIn {
-            name: plan.name.clone(),
-            speed,
+/// Completes the plans of all ports, by what XDP at the others may send.
+pub(super) fn choose_transmit(
+    devices: &BTreeMap<u32, Device<'_>>,
+    ports: &mut BTreeMap<u32, PortPlan>,
+) {
+    let speed = |link: &u32| devices.get(link)?.facts?.speed;
+    let comes_in = |plan: &PortPlan| plan.hook == Hook::Xdp && plan.into;
+    let ways_in = || ports.values().filter(|plan| comes_in(plan));
+    let number = ways_in().count();
+    let way = |(plan, speed): (&PortPlan, Option<u32>)| WayIn {
+        name: plan.name.clone(),
+        speed,
+    };
+    let with_speed = || ways_in().map(|plan| (plan, speed(&plan.link)));
+    let fastest = Fastest {
+        any: (with_speed().max_by_key(|(_, speed)| speed.unwrap_or(u32::MAX))).map(way),
+        known: (with_speed().filter(|(_, speed)| speed.is_some()))
+            .max_by_key(|(_, speed)| *speed)
+            .map(way),
+    };
+    for plan in ports.values_mut().filter(|plan| plan.forwards()) {
+        let Some(device) = devices.get(&plan.link) else {
+            continue;
         };
-        let with_speed = || ways_in().map(|plan| (plan, speed(&plan.link)));
-        let fastest = Fastest {
-            any: (with_speed().max_by_key(|(_, speed)| speed.unwrap_or(u32::MAX))).map(way),
-            known: (with_speed().filter(|(_, speed)| speed.is_some()))
-                .max_by_key(|(_, speed)| *speed)
-                .map(way),
-        };
-        for plan in ports.values_mut().filter(|plan| plan.forwards()) {
-            let Some(device) = self.devices.get(&plan.link) else {
-                continue;
-            };
-            let others = number > usize::from(comes_in(plan));
-            let against = against(device, plan.hook, &fastest);
-            plan.xdp_transmit = against.is_none();
-            if let Some(reason) = against.filter(|_| plan.out && others) {
-                let of = Use::Xdp;
-                plan.limits.push(Limit { of, reason });
-            }
+        let others = number > usize::from(comes_in(plan));
+        let against = against(device, plan.hook, &fastest);
+        plan.xdp_transmit = against.is_none();
+        if let Some(reason) = against.filter(|_| plan.out && others) {
+            let of = Use::Xdp;
+            plan.limits.push(Limit { of, reason });
         }
     }
 }
