@@ -8,7 +8,8 @@ use api::Client;
 use kernel::io::{Requests, SetError, read_members, read_next_hops};
 use kernel::{Event, Link, Source, facts};
 
-use super::{CheckReport, Feature, devices, features, firewall, netfilter};
+use super::report::{Check, CheckReport, Feature};
+use super::{devices, features, firewall, netfilter};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::config::Offload;
@@ -25,10 +26,6 @@ pub struct Options {
     /// Tables of nftables that are modules' own.
     pub tables: Vec<&'static str>,
 }
-
-/// What a module needs of the machine with this configuration. It may ask the daemon, where one
-/// runs.
-pub type Check = fn(&Effective, Option<&Client>) -> Result<Vec<Feature>, Error>;
 
 /// Looks at kernel, devices and firewall, with this configuration in mind. Changes nothing: what
 /// has to be tried is tried in a network namespace made for it.

@@ -4,7 +4,7 @@ use answers::{Port, PortStack};
 use kernel::Link;
 use offload_core::{PortFacts, PortPlan, PortReason};
 
-use super::{Device, Note, hint};
+use super::report::{Device, Note, hint};
 use crate::daemon::surroundings::{self, Surroundings};
 
 /// Plans each device as the daemon would; `running` has what a daemon made of them.

@@ -6,7 +6,7 @@ use std::path::Path;
 use caps::{CapSet, Capability};
 use datapath::probe::{self, Ability};
 
-use super::Feature;
+use super::report::Feature;
 use crate::config::Effective;
 use crate::daemon::settings;
 use crate::output::units;

@@ -6,7 +6,7 @@ use kernel::{Prefix, SetName};
 use offload_core::expiry::{MOST_TIMED, MOST_WRITTEN};
 use offload_core::ruleset::{self, Silent};
 
-use super::{Finding, hint};
+use super::report::{Finding, hint};
 
 /// Findings in `nft`'s ruleset, and the old iptables where it is in use.
 pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding> {

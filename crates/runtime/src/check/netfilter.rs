@@ -9,8 +9,8 @@ use kernel::facts::{self, ConntrackSettings};
 use kernel::io::{Events, Requests};
 use kernel::{ConnectionId, Event, Protocol, Source, Tuple};
 
-use super::Feature;
 use super::features::privileged;
+use super::report::Feature;
 
 /// Longest wait for an answer of the kernel.
 const PATIENCE: Duration = Duration::from_secs(10);

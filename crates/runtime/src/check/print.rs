@@ -2,79 +2,77 @@
 
 use std::io;
 
-use super::{CheckReport, Device, Feature, Finding};
+use super::report::{CheckReport, Device, Feature, Finding};
 use crate::output::{Output, Tone, WIDTH, harmless, some_of, wrap};
 
 /// Where names begin, behind the mark.
 const INDENT: usize = 11;
 
-impl CheckReport {
-    /// Prints it: first what the kernel has, then the devices, then the firewall, then the verdict.
-    /// `verbose`: also what each feature is for, and what of the firewall is only worth knowing.
-    pub fn print(&self, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
-        heading(&format!("Kernel {}", harmless(&self.kernel)), output)?;
-        for one in &self.features {
-            feature(one, verbose, output)?;
-        }
-
-        heading(
-            if self.running {
-                "\nDevices, as the running daemon has them"
-            } else {
-                "\nDevices, as a daemon would have them"
-            },
-            output,
-        )?;
-        if self.devices.is_empty() {
-            output.line("  none but the loopback")?;
-        }
-        for one in &self.devices {
-            device(one, output)?;
-        }
-
-        heading("\nFirewall", output)?;
-        let shown: Vec<&Finding> = self
-            .firewall
-            .iter()
-            .filter(|finding| verbose || !finding.noted)
-            .collect();
-        for one in &shown {
-            finding(one, output)?;
-        }
-        let noted = self.firewall.len() - shown.len();
-        if !self.ruleset_read {
-            let unread = "  the rules could not be read, so that none is named here";
-            output.line(&output.toned(Tone::Warn, unread))?;
-        } else if shown.is_empty() {
-            output.line("  no rule found that has to see each packet")?;
-        }
-        if noted > 0 {
-            output.line(&format!("  {noted} more only worth knowing: --verbose"))?;
-        }
-        output.line("")?;
-        self.verdict(output)
+/// Prints the report: first what the kernel has, then the devices, then the firewall, then the verdict.
+/// `verbose`: also what each feature is for, and what of the firewall is only worth knowing.
+pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
+    heading(&format!("Kernel {}", harmless(&report.kernel)), output)?;
+    for one in &report.features {
+        feature(one, verbose, output)?;
     }
 
-    fn verdict(&self, output: &mut Output<'_>) -> io::Result<()> {
-        if self.usable() {
-            let ports = match self.ports() {
-                1 => "1 device; most routers have two".to_owned(),
-                more => format!("{more} devices"),
-            };
-            let text = format!("Weir can work here, on {ports}.");
-            return output.line(&output.toned(Tone::Good, &text));
-        }
-        let missing: Vec<_> = self.missing().map(|f| harmless(&f.name)).collect();
-        let why = if missing.is_empty() {
-            "there is no device to work on".to_owned()
+    heading(
+        if report.running {
+            "\nDevices, as the running daemon has them"
         } else {
-            format!("it cannot do without: {}", missing.join(", "))
-        };
-        for line in wrap(&format!("Weir cannot work here: {why}."), WIDTH) {
-            output.line(&output.toned(Tone::Bad, &line))?;
-        }
-        Ok(())
+            "\nDevices, as a daemon would have them"
+        },
+        output,
+    )?;
+    if report.devices.is_empty() {
+        output.line("  none but the loopback")?;
     }
+    for one in &report.devices {
+        device(one, output)?;
+    }
+
+    heading("\nFirewall", output)?;
+    let shown: Vec<&Finding> = report
+        .firewall
+        .iter()
+        .filter(|finding| verbose || !finding.noted)
+        .collect();
+    for one in &shown {
+        finding(one, output)?;
+    }
+    let noted = report.firewall.len() - shown.len();
+    if !report.ruleset_read {
+        let unread = "  the rules could not be read, so that none is named here";
+        output.line(&output.toned(Tone::Warn, unread))?;
+    } else if shown.is_empty() {
+        output.line("  no rule found that has to see each packet")?;
+    }
+    if noted > 0 {
+        output.line(&format!("  {noted} more only worth knowing: --verbose"))?;
+    }
+    output.line("")?;
+    verdict(report, output)
+}
+
+fn verdict(report: &CheckReport, output: &mut Output<'_>) -> io::Result<()> {
+    if report.usable() {
+        let ports = match report.ports() {
+            1 => "1 device; most routers have two".to_owned(),
+            more => format!("{more} devices"),
+        };
+        let text = format!("Weir can work here, on {ports}.");
+        return output.line(&output.toned(Tone::Good, &text));
+    }
+    let missing: Vec<_> = report.missing().map(|f| harmless(&f.name)).collect();
+    let why = if missing.is_empty() {
+        "there is no device to work on".to_owned()
+    } else {
+        format!("it cannot do without: {}", missing.join(", "))
+    };
+    for line in wrap(&format!("Weir cannot work here: {why}."), WIDTH) {
+        output.line(&output.toned(Tone::Bad, &line))?;
+    }
+    Ok(())
 }
 
 fn feature(feature: &Feature, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
@@ -160,7 +158,7 @@ fn paragraph(first: &str, text: &str, output: &mut Output<'_>) -> io::Result<()>
 mod tests {
     use answers::Hook;
 
-    use super::super::Note;
+    use super::super::report::Note;
     use super::*;
 
     fn report() -> CheckReport {
@@ -233,9 +231,7 @@ mod tests {
 
     fn printed(report: &CheckReport, verbose: bool) -> String {
         let mut memory = Vec::new();
-        report
-            .print(verbose, &mut Output::to(&mut memory, false))
-            .expect("memory");
+        print(report, verbose, &mut Output::to(&mut memory, false)).expect("memory");
         String::from_utf8(memory).expect("text")
     }
 

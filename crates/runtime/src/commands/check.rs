@@ -54,7 +54,7 @@ pub fn run(args: &CheckArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     if args.format.json {
         context.output.json(&report)?
     } else {
-        report.print(args.verbose, context.output)?
+        check::print(&report, args.verbose, context.output)?
     }
     if report.usable() {
         Ok(())

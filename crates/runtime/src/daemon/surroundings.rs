@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 use answers::{PortLimit, PortStack, PortUse, Reason};
 use kernel::io::{Ethtool, Filters, Netdev};
 use kernel::route::filter::Filter;
-use kernel::route::qdisc::Listed;
 use kernel::route::vlans::Tagging;
 use kernel::{Event, Link, Source, facts};
 use offload_core::ruleset::{Finding, Kind};
 use offload_core::{Limit, PortFacts, PortPlan, PortReason, Use};
 use tracing::debug;
 
-use qdiscs::words;
+use qdiscs::{Qdiscs, words};
 
 /// Shortest and longest time from one reading of the ruleset to the next: ten times what the last
 /// one took, as nothing is proven before rules that changed are read, and reading must not take all
@@ -37,10 +36,7 @@ pub struct Surroundings {
     filters: Option<Filters>,
     /// As last listed, by device.
     attached: HashMap<u32, Attached>,
-    /// What looks at packets' connections, as last listed, by device.
-    asking: HashMap<u32, Vec<String>>,
-    /// All qdiscs, as last listed; `None`: they may have changed since.
-    qdiscs: Option<Vec<Listed>>,
+    qdiscs: Qdiscs,
     /// Devices about which something may have changed since they were looked at.
     unlisted: BTreeSet<u32>,
     /// Rules that need each packet, and ingress chains, as last read.
@@ -72,8 +68,7 @@ impl Surroundings {
             ethtool,
             filters,
             attached: HashMap::new(),
-            asking: HashMap::new(),
-            qdiscs: None,
+            qdiscs: Qdiscs::default(),
             unlisted: BTreeSet::new(),
             findings: Vec::new(),
             stale: true,
@@ -92,19 +87,19 @@ impl Surroundings {
     pub fn heard(&mut self, event: &Event) {
         match event {
             Event::Qdiscs(link) | Event::Qdisc(kernel::Qdisc { link, .. }) => {
-                self.forget_qdiscs();
+                self.qdiscs.forget();
                 self.unlisted.insert(*link);
             }
             // It may have come up, with its default qdiscs.
             Event::Link(link) => {
-                self.forget_qdiscs();
+                self.qdiscs.forget();
                 self.unlisted.insert(link.index);
             }
             Event::Forwarding(link) if *link != 0 => drop(self.unlisted.insert(*link)),
             Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.stale = true,
             // Of a block, which any device may share; or nobody knows of which.
             Event::Filters(0) | Event::Overrun(Source::Route) => {
-                self.forget_qdiscs();
+                self.qdiscs.forget();
                 self.unlisted
                     .extend(self.attached.drain().map(|(link, _)| link));
             }
@@ -172,7 +167,7 @@ impl Surroundings {
             None => facts::speed(&link.name).filter(|_| may_be_port),
         };
         let asking = match may_be_port {
-            true => self.asking(link),
+            true => self.qdiscs.asking(link, &mut self.filters),
             false => Vec::new(),
         };
         let ingress_chains = chains(&self.findings, Kind::IngressChain, &link.name);
@@ -203,7 +198,7 @@ impl Surroundings {
                 // Not readable for once is no change.
                 .or(known.multipath),
             switches: switches(link).or(known.switches),
-            shaper: self.shaper(link),
+            shaper: self.qdiscs.shaper(link, &mut self.filters),
             speed,
             asking,
             bridge_filters: self.bridge_filters(link),

@@ -1,33 +1,41 @@
 //! What is at the qdiscs of devices: what shapes there, and what looks at more of a packet than
 //! weir's have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use kernel::Link;
+use kernel::io::Filters;
 use kernel::route::filter::Filter;
 use kernel::route::qdisc::Listed;
 use offload_core::ports::{has_details, shaper};
 use tracing::debug;
 
-use super::Surroundings;
-
 /// Roots below which nothing is, and which go by no filters.
 const NEVER_ASK: [&str; 6] = ["noqueue", "noop", "pfifo_fast", "pfifo", "bfifo", "fq"];
 
-impl Surroundings {
+/// The qdiscs of all devices, and what was found at them.
+#[derive(Default)]
+pub(super) struct Qdiscs {
+    /// What looks at packets' connections, as last listed, by device.
+    asking: HashMap<u32, Vec<String>>,
+    /// All qdiscs, as last listed; `None`: they may have changed since.
+    listed: Option<Vec<Listed>>,
+}
+
+impl Qdiscs {
     /// Packets of one device may wait at the qdiscs of another: what was found at any of them goes.
-    pub(super) fn forget_qdiscs(&mut self) {
-        self.qdiscs = None;
+    pub(super) fn forget(&mut self) {
+        self.listed = None;
         self.asking.clear();
     }
 
     /// What shapes in or below a root qdisc that may be passed by. Where that cannot be listed,
     /// something may.
-    pub(super) fn shaper(&mut self, link: &Link) -> Option<String> {
+    pub(super) fn shaper(&mut self, link: &Link, filters: &mut Option<Filters>) -> Option<String> {
         if !has_details(&link.qdisc) {
             return None;
         }
-        let Some(all) = self.list_qdiscs() else {
+        let Some(all) = self.list(filters) else {
             return Some(format!("{}, as it cannot be looked into,", link.qdisc));
         };
         let own = all.iter().filter(|qdisc| qdisc.link == link.index);
@@ -35,21 +43,21 @@ impl Surroundings {
     }
 
     /// All qdiscs; `None` where they cannot be listed.
-    fn list_qdiscs(&mut self) -> Option<&[Listed]> {
-        if self.qdiscs.is_none() {
-            let listed = self.filters.as_mut().map(|filters| filters.qdiscs());
-            self.qdiscs = listed.and_then(|listed| {
+    fn list(&mut self, filters: &mut Option<Filters>) -> Option<&[Listed]> {
+        if self.listed.is_none() {
+            let listed = filters.as_mut().map(|filters| filters.qdiscs());
+            self.listed = listed.and_then(|listed| {
                 listed
                     .inspect_err(|error| debug!(%error, "qdiscs cannot be listed"))
                     .ok()
             });
         }
-        self.qdiscs.as_deref()
+        self.listed.as_deref()
     }
 
     /// What among the qdiscs of a device and their filters looks at a packet's connection or route.
     /// Where that cannot be listed, something may.
-    pub(super) fn asking(&mut self, link: &Link) -> Vec<String> {
+    pub(super) fn asking(&mut self, link: &Link, filters: &mut Option<Filters>) -> Vec<String> {
         if NEVER_ASK.contains(&link.qdisc.as_str()) {
             return Vec::new();
         }
@@ -63,16 +71,16 @@ impl Surroundings {
                 true => String::new(),
                 false => format!(" at {}", name_of(device)),
             };
-            let Some((qdiscs, filters)) = self.choosing(device) else {
+            let Some((qdiscs, chosen)) = self.choosing(device, filters) else {
                 // Asked for again with the next look.
                 return vec!["what cannot be listed".to_owned()];
             };
             let nat = qdiscs.iter().find(|qdisc| qdisc.nat);
             found.extend(nat.map(|qdisc| format!("the qdisc {} with nat{at}", qdisc.kind)));
-            let asks = filters.iter().filter(|filter| filter.asks);
+            let asks = chosen.iter().filter(|filter| filter.asks);
             found.extend(asks.map(|filter| format!("{}{at}", words(filter))));
             // Packets may go to an ifb, and wait at its qdiscs.
-            let actions = filters.iter().flat_map(|filter| &filter.actions);
+            let actions = chosen.iter().flat_map(|filter| &filter.actions);
             todo.extend(
                 actions
                     .filter_map(|action| action.to)
@@ -84,12 +92,16 @@ impl Surroundings {
     }
 
     /// The qdiscs of a device, and the filters by which they choose.
-    fn choosing(&mut self, link: u32) -> Option<(Vec<Listed>, Vec<Filter>)> {
-        let own = (self.list_qdiscs()?.iter()).filter(|qdisc| qdisc.link == link);
+    fn choosing(
+        &mut self,
+        link: u32,
+        filters: &mut Option<Filters>,
+    ) -> Option<(Vec<Listed>, Vec<Filter>)> {
+        let own = (self.list(filters)?.iter()).filter(|qdisc| qdisc.link == link);
         let own: Vec<Listed> = own.cloned().collect();
-        let filters = self.filters.as_mut()?.choosing(link, &own);
-        let filters = filters.inspect_err(|error| debug!(%error, link, "filters cannot be listed"));
-        Some((own, filters.ok()?))
+        let chosen = filters.as_mut()?.choosing(link, &own);
+        let chosen = chosen.inspect_err(|error| debug!(%error, link, "filters cannot be listed"));
+        Some((own, chosen.ok()?))
     }
 }
 

@@ -1,12 +1,13 @@
 //! `weir ports`: devices.
 
 mod counters;
+mod notes;
 
 use std::io;
 
 use answers::{Port, Reason};
 use clap::Args;
-
+use notes::{alike, said};
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, some_of, units, wrap};
@@ -87,18 +88,6 @@ fn word(port: &Port) -> String {
     }
 }
 
-/// Devices of which the same is to be said, in the order of the first of each.
-fn alike<'a, T: PartialEq>(all: impl Iterator<Item = (&'a Port, T)>) -> Vec<(T, Vec<String>)> {
-    let mut groups: Vec<(T, Vec<String>)> = Vec::new();
-    for (port, said) in all {
-        match groups.iter_mut().find(|(same, _)| *same == said) {
-            Some((_, names)) => names.push(port.name.clone()),
-            None => groups.push((said, vec![port.name.clone()])),
-        }
-    }
-    groups
-}
-
 /// Why each device is used as it is, once for all that have the same reason.
 fn reasons(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let with_reason = ports
@@ -144,15 +133,6 @@ fn stacks(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     for (reason, names) in limits {
         said(&format!("{}: {}", some_of(&names), reason.text), output)?;
         hint(reason, output)?;
-    }
-    Ok(())
-}
-
-/// A sentence, its second line and those after it indented.
-fn said(text: &str, output: &mut Output<'_>) -> io::Result<()> {
-    for (number, line) in wrap(&harmless(text), WIDTH - 2).into_iter().enumerate() {
-        let indent = if number == 0 { "" } else { "  " };
-        output.line(&format!("{indent}{line}"))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use answers::{Port, Traffic};
 
-use super::{alike, said};
+use super::notes::{alike, said};
 use runtime::output::{Align, Cell, Output, Table, some_of, units};
 
 pub(super) fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
