@@ -6,9 +6,6 @@ use kernel::{ConnectionId, Mac, Source, Tuple};
 
 use crate::ports::PortPlan;
 
-/// A monotonic clock in milliseconds; its zero means nothing.
-pub type Millis = u64;
-
 /// Names one tracked connection, and both of its records in the packet path: an index into a slab.
 ///
 /// A number whose [`Action::Install`] or [`Action::Remove`] was given out is not reused before two

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use kernel::{Connection, ConnectionId, Protocol, Source, status};
 
-use crate::action::{Action, FlowId, Millis, Reading};
+use crate::action::{Action, FlowId, Reading};
 use crate::decline::Decline;
 use crate::dump::Dump;
 use crate::flow::{Flow, TCP_ESTABLISHED, TCP_NONE};
@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::room::{ADMIT_PER_TICK, Queue};
 use crate::settings::Settings;
 use crate::table::Table;
+use crate::time::Millis;
 use crate::watch::Watch;
 
 /// How old a message that a connection closes may be when it is read.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use kernel::conntrack::Looked;
 use kernel::{Address, Connection, Event, Link, Mac, Neighbour, Prefix, Source, Tuple};
 
-use crate::action::{Action, Cause, FlowId, Millis, PAIRS, Reading};
+use crate::action::{Action, Cause, FlowId, PAIRS, Reading};
 use crate::connections::Connections;
 use crate::decline::Decline;
 use crate::firewall::Firewall;
@@ -20,6 +20,7 @@ use crate::room::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
 use crate::ruleset::Concern;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
+use crate::time::Millis;
 use crate::upkeep::Upkeep;
 
 /// Pause between dumps to learn again of connections that were forgotten.

@@ -1,6 +1,6 @@
 //! A dump of one source of events.
 
-use crate::action::Millis;
+use crate::time::Millis;
 
 /// A dump that has no end after this time is asked for again. A million connections take some
 /// seconds on a slow router.

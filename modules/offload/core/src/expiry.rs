@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use kernel::SetName;
 use kernel::members::Member;
 
-use crate::action::Millis;
 use crate::ruleset::{QUARTER, Silent};
+use crate::time::Millis;
 
 /// A set that packets write is looked at so often.
 const POLL: Millis = 400;

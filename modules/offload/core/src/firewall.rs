@@ -1,7 +1,8 @@
 //! Changes of the firewall's rules.
 
-use crate::action::{Cause, Millis};
+use crate::action::Cause;
 use crate::output::Output;
+use crate::time::Millis;
 
 /// A firewall that reports no changes: how long a proof may last.
 const LEGACY: Millis = 1_000;

@@ -2,9 +2,9 @@
 
 use kernel::{Connection, ConnectionId, Protocol, Tuple, status};
 
-use crate::action::Millis;
 use crate::decline::Decline;
 use crate::lifetime::Lifetime;
+use crate::time::Millis;
 
 /// TCP_CONNTRACK_ESTABLISHED (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 pub(crate) const TCP_ESTABLISHED: u8 = 3;

@@ -8,9 +8,10 @@
 
 use kernel::ConnectionId;
 
-use crate::action::{Action, Millis, Reading};
+use crate::action::{Action, Reading};
 use crate::settings::Timeouts;
 use crate::sight::{Look, Sight};
+use crate::time::Millis;
 use crate::trail::{Answer, Trail};
 
 /// What was learned is learned anew after this time: sysctls and policies may be changed without a

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 
 use kernel::{Address, Bridging, Fdb, Link, Mac, Neighbour, Qdisc, Source};
 
-use crate::action::{Action, Cause, Millis};
+use crate::action::{Action, Cause};
 use crate::dump::Dump;
 use crate::output::Output;
 use crate::ports::{self, Device, Plans, PortFacts, PortPlan, PortReason};
 use crate::settings::{Hook, Settings};
 use crate::stations::{CHANGES_MAX, Stations};
+use crate::time::Millis;
 
 /// Most neighbours remembered. The kernel's default limit is 1024 per family; a router that raised
 /// it beyond this one pays with the end of all proofs for each change among the rest.

@@ -11,11 +11,12 @@ use std::collections::{HashMap, VecDeque};
 use kernel::conntrack::Looked;
 use kernel::{Connection, ConnectionId};
 
-use crate::action::{Action, FlowId, Millis, Reading};
+use crate::action::{Action, FlowId, Reading};
 use crate::connections::Connections;
 use crate::decline::Decline;
 use crate::flow::Flow;
 use crate::output::Output;
+use crate::time::Millis;
 
 /// Pause between two polls of a connection. With ticks of 250 ms these are 500 ms apart.
 const PAUSE: Millis = 400;

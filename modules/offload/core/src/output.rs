@@ -2,9 +2,10 @@
 
 use kernel::{ConnectionId, Mac};
 
-use crate::action::{Action, Cause, FlowId, Millis};
+use crate::action::{Action, Cause, FlowId};
 use crate::lifetime::Renewal;
 use crate::statistics::Statistics;
+use crate::time::Millis;
 
 /// Actions of the call under way, in order, with the time of the call and the counters.
 #[derive(Default)]

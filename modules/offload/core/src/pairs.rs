@@ -10,11 +10,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use kernel::Mac;
 
-use crate::action::{Action, FlowId, Millis, PAIRS, Reading};
+use crate::action::{Action, FlowId, PAIRS, Reading};
 use crate::network::Network;
 use crate::output::Output;
 use crate::settings::Settings;
 use crate::sweep::Sweep;
+use crate::time::Millis;
 
 /// A pair of which nothing was forwarded for so long is forgotten. The packet path tells of it
 /// again when it talks.

@@ -4,6 +4,7 @@
 //! attached to; but as weir's packets pass it by, whatever must see each packet there forbids the
 //! ports below.
 
+mod facts;
 mod members;
 mod qdisc;
 mod reason;
@@ -11,88 +12,13 @@ mod router;
 mod transmit;
 mod vlan;
 
-use kernel::ethtool::HiddenTags;
-use kernel::facts::{Multipath, Switches};
 use kernel::{Link, Mac};
 
 use crate::settings::{Hook, Settings};
+pub use facts::{PortFacts, xdp};
 pub use qdisc::{has_details, kept, shaper};
 pub use reason::{Below, Limit, PortReason, Use};
 pub use router::{Plans, plans};
-
-/// NETDEV_XDP_ACT_* (include/uapi/linux/netdev.h), as the `netdev` netlink family tells them.
-pub mod xdp {
-    /// Native XDP with pass, drop, abort and transmit.
-    pub const BASIC: u64 = 1 << 0;
-    /// XDP_REDIRECT from this device.
-    pub const REDIRECT: u64 = 1 << 1;
-    /// Other devices may redirect to this one.
-    pub const NDO_XMIT: u64 = 1 << 2;
-}
-
-/// Drivers whose native XDP takes, redirects and sends frames in every kernel from 5.15 on. Asked
-/// only where the kernel does not say itself (before 6.3); anything else then gets TC.
-const KNOWN_DRIVERS: [&str; 12] = [
-    "bnxt_en",
-    "fsl_dpaa2_eth",
-    "fsl_enetc",
-    "i40e",
-    "ice",
-    "igb",
-    "igc",
-    "ixgbe",
-    "mlx5_core",
-    "mvneta",
-    "mvpp2",
-    "virtio_net",
-];
-
-/// What is to be known of a device and is not told by events.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PortFacts {
-    /// Driver name, as `ethtool -i` shows it.
-    pub driver: String,
-    /// [`xdp`] bits; `None` where the kernel has no `netdev` family to ask.
-    pub xdp_features: Option<u64>,
-    /// VLAN tags that it takes off in hardware; none where that cannot be read.
-    pub hidden_tags: HiddenTags,
-    /// The tag that frames of a switch's ports have here, in the kernel's words; of a conduit only.
-    pub tagging: Option<String>,
-    /// IPv4 forwarding is on for this device.
-    pub forwarding_v4: bool,
-    /// IPv6 forwarding is on for this device.
-    pub forwarding_v6: bool,
-    /// Of the loopback device only, which each network namespace has: what decides among several
-    /// next hops, in all of it.
-    pub multipath: Option<Multipath>,
-    /// What else is switched here, without a word; of the loopback device, for all devices.
-    pub switches: Option<Switches>,
-    /// Id of weir's own XDP program here, once attached.
-    pub own_program: Option<u32>,
-    /// Somebody else's XDP program was found to be attached, otherwise than by the link's own
-    /// telling.
-    pub foreign_xdp: bool,
-    /// Attaching at XDP was tried and refused.
-    pub xdp_refused: bool,
-    /// Attaching at TC was tried and refused.
-    pub tc_refused: bool,
-    /// What shapes in or below a root qdisc whose kind does not say so, in words: see [`shaper`].
-    pub shaper: Option<String>,
-    /// Of a bridge: what looks at each frame that it passes on, in words.
-    pub bridge_filters: Vec<String>,
-    /// Mbit/s; `None` where nobody knows.
-    pub speed: Option<u32>,
-    /// What among its qdiscs and their filters looks at a packet's connection or route, in words.
-    pub asking: Vec<String>,
-    /// nftables chains at this device's ingress, as `family table chain`.
-    pub ingress_chains: Vec<String>,
-    /// nftables chains at this device's egress, as `family table chain`.
-    pub egress_chains: Vec<String>,
-    /// Somebody's filters at TC ingress (a policer, a redirect to an ifb, …), in words.
-    pub ingress_filters: Vec<String>,
-    /// Somebody's filters at TC egress, those of the root qdisc apart, in words.
-    pub egress_filters: Vec<String>,
-}
 
 /// What to do with a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,7 +159,7 @@ fn hook(
         Some(features) if features & (xdp::BASIC | xdp::REDIRECT) == xdp::BASIC | xdp::REDIRECT => {
             Some(PortReason::Native)
         }
-        None if known_driver(facts) => Some(PortReason::KnownDriver),
+        None if facts.known_driver() => Some(PortReason::KnownDriver),
         _ => None,
     };
     let tc = |reason| {
@@ -256,8 +182,4 @@ fn hook(
         },
         (_, None) => tc(PortReason::NoNativeXdp),
     }
-}
-
-fn known_driver(facts: &PortFacts) -> bool {
-    KNOWN_DRIVERS.contains(&facts.driver.as_str())
 }

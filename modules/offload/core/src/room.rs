@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::action::{FlowId, Millis};
+use crate::action::FlowId;
+use crate::time::Millis;
 
 /// Waiting connections let in by one event: it ends some, mostly one, and must stay short.
 pub(crate) const ADMIT_PER_EVENT: usize = 64;

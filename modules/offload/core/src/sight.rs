@@ -5,7 +5,7 @@
 //! packet renews the entry, and weir must not either. What tells is the entry: it goes on to end at
 //! the same time, although packets were shown.
 
-use crate::action::Millis;
+use crate::time::Millis;
 
 /// From a look at the entry to a packet that must have moved its end.
 const APART: Millis = 3_000;

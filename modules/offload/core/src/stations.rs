@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 use kernel::{Fdb, Mac};
 
-use crate::action::Millis;
+use crate::time::Millis;
 
 /// Most stations remembered: those that came first.
 pub(crate) const STATIONS_MAX: usize = 16_384;

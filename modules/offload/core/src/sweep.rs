@@ -1,6 +1,6 @@
 //! Visits to all slots of a slab, spread over time.
 
-use crate::action::Millis;
+use crate::time::Millis;
 
 /// Walks the slab in a given time, a share of it at each tick.
 #[derive(Default)]

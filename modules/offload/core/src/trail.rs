@@ -1,7 +1,8 @@
 //! What passed of one connection, as visits found it: who was heard, and whether that was answered.
 
-use crate::action::{Millis, Reading};
+use crate::action::Reading;
 use crate::sight::Sight;
+use crate::time::Millis;
 
 /// One side says nothing for this time while the other one does: whatever that says, it is not
 /// answered.

@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use kernel::conntrack::Looked;
 use kernel::{Connection, ConnectionId, Protocol};
 
-use crate::action::{Action, FlowId, Millis, Reading};
+use crate::action::{Action, FlowId, Reading};
 use crate::connections::Connections;
 use crate::decline::Decline;
 use crate::flow::{FIXED_TIMEOUT, Flow, TCP_ESTABLISHED};
 use crate::lifetime::bare;
 use crate::output::Output;
 use crate::sweep::Sweep;
+use crate::time::Millis;
 
 /// Most connections that are asked for at the end: that takes half a second on a slow router.
 const ASKED_LAST: usize = 65_536;

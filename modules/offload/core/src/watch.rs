@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 
 use kernel::{ConnectionId, Protocol};
 
-use crate::action::{Action, FlowId, Millis, Reading};
+use crate::action::{Action, FlowId, Reading};
 use crate::flow::UDP_STREAM_AGE;
 use crate::output::Output;
 use crate::table::Table;
+use crate::time::Millis;
 
 /// How long a packet is waited for.
 const PATIENCE: Millis = 5_000;

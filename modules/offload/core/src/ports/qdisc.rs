@@ -3,7 +3,7 @@
 use kernel::Link;
 use kernel::route::qdisc::Listed;
 
-use super::PortFacts;
+use super::facts::PortFacts;
 
 /// Qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify,
 /// unless somebody tuned them.

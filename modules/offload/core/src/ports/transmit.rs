@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Device, Limit, PortPlan, PortReason, Use, kept, known_driver, xdp};
+use super::{Device, Limit, PortPlan, PortReason, Use, kept, xdp};
 use crate::settings::Hook;
 
 /// A port where XDP takes what comes in.
@@ -100,6 +100,6 @@ fn takes_frames(device: &Device<'_>, hook: Hook) -> bool {
         // What is told while weir's own program is there does not hold once it is taken off.
         Some(features) => features & xdp::NDO_XMIT != 0 && (hook == Hook::Xdp || !device.own_xdp),
         // Before Linux 6.3 no device tells.
-        None => known_driver(facts) && hook == Hook::Xdp,
+        None => facts.known_driver() && hook == Hook::Xdp,
     })
 }

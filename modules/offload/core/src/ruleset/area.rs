@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kernel::{Protocol, Tuple};
 use serde_json::Value;
 
-use super::marks::{Marks, mark_of};
+use super::marks::{MarkTest, Marks, mark_of};
 use super::statements::single;
 
 const V4: u8 = 1;
@@ -50,14 +50,6 @@ enum End {
 enum What {
     Addresses(Arc<[(IpAddr, IpAddr)]>),
     Ports(Arc<[(u16, u16)]>),
-}
-
-/// Of the connection mark.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MarkTest {
-    pub(super) mask: u32,
-    pub(super) values: Vec<u32>,
-    pub(super) negated: bool,
 }
 
 /// What a connection is to these conditions.
@@ -310,12 +302,6 @@ impl Area {
             };
             found != test.negated
         })
-    }
-}
-
-impl MarkTest {
-    fn holds(&self, mark: u32) -> bool {
-        self.values.contains(&(mark & self.mask)) != self.negated
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! What is not in it is taken to see each packet: it may be newer than this table.
 
-use super::Kind;
+use super::finding::Kind;
 
 /// What a field, key or extension is for a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

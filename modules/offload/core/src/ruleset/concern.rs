@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Kind;
 use super::area::{Area, Areas, Subject};
+use super::finding::Kind;
 use super::reach::{Rule, Ruleset};
 use super::statements::Sight;
 

@@ -4,13 +4,10 @@
 //! It is followed from rule to rule of a base chain and of the chains that it jumps to. Only what
 //! holds on all ways is kept.
 
-use std::collections::HashMap;
 use std::slice;
 
 use serde_json::Value;
 
-use super::area::MarkTest;
-use super::reach::{Key, Ruleset, order};
 use super::statements::{never_before, single};
 
 /// What is known at one place. Nothing at the head of a base chain.
@@ -22,6 +19,20 @@ pub(super) struct Marks {
     empty: Vec<u32>,
     /// Bits of the connection's mark that are perhaps no longer what they were.
     changed: u32,
+}
+
+/// Of the connection mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MarkTest {
+    pub(super) mask: u32,
+    pub(super) values: Vec<u32>,
+    pub(super) negated: bool,
+}
+
+impl MarkTest {
+    pub(super) fn holds(&self, mark: u32) -> bool {
+        self.values.contains(&(mark & self.mask)) != self.negated
+    }
 }
 
 /// What a statement writes into a mark.
@@ -112,7 +123,7 @@ impl Marks {
 
     /// After a rule, for packets that go on to the next one. `called`: what the chains write that
     /// it may jump to.
-    fn after(&self, expressions: &[Value], called: &[Write]) -> Self {
+    pub(super) fn after(&self, expressions: &[Value], called: &[Write]) -> Self {
         let mut now = self.clone();
         // Packets that an expression did not match, and which bits of theirs are not all 0 then.
         let mut left: Vec<(Self, Option<u32>)> = Vec::new();
@@ -142,60 +153,6 @@ impl Marks {
         let all = left.chain(through).reduce(|all, here| all.or(&here));
         all.unwrap_or_default()
     }
-}
-
-/// What is known before each rule that established packets come by, by the rule's place. Where
-/// nothing is, it is left out.
-pub(super) fn along(ruleset: &Ruleset<'_>) -> HashMap<usize, Marks> {
-    let mut steps: HashMap<Key<'_>, Vec<(Key<'_>, usize)>> = HashMap::new();
-    for rule in ruleset.all_rules().filter(|rule| !ruleset.settled(rule)) {
-        let targets = ruleset.leads(rule).into_iter();
-        let targets = targets.map(|target| (target, rule.order));
-        steps.entry(rule.key()).or_default().extend(targets);
-    }
-    let chains = order(&ruleset.entries(), &steps);
-    let unsettled = |chain| {
-        let all = ruleset.rules_of(chain);
-        all.take_while(|rule| !ruleset.settled(rule))
-    };
-    let mut writes: HashMap<Key<'_>, Vec<Write>> = HashMap::new();
-    for chain in chains.iter().rev() {
-        let mut all: Vec<Write> = Vec::new();
-        let own = unsettled(*chain).flat_map(|rule| rule.expressions.iter().filter_map(write));
-        let next = steps.get(chain).into_iter().flatten();
-        let next = next.filter_map(|(target, _)| writes.get(target)).flatten();
-        for write in own.chain(next.copied()) {
-            if !all.contains(&write) {
-                all.push(write);
-            }
-        }
-        writes.insert(*chain, all);
-    }
-    let mut heads: HashMap<Key<'_>, Marks> = HashMap::new();
-    let mut found = HashMap::new();
-    for chain in chains {
-        let mut now = heads.remove(&chain).unwrap_or_default();
-        let mut next = steps.get(&chain).into_iter().flatten().peekable();
-        for rule in unsettled(chain) {
-            let mut called = Vec::new();
-            while let Some((target, _)) = next.next_if(|(_, by)| *by == rule.order) {
-                let mut there = now.clone();
-                rule.expressions.iter().for_each(|e| there.follow(e));
-                let head = match heads.get(target) {
-                    Some(known) => known.or(&there),
-                    None => there,
-                };
-                heads.insert(*target, head);
-                called.extend(writes.get(target).into_iter().flatten().copied());
-            }
-            let after = now.after(rule.expressions, &called);
-            if now != Marks::default() {
-                found.insert(rule.order, now);
-            }
-            now = after;
-        }
-    }
-    found
 }
 
 /// Whether some packets may not come past an expression.

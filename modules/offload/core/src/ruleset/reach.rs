@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::area::{Area, Areas};
-use super::marks::{self, Marks};
-use super::{Fields, Home, Kind, RulesetError, statements};
+use super::fields::{Fields, RulesetError};
+use super::finding::{Home, Kind};
+use super::marks::{Marks, Write, write};
+use super::statements;
 
 /// A chain's name in full: family, table, chain.
 pub(super) type Key<'a> = (&'a str, &'a str, &'a str);
@@ -151,7 +153,7 @@ impl<'a> Ruleset<'a> {
             ruleset.add(kind, &fields, home)?;
         }
         ruleset.settle();
-        ruleset.marks = marks::along(&ruleset);
+        ruleset.marks = along(&ruleset);
         Ok(ruleset)
     }
 
@@ -474,11 +476,62 @@ impl<'a> Ruleset<'a> {
     }
 }
 
+/// What is known before each rule that established packets come by, by the rule's place. Where
+/// nothing is, it is left out.
+fn along(ruleset: &Ruleset<'_>) -> HashMap<usize, Marks> {
+    let mut steps: HashMap<Key<'_>, Vec<(Key<'_>, usize)>> = HashMap::new();
+    for rule in ruleset.all_rules().filter(|rule| !ruleset.settled(rule)) {
+        let targets = ruleset.leads(rule).into_iter();
+        let targets = targets.map(|target| (target, rule.order));
+        steps.entry(rule.key()).or_default().extend(targets);
+    }
+    let chains = order(&ruleset.entries(), &steps);
+    let unsettled = |chain| {
+        let all = ruleset.rules_of(chain);
+        all.take_while(|rule| !ruleset.settled(rule))
+    };
+    let mut writes: HashMap<Key<'_>, Vec<Write>> = HashMap::new();
+    for chain in chains.iter().rev() {
+        let mut all: Vec<Write> = Vec::new();
+        let own = unsettled(*chain).flat_map(|rule| rule.expressions.iter().filter_map(write));
+        let next = steps.get(chain).into_iter().flatten();
+        let next = next.filter_map(|(target, _)| writes.get(target)).flatten();
+        for write in own.chain(next.copied()) {
+            if !all.contains(&write) {
+                all.push(write);
+            }
+        }
+        writes.insert(*chain, all);
+    }
+    let mut heads: HashMap<Key<'_>, Marks> = HashMap::new();
+    let mut found = HashMap::new();
+    for chain in chains {
+        let mut now = heads.remove(&chain).unwrap_or_default();
+        let mut next = steps.get(&chain).into_iter().flatten().peekable();
+        for rule in unsettled(chain) {
+            let mut called = Vec::new();
+            while let Some((target, _)) = next.next_if(|(_, by)| *by == rule.order) {
+                let mut there = now.clone();
+                rule.expressions.iter().for_each(|e| there.follow(e));
+                let head = match heads.get(target) {
+                    Some(known) => known.or(&there),
+                    None => there,
+                };
+                heads.insert(*target, head);
+                called.extend(writes.get(target).into_iter().flatten().copied());
+            }
+            let after = now.after(rule.expressions, &called);
+            if now != Marks::default() {
+                found.insert(rule.order, now);
+            }
+            now = after;
+        }
+    }
+    found
+}
+
 /// All chains that can be come to, each after those that lead to it.
-pub(super) fn order<'a, T>(
-    entries: &[Key<'a>],
-    steps: &HashMap<Key<'a>, Vec<(Key<'a>, T)>>,
-) -> Vec<Key<'a>> {
+fn order<'a, T>(entries: &[Key<'a>], steps: &HashMap<Key<'a>, Vec<(Key<'a>, T)>>) -> Vec<Key<'a>> {
     let mut seen = HashSet::new();
     let mut done = Vec::new();
     // A chain is pushed a second time to be noted once all it leads to are.

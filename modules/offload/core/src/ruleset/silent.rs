@@ -8,8 +8,9 @@ use kernel::SetName;
 use serde_json::Value;
 
 use super::classes::{Class, class};
+use super::fields::{RulesetError, parse};
+use super::finding::Kind;
 use super::reach::{Key, Object, Rule, Ruleset};
-use super::{Kind, RulesetError};
 
 /// Time zones differ by a multiple of this, seconds. So an edge is known to within it whichever
 /// zone `nft` prints in, and whichever the kernel goes by.
@@ -81,7 +82,7 @@ impl Silent {
 /// # Errors
 /// As for [`super::examine`].
 pub fn silent(json: &str) -> Result<Silent, RulesetError> {
-    silent_in(&super::parse(json)?)
+    silent_in(&parse(json)?)
 }
 
 /// The same of what was parsed ([`super::parse`]), and perhaps spelled out ([`super::spell()`]).

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::classes::{Class, class};
-use super::{Kind, flags};
+use super::finding::Kind;
+use super::flags;
 
 /// Something in a rule that must see each packet, or is worth knowing.
 #[derive(Clone, Copy)]
