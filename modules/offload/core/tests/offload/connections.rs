@@ -194,43 +194,6 @@ fn what_ends_or_begins_here_is_local_and_what_is_translated_here_is_not() {
 }
 
 #[test]
-fn an_address_that_comes_or_goes_moves_only_what_it_touches() {
-    let mut rig = rig();
-    let (a, b) = (one(), udp(2, "10.0.0.3:1", "192.0.2.1:53"));
-    rig.connection(&a);
-    rig.connection(&b);
-    assert_eq!(
-        ours(&mut rig, "10.0.0.3", true),
-        [
-            Action::Bump(Cause::Address),
-            Action::Remove { flow: FlowId(1) }
-        ]
-    );
-    assert_eq!(ours(&mut rig, "10.0.0.3", true), [], "told again");
-    rig.tell(Event::Address(
-        Address {
-            link: 2,
-            address: "10.0.0.3".parse().unwrap(),
-        },
-        true,
-    ));
-    assert_eq!(
-        ours(&mut rig, "10.0.0.3", false),
-        [Action::Bump(Cause::Address)],
-        "still on another device"
-    );
-    rig.tell(Event::Address(
-        Address {
-            link: 2,
-            address: "10.0.0.3".parse().unwrap(),
-        },
-        false,
-    ));
-    assert_eq!(rig.known().len(), 2);
-    assert_eq!(ours(&mut rig, "10.9.9.9", false), [], "never known");
-}
-
-#[test]
 fn events_that_leave_something_out_change_nothing_of_it() {
     let mut rig = rig();
     let mut c = one();
@@ -342,57 +305,6 @@ fn a_changed_translation_is_a_remove_and_an_install() {
 }
 
 #[test]
-fn a_tuple_in_two_zones_is_nobodys_until_one_remains() {
-    let mut rig = rig();
-    let a = one();
-    let mut b = tcp(2, "10.0.0.2:4000", "192.0.2.1:80");
-    b.id.zone = 7;
-    let mut c = tcp(3, "10.0.0.2:4000", "192.0.2.1:80");
-    c.id.zone = 8;
-    rig.connection(&a);
-    assert_eq!(rig.connection(&b), [Action::Remove { flow: FlowId(0) }]);
-    rig.connection(&c);
-    assert_eq!(
-        [&a, &b, &c].map(|c| rig.reason(&c.id)),
-        [Some(Decline::Ambiguous); 3]
-    );
-    assert_eq!(rig.core.find(&a.id.original).len(), 3);
-    assert_eq!(rig.tell(Event::ConnectionGone(a.id)), []);
-    rig.tell(Event::ConnectionGone(c.id));
-    assert_eq!(rig.reason(&b.id), None);
-}
-
-#[test]
-fn one_tuple_as_original_and_as_reply_is_ambiguous_too() {
-    let mut rig = rig();
-    let a = udp(1, "10.0.0.2:1", "192.0.2.1:53");
-    let mut b = udp(2, "10.0.0.7:9", "192.0.2.7:53");
-    b.reply = a.id.original;
-    rig.connection(&a);
-    rig.connection(&b);
-    assert_eq!(rig.known(), []);
-    b.reply = b.id.original.reversed();
-    rig.connection(&b);
-    assert_eq!(rig.known().len(), 2);
-}
-
-#[test]
-fn the_loser_of_a_race_does_not_replace_the_winner() {
-    let mut rig = rig();
-    let winner = udp(1, "10.0.0.2:1", "192.0.2.1:53");
-    let mut loser = udp(2, "10.0.0.2:1", "192.0.2.1:53");
-    loser.status = Some(UP | status::NAT_CLASH);
-    rig.connection(&winner);
-    rig.connection(&loser);
-    assert_eq!(
-        [rig.reason(&winner.id), rig.reason(&loser.id)],
-        [Some(Decline::Ambiguous), Some(Decline::Clash)]
-    );
-    rig.tell(Event::ConnectionGone(loser.id));
-    assert_eq!(rig.known(), [winner.id.original]);
-}
-
-#[test]
 fn a_lost_event_asks_for_a_dump_and_the_dump_sweeps() {
     let mut rig = rig();
     let (a, b, c) = (
@@ -470,25 +382,6 @@ fn a_sweep_that_ends_a_doubt_installs_what_remains_and_nothing_stale() {
     let actions = rig.tell(Event::DumpEnd(Source::Conntrack));
     assert_eq!(actions.len(), 2, "{actions:?}");
     assert_eq!(rig.reason(&others[1].id), None);
-}
-
-#[test]
-fn a_reload_judges_everything_anew() {
-    let mut rig = rig();
-    rig.connection(&one());
-    rig.connection(&udp(2, "10.0.0.3:1", "192.0.2.1:53"));
-    let actions = rig.reload(Settings {
-        tcp: false,
-        ..Settings::default()
-    });
-    assert_eq!(
-        actions,
-        [
-            Action::Bump(Cause::Reload),
-            Action::Remove { flow: FlowId(0) }
-        ]
-    );
-    assert_eq!(rig.reload(Settings::default()).len(), 3);
 }
 
 #[test]

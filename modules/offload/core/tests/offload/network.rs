@@ -108,32 +108,6 @@ fn a_device_bumps_only_for_what_matters() {
 }
 
 #[test]
-fn a_neighbour_bumps_the_hops_to_what_it_was() {
-    let mut rig = rig();
-    let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
-    let mut tell = |mac, stale| {
-        rig.tell(Event::Neighbour(Neighbour {
-            link: 3,
-            address: "192.0.2.1".parse().unwrap(),
-            mac,
-            stale,
-        }))
-    };
-    assert_eq!(tell(Some(b), true), [], "nothing goes there yet");
-    assert_eq!(tell(Some(b), true), hops(3, b), "the kernel is to ask");
-    assert_eq!(tell(None, false), hops(3, b));
-    let mut say = |mac| tell(mac, false);
-    assert_eq!(say(None), []);
-    assert_eq!(say(Some(a)), []);
-    assert_eq!(say(Some(a)), [], "refreshed");
-    assert_eq!(say(Some(b)), hops(3, a));
-    assert_eq!(say(None), hops(3, b));
-    assert_eq!(say(None), []);
-    assert_eq!(say(Some(a)), []);
-    assert_eq!(rig.core.neighbours().count(), 1);
-}
-
-#[test]
 fn neighbours_beyond_the_limit_bump_everything() {
     let mut rig = rig();
     let at = |n: u32| Neighbour {

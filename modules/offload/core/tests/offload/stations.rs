@@ -105,27 +105,6 @@ fn a_station_that_is_forgotten_ends_all_proofs_ten_times_a_second_at_most() {
 }
 
 #[test]
-fn a_station_is_where_it_is_in_each_vlan_and_bridge() {
-    let mut rig = rig();
-    let mut say = |fdb| rig.tell(Event::Fdb(fdb));
-    let other_vlan = |link| Fdb {
-        vlan: 5,
-        ..at(link, 1)
-    };
-    assert_eq!(say(at(4, 1)), hops(4, 1));
-    assert_eq!(say(other_vlan(5)), hops(5, 1));
-    assert_eq!(
-        say(Fdb {
-            bridge: 11,
-            ..at(6, 1)
-        }),
-        hops(6, 1)
-    );
-    assert_eq!(say(other_vlan(4)), all());
-    assert_eq!(say(at(4, 1)), []);
-}
-
-#[test]
 fn more_changes_at_once_than_there_are_hops_are_one_end_of_all_proofs() {
     let mut rig = rig();
     let few = batch(&mut rig, (0..4096).map(|n| Event::Fdb(at(4, n))));
