@@ -1,24 +1,31 @@
 //! The middle of the daemon: events in, decisions from the pure core, actions out to the packet
 //! path and to conntrack.
 
-mod actions;
-mod counting;
+mod conntrack;
 mod exceptions;
+mod ports;
 mod rules;
+mod shadow;
 
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use datapath::{Datapath, Growth, Hop};
 use kernel::io::Requests;
 use kernel::{ConnectionId, Event, Link, SetEvent, Source, facts};
-use offload_core::{Action, Core, FlowId, Millis, Reading};
-use tracing::{info, warn};
+use offload_core::ruleset::Concern;
+use offload_core::{Action, Core, Decline, FlowId, Millis, PortPlan, Reading};
+use tracing::{debug, info, warn};
 
 use super::account::{Account, DeviceNews};
 use super::expiry;
 use super::module::{self, Modules};
+use super::ruleset::RulesetText;
 use super::surroundings::Surroundings;
+use conntrack::Conntrack;
+use ports::Ports;
+use shadow::Shadow;
 
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until
 /// the next dump.
@@ -34,6 +41,14 @@ pub const NO_EVENTS_HINT: &str = "run sysctl net.netfilter.nf_conntrack_events=1
 /// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
 const LOOPBACK: u32 = 1;
 
+/// Nothing is proven for longer than this because rules are not read yet: `nft` takes some 20 ms,
+/// and is run once a second at most.
+const HOLD: Duration = Duration::from_secs(2);
+/// Flows whose counters are read at one go, in about a millisecond.
+const COUNTS: usize = 2_048;
+
+// Said by the one, meant by the other.
+const _: () = assert!(offload_core::stack::OVER_PPP == datapath::STACK_PPP);
 // One numbering, defined where each can have it.
 const _: () = assert!(offload_core::PAIRS == datapath::PAIRS);
 
@@ -61,11 +76,10 @@ pub struct Router {
     pub dumps: Vec<Source>,
     /// Connections that ended while a dump of them is under way.
     gone: Option<HashSet<ConnectionId>>,
-    updates: Requests,
-    attached: HashMap<u32, offload_core::PortPlan>,
+    conntrack: Conntrack,
+    ports: Ports,
     started: Instant,
-    updates_failed: u64,
-    differences: u64,
+    shadow: Shadow,
     /// Hops as of this second, by number.
     hops: HashMap<u32, Hop>,
     /// Flows whose counters are still to be read in this second.
@@ -114,11 +128,10 @@ impl Router {
             beaten: now,
             dumps: Vec::new(),
             gone: None,
-            updates,
-            attached: HashMap::new(),
+            conntrack: Conntrack::new(updates),
+            ports: Ports::default(),
             started: now,
-            updates_failed: 0,
-            differences: 0,
+            shadow: Shadow::default(),
             hops: HashMap::new(),
             uncounted: Vec::new(),
             look_next: 0,
@@ -283,7 +296,7 @@ impl Router {
         turn.extend(rest.map(|l| l.index).take_while(|index| *index < next));
         self.look_next = turn.last().map_or(0, |last| last.saturating_add(1));
         // The ports each time, and the loopback device, which stands for what holds for all.
-        turn.extend(self.attached.keys().take(LOOKS).chain([&LOOPBACK]));
+        turn.extend(self.ports.links().take(LOOKS).chain([LOOPBACK]));
         turn.sort_unstable();
         turn.dedup();
         let links = turn.iter().filter_map(|index| self.core.known_link(*index));
@@ -424,37 +437,385 @@ impl Router {
         }
     }
 
-    /// Shadow mode: what the kernel did otherwise than weir would have, each time there is
-    /// something new.
-    fn tell_differences(&mut self) {
-        let different = self.path.totals().map_or(0, |t| t.shadow_different);
-        if different <= self.differences {
-            return;
-        }
-        self.differences = different;
-        let hex = |octets: &[u8]| {
-            octets
-                .iter()
-                .map(|o| format!("{o:02x}"))
-                .collect::<String>()
-        };
-        for (id, flow) in self.core.flows().filter(|(_, flow)| flow.installed()) {
-            for d in self.path.differences(id.0) {
-                let tuple = if d.direction == 0 {
-                    flow.original()
-                } else {
-                    flow.reply
-                };
-                warn!(%tuple, times = d.times, weir = hex(&d.expected), kernel = hex(&d.sent), "the kernel sent it otherwise");
-            }
-        }
-    }
-
     /// Applies new settings.
     pub fn reload(&mut self, settings: offload_core::Settings) {
         let mut actions = Vec::new();
         self.core.reload(settings, self.now(), &mut actions);
         self.apply(actions);
+    }
+
+    /// The ruleset begins to be read.
+    pub fn ruleset_reading(&mut self) {
+        self.surroundings.reading();
+        for module in self.modules.clone().iter() {
+            module.on_event(module::Event::RulesetReading, self);
+        }
+    }
+
+    /// The ruleset was read, or could not be.
+    pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
+        self.surroundings.read();
+        for module in self.modules.clone().iter() {
+            module.on_event(
+                module::Event::Ruleset(read.as_ref().map_err(String::as_str)),
+                self,
+            );
+        }
+        if self.forwards {
+            let silent = read.as_ref().map(|text| &text.silent);
+            let respected = self.core.settings().each_packet;
+            if let Ok(silent) = silent {
+                self.core.hidden_events(silent.hidden);
+            }
+            self.core
+                .own_timeouts(read.as_ref().map_or(true, |text| text.policies));
+            self.expiry.rules(silent.map_err(String::as_str), respected);
+        }
+        match read {
+            Ok(text) => {
+                self.surroundings.rules_read = true;
+                self.concerned(text.concerns);
+                // Chains at devices may be among them.
+                if text.findings != self.surroundings.findings {
+                    self.surroundings.findings = text.findings;
+                    self.look_at_all(self.core.links().cloned().collect());
+                }
+            }
+            Err(error) => {
+                warn!(
+                    error,
+                    "the ruleset cannot be read: rules that need each packet are not found"
+                );
+            }
+        }
+        if !self.surroundings.is_stale() {
+            self.release_proofs();
+        }
+    }
+
+    /// Rules changed, and may look at each packet: nothing is proven until they are read. Elements
+    /// of sets are no such change.
+    pub fn hold_proofs(&mut self) {
+        if self.core.settings().each_packet
+            && let Err(error) = self.path.pause(HOLD)
+        {
+            warn!(%error, "cannot end proofs: the kernel forwards everything");
+            self.path.disarm();
+        }
+    }
+
+    /// The rules are read, or cannot be.
+    fn release_proofs(&mut self) {
+        if let Err(error) = self.path.resume() {
+            warn!(%error, "proofs come up again a moment later");
+        }
+    }
+
+    /// Rules look at each packet: connections that they may concern are left to the kernel.
+    fn concerned(&mut self, concerns: Vec<Concern>) {
+        if concerns == self.core.concerns() {
+            return;
+        }
+        let mut actions = Vec::new();
+        let now = self.now();
+        self.core.rules(concerns, now, &mut actions);
+        self.apply(actions);
+        rules::log(self.core.concerns(), self.core.settings().each_packet);
+    }
+
+    /// Rules of a module limit what these addresses send and get: their connections are left to the
+    /// kernel.
+    pub fn slow(&mut self, addresses: &HashSet<IpAddr>) {
+        let mut actions = Vec::new();
+        let now = self.now();
+        self.core.slow(addresses, now, &mut actions);
+        self.apply(actions);
+    }
+
+    /// Rules may have changed: until they are read, any of them may look at bridged frames. Before
+    /// proofs end, so that none comes up anew.
+    fn hold_bridging(&mut self) {
+        if !self.surroundings.rules_known() {
+            self.path.set_bridging(false);
+        }
+    }
+
+    /// Lets bridged frames be forwarded where the rules are known, once the ports are planned by
+    /// them.
+    pub fn resume_bridging(&mut self) {
+        let on = self.core.settings().bridge && self.surroundings.rules_known();
+        self.path.set_bridging(on);
+    }
+
+    /// Begins to add up what went through; due every second, as the shared counters are narrow.
+    pub fn count(&mut self) {
+        // Those that a second was not enough for come first.
+        if !self.counting() {
+            self.uncounted = self.counted();
+        }
+        self.hops.clear();
+        for module in self.modules.clone().iter() {
+            module.on_event(module::Event::Second, self);
+        }
+        if !self.counting() {
+            self.settle();
+        }
+        if self.path.options().shadow {
+            self.shadow.report(&self.core, &mut self.path);
+        }
+    }
+
+    /// Counts all flows at once: what is counted by is about to change.
+    pub fn count_all(&mut self) {
+        self.uncounted = self.counted();
+        while self.counting() {
+            self.count_some();
+        }
+        self.settle();
+        for module in self.modules.clone().iter() {
+            module.on_event(module::Event::Count, self);
+        }
+    }
+
+    /// All that the packet path counts: flows, and pairs of stations.
+    fn counted(&self) -> Vec<u32> {
+        let installed = self.core.flows().filter(|(_, flow)| flow.installed());
+        let pairs = self.core.pairs().map(|(pair, _)| pair.0);
+        installed.map(|(flow, _)| flow.0).chain(pairs).collect()
+    }
+
+    /// Brings what was counted to the devices that it went by.
+    fn settle(&mut self) {
+        let Self {
+            core,
+            path,
+            account,
+            surroundings,
+            ..
+        } = self;
+        if account.is_stale() {
+            let filtering = core.links().any(|link| link.filters_vlans);
+            let taggings = if filtering {
+                surroundings.taggings()
+            } else {
+                Vec::new()
+            };
+            account.devices(core.links(), taggings);
+        }
+        account.settle(path);
+        self.share();
+        for module in self.modules.clone().iter() {
+            module.on_event(module::Event::Counted, self);
+        }
+    }
+
+    /// Tells modules what was forwarded.
+    fn share(&mut self) {
+        let grown = self.account.take_shared();
+        if grown
+            .iter()
+            .any(|growth| !self.hops.contains_key(&growth.hop))
+        {
+            self.learn_hops();
+        }
+        // Modules get the router beside this.
+        let hops = std::mem::take(&mut self.hops);
+        let whole = |growth| Forwarded {
+            growth,
+            into: self.account.port_of(growth.came_in.port),
+            out: hops.get(&growth.hop),
+        };
+        let all: Vec<_> = grown.iter().map(whole).collect();
+        for module in self.modules.clone().iter().filter(|_| !all.is_empty()) {
+            module.on_event(module::Event::Forwarded(&all), self);
+        }
+        self.hops = hops;
+    }
+
+    /// A hop, by its number.
+    pub fn hop(&mut self, hop: u32) -> Option<&Hop> {
+        if !self.hops.contains_key(&hop) {
+            self.learn_hops();
+        }
+        self.hops.get(&hop)
+    }
+
+    fn learn_hops(&mut self) {
+        let hops = self.path.hops().into_iter();
+        self.hops = hops.map(|hop| (hop.index, hop)).collect();
+    }
+
+    /// Whether some flows are still to be counted.
+    pub fn counting(&self) -> bool {
+        !self.uncounted.is_empty()
+    }
+
+    /// Counts some flows: few enough that a change of rules does not wait long, as reading all of a
+    /// hundred thousand would make it.
+    pub fn count_some(&mut self) {
+        let rest = self.uncounted.len().saturating_sub(COUNTS);
+        for flow in self.uncounted.drain(rest..) {
+            // One that was removed meanwhile was counted then.
+            let octets = self.account.read(&mut self.path, flow);
+            self.core.grew(FlowId(flow), octets);
+        }
+        self.share();
+        if !self.counting() {
+            self.settle();
+        }
+    }
+
+    /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an
+    /// install took long.
+    fn apply(&mut self, mut actions: Vec<Action>) {
+        self.core.flush(&mut actions);
+        let mut rounds = 0;
+        while !actions.is_empty() && rounds < 8 {
+            rounds += 1;
+            let mut more = Vec::new();
+            self.end_proofs(&mut actions);
+            self.update_connections(&actions, &mut more);
+            for action in actions {
+                self.perform(action, &mut more);
+            }
+            self.core.flush(&mut more);
+            actions = more;
+        }
+    }
+
+    /// Ends the proofs that are to end, all of a batch together, and takes those actions out.
+    fn end_proofs(&mut self, actions: &mut Vec<Action>) {
+        let mut all = None;
+        let mut macs = HashSet::new();
+        actions.retain(|action| match action {
+            Action::Bump(cause) => {
+                all.get_or_insert_with(|| cause.clone());
+                false
+            }
+            Action::BumpHops { link: _, mac } => {
+                macs.insert(*mac);
+                false
+            }
+            _ => true,
+        });
+        if !macs.is_empty()
+            && let Err(error) = self.path.bump_hops(&macs)
+        {
+            warn!(%error, "no pause after a neighbour changed");
+        }
+        let Some(cause) = all else { return };
+        debug!(%cause, "all proofs end");
+        if let Err(error) = self.path.bump() {
+            // Without it nothing is safe: give everything back to the kernel until the next change.
+            warn!(%error, "cannot end proofs: the kernel forwards everything");
+            self.path.disarm();
+        }
+    }
+
+    /// Has conntrack updated, and hands the core what it answered.
+    fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
+        let answers = self.conntrack.update(actions);
+        let now = self.now();
+        for looked in &answers.looked {
+            self.core.looked(looked, now, more);
+        }
+        for polled in &answers.polled {
+            self.core.polled(polled, now, more);
+        }
+        for id in answers.gone {
+            let event = Event::ConnectionGone(id);
+            for module in self.modules.clone().iter() {
+                module.on_event(module::Event::Kernel(&event), self);
+            }
+            self.core.handle(event, now, more);
+        }
+    }
+
+    /// The end: conntrack is told of the packets that moved last.
+    pub fn finish(&mut self) {
+        let now = self.now();
+        let mut actions = Vec::new();
+        let path = &mut self.path;
+        self.core
+            .before_finish(now, &mut |flow| readings(path, flow), &mut actions);
+        let mut more = Vec::new();
+        self.update_connections(&actions, &mut more);
+        let path = &mut self.path;
+        self.core
+            .finish(now, &mut |flow| readings(path, flow), &mut more);
+        self.update_connections(&more, &mut Vec::new());
+    }
+
+    fn perform(&mut self, action: Action, more: &mut Vec<Action>) {
+        match action {
+            Action::Install {
+                flow,
+                original,
+                reply,
+                window_scales,
+            } => match self.path.install(flow.0, &original, &reply) {
+                Ok(()) => {
+                    if let Some(scales) = window_scales {
+                        self.path.guard(flow.0, scales);
+                    }
+                }
+                Err(datapath::Error::Full) => self.core.refused(flow, Decline::TableFull),
+                Err(error) => {
+                    debug!(%error, "cannot install a flow");
+                    self.core.refused(flow, Decline::Unsupported);
+                }
+            },
+            Action::InstallPair { flow, stations } => {
+                if let Err(error) = self.path.install_pair(flow.0, stations) {
+                    debug!(%error, "cannot install a pair of stations");
+                    self.core.refused(flow, Decline::TableFull);
+                }
+            }
+            Action::Remove { flow } => {
+                self.account.read(&mut self.path, flow.0);
+                self.path.remove(flow.0);
+            }
+            Action::Prove { flow } => self.path.prove(flow.0),
+            Action::Dump(source) => {
+                if source == Source::Conntrack {
+                    self.gone = Some(HashSet::new());
+                }
+                for module in self.modules.clone().iter() {
+                    module.on_event(module::Event::Dump(source), self);
+                }
+                self.dumps.push(source);
+            }
+            Action::Port(plan) => self.port(&plan, more),
+            Action::Stacks(stacks) => {
+                if let Err(error) = self.path.set_stacks(&stacks) {
+                    warn!(%error, "not all devices are known to the packet path");
+                }
+            }
+            // Done before, all of a batch together.
+            Action::Bump(_)
+            | Action::BumpHops { .. }
+            | Action::Relax(_)
+            | Action::Look(_)
+            | Action::Probe(_)
+            | Action::Poll(_)
+            | Action::Refresh { .. } => {}
+        }
+    }
+
+    /// Attaches to a device, changes it, or takes hands off it.
+    fn port(&mut self, plan: &PortPlan, more: &mut Vec<Action>) {
+        if !self.forwards {
+            return;
+        }
+        let attached = (self.ports).attach(plan, &mut self.path, &mut self.account);
+        if let Err(hook) = attached {
+            let mut facts = self.core.port_facts(plan.link).cloned().unwrap_or_default();
+            match hook {
+                datapath::Hook::Xdp => facts.xdp_refused = true,
+                datapath::Hook::Tc | datapath::Hook::Watch => facts.tc_refused = true,
+            }
+            self.core.facts(plan.link, facts, self.now(), more);
+        }
     }
 }
 

@@ -1,0 +1,92 @@
+//! Devices that the packet path is attached to.
+
+use std::collections::HashSet;
+
+use datapath::Datapath;
+use offload_core::PortPlan;
+use tracing::{info, warn};
+
+use crate::daemon::account::Account;
+
+/// Devices with a hook.
+#[derive(Default)]
+pub(super) struct Ports {
+    attached: HashSet<u32>,
+}
+
+impl Ports {
+    /// Indexes of the devices, in no order.
+    pub fn links(&self) -> impl Iterator<Item = u32> {
+        self.attached.iter().copied()
+    }
+
+    /// Attaches to a device, changes it, or takes hands off it.
+    ///
+    /// # Errors
+    /// The hook that was refused.
+    pub fn attach(
+        &mut self,
+        plan: &PortPlan,
+        path: &mut Datapath,
+        account: &mut Account,
+    ) -> Result<(), datapath::Hook> {
+        let hook = match plan.hook {
+            offload_core::Hook::Xdp => datapath::Hook::Xdp,
+            offload_core::Hook::Tc => datapath::Hook::Tc,
+            offload_core::Hook::Watch => datapath::Hook::Watch,
+            offload_core::Hook::Off | offload_core::Hook::Auto => {
+                if self.attached.remove(&plan.link) {
+                    info!(
+                        device = plan.name,
+                        reason = plan.reason.explain(),
+                        "no longer a port"
+                    );
+                    if let Err(error) = path.detach(plan.link) {
+                        warn!(device = plan.name, %error, "cannot detach");
+                    }
+                }
+                return Ok(());
+            }
+        };
+        match path.attach(
+            &datapath::Port {
+                link: plan.link,
+                mac: plan.mac,
+                vlan_macs: plan.vlan_macs.clone(),
+                into: plan.into,
+                out: plan.out,
+                transmit: plan.xdp_transmit,
+                direct: plan.direct,
+                floods: plan.floods,
+                ppp_in: plan.ppp_in,
+                ppp_out: plan.ppp_out,
+                bridges: plan.bridges,
+                sees_tags: plan.sees_tags,
+                tagger: plan.tagging.as_deref().and_then(datapath::Tagger::named),
+            },
+            &plan.name,
+            hook,
+        ) {
+            Ok(()) => {
+                match plan.forwards() {
+                    true => {
+                        info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port")
+                    }
+                    false => info!(
+                        device = plan.name,
+                        reason = plan.reason.explain(),
+                        "no port, but what its bridge sends there is looked at"
+                    ),
+                }
+                account.port(path.slot(plan.link), plan.link);
+                self.attached.insert(plan.link);
+                Ok(())
+            }
+            Err(error) => {
+                warn!(device = plan.name, %error, "cannot be a port this way");
+                self.attached.remove(&plan.link);
+                Err(hook)
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Shadow mode: packets that the kernel sent otherwise than weir would have.
+
+use datapath::Datapath;
+use offload_core::Core;
+use tracing::warn;
+
+/// Differences between weir and the kernel.
+#[derive(Default)]
+pub(super) struct Shadow {
+    /// The number of differences that the log has.
+    reported: u64,
+}
+
+impl Shadow {
+    /// Logs all differences, each time there is something new.
+    pub fn report(&mut self, core: &Core, path: &mut Datapath) {
+        let different = path.totals().map_or(0, |t| t.shadow_different);
+        if different <= self.reported {
+            return;
+        }
+        self.reported = different;
+        let hex = |octets: &[u8]| {
+            octets
+                .iter()
+                .map(|o| format!("{o:02x}"))
+                .collect::<String>()
+        };
+        for (id, flow) in core.flows().filter(|(_, flow)| flow.installed()) {
+            for d in path.differences(id.0) {
+                let tuple = if d.direction == 0 {
+                    flow.original()
+                } else {
+                    flow.reply
+                };
+                warn!(%tuple, times = d.times, weir = hex(&d.expected), kernel = hex(&d.sent), "the kernel sent it otherwise");
+            }
+        }
+    }
+}
