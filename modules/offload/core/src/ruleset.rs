@@ -26,7 +26,7 @@ pub use concern::{Concern, RuleName};
 pub use fields::{RulesetError, parse};
 pub use finding::{Finding, Kind};
 pub(crate) use silent::QUARTER;
-pub use silent::{Silent, silent, silent_in};
+pub use silent::{Silent, silent_in};
 pub use spell::{declare, flag, has_extensions, has_policies, spell};
 
 /// Reads the output of `nft -j list ruleset`. Findings are in the order of the ruleset.

@@ -8,7 +8,7 @@ use kernel::SetName;
 use serde_json::Value;
 
 use super::classes::{Class, class};
-use super::fields::{RulesetError, parse};
+use super::fields::RulesetError;
 use super::finding::Kind;
 use super::reach::{Key, Object, Rule, Ruleset};
 
@@ -77,18 +77,11 @@ impl Silent {
     }
 }
 
-/// Reads the output of `nft -j list ruleset`, with the elements of sets or without.
+/// Reads a ruleset, with the elements of sets or without, that was parsed ([`super::parse`]), and
+/// perhaps spelled out ([`super::spell()`]).
 ///
 /// # Errors
-/// As for [`super::examine`].
-pub fn silent(json: &str) -> Result<Silent, RulesetError> {
-    silent_in(&parse(json)?)
-}
-
-/// The same of what was parsed ([`super::parse`]), and perhaps spelled out ([`super::spell()`]).
-///
-/// # Errors
-/// As for [`super::examine`].
+/// As for [`super::read`].
 pub fn silent_in(root: &Value) -> Result<Silent, RulesetError> {
     let wrong = |place: String, problem: String| RulesetError { place, problem };
     let objects = root

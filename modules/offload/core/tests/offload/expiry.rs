@@ -8,8 +8,12 @@ use kernel::members::Member;
 use kernel::tables::Table;
 use serde_json::{Value, json};
 use weir_offload_core::expiry::{MOST_TIMED, MOST_WRITTEN};
-use weir_offload_core::ruleset::{self, Silent, flag, silent, silent_in};
+use weir_offload_core::ruleset::{self, RulesetError, Silent, flag, silent_in};
 use weir_offload_core::{Agenda, Millis};
+
+fn silent(json: &str) -> Result<Silent, RulesetError> {
+    silent_in(&ruleset::parse(json)?)
+}
 
 const RULES: &str = include_str!("../rulesets/silent.json");
 
