@@ -49,11 +49,12 @@ use config::Offload;
 pub use counters::netdev;
 pub use face::{Face, names, unix_seconds, witness};
 pub use firewall::Firewall;
+pub use memory::meminfo;
 pub use module::{Begin, Early, Event, Module, Modules, Part, Privileges, Report, Setup, Work};
 pub use nest::Nest;
 pub use router::{Forwarded, Router};
 pub use ruleset::RulesetText;
-pub use settings::{RunOptions, Settings, meminfo};
+pub use settings::{RunOptions, Settings};
 use surroundings::Surroundings;
 
 /// Time-outs, re-proofs and retries.

@@ -8,7 +8,7 @@ use datapath::probe::{self, Ability};
 
 use super::report::Feature;
 use crate::config::Effective;
-use crate::daemon::settings;
+use crate::daemon::{meminfo, settings};
 use crate::output::units;
 
 /// The oldest kernel that weir is made for.
@@ -285,7 +285,7 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
 
 fn memory(config: &Effective) -> Feature {
     let table = settings::sizes(config, &[]).octets();
-    let free = settings::meminfo("MemAvailable");
+    let free = meminfo("MemAvailable");
     let present = free.is_none_or(|free| table <= free);
     let free = free.map_or_else(|| "an unknown amount".into(), units::bytes);
     Feature {

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::settings::meminfo;
 use crate::output::units;
 
 /// A control group's limit.
@@ -21,6 +20,20 @@ pub fn limit() -> Option<Limit> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let machine = meminfo("MemTotal").unwrap_or(u64::MAX);
     lowest(&groups, machine, |file| fs::read_to_string(file).ok())
+}
+
+/// A line of /proc/meminfo, bytes.
+pub fn meminfo(name: &str) -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let kib: u64 = text.lines().find_map(|line| {
+        line.strip_prefix(name)?
+            .strip_prefix(':')?
+            .trim()
+            .strip_suffix(" kB")?
+            .parse()
+            .ok()
+    })?;
+    Some(kib * 1024)
 }
 
 /// What to do where memory does not suffice.

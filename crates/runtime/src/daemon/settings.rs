@@ -188,26 +188,12 @@ fn connections(effective: &Effective) -> (u32, u32) {
     let all = match *effective.of::<Offload>().flows {
         FlowRoom::Connections(n) => return (n, n / 2),
         FlowRoom::Auto => {
-            let memory = meminfo("MemTotal").unwrap_or(128 << 20);
+            let memory = memory::meminfo("MemTotal").unwrap_or(128 << 20);
             let memory = memory::limit().map_or(memory, |limit| limit.octets);
             (memory / 16_384).clamp(4096, 65_536) as u32
         }
     };
     (all, all / 4)
-}
-
-/// A line of /proc/meminfo, bytes.
-pub fn meminfo(name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kib: u64 = text.lines().find_map(|line| {
-        line.strip_prefix(name)?
-            .strip_prefix(':')?
-            .trim()
-            .strip_suffix(" kB")?
-            .parse()
-            .ok()
-    })?;
-    Some(kib * 1024)
 }
 
 /// Table sizes for these devices.
