@@ -1,47 +1,14 @@
 //! Static keys (X25519, RFC 7748): who has one is this router, or this partner, whatever others have
-//! read or were told.
+//! read or were told. A partner derives its own, and the keys of all its routers, from a master key.
 
 use std::fmt;
-use std::str::FromStr;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use snow::params::DHChoice;
 use snow::resolvers::{CryptoResolver, DefaultResolver};
 use subtle::ConstantTimeEq;
 
 use crate::derive;
-use crate::key::Key;
-
-/// What others know of an [`Identity`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Public(pub [u8; 32]);
-
-/// Text that is no public key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no public key: those have 43 characters")]
-pub struct PublicError;
-
-impl fmt::Display for Public {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&BASE64.encode(self.0))
-    }
-}
-
-impl fmt::Debug for Public {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Public({self})")
-    }
-}
-
-impl FromStr for Public {
-    type Err = PublicError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let octets = BASE64.decode(text).map_err(|_| PublicError)?;
-        octets.try_into().map(Self).map_err(|_| PublicError)
-    }
-}
+use crate::key::{Key, KeyId, Public};
 
 /// One's own static key.
 #[derive(Clone)]
@@ -96,10 +63,60 @@ impl fmt::Debug for Identity {
     }
 }
 
+/// Salt of what is derived of a master key.
+const MASTER: &[u8] = b"weir2 master";
+
+/// Of which a partner derives its own static key and the keys of all its routers, so that it has to
+/// keep one secret only.
+#[derive(Clone)]
+pub struct Master {
+    octets: [u8; 32],
+    identity: Identity,
+}
+
+impl Master {
+    /// Bytes of a master key, as in its file.
+    pub const LENGTH: usize = 32;
+
+    /// As it is kept.
+    pub fn octets(&self) -> &[u8; Self::LENGTH] {
+        &self.octets
+    }
+
+    /// Who the partner is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The key that has this id.
+    pub fn key(&self, id: KeyId) -> Key {
+        let from = derive::extract(MASTER, &self.octets);
+        let secret = derive::expand(&from, &[b"weir2 key", &id.0]);
+        Key::new(id, secret, self.identity.public())
+    }
+}
+
+impl From<[u8; Self::LENGTH]> for Master {
+    fn from(octets: [u8; Self::LENGTH]) -> Self {
+        let from = derive::extract(MASTER, &octets);
+        let identity = derive::expand(&from, &[b"weir2 partner"]);
+        Self {
+            octets,
+            identity: Identity::from(identity),
+        }
+    }
+}
+
+impl fmt::Debug for Master {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Master")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::KeyId;
+    use crate::key::PublicError;
 
     fn hexadecimal(text: &str) -> [u8; 32] {
         let octet = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16);
@@ -135,5 +152,39 @@ mod tests {
         assert_eq!(of_line, Identity::of_line(&line(2)));
         assert_ne!(of_line, Identity::of_line(&line(3)));
         assert_ne!(of_line.octets(), line(2).secret());
+    }
+
+    #[test]
+    fn each_id_has_a_key_of_its_own() {
+        let master = Master::from([1; 32]);
+        let (one, other) = (KeyId([1; 8]), KeyId([2; 8]));
+        assert_eq!(
+            master.key(one),
+            Master::from(*master.octets()).key(one),
+            "again"
+        );
+        assert_ne!(master.key(one).secret(), master.key(other).secret());
+        assert_ne!(master.key(one).secret(), master.octets());
+        let others = Master::from([2; 32]);
+        assert_ne!(others.key(one), master.key(one));
+        assert_ne!(others.identity(), master.identity());
+        assert_eq!(master.key(one).partner(), master.identity().public());
+        assert_ne!(
+            Key::new(one, [7; 32], Public([0; 32])),
+            Key::new(other, [7; 32], Public([0; 32])),
+            "the id counts too"
+        );
+        assert_ne!(KeyId::generate(), KeyId::generate());
+    }
+
+    #[test]
+    fn no_secret_is_shown() {
+        let master = Master::from([0xab; 32]);
+        let partner = Public([0; 32]);
+        let key = Key::new(KeyId([0, 1, 2, 3, 4, 5, 6, 0xff]), [0xab; 32], partner);
+        assert_eq!(
+            format!("{master:?} {key:?}"),
+            "Master Key(00010203040506ff)"
+        );
     }
 }

@@ -1,12 +1,13 @@
-//! Keys: the partner has a master key, each router one of its own that is derived from it.
+//! Keys of routers, and public keys.
 
 use std::fmt;
 use std::str::FromStr;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use subtle::ConstantTimeEq;
 
 use crate::derive::{self, NoRandom};
-use crate::identity::{Identity, Public};
 
 /// Names a router's key. It is sent in the clear, and says nothing of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,6 +46,36 @@ impl FromStr for KeyId {
             Ok(number) if digits => Ok(Self(number.to_be_bytes())),
             _ => Err(KeyIdError(text.to_owned())),
         }
+    }
+}
+
+/// A public static key: what others know of a partner or of a router.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Public(pub [u8; 32]);
+
+/// Text that is no public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no public key: those have 43 characters")]
+pub struct PublicError;
+
+impl fmt::Display for Public {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&BASE64.encode(self.0))
+    }
+}
+
+impl fmt::Debug for Public {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Public({self})")
+    }
+}
+
+impl FromStr for Public {
+    type Err = PublicError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let octets = BASE64.decode(text).map_err(|_| PublicError)?;
+        octets.try_into().map(Self).map_err(|_| PublicError)
     }
 }
 
@@ -99,93 +130,9 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Salt of what is derived of a master key.
-const MASTER: &[u8] = b"weir2 master";
-
-/// Of which a partner derives its own static key and the keys of all its routers, so that it has to
-/// keep one secret only.
-#[derive(Clone)]
-pub struct Master {
-    octets: [u8; 32],
-    identity: Identity,
-}
-
-impl Master {
-    /// Bytes of a master key, as in its file.
-    pub const LENGTH: usize = 32;
-
-    /// As it is kept.
-    pub fn octets(&self) -> &[u8; Self::LENGTH] {
-        &self.octets
-    }
-
-    /// Who the partner is.
-    pub fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
-    /// The key that has this id.
-    pub fn key(&self, id: KeyId) -> Key {
-        let from = derive::extract(MASTER, &self.octets);
-        let secret = derive::expand(&from, &[b"weir2 key", &id.0]);
-        Key::new(id, secret, self.identity.public())
-    }
-}
-
-impl From<[u8; Self::LENGTH]> for Master {
-    fn from(octets: [u8; Self::LENGTH]) -> Self {
-        let from = derive::extract(MASTER, &octets);
-        let identity = derive::expand(&from, &[b"weir2 partner"]);
-        Self {
-            octets,
-            identity: Identity::from(identity),
-        }
-    }
-}
-
-impl fmt::Debug for Master {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Master")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_id_has_a_key_of_its_own() {
-        let master = Master::from([1; 32]);
-        let (one, other) = (KeyId([1; 8]), KeyId([2; 8]));
-        assert_eq!(
-            master.key(one),
-            Master::from(*master.octets()).key(one),
-            "again"
-        );
-        assert_ne!(master.key(one).secret(), master.key(other).secret());
-        assert_ne!(master.key(one).secret(), master.octets());
-        let others = Master::from([2; 32]);
-        assert_ne!(others.key(one), master.key(one));
-        assert_ne!(others.identity(), master.identity());
-        assert_eq!(master.key(one).partner(), master.identity().public());
-        assert_ne!(
-            Key::new(one, [7; 32], Public([0; 32])),
-            Key::new(other, [7; 32], Public([0; 32])),
-            "the id counts too"
-        );
-        assert_ne!(KeyId::generate(), KeyId::generate());
-    }
-
-    #[test]
-    fn no_secret_is_shown() {
-        let master = Master::from([0xab; 32]);
-        let partner = Public([0; 32]);
-        let key = Key::new(KeyId([0, 1, 2, 3, 4, 5, 6, 0xff]), [0xab; 32], partner);
-        assert_eq!(
-            format!("{master:?} {key:?}"),
-            "Master Key(00010203040506ff)"
-        );
-    }
 
     #[test]
     fn ids_are_written_and_read() {

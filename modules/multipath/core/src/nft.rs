@@ -4,13 +4,15 @@
 //! match (`nft_tproxy` breaks off), so when weir is gone, by whatever death, packets go their
 //! former way.
 
+mod chains;
 mod direct;
 mod partner;
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::choice::{Choice, Forward, Ports};
+use crate::choice::{Choice, Forward};
+use chains::{clamp, guard, ports};
 use direct::{DIRECT, DIRECT_PORTS};
 pub use direct::{accept_direct, sets};
 pub use partner::{PARTNER_TABLE, Partnering, partner, remove_partner};
@@ -246,43 +248,6 @@ fn arrivals(text: &mut String, device: &str, forwards: &[Forward]) {
         );
     }
     *text += "\t}\n";
-}
-
-/// Matches ports of a family: `ip` or `ip6`.
-fn ports(family: &str, ports: &Ports) -> String {
-    let family = if family == "ip" { "ipv4" } else { "ipv6" };
-    let name = ports.transport.name();
-    format!("meta nfproto {family} {name} dport {}", ports.numbers())
-}
-
-/// Connections into the tunnel say how long their segments may be there: not everybody hears that a
-/// packet was too long.
-fn clamp(text: &mut String, device: &str) {
-    let _ = write!(
-        text,
-        concat!(
-            "\tchain fits {{\n\t\ttype filter hook forward priority mangle; policy accept;\n",
-            "\t\toifname \"{device}\" tcp flags & (syn | rst) == syn tcp option maxseg size set \
-                rt mtu\n\t}}\n",
-        ),
-        device = device
-    );
-}
-
-/// Of the tunnel's packets that match, those go on that answer, or that a rule of weir's gave a new
-/// destination.
-fn guard(text: &mut String, hook: &str, which: &str) {
-    let _ = write!(
-        text,
-        concat!(
-            "\tchain guard {{\n\t\ttype filter hook {hook}; policy accept;\n",
-            "\t\t{which} ct state established,related accept\n",
-            "\t\t{which} ct status & dnat == dnat accept\n",
-            "\t\t{which} drop\n\t}}\n",
-        ),
-        hook = hook,
-        which = which
-    );
 }
 
 /// These devices, as a set.

@@ -16,8 +16,7 @@ use ring::digest::{Context, SHA256};
 use subtle::ConstantTimeEq;
 
 use crate::PORT;
-use crate::identity::Public;
-use crate::key::{Key, KeyId};
+use crate::key::{Key, KeyId, Public};
 
 /// The version that is read here.
 const VERSION: u32 = 2;

@@ -44,7 +44,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// The router's side, if it is to run at all.
-pub struct Multipath {
+struct Service {
     running: Option<RefCell<Running>>,
     folder: PathBuf,
 }
@@ -58,7 +58,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     let lock = commands::lock::file(setup.config);
     // While it still may write there.
     let key = setup.config.with_file_name("multipath.key");
-    Ok(Rc::new(Multipath {
+    Ok(Rc::new(Service {
         running: setup
             .wanted
             .then(|| RefCell::new(Running::new(folder.clone(), lock, &key))),
@@ -66,14 +66,14 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     }))
 }
 
-impl Multipath {
+impl Service {
     fn shown(&self) -> answers::Paths {
         let running = self.running.as_ref();
         running.map_or_else(answers::Paths::default, |running| running.borrow().shown())
     }
 }
 
-impl Module for Multipath {
+impl Module for Service {
     fn privileges(&self) -> Privileges {
         match self.running {
             Some(_) => running::privileges(&self.folder),

@@ -21,9 +21,6 @@ use super::tun;
 use runtime::config::Effective;
 use runtime::daemon::Privileges;
 
-/// Of the router's end of the tunnel.
-pub const DEVICE: &str = "weir-tunnel";
-
 /// The router's side of multipath, if it has a partner.
 pub struct Running {
     folder: PathBuf,
@@ -291,7 +288,7 @@ fn path(path: PathState) -> answers::Path {
 /// The tunnel's device; without one there is no tunnel. `fall_back`: what does not go by the partner
 /// goes directly.
 fn device(fall_back: bool) -> Option<TunDevice> {
-    tun::open(DEVICE)
+    tun::open(tun::DEVICE)
         .inspect_err(|error| {
             let hint = tun::hint(error);
             match fall_back {

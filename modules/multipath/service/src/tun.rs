@@ -4,6 +4,9 @@ use std::io;
 
 use multipath_core::io::TunDevice;
 
+/// Of the router's end of the tunnel.
+pub const DEVICE: &str = "weir-tunnel";
+
 /// Makes it.
 ///
 /// # Errors

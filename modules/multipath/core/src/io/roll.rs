@@ -12,8 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::choice::Ports;
-use crate::identity::Public;
-use crate::key::{KeyId, KeyIdError};
+use crate::key::{KeyId, KeyIdError, Public};
 use crate::welcome::MOST_FORWARDS;
 
 /// In front of the line of a router that was revoked. Former versions take such a line for none.

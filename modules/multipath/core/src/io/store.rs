@@ -20,8 +20,8 @@ use super::secret;
 use super::seen::Seen;
 use crate::PORT;
 use crate::choice::Ports;
-use crate::identity::Public;
-use crate::key::{Key, KeyId, Master};
+use crate::identity::Master;
+use crate::key::{Key, KeyId, Public};
 use crate::welcome::MOST_FORWARDS;
 
 pub use error::StoreError;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{clamp, guard, ports};
+use super::chains::{clamp, guard, ports};
 use crate::choice::Ports;
 use crate::net::TunnelNet;
 use crate::reach::SMTP;

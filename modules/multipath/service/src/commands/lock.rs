@@ -14,7 +14,7 @@ use multipath_core::lock::{Lock, Reached};
 use multipath_core::reach::LOCAL;
 
 use crate::config::{Fallback, Multipath};
-use crate::running::DEVICE;
+use crate::tun::DEVICE;
 use runtime::Error;
 use runtime::config::{DEFAULT_FILE, DeviceName};
 use runtime::output::Output;

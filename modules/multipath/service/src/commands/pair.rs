@@ -2,14 +2,22 @@
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use clap::Args;
-use multipath_core::io::{SecretError, Store, StoreError};
+use multipath_core::io::{DEFAULT_STATE, SecretError, Store, StoreError};
 use multipath_core::{Key, KeyId, Pairing, Ports, Public};
 
-use super::serve::State;
 use runtime::Error;
 use runtime::output::{Output, qr};
+
+/// Where a partner keeps its key.
+#[derive(Args, Debug)]
+pub(super) struct State {
+    /// Folder of the key and of the list of routers
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_STATE)]
+    pub(super) state: PathBuf,
+}
 
 /// Pair with one more router: prints the line for its configuration
 ///

@@ -8,8 +8,7 @@ use jiff::tz::TimeZone;
 use multipath_core::io::{Figures, Paired, Seen, Store};
 use serde::Serialize;
 
-use super::pair::{address_of, kept, print_line};
-use super::serve::State;
+use super::pair::{State, address_of, kept, print_line};
 use runtime::Error;
 use runtime::command::Format;
 use runtime::output::dates::Moment;

@@ -2,17 +2,16 @@
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use kernel::Prefix;
 use multipath_core::PORT;
-use multipath_core::io::{DEFAULT_STATE, Partner, PartnerSettings, ServeError, Store, StoreError};
+use multipath_core::io::{Partner, PartnerSettings, ServeError, Store, StoreError};
 use multipath_core::net::TunnelNet;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::lock::{self, LockArgs, UnlockArgs};
-use super::pair::{self, ForwardArgs, PairArgs, kept};
+use super::pair::{self, ForwardArgs, PairArgs, State, kept};
 use super::routers::{self, LimitArgs, ListArgs, RevokeArgs, RotateArgs};
 use crate::tun;
 use runtime::Error;
@@ -50,14 +49,6 @@ enum Side {
     Rotate(RotateArgs),
     Lock(LockArgs),
     Unlock(UnlockArgs),
-}
-
-/// Where a partner keeps its key.
-#[derive(Args, Debug)]
-pub(super) struct State {
-    /// Folder of the key and of the list of routers
-    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_STATE)]
-    pub(super) state: PathBuf,
 }
 
 /// Serve routers, until told to stop

@@ -1,0 +1,42 @@
+//! Text that the tables of a router and of a partner have in common.
+
+use std::fmt::Write;
+
+use crate::choice::Ports;
+
+/// Matches ports of a family: `ip` or `ip6`.
+pub fn ports(family: &str, ports: &Ports) -> String {
+    let family = if family == "ip" { "ipv4" } else { "ipv6" };
+    let name = ports.transport.name();
+    format!("meta nfproto {family} {name} dport {}", ports.numbers())
+}
+
+/// Connections into the tunnel say how long their segments may be there: not everybody hears that a
+/// packet was too long.
+pub fn clamp(text: &mut String, device: &str) {
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain fits {{\n\t\ttype filter hook forward priority mangle; policy accept;\n",
+            "\t\toifname \"{device}\" tcp flags & (syn | rst) == syn tcp option maxseg size set \
+                rt mtu\n\t}}\n",
+        ),
+        device = device
+    );
+}
+
+/// Of the tunnel's packets that match, those go on that answer, or that a rule of weir's gave a new
+/// destination.
+pub fn guard(text: &mut String, hook: &str, which: &str) {
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain guard {{\n\t\ttype filter hook {hook}; policy accept;\n",
+            "\t\t{which} ct state established,related accept\n",
+            "\t\t{which} ct status & dnat == dnat accept\n",
+            "\t\t{which} drop\n\t}}\n",
+        ),
+        hook = hook,
+        which = which
+    );
+}
