@@ -1,6 +1,7 @@
 //! Sockets and threads of multipath. All that is decided without them is beside this module.
 
 mod changes;
+mod conduct;
 mod files;
 mod limits;
 mod locked;
@@ -19,6 +20,7 @@ mod serve;
 mod sessions;
 mod share;
 mod socket;
+mod state;
 mod store;
 mod strangers;
 mod threads;
@@ -40,14 +42,13 @@ pub struct TunDevice {
     pub link: u32,
 }
 
+pub use conduct::Conduct;
 pub use locked::{LockError, lock, unlock};
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
 pub use roll::Paired;
-pub use router::{
-    Candidate, Conduct, Connection, ForwardState, PathState, Router, Settings as RouterSettings,
-    StartError, State, TwinState,
-};
+pub use router::{Router, Settings as RouterSettings, StartError};
 pub use secret::{SecretError, identity};
 pub use seen::{Figures, Seen};
 pub use share::Counted;
+pub use state::{Candidate, Connection, ForwardState, PathState, State, TwinState};
 pub use store::{DEFAULT_STATE, Serves, Store, StoreError};

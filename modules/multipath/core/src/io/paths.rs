@@ -6,25 +6,25 @@
 //! an endpoint, from which the kernel makes a subflow for each connection. No other traffic is
 //! touched.
 
-mod rules;
+mod routing;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use kernel::io::{Events, Policy};
+use kernel::io::Events;
 use kernel::mptcp::{Endpoint, EndpointFlags};
-use kernel::policy;
 use kernel::uplinks::{Change, Uplink, Uplinks};
 use kernel::{Event, Source};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
-use super::router::{PathState, TwinState};
+use super::state::{PathState, TwinState};
 use super::tuned::Tuned;
 use crate::hints::{Hints, Use};
 use crate::shares::Carried;
+use routing::Routing;
 
 /// Changes come in heaps: a new address, its route, the default route. So long they are left to
 /// settle; what is lost counts at once.
@@ -39,13 +39,12 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub struct Paths {
-    policy: Policy,
+    routing: Routing,
     tuned: Tuned,
     events: Events,
     uplinks: Uplinks,
     /// When to look at all anew.
     due: Option<Instant>,
-    partner: Vec<IpAddr>,
     /// Addresses of paths that are not to carry anything.
     resting: Vec<IpAddr>,
     /// Addresses of paths that are to carry something only while others cannot.
@@ -57,13 +56,6 @@ pub struct Paths {
     hints: Hints,
     /// Devices that come and go all the time: connections are better off without.
     damped: Vec<String>,
-    tunnel: Option<u32>,
-    /// Devices whose clients are locked in.
-    locked: Vec<String>,
-}
-
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    io::Error::other(error)
 }
 
 impl Paths {
@@ -74,23 +66,18 @@ impl Paths {
     /// The kernel does not answer.
     pub fn open(folder: &Path, hints: Hints) -> io::Result<Self> {
         let events = Events::open(Source::Route)?;
-        let mut policy = Policy::open().map_err(failed)?;
-        policy.clear(policy::PROTOCOL).map_err(failed)?;
         let mut paths = Self {
-            policy,
+            routing: Routing::open()?,
             tuned: Tuned::new(folder),
             events,
             uplinks: Uplinks::default(),
             due: None,
-            partner: Vec::new(),
             resting: Vec::new(),
             reserve: Vec::new(),
             opened: false,
             joining: Vec::new(),
             hints,
             damped: Vec::new(),
-            tunnel: None,
-            locked: Vec::new(),
         };
         paths.look();
         paths.opened = true;
@@ -103,7 +90,7 @@ impl Paths {
             device: uplink.name.clone(),
             address: uplink.address,
             gateway: uplink.gateway,
-            used: self.used(uplink),
+            used: used_as(&self.hints, uplink),
             in_use: false,
             answers: None,
             rests: false,
@@ -114,14 +101,8 @@ impl Paths {
         paths.collect()
     }
 
-    fn used(&self, uplink: &Uplink) -> Use {
-        self.hints
-            .get(&uplink.name)
-            .map_or(Use::default(), |hint| hint.used)
-    }
-
     fn is_used(&self, uplink: &Uplink) -> bool {
-        self.used(uplink) != Use::Never
+        used_as(&self.hints, uplink) != Use::Never
     }
 
     /// Other things are said of paths.
@@ -130,19 +111,14 @@ impl Paths {
             return;
         }
         let before = std::mem::replace(&mut self.hints, hints);
-        let never = |hints: &Hints, uplink: &Uplink| {
-            let hint = hints.get(&uplink.name);
-            hint.is_some_and(|hint| hint.used == Use::Never)
-        };
-        let uplinks = self.uplinks.now().to_vec();
-        let was: Vec<_> = uplinks.iter().map(|u| never(&before, u)).collect();
-        for (uplink, was) in uplinks.iter().zip(was) {
-            match (was, never(&self.hints, uplink)) {
-                (false, true) => {
+        for uplink in &self.uplinks.now().to_vec() {
+            let was = used_as(&before, uplink) != Use::Never;
+            match (was, self.is_used(uplink)) {
+                (true, false) => {
                     self.resting.retain(|other| *other != uplink.address);
                     self.end(uplink);
                 }
-                (true, false) => self.begin(uplink),
+                (false, true) => self.begin(uplink),
                 _ => {}
             }
         }
@@ -296,29 +272,29 @@ impl Paths {
 
     /// What is marked for the tunnel goes by this device; `None`: as all else.
     pub fn tunnel(&mut self, link: Option<u32>) {
-        if self.tunnel != link {
-            self.tunnel = link;
+        if self.routing.tunnel(link) {
             self.write();
         }
     }
 
     /// What comes in by these devices leads nowhere, but where the lock's rules looked at it.
     pub fn lock(&mut self, devices: &[String]) {
-        if self.locked != devices {
-            self.locked = devices.to_vec();
+        if self.routing.lock(devices) {
             self.write();
         }
     }
 
     /// Where the partner is.
     pub fn lead_to(&mut self, partner: &[SocketAddr]) {
-        let mut partner: Vec<_> = partner.iter().map(SocketAddr::ip).collect();
-        partner.sort_unstable();
-        partner.dedup();
-        if self.partner != partner {
-            self.partner = partner;
+        if self.routing.lead_to(partner) {
             self.write();
         }
+    }
+
+    fn write(&mut self) {
+        let used = self.uplinks.now().iter();
+        let used = used.filter(|uplink| used_as(&self.hints, uplink) != Use::Never);
+        self.routing.write(used);
     }
 
     /// Waits until paths have changed. May be dropped where it waits: what is due stays due.
@@ -356,7 +332,7 @@ impl Paths {
     /// Reads all anew. Whether anything changed.
     fn look(&mut self) -> bool {
         self.due = None;
-        let picture = match self.policy.picture() {
+        let picture = match self.routing.picture() {
             Ok(picture) => picture,
             Err(error) => {
                 warn!(%error, "routes cannot be read: it is tried again");
@@ -439,9 +415,7 @@ impl Paths {
 
     /// Leaves the kernel's tables as they were.
     pub fn leave(&mut self) {
-        if let Err(error) = self.policy.clear(policy::PROTOCOL) {
-            warn!(%error, "rules and routes are left: `ip rule show protocol 119`");
-        }
+        self.routing.leave();
         let used = self.uplinks.now().iter();
         let used: Vec<_> = used.filter(|u| self.is_used(u)).cloned().collect();
         let Some(mptcp) = self.tuned.mptcp() else {
@@ -453,6 +427,12 @@ impl Paths {
             }
         }
     }
+}
+
+fn used_as(hints: &Hints, uplink: &Uplink) -> Use {
+    hints
+        .get(&uplink.name)
+        .map_or(Use::default(), |hint| hint.used)
 }
 
 /// That time, or never.

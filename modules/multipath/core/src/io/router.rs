@@ -1,11 +1,11 @@
 //! `[multipath]` at the router: from its settings to its threads, and what they tell.
 
+mod reserve;
 mod rules;
-mod told;
-mod waiting;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -14,18 +14,19 @@ use std::time::{Duration, Instant};
 
 use kernel::io::{Subflows, load_rules};
 use kernel::subflows::{Sockets, SubflowKind};
-use tokio::sync::{Notify, watch};
-use tokio::time::MissedTickBehavior;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, sleep};
 use tracing::{debug, error, info, warn};
 
+use super::conduct::Conduct;
 use super::partnership::{self, News};
 use super::paths::Paths;
 use super::share::{Health, Known, Share};
+use super::state::{Connection, ForwardState, PathState, SharedState, State, TwinState};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, locked, proxy, socket};
-use crate::choice::{Choice, Forward, Ports};
-use crate::encrypt::Encrypt;
+use crate::choice::{Forward, Ports};
 use crate::gaps::Gaps;
 use crate::guard::Guard;
 use crate::hints::{Hints, Use};
@@ -36,13 +37,15 @@ use crate::shares::Shares;
 use crate::unheard::Unheard;
 use crate::welcome::Welcome;
 
-pub(in crate::io) use rules::forget_tunnelled;
-use told::Told;
-pub use told::{Candidate, Connection, ForwardState, PathState, State, TwinState};
+use reserve::Reserve;
+use rules::Rules;
+pub use rules::forget_tunnelled;
 
 /// How often is looked at what paths carry, and at which look at what connections lack.
 const LOOK: Duration = Duration::from_millis(500);
 const LACKS: u32 = 2;
+/// How long another partner may take to take over, before what went by the tunnel goes directly.
+const TAKES_OVER: Duration = Duration::from_secs(2);
 
 /// What a router is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,21 +62,6 @@ pub struct Settings {
     pub folder: PathBuf,
     /// File of the lock, where there is one.
     pub lock: PathBuf,
-}
-
-/// What goes where, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conduct {
-    /// While the partner is not reached, connections go directly; else they are refused.
-    pub fall_back: bool,
-    /// What is not TCP, and went directly while there was no tunnel, goes by it when it is back.
-    pub returns: bool,
-    /// What is encrypted on its way to the partner.
-    pub encrypt: Encrypt,
-    /// How long the keys of a session are used.
-    pub renew: Duration,
-    /// What goes directly, and what comes in.
-    pub choice: Choice,
 }
 
 /// It could not begin.
@@ -96,7 +84,7 @@ pub enum StartError {
 /// Multipath at work, until it is dropped.
 pub struct Router {
     share: Arc<Share>,
-    told: Arc<Told>,
+    state: Arc<SharedState>,
     conduct: watch::Sender<Conduct>,
     _threads: Threads,
 }
@@ -111,8 +99,8 @@ impl Router {
         let workers = processors();
         let share = Share::new(limits::raise(), &settings.conduct, settings.hints.clone());
         let share = Arc::new(share);
-        let told = Arc::new(Told::default());
-        *told.lock() = State::of(&settings.pairings);
+        let state = Arc::new(SharedState::default());
+        *state.lock() = State::of(&settings.pairings);
         let (conduct, heard) = watch::channel(settings.conduct.clone());
         let mut threads = Threads::new();
         let listens = |source| StartError::Listen {
@@ -141,9 +129,10 @@ impl Router {
                 })
                 .map_err(listens)?;
         }
-        let tunnel = device
-            .as_ref()
-            .map(|device| (device.name.clone(), device.link));
+        let (link, name) = (
+            device.as_ref().map(|it| it.link),
+            device.as_ref().map(|it| it.name.clone()),
+        );
         if let Some(device) = device {
             let share = Arc::clone(&share);
             threads
@@ -153,29 +142,28 @@ impl Router {
                 })
                 .map_err(StartError::Paths)?;
         }
-        let (shared, tell) = (Arc::clone(&share), Arc::clone(&told));
+        let (shared, shown) = (Arc::clone(&share), Arc::clone(&state));
         threads
             .start("multipath", move |stop| {
                 let paths = Paths::open(&settings.folder, settings.hints.clone())?;
                 let control = Control {
                     settings,
                     conduct: heard,
-                    tunnel,
+                    link,
+                    rules: Rules::new(name, Arc::clone(&shared), Arc::clone(&shown)),
+                    reserve: Reserve::new(Arc::clone(&shared)),
                     share: shared,
-                    told: tell,
+                    state: shown,
                     anew: RefCell::default(),
-                    stray: RefCell::default(),
-                    works: Cell::new(false),
                     lost: Cell::default(),
                     lan: RefCell::default(),
-                    changed: Notify::new(),
                 };
                 Ok(control.run(paths, stop))
             })
             .map_err(StartError::Paths)?;
         Ok(Self {
             share,
-            told,
+            state,
             conduct,
             _threads: threads,
         })
@@ -194,7 +182,7 @@ impl Router {
 
     /// How it is doing.
     pub fn state(&self) -> State {
-        let mut state = self.told.lock().clone();
+        let mut state = self.state.lock().clone();
         state.counted = self.share.counts.read();
         let meeting = self.share.meetings().borrow().clone();
         let granted = |ports: &Ports| {
@@ -216,22 +204,18 @@ impl Router {
 struct Control {
     settings: Settings,
     conduct: watch::Receiver<Conduct>,
-    /// Device of the tunnel: name and index.
-    tunnel: Option<(String, u32)>,
+    /// Index of the tunnel's device.
+    link: Option<u32>,
+    rules: Rules,
+    reserve: Reserve,
     share: Arc<Share>,
-    told: Arc<Told>,
+    state: Arc<SharedState>,
     /// Addresses of paths whose endpoints are to be made anew.
     anew: RefCell<Vec<IpAddr>>,
-    /// Addresses of paths of which some subflows do not know whether they wait.
-    stray: RefCell<Vec<IpAddr>>,
-    /// What is not TCP goes by the tunnel.
-    works: Cell<bool>,
     /// Since when no path answers by it any more, and another partner is waited for.
     lost: Cell<Option<Instant>>,
     /// Devices whose clients leave by the partner alone.
     lan: RefCell<Vec<String>>,
-    /// What the rules depend on has changed.
-    changed: Notify,
 }
 
 impl Control {
@@ -241,17 +225,17 @@ impl Control {
         let work = async {
             let lock = &self.settings.lock;
             let session = partnership::keep(who.collect(), lock, &self.share, |news| {
-                self.told.lock().hear(&news);
+                self.state.lock().on_news(&news);
                 match news {
                     News::Met(_, welcome) => self.warn_of_forwards(welcome),
                     News::Lost => self.share.ailing.notify_one(),
                     _ => {}
                 }
-                self.changed.notify_one();
+                self.rules.look();
             });
             let follow = async {
                 loop {
-                    self.keep_reserve(&mut paths);
+                    self.reserve.keep(&mut paths);
                     self.tell_paths(&paths);
                     paths.damp(self.share.flapping());
                     paths.lead_to(&self.share.partners());
@@ -271,7 +255,7 @@ impl Control {
                 () = self.keep_shares() => {}
                 () = session => {}
                 error = follow => error!(%error, "paths cannot be followed any more"),
-                () = self.keep_rules() => {}
+                () = self.rules.keep(self.conduct.clone()) => {}
                 () = locked::keep(lock, |lan| {
                     self.lan.replace(lan);
                     self.share.moved.notify_one();
@@ -311,13 +295,11 @@ impl Control {
         });
         self.share.set_paths(known.collect());
         for path in &mut paths {
-            path.in_use = self.in_use(path);
-            path.answers = self.share.health(path.address).map(|it| it == Health::Up);
-            path.rests = self.share.rests(path.address);
+            self.reserve.describe(path);
         }
         let twins = of.twins();
-        let told = &mut *self.told.lock();
-        if told.twins != twins {
+        let state = &mut *self.state.lock();
+        if state.twins != twins {
             for TwinState {
                 device,
                 address,
@@ -328,14 +310,14 @@ impl Control {
                     until that one fails: give one of the two modems another network");
             }
         }
-        (told.paths, told.twins) = (paths, twins);
-        self.changed.notify_one();
+        (state.paths, state.twins) = (paths, twins);
+        self.rules.look();
     }
 
     /// Logs which paths there are, unless those that changed do so all the time.
     fn log_paths(&self, paths: &[PathState]) {
         let key = |path: &PathState| (path.device.clone(), path.address);
-        let before: BTreeSet<_> = self.told.lock().paths.iter().map(key).collect();
+        let before: BTreeSet<_> = self.state.lock().paths.iter().map(key).collect();
         let now: BTreeSet<_> = paths.iter().map(key).collect();
         let changed: BTreeSet<_> = before.symmetric_difference(&now).map(|(d, _)| d).collect();
         if changed.iter().filter(|d| self.share.tells(d)).count() > 0 {
@@ -348,7 +330,7 @@ impl Control {
     fn heed(&self, paths: &mut Paths) {
         paths.hint(self.share.hints());
         // What takes over is told before what it takes over from is gone.
-        self.keep_reserve(paths);
+        self.reserve.keep(paths);
         for address in self.anew.take() {
             paths.renew(address);
         }
@@ -367,11 +349,31 @@ impl Control {
             // It may have begun anew, and know nothing of this session: that, it says by TCP only.
             self.share.doubt_any();
         }
-        let tunnel = self.tunnel.as_ref();
-        let tunnel = tunnel.filter(|_| self.leads(works));
-        paths.tunnel(tunnel.map(|(_, link)| *link));
-        self.works.set(tunnel.is_some());
-        self.changed.notify_one();
+        let link = self.link.filter(|_| self.leads(works));
+        paths.tunnel(link);
+        self.rules.lead(link.is_some());
+    }
+
+    /// Whether what is not TCP is to be led into the tunnel: also for a moment when no path `works`, if
+    /// there is another partner, so that it goes from one to the next.
+    fn leads(&self, works: bool) -> bool {
+        let connected = matches!(self.state.lock().connection, Connection::Connected { .. });
+        let another = connected && self.settings.pairings.len() > 1;
+        if works || !another || !self.rules.leads() {
+            self.lost.set(None);
+            return works;
+        }
+        let since = self.lost.get().unwrap_or_else(Instant::now);
+        self.lost.set(Some(since));
+        since.elapsed() < TAKES_OVER
+    }
+
+    /// Waits until that moment is over.
+    async fn waited(&self) {
+        match self.lost.get().filter(|_| self.rules.leads()) {
+            Some(since) => sleep(TAKES_OVER.saturating_sub(since.elapsed())).await,
+            None => pending().await,
+        }
     }
 
     /// Looks at what the paths carry.
@@ -380,7 +382,7 @@ impl Control {
             Ok(sockets) => sockets,
             Err(error) => {
                 warn!(%error, "what each path carries is not seen");
-                return std::future::pending().await;
+                return pending().await;
             }
         };
         let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
@@ -424,17 +426,17 @@ impl Control {
                 self.anew.borrow_mut().push(path);
                 self.share.ailing.notify_one();
             }
-            stray = self.strays(&found, &stray);
-            self.unheard(&mut unheard, &found);
-            for path in &mut self.told.lock().paths {
+            stray = self.reserve.strays(&found, &stray);
+            self.reserve.unheard(&mut unheard, &found);
+            let mut state = self.state.lock();
+            for path in &mut state.paths {
                 path.carried = shares.of(path.address);
-                path.in_use = self.in_use(path);
-                path.answers = self.share.health(path.address).map(|it| it == Health::Up);
-                path.rests = self.share.rests(path.address);
+                self.reserve.describe(path);
                 path.strips = self.share.strips(path.address);
                 path.tunnelled = self.share.tunnelled(path.address);
             }
-            self.guard(&mut guard, begun.elapsed());
+            self.reserve
+                .guard(&mut guard, &state.paths, begun.elapsed());
         }
     }
 }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
+use super::conduct::Conduct;
 use super::places::Places;
 use super::pump::Moved;
-use super::router::Conduct;
 use super::turns::Turns;
 use crate::encrypt::Encrypt;
 use crate::flaps::{Flaps, Word};

@@ -1,15 +1,20 @@
 //! The firewall's rules, and what moves as they change: conversations go by the tunnel, and leave it.
 
+use std::cell::Cell;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernel::Prefix;
 use kernel::io::{forget_marked, load_rules};
+use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 use tracing::warn;
 
-use super::{Conduct, Connection, Control};
 use crate::io::changes::Changes;
+use crate::io::conduct::Conduct;
 use crate::io::proxy;
+use crate::io::share::Share;
+use crate::io::state::{Connection, SharedState};
 use crate::nft::{self, Redirect, STRAY_MARK, TABLE, TUNNEL_MARK};
 use crate::reach::{LOCAL, NAT64};
 
@@ -31,7 +36,7 @@ async fn leave_tunnel(before: &Redirect) {
 }
 
 /// Their next packets go where the rules say by now.
-pub(in crate::io) fn forget_tunnelled() {
+pub fn forget_tunnelled() {
     if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
         warn!(%error, "conversations that went by the tunnel may be silent until they time out");
     }
@@ -44,13 +49,51 @@ fn bring_back() {
     }
 }
 
-impl Control {
+/// The firewall's rules of a router.
+pub struct Rules {
+    /// Device of the tunnel.
+    device: Option<String>,
+    /// What is not TCP goes by the tunnel.
+    leads: Cell<bool>,
+    share: Arc<Share>,
+    state: Arc<SharedState>,
+    changed: Notify,
+}
+
+impl Rules {
+    /// Nothing is loaded yet. `device`: of the tunnel.
+    pub fn new(device: Option<String>, share: Arc<Share>, state: Arc<SharedState>) -> Self {
+        Self {
+            device,
+            leads: Cell::new(false),
+            share,
+            state,
+            changed: Notify::new(),
+        }
+    }
+
+    /// Whether what is not TCP goes by the tunnel.
+    pub fn leads(&self) -> bool {
+        self.leads.get()
+    }
+
+    /// What is not TCP goes by the tunnel from now on, or does not any more.
+    pub fn lead(&self, leads: bool) {
+        self.leads.set(leads);
+        self.look();
+    }
+
+    /// Something that the rules depend on has changed.
+    pub fn look(&self) {
+        self.changed.notify_one();
+    }
+
     /// Keeps the rules as they should be.
-    pub(super) async fn keep_rules(&self) {
+    pub async fn keep(&self, mut conduct: watch::Receiver<Conduct>) {
         let mut loaded: Option<Redirect> = None;
         // What the firewall did not take, and when.
         let mut refused: Option<(Redirect, Instant)> = None;
-        let (mut conduct, mut changes) = (self.conduct.clone(), Changes::of(TABLE));
+        let mut changes = Changes::of(TABLE);
         loop {
             let wanted = self.redirect(&conduct.borrow_and_update());
             let rests = refused
@@ -63,10 +106,10 @@ impl Control {
                 }
                 match load_rules(&nft::create(&wanted)).await {
                     Ok(()) => {
-                        let told = &mut *self.told.lock();
-                        told.redirects = wanted.ipv4.is_some() || wanted.ipv6.is_some();
-                        told.tunnel = wanted.tunnel.is_some();
-                        told.carries = wanted.carries;
+                        let state = &mut *self.state.lock();
+                        state.redirects = wanted.ipv4.is_some() || wanted.ipv6.is_some();
+                        state.tunnel = wanted.tunnel.is_some();
+                        state.carries = wanted.carries;
                         if wanted.tunnel.is_some() && before.is_none() {
                             bring_back();
                         }
@@ -98,7 +141,7 @@ impl Control {
     /// What is brought here now: no new connection while the partner is not there, if it may go
     /// directly. The rules for those that weir has are there all the time.
     fn redirect(&self, conduct: &Conduct) -> Redirect {
-        let state = self.told.lock();
+        let state = self.state.lock();
         // What the partner cannot reach, it is not asked for. While it is not there all is held,
         // where nothing may leave but by it.
         let (ipv4, ipv6) = match state.connection {
@@ -118,15 +161,15 @@ impl Control {
             choice.networks.extend(NAT64);
         }
         choice.networks.extend(partner);
-        let tunnel = self.tunnel.as_ref().filter(|_| self.works.get());
+        let tunnel = self.device.clone().filter(|_| self.leads());
         let carries = meeting.map_or([false; 2], |meeting| {
             let welcome = &meeting.welcome;
             [welcome.tunnel4.is_some(), welcome.tunnel6.is_some()]
         });
         Redirect {
-            device: self.tunnel.as_ref().map(|(name, _)| name.clone()),
+            device: self.device.clone(),
             carries,
-            tunnel: tunnel.map(|(name, _)| name.clone()),
+            tunnel,
             ipv4: ipv4.then_some(proxy::ACCEPT[0].port()),
             ipv6: ipv6.then_some(proxy::ACCEPT[1].port()),
             uplinks,

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::task::Poll;
 
 use kernel::Prefix;
 use kernel::io::Device;
@@ -17,49 +16,19 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 use tracing::{debug, info, warn};
 
-use super::{BURST, Clock, LONGEST, Tun, longest, settings};
+use super::{BURST, Clock, LONGEST, Tun, settings};
 use crate::io::router::forget_tunnelled;
-use crate::io::share::{Health, Meeting, Share};
+use crate::io::share::{Health, Known, Meeting, Share};
 use crate::net::given;
 use crate::tunnel::datagram::Header;
-use crate::tunnel::{Micros, PATHS, Refused, Role, State, Tunnel};
+use crate::tunnel::{Micros, Refused, Role, Tunnel};
 use crate::welcome::Welcome;
-use lines::Line;
+use lines::{Lines, SessionTunnel};
 
 /// Between two counts of bytes, at least.
 const COUNT: Micros = 500_000;
 /// How long a former tunnel takes what is still on its way.
 const LINGER: Micros = 2_000_000;
-
-/// One session's tunnel.
-struct Carried {
-    session: u64,
-    partner: SocketAddr,
-    tunnel: Tunnel,
-    /// Bytes there and back that were counted, by path.
-    counted: [[u64; 2]; PATHS],
-}
-
-impl Carried {
-    fn health(&self, number: u8) -> Option<Health> {
-        let report = self.tunnel.paths().find(|report| report.path == number)?;
-        match report.state {
-            State::New => None,
-            State::Up | State::Suspect => Some(Health::Up),
-            State::Down => Some(Health::Down),
-        }
-    }
-
-    fn works(&self) -> bool {
-        (0..PATHS as u8).any(|number| self.health(number) == Some(Health::Up))
-    }
-
-    /// Bytes there and back by a path.
-    fn sums(&self, number: u8) -> [u64; 2] {
-        let report = self.tunnel.paths().find(|report| report.path == number);
-        report.map_or([0; 2], |it| [it.sent.octets, it.received.octets])
-    }
-}
 
 /// The router's end of all tunnels.
 struct End<'a> {
@@ -73,11 +42,9 @@ struct End<'a> {
     addresses: Vec<Prefix>,
     mtu: usize,
     clock: Clock,
-    lines: BTreeMap<u8, Line>,
-    /// When to try again paths whose socket could not be had.
-    again: Option<Micros>,
+    lines: Lines,
     /// The present session's is the last.
-    tunnels: Vec<Carried>,
+    tunnels: Vec<SessionTunnel>,
     /// When former tunnels end.
     leaves: Option<Micros>,
     /// When bytes were counted last.
@@ -96,8 +63,7 @@ pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
         addresses: Vec::new(),
         mtu: 0,
         clock: Clock::new(),
-        lines: BTreeMap::new(),
-        again: None,
+        lines: Lines::default(),
         tunnels: Vec::new(),
         leaves: None,
         counted: 0,
@@ -121,9 +87,9 @@ pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
             packet = tun.readable(), if !end.tunnels.is_empty() => {
                 packet.and_then(|()| end.packets(&mut buffer))
             }
-            number = ready(&end.lines) => { end.datagrams(number, &mut buffer); Ok(()) }
+            number = end.lines.ready() => { end.datagrams(number, &mut buffer); Ok(()) }
             () = end.clock.until(end.next()) => { end.tick(); Ok(()) }
-            () = end.clock.until(end.again) => {
+            () = end.clock.until(end.lines.again()) => {
                 end.lead(&paths.borrow_and_update().clone());
                 Ok(())
             }
@@ -152,20 +118,16 @@ fn networks(but: u32) -> io::Result<Vec<Prefix>> {
     Ok(networks.collect())
 }
 
-/// The next path with datagrams.
-async fn ready(lines: &BTreeMap<u8, Line>) -> u8 {
-    std::future::poll_fn(|context| {
-        for (number, line) in lines {
-            if line.socket.poll_recv_ready(context).is_ready() {
-                return Poll::Ready(*number);
-            }
-        }
-        Poll::Pending
-    })
-    .await
-}
-
 impl End<'_> {
+    /// Follows the router's paths.
+    fn lead(&mut self, paths: &[Known]) {
+        let now = self.clock.now();
+        self.count(now);
+        self.lines.follow(paths, &mut self.tunnels, now);
+        // Of a path that is gone nothing is known any more.
+        self.tell();
+    }
+
     /// A session was made: it has a tunnel of its own, beside the one that works.
     fn meet(&mut self, meeting: &Meeting) -> io::Result<()> {
         self.count(self.clock.now());
@@ -175,16 +137,10 @@ impl End<'_> {
         let keys = meeting.session.datagrams();
         let session = meeting.session.id().0;
         let settings = settings().map_err(io::Error::other)?;
-        let mut carried = Carried {
-            session,
-            partner: meeting.partner,
-            tunnel: Tunnel::new(Role::Router, session, &keys, settings),
-            counted: [[0; 2]; PATHS],
-        };
-        for (number, line) in &self.lines {
-            carried.add(*number, line, self.clock.now());
-        }
-        self.tunnels.push(carried);
+        let tunnel = Tunnel::new(Role::Router, session, &keys, settings);
+        let mut tunnel = SessionTunnel::new(session, meeting.partner, tunnel);
+        self.lines.join(&mut tunnel, self.clock.now());
+        self.tunnels.push(tunnel);
         Ok(())
     }
 
@@ -221,14 +177,14 @@ impl End<'_> {
     fn leave(&mut self) {
         self.count(self.clock.now());
         self.tunnels.clear();
-        self.lines.clear();
-        (self.again, self.leaves) = (None, None);
+        self.lines = Lines::default();
+        self.leaves = None;
         self.tell();
     }
 
     /// By which tunnel packets go: the newest of those that work, or the newest.
     fn used(&self) -> Option<usize> {
-        let works = self.tunnels.iter().rposition(Carried::works);
+        let works = self.tunnels.iter().rposition(SessionTunnel::works);
         works.or(self.tunnels.len().checked_sub(1))
     }
 
@@ -253,10 +209,10 @@ impl End<'_> {
     /// Datagrams of the partner.
     fn datagrams(&mut self, number: u8, buffer: &mut [u8]) {
         for _ in 0..BURST {
-            let Some(line) = self.lines.get(&number) else {
+            let Some(socket) = self.lines.socket(number) else {
                 return;
             };
-            match line.socket.try_recv_from(buffer) {
+            match socket.try_recv_from(buffer) {
                 Ok((length, from)) => self.datagram(from, &mut buffer[..length]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // What ICMP said of what was sent before: the path's probes tell what it means.
@@ -269,7 +225,7 @@ impl End<'_> {
         let Ok(header) = Header::read(datagram) else {
             return;
         };
-        let of = |it: &&mut Carried| (it.session, it.partner) == (header.session, from);
+        let of = |it: &&mut SessionTunnel| (it.session, it.partner) == (header.session, from);
         let Some(carried) = self.tunnels.iter_mut().find(of) else {
             return;
         };
@@ -307,15 +263,7 @@ impl End<'_> {
     /// Counts bytes, by path.
     fn count(&mut self, now: Micros) {
         self.counted = now;
-        for (number, line) in &self.lines {
-            for carried in &mut self.tunnels {
-                let sums = carried.sums(*number);
-                let counted = &mut carried.counted[usize::from(*number)];
-                let more = std::array::from_fn(|way| sums[way].saturating_sub(counted[way]));
-                *counted = sums;
-                self.share.add_tunnelled(line.address, more);
-            }
-        }
+        self.lines.count(&mut self.tunnels, self.share);
     }
 
     /// Sends what is to be sent, and tells what happened.
@@ -323,9 +271,9 @@ impl End<'_> {
         let mut happened = false;
         for carried in &mut self.tunnels {
             while let Some(send) = carried.tunnel.send(self.clock.now(), buffer) {
-                if let Some(line) = self.lines.get(&send.path) {
+                if let Some(socket) = self.lines.socket(send.path) {
                     // What the socket does not take is lost, as on the path.
-                    let _ = line.socket.try_send_to(&buffer[..send.length], send.to);
+                    let _ = socket.try_send_to(&buffer[..send.length], send.to);
                 }
             }
             while let Some(event) = carried.tunnel.event() {
@@ -342,13 +290,13 @@ impl End<'_> {
     fn tell(&mut self) {
         let mut health = BTreeMap::new();
         let used = self.used();
-        for (number, line) in &self.lines {
-            let used = used.and_then(|used| self.tunnels[used].health(*number));
+        for (number, address, device) in self.lines.all() {
+            let used = used.and_then(|used| self.tunnels[used].health(number));
             // A tunnel that is new does not know yet what its forerunner knew.
-            let known = || self.tunnels.iter().rev().find_map(|it| it.health(*number));
+            let known = || self.tunnels.iter().rev().find_map(|it| it.health(number));
             if let Some(now) = used.or_else(known) {
-                health.insert(line.address, now);
-                self.log(line, now);
+                health.insert(address, now);
+                self.log(address, device, now);
             }
         }
         self.share.set_health(health);
@@ -367,14 +315,8 @@ impl End<'_> {
         }
     }
 
-    fn log(
-        &self,
-        Line {
-            device, address, ..
-        }: &Line,
-        now: Health,
-    ) {
-        if self.share.health(*address) == Some(now) || !self.share.tells(device) {
+    fn log(&self, address: IpAddr, device: &str, now: Health) {
+        if self.share.health(address) == Some(now) || !self.share.tells(device) {
             return;
         }
         match now {

@@ -1,16 +1,19 @@
 //! The router's paths, as the tunnel's ends have them: a socket for each, that sessions share.
 
+use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::task::Poll;
 
 use tokio::net::UdpSocket;
 use tracing::{debug, warn};
 
-use super::{Carried, End, longest};
 use crate::hints::{Hint, Use};
-use crate::io::share::Known;
+use crate::io::share::{Health, Known, Share};
 use crate::io::socket;
-use crate::tunnel::{Micros, PATHS, PathSettings};
+use crate::io::tunnel::longest;
+use crate::tunnel::{Micros, PATHS, PathSettings, State, Tunnel};
 
 /// A device that tells no MTU is taken for Ethernet.
 const ETHERNET: u32 = 1500;
@@ -19,10 +22,10 @@ const ETHERNET: u32 = 1500;
 const AGAIN: Micros = 500_000;
 
 /// One path's socket, by its number in the tunnels.
-pub(super) struct Line {
-    pub(super) socket: UdpSocket,
-    pub(super) address: IpAddr,
-    pub(super) device: String,
+pub struct Line {
+    socket: UdpSocket,
+    address: IpAddr,
+    device: String,
     /// The remote end is each tunnel's own.
     settings: PathSettings,
 }
@@ -73,14 +76,61 @@ fn settings(path: PathSettings, hint: Hint) -> PathSettings {
     }
 }
 
-impl Carried {
+/// One session's tunnel.
+pub struct SessionTunnel {
+    pub session: u64,
+    pub partner: SocketAddr,
+    pub tunnel: Tunnel,
+    /// Bytes there and back that were counted, by path.
+    counted: [[u64; 2]; PATHS],
+}
+
+impl SessionTunnel {
+    /// Of a session with a partner; without paths yet.
+    pub fn new(session: u64, partner: SocketAddr, tunnel: Tunnel) -> Self {
+        Self {
+            session,
+            partner,
+            tunnel,
+            counted: [[0; 2]; PATHS],
+        }
+    }
+
+    /// Whether the partner answers by a path.
+    pub fn health(&self, number: u8) -> Option<Health> {
+        let report = self.tunnel.paths().find(|report| report.path == number)?;
+        match report.state {
+            State::New => None,
+            State::Up | State::Suspect => Some(Health::Up),
+            State::Down => Some(Health::Down),
+        }
+    }
+
+    /// Whether the partner answers by any path.
+    pub fn works(&self) -> bool {
+        (0..PATHS as u8).any(|number| self.health(number) == Some(Health::Up))
+    }
+
+    /// Bytes there and back by a path.
+    fn sums(&self, number: u8) -> [u64; 2] {
+        let report = self.tunnel.paths().find(|report| report.path == number);
+        report.map_or([0; 2], |it| [it.sent.octets, it.received.octets])
+    }
+
+    /// Bytes there and back by a path since they were last counted.
+    fn count(&mut self, number: u8) -> [u64; 2] {
+        let sums = self.sums(number);
+        let counted = std::mem::replace(&mut self.counted[usize::from(number)], sums);
+        std::array::from_fn(|way| sums[way].saturating_sub(counted[way]))
+    }
+
     /// Whether its partner is reached from there.
     fn fits(&self, address: IpAddr) -> bool {
         address.is_ipv6() == self.partner.is_ipv6()
     }
 
     /// A path is there, which may have been there before.
-    pub(super) fn add(&mut self, number: u8, line: &Line, now: Micros) {
+    fn add(&mut self, number: u8, line: &Line, now: Micros) {
         if !self.fits(line.address) {
             return;
         }
@@ -99,18 +149,61 @@ impl Carried {
     }
 }
 
-impl End<'_> {
-    /// Follows the router's paths.
-    pub(super) fn lead(&mut self, paths: &[Known]) {
-        self.change(paths);
-        // Of a path that is gone nothing is known any more.
-        self.tell();
+/// All paths, each by its number in the tunnels.
+#[derive(Default)]
+pub struct Lines {
+    lines: BTreeMap<u8, Line>,
+    /// When to try again paths whose socket could not be had.
+    again: Option<Micros>,
+}
+
+impl Lines {
+    /// Own address and device of each path, by number.
+    pub fn all(&self) -> impl Iterator<Item = (u8, IpAddr, &str)> {
+        let lines = self.lines.iter();
+        lines.map(|(number, line)| (*number, line.address, &*line.device))
     }
 
-    fn change(&mut self, paths: &[Known]) {
-        let now = self.clock.now();
+    /// The socket of a path.
+    pub fn socket(&self, number: u8) -> Option<&UdpSocket> {
+        self.lines.get(&number).map(|line| &line.socket)
+    }
+
+    /// When to try paths again that are missing.
+    pub fn again(&self) -> Option<Micros> {
+        self.again
+    }
+
+    /// The next path with datagrams.
+    pub async fn ready(&self) -> u8 {
+        poll_fn(|context| {
+            let mut ready = |line: &Line| line.socket.poll_recv_ready(context).is_ready();
+            let mut lines = self.lines.iter();
+            let found = lines.find_map(|(number, line)| ready(line).then_some(*number));
+            found.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    /// A tunnel gets all paths that lead to its partner.
+    pub fn join(&self, tunnel: &mut SessionTunnel, now: Micros) {
+        for (number, line) in &self.lines {
+            tunnel.add(*number, line, now);
+        }
+    }
+
+    /// Adds the bytes that the tunnels carried since the last time to the sums of each path.
+    pub fn count(&self, tunnels: &mut [SessionTunnel], share: &Share) {
+        for (number, line) in &self.lines {
+            for carried in &mut *tunnels {
+                share.add_tunnelled(line.address, carried.count(*number));
+            }
+        }
+    }
+
+    /// Follows the router's paths, and has the tunnels follow them.
+    pub fn follow(&mut self, paths: &[Known], tunnels: &mut [SessionTunnel], now: Micros) {
         self.again = None;
-        self.count(now);
         let gone: Vec<u8> = self
             .lines
             .iter()
@@ -118,7 +211,7 @@ impl End<'_> {
             .map(|(number, _)| *number)
             .collect();
         for number in gone {
-            for carried in &mut self.tunnels {
+            for carried in &mut *tunnels {
                 // It cannot be told by this path, and need not: the other end sees that it is
                 // silent.
                 let _ = carried.tunnel.remove_path(number, now);
@@ -131,9 +224,9 @@ impl End<'_> {
                 let settings = settings(line.settings, path.hint);
                 if line.settings != settings {
                     line.settings = settings;
-                    for Carried {
+                    for SessionTunnel {
                         tunnel, partner, ..
-                    } in &mut self.tunnels
+                    } in &mut *tunnels
                     {
                         let remote = *partner;
                         // Where it is not there, there is nothing to be said of it.
@@ -142,8 +235,8 @@ impl End<'_> {
                 }
                 continue;
             }
-            let mut tunnels = self.tunnels.iter();
-            let Some(fits) = tunnels.rfind(|carried| carried.fits(path.address)) else {
+            let mut fitting = tunnels.iter();
+            let Some(fits) = fitting.rfind(|carried| carried.fits(path.address)) else {
                 continue;
             };
             let taken = |number: &u8| self.lines.contains_key(number);
@@ -156,7 +249,7 @@ impl End<'_> {
             };
             match Line::open(path, fits.partner) {
                 Ok(line) => {
-                    for carried in &mut self.tunnels {
+                    for carried in &mut *tunnels {
                         carried.add(number, &line, now);
                     }
                     self.lines.insert(number, line);

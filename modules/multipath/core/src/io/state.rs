@@ -1,13 +1,13 @@
-//! What the router's threads tell of partner and paths.
+//! The state of a router's partners and paths.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::partnership::News;
+use super::share::Counted;
 use crate::hints::Use;
-use crate::io::partnership::News;
-use crate::io::share::Counted;
 use crate::pairing::Pairing;
 use crate::shares::Carried;
 
@@ -122,7 +122,7 @@ pub struct State {
 
 impl State {
     /// Before any was tried.
-    pub(super) fn of(pairings: &[Pairing]) -> Self {
+    pub fn of(pairings: &[Pairing]) -> Self {
         let candidates = pairings.iter().map(|pairing| Candidate {
             partner: pairing.address(),
             ..Candidate::default()
@@ -142,8 +142,8 @@ impl State {
             .map_or_else(String::new, |it| it.partner.clone());
     }
 
-    /// Takes in what is told of the partners.
-    pub(super) fn hear(&mut self, news: &News<'_>) {
+    /// Takes in news of the partners.
+    pub fn on_news(&mut self, news: &News<'_>) {
         let reached = |it: &mut Candidate| (it.reached, it.problem) = (Some(true), None);
         match *news {
             News::Met(at, welcome) => {
@@ -174,12 +174,13 @@ impl State {
     }
 }
 
-/// What its threads tell.
+/// The state, which several threads write.
 #[derive(Debug, Default)]
-pub(super) struct Told(Mutex<State>);
+pub struct SharedState(Mutex<State>);
 
-impl Told {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedState {
+    /// The state, as long as no other thread has it.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,14 +1,15 @@
 //! Rules and routes: each path's table, and which packets go by it.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kernel::Prefix;
+use kernel::io::{Policy, RequestError, RoutesError};
 use kernel::policy::{self, Hop, Route, Rule};
 use kernel::routes::RouteKind;
+use kernel::uplinks::{Picture, Uplink};
 use tracing::warn;
 
-use super::{Paths, failed};
 use crate::lock::LOCK_MARK;
 use crate::nft::{MARK, TUNNEL_MARK};
 
@@ -25,9 +26,69 @@ const LOCKED: u32 = TABLE - 3;
 const LOCKED_PRIORITY: u32 = PRIORITY + 90;
 /// `lo`.
 const LOOPBACK: u32 = 1;
-impl Paths {
-    /// Rules and routes as they should be.
-    fn wanted(&self) -> (Vec<Rule>, Vec<Route>) {
+
+/// The kernel's rules and routes of paths.
+pub struct Routing {
+    policy: Policy,
+    partner: Vec<IpAddr>,
+    /// Index of the tunnel's device, while packets go by it.
+    tunnel: Option<u32>,
+    /// Devices whose clients are locked in.
+    locked: Vec<String>,
+}
+
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+    io::Error::other(error)
+}
+
+impl Routing {
+    /// In the network namespace of this thread. What a weir left that was killed is taken away.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn open() -> io::Result<Self> {
+        let mut policy = Policy::open().map_err(failed)?;
+        policy.clear(policy::PROTOCOL).map_err(failed)?;
+        Ok(Self {
+            policy,
+            partner: Vec::new(),
+            tunnel: None,
+            locked: Vec::new(),
+        })
+    }
+
+    /// All that uplinks are found by.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn picture(&mut self) -> Result<Picture, RoutesError> {
+        self.policy.picture()
+    }
+
+    /// What is marked for the tunnel goes by this device; `None`: as all else. Whether that is new.
+    pub fn tunnel(&mut self, link: Option<u32>) -> bool {
+        std::mem::replace(&mut self.tunnel, link) != link
+    }
+
+    /// What comes in by these devices leads nowhere, but where the lock's rules looked at it. Whether that is new.
+    pub fn lock(&mut self, devices: &[String]) -> bool {
+        let new = self.locked != devices;
+        self.locked = devices.to_vec();
+        new
+    }
+
+    /// Where the partner is. Whether that is new.
+    pub fn lead_to(&mut self, partner: &[SocketAddr]) -> bool {
+        let mut partner: Vec<_> = partner.iter().map(SocketAddr::ip).collect();
+        partner.sort_unstable();
+        partner.dedup();
+        let new = self.partner != partner;
+        self.partner = partner;
+        new
+    }
+
+    /// Rules and routes as they should be, for these paths.
+    fn wanted<'a>(&self, used: impl Iterator<Item = &'a Uplink>) -> (Vec<Rule>, Vec<Route>) {
         let (mut rules, mut routes) = (Vec::new(), Vec::new());
         for ipv6 in [false, true] {
             let all = match ipv6 {
@@ -64,7 +125,6 @@ impl Paths {
             }
         }
         self.locked_in(&mut rules, &mut routes);
-        let used = self.uplinks.now().iter().filter(|u| self.is_used(u));
         for (number, uplink) in (1..).zip(used) {
             let table = TABLE + uplink.link;
             for partner in self.partner.iter().filter(|p| p.is_ipv6() == uplink.ipv6()) {
@@ -115,8 +175,8 @@ impl Paths {
 
     /// Writes what is missing, and removes what is too much: nothing where all is as it should be,
     /// as each change is an event again.
-    pub(super) fn write(&mut self) {
-        let (rules, routes) = self.wanted();
+    pub fn write<'a>(&mut self, used: impl Iterator<Item = &'a Uplink>) {
+        let (rules, routes) = self.wanted(used);
         if let Err(error) = self.correct(&rules, &routes) {
             warn!(%error, "rules and routes of paths are not as they should be");
         }
@@ -131,7 +191,7 @@ impl Paths {
             are_routes.extend(self.policy.routes(ipv6, own).map_err(failed)?);
         }
         let mut first = Ok(());
-        let mut note = |result: Result<(), kernel::io::RequestError>| {
+        let mut note = |result: Result<(), RequestError>| {
             if let Err(error) = result
                 && first.is_ok()
             {
@@ -155,6 +215,13 @@ impl Paths {
             }
         }
         first
+    }
+
+    /// Leaves the kernel's tables as they were.
+    pub fn leave(&mut self) {
+        if let Err(error) = self.policy.clear(policy::PROTOCOL) {
+            warn!(%error, "rules and routes are left: `ip rule show protocol 119`");
+        }
     }
 }
 

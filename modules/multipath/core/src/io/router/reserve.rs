@@ -1,55 +1,48 @@
 //! Which paths wait: those that the user wants kept in reserve, and those that slow the others
 //! down.
 
-use std::future::pending;
+use std::cell::RefCell;
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
-use tokio::time::sleep;
 use tracing::{debug, info};
 
-use super::{Connection, Control, PathState};
 use crate::guard::{Action, Guard, Sample};
 use crate::hints::{self, Seen, Use};
 use crate::io::paths::Paths;
-use crate::io::share::Health;
+use crate::io::share::{Health, Share};
+use crate::io::state::PathState;
 use crate::unheard::Unheard;
 
-/// How long another partner may take to take over, before what went by the tunnel goes directly.
-const TAKES_OVER: Duration = Duration::from_secs(2);
+/// See the module.
+pub struct Reserve {
+    share: Arc<Share>,
+    /// Addresses of paths of which some subflows do not know whether they wait.
+    stray: RefCell<Vec<IpAddr>>,
+}
 
-impl Control {
-    /// Whether what is not TCP is to be led into the tunnel: also for a moment when no path `works`, if
-    /// there is another partner, so that it goes from one to the next.
-    pub(super) fn leads(&self, works: bool) -> bool {
-        let connected = matches!(self.told.lock().connection, Connection::Connected { .. });
-        let another = connected && self.settings.pairings.len() > 1;
-        if works || !another || !self.works.get() {
-            self.lost.set(None);
-            return works;
-        }
-        let since = self.lost.get().unwrap_or_else(Instant::now);
-        self.lost.set(Some(since));
-        since.elapsed() < TAKES_OVER
-    }
-
-    /// Waits until that moment is over.
-    pub(super) async fn waited(&self) {
-        match self.lost.get().filter(|_| self.works.get()) {
-            Some(since) => sleep(TAKES_OVER.saturating_sub(since.elapsed())).await,
-            None => pending().await,
+impl Reserve {
+    /// No path waits yet.
+    pub fn new(share: Arc<Share>) -> Self {
+        Self {
+            share,
+            stray: RefCell::default(),
         }
     }
 
-    pub(super) fn in_use(&self, path: &PathState) -> bool {
-        let down = self.share.health(path.address) == Some(Health::Down);
-        let waits = self.share.in_reserve(path.address) && !self.share.rests(path.address);
-        path.used != Use::Never && !down && !waits
+    /// Says of a path whether it is in use, answers and rests.
+    pub fn describe(&self, path: &mut PathState) {
+        let health = self.share.health(path.address);
+        path.rests = self.share.rests(path.address);
+        path.answers = health.map(|it| it == Health::Up);
+        let waits = self.share.in_reserve(path.address) && !path.rests;
+        path.in_use = path.used != Use::Never && health != Some(Health::Down) && !waits;
     }
 
     /// Has those paths wait that are not needed now.
-    pub(super) fn keep_reserve(&self, paths: &mut Paths) {
+    pub fn keep(&self, paths: &mut Paths) {
         let seen = paths.now().into_iter();
         let seen = seen.filter(|path| path.used != Use::Never);
         let seen: Vec<_> = seen
@@ -72,8 +65,7 @@ impl Control {
     }
 
     /// Has paths rest that slow the others down, and use them again.
-    pub(super) fn guard(&self, guard: &mut Guard, now: Duration) {
-        let paths = self.told.lock().paths.clone();
+    pub fn guard(&self, guard: &mut Guard, paths: &[PathState], now: Duration) {
         let used = paths.iter().filter(|path| path.in_use);
         let samples: Vec<_> = used
             .map(|path| Sample {
@@ -119,7 +111,7 @@ impl Control {
     }
 
     /// Has subflows of these paths told again whether they wait.
-    pub(super) fn remind(&self, paths: Vec<IpAddr>) {
+    fn remind(&self, paths: Vec<IpAddr>) {
         if !paths.is_empty() {
             self.stray.borrow_mut().extend(paths);
             self.share.ailing.notify_one();
@@ -127,7 +119,7 @@ impl Control {
     }
 
     /// Finds paths that are to wait, and by which the partner goes on sending.
-    pub(super) fn unheard(&self, unheard: &mut Unheard, found: &[Subflow]) {
+    pub fn unheard(&self, unheard: &mut Unheard, found: &[Subflow]) {
         let again = unheard.look(found, &self.share.reserve());
         for address in &again {
             debug!(%address, "the partner goes on sending by a path that is to wait: it is told \
@@ -138,7 +130,7 @@ impl Control {
 
     /// Finds paths in reserve with subflows that do not wait, and others with some that do, now and
     /// at the last look ([`Paths::remind`]). Gives those of now.
-    pub(super) fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
+    pub fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
         let used = found.iter().filter(|subflow| {
             let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
             multipath && subflow.state == TcpState::Established
