@@ -1,33 +1,30 @@
 //! One access point, from when it is there until it is gone.
 
-mod deny;
-mod told;
+mod announcer;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
+use answers::{RadioPeer, RadioPeers};
 use kernel::Mac;
 use kernel::io::{Beacons, Ear, Peers};
 use kernel::nl80211::AccessPoint;
 use radio_core::peering::frame::Frame;
 use radio_core::peering::metric::{Metric, expected};
-use radio_core::peering::{Action, Beacon, Event, Machine, Settings};
+use radio_core::peering::{Action, Beacon, Event, Machine, Settings, Shown as Node, State, Waits};
 use tracing::{debug, info, warn};
 
 use super::super::again::Again;
 use super::attach::Carrier;
-use super::hostapd::Hostapd;
 use super::kept::Kept;
 use super::{Peered, Shown, instance, text};
+use announcer::Announcer;
 
 /// The machine's clock.
 const TICK: Duration = Duration::from_millis(50);
 /// Peers are counted, and told that we are there.
 const LOOK: Duration = Duration::from_secs(1);
-/// hostapd is told again what its beacon has to say: one that read its file anew forgot it.
-const SAY: Duration = Duration::from_secs(10);
-
 /// One access point with its peers.
 pub struct Session {
     machine: Machine,
@@ -47,17 +44,11 @@ pub struct Session {
     trouble: Option<String>,
     /// Why the last one that was to become a peer is none.
     refused: Option<String>,
-    /// `None`: the beacon has nothing to say.
-    hostapd: Option<Hostapd>,
-    /// Why somebody may be a client by a peer's address.
-    open: Option<String>,
+    announcer: Announcer,
     notices: Vec<String>,
     metrics: BTreeMap<Mac, Metric>,
     begun: Instant,
     looked: Instant,
-    said: Instant,
-    /// When a hostapd that did not answer is told again.
-    tells: Again,
 }
 
 /// What is yet to be told to the machine.
@@ -97,15 +88,12 @@ impl Session {
         let (secret, node) = (peered.secret.clone(), peered.node.clone());
         let machine = Machine::new(settings.clone(), secret, node, instance()?)
             .remembering(peered.proven.borrow().clone());
-        let mut hostapd = peered.hostapd();
-        let element = machine.element().octets();
-        let said = hostapd.as_mut().map_or(Ok(()), |it| it.say(&element));
-        said.map_err(|error| {
+        let announcer = Announcer::open(peered.hostapd(), &machine).map_err(|error| {
             let text = format!("hostapd's control socket for {device} does not do it: {error}");
             io::Error::other(text)
         })?;
         let now = Instant::now();
-        let mut session = Self {
+        Ok(Self {
             kept: Kept::new(kernel, link, *mac),
             machine,
             settings,
@@ -118,8 +106,7 @@ impl Session {
             carrier: peered.carrier.clone(),
             trouble: None,
             refused: None,
-            hostapd,
-            open: None,
+            announcer,
             notices: notice
                 .map(str::to_owned)
                 .into_iter()
@@ -129,11 +116,7 @@ impl Session {
             access_point,
             begun: now,
             looked: now,
-            said: now,
-            tells: Again::new(),
-        };
-        session.deny(true);
-        Ok(session)
+        })
     }
 
     /// Who proved the secret at any time.
@@ -181,7 +164,7 @@ impl Session {
                 }
             }
             self.happen(Event::Tick);
-            self.deny(false);
+            self.announcer.deny(&self.machine, false);
             self.hear();
             if self.looked.elapsed() >= LOOK {
                 self.looked = Instant::now();
@@ -269,7 +252,7 @@ impl Session {
                 Action::Renew => {
                     if let Ok(instance) = instance() {
                         self.machine.renew(instance);
-                        self.say();
+                        self.announcer.say(&self.machine);
                     }
                 }
             }
@@ -319,24 +302,6 @@ impl Session {
         self.trouble = trouble;
     }
 
-    fn say(&mut self) {
-        self.said = Instant::now();
-        let Some(hostapd) = &mut self.hostapd else {
-            return;
-        };
-        let element = self.machine.element().octets();
-        match hostapd.say(&element) {
-            Ok(()) => {
-                self.tells.done(self.said);
-                self.deny(true);
-            }
-            Err(error) => {
-                self.tells.failed(self.said);
-                debug!(%error, "hostapd does not say who we are");
-            }
-        }
-    }
-
     /// Once a second: whether all is as it was.
     fn look(&mut self) -> io::Result<()> {
         let now = self
@@ -377,11 +342,63 @@ impl Session {
                 Err(error) => debug!(%error, "a peer is not counted"),
             }
         }
-        let is_new =
-            self.hostapd.as_ref().is_some_and(Hostapd::is_new) && self.tells.may(Instant::now());
-        if is_new || self.said.elapsed() >= SAY {
-            self.say();
+        if self.announcer.is_due() {
+            self.announcer.say(&self.machine);
         }
         Ok(())
+    }
+
+    /// All that are known, and what does not work.
+    fn shown(&self) -> RadioPeers {
+        let now = self.begun.elapsed().as_millis() as u64;
+        let peers = self.machine.shown().map(|shown| {
+            let Node {
+                mac,
+                name,
+                state,
+                waits,
+                since,
+                signal,
+                encrypted,
+                clear,
+            } = shown;
+            let expected = self.metrics.get(&mac).and_then(Metric::told);
+            RadioPeer {
+                address: text(mac),
+                interface: name,
+                state: word(state).to_owned(),
+                waits: waits.map(|waits| why(waits).to_owned()),
+                peer_seconds: since.map(|since| now.saturating_sub(since) / 1000),
+                encrypted,
+                clear,
+                signal,
+                expected_mbit: expected.map(|bits| bits as f64 / 1e6),
+            }
+        });
+        let now = [&self.trouble, &self.refused, &self.deaf].map(Option::as_ref);
+        let now = now.into_iter().chain([self.announcer.problem()]).flatten();
+        let notices = self.notices.iter().chain(now);
+        RadioPeers {
+            device: String::new(),
+            peers: peers.collect(),
+            notices: notices.cloned().collect(),
+        }
+    }
+}
+
+fn why(waits: Waits) -> &'static str {
+    match waits {
+        Waits::Faint => "faint",
+        Waits::Full => "full",
+    }
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Seen => "seen",
+        State::Waiting => "waiting",
+        State::Handshake => "handshake",
+        State::Installed => "installed",
+        State::Alive => "alive",
     }
 }

@@ -3,15 +3,12 @@
 use std::time::Instant;
 
 use kernel::io::{Nl80211, RequestError, StationEvents};
-use kernel::nl80211::{Power, Setting, Station, StationPower, WirelessKind};
+use kernel::nl80211::{Setting, Station, StationPower, WirelessKind};
 use nix::errno::Errno;
 use radio_core::power::Mac;
 
 use super::roster::Roster;
-use super::search::Driver;
-
-/// Hundredths of a dBm in one.
-pub const HUNDREDTHS: i32 = 100;
+use super::search::{Driver, HUNDREDTHS};
 
 /// An access point.
 pub struct Device {
@@ -64,24 +61,6 @@ pub trait AccessPoint: Driver {
     fn former(&mut self) -> Result<Option<Former>, RequestError>;
 }
 
-impl AccessPoint for Device {
-    fn is_access_point(&mut self) -> Result<bool, RequestError> {
-        Self::is_access_point(self)
-    }
-
-    fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
-        Self::stations(self)
-    }
-
-    fn level(&mut self) -> Result<Option<i32>, RequestError> {
-        Ok(self.power()?.level)
-    }
-
-    fn former(&mut self) -> Result<Option<Former>, RequestError> {
-        Self::former(self)
-    }
-}
-
 impl Device {
     /// Opens it. `None`: it is no access point.
     ///
@@ -101,12 +80,11 @@ impl Device {
         };
         Ok(device.is_access_point()?.then_some(device))
     }
+}
 
+impl AccessPoint for Device {
     /// Whether it is still one; its VLANs are found anew.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
-    pub fn is_access_point(&mut self) -> Result<bool, RequestError> {
+    fn is_access_point(&mut self) -> Result<bool, RequestError> {
         let devices = self.nl80211.devices()?;
         let own = devices.iter().find(|device| device.link == self.link);
         if own.is_none_or(|device| device.kind != WirelessKind::AccessPoint) {
@@ -125,10 +103,7 @@ impl Device {
     }
 
     /// All stations of it; those that nothing is sent to as they were up to a second ago.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
-    pub fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
+    fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         // Where the kernel tells of nobody, or no more, somebody may always have come.
         let changed = self.events.as_mut().map(StationEvents::changed);
@@ -157,21 +132,14 @@ impl Device {
         Ok(self.roster.stations())
     }
 
-    /// What it sends with.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
-    pub fn power(&mut self) -> Result<Power, RequestError> {
-        self.nl80211.power(self.link)
+    fn level(&mut self) -> Result<Option<i32>, RequestError> {
+        Ok(self.nl80211.power(self.link)?.level)
     }
 
     /// What it has now, and what gives that back: where it is all that its channel allows, all that
     /// the next one allows, too.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
-    pub fn former(&mut self) -> Result<Option<Former>, RequestError> {
-        let now = self.power()?;
+    fn former(&mut self) -> Result<Option<Former>, RequestError> {
+        let now = self.nl80211.power(self.link)?;
         let Some(level) = now.level else {
             return Ok(None);
         };
@@ -193,20 +161,16 @@ impl Device {
             stations,
         }))
     }
+}
 
+impl Driver for Device {
     /// Has it send with another power.
-    ///
-    /// # Errors
-    /// The kernel or the driver refused.
-    pub fn set(&mut self, setting: Setting) -> Result<(), RequestError> {
+    fn set(&mut self, setting: Setting) -> Result<(), RequestError> {
         self.nl80211.set_power(self.link, setting)
     }
 
     /// Has it send to one of its stations, those of VLANs too, with another power.
-    ///
-    /// # Errors
-    /// The kernel or the driver refused.
-    pub fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError> {
+    fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError> {
         self.nl80211.set_station_power(self.link, mac.0, power)
     }
 }

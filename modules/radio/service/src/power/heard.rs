@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kernel::nl80211::Station;
 use radio_core::power::{Mac, Reading, Tally};
 
-use super::Heard;
+use super::known::Heard;
 
 /// How often what arrives is told anew, and stations are read where nothing is changed.
 pub const WATCHES: Duration = Duration::from_secs(1);

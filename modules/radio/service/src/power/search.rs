@@ -8,8 +8,8 @@ use kernel::nl80211::{Setting, StationPower};
 use nix::errno::Errno;
 use radio_core::power::{Controller, Each, Entry, Mac, Reading};
 
-use super::device::{Device, HUNDREDTHS};
-
+/// Hundredths of a dBm in one.
+pub const HUNDREDTHS: i32 = 100;
 /// Refusals in a row after which a driver is let alone.
 const REFUSALS: u32 = 5;
 
@@ -26,16 +26,6 @@ pub trait Driver {
     /// # Errors
     /// The kernel or the driver refused.
     fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError>;
-}
-
-impl Driver for Device {
-    fn set(&mut self, setting: Setting) -> Result<(), RequestError> {
-        Self::set(self, setting)
-    }
-
-    fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError> {
-        Self::set_station(self, mac, power)
-    }
 }
 
 /// A search, and what was set last.

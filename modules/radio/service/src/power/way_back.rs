@@ -11,7 +11,8 @@ use nix::sys::signal::{SigSet, Signal};
 use radio_core::power::Mac;
 use tracing::warn;
 
-use super::device::Device;
+use super::device::{AccessPoint, Device};
+use super::search::Driver;
 
 /// Weir's command that it is.
 pub const COMMAND: &str = "radio-way-back";

@@ -10,11 +10,13 @@ use radio_core::power::{Controller, Each, Entry, Ladder, Log, Mac, Reading, Reas
 use tokio::runtime::Handle;
 use tracing::{debug, info, warn};
 
-use super::device::{AccessPoint, Device, Former, HUNDREDTHS};
+use super::device::{AccessPoint, Device, Former};
 use super::failures::Failures;
 use super::heard::{Tallies, WATCHES};
-use super::search::Search;
-use super::{Known, Learned, STEPS, Shared, WayBack, lock};
+use super::known::{Known, STEPS, Shared, lock};
+use super::learned::Learned;
+use super::search::{HUNDREDTHS, Search};
+use super::way_back::WayBack;
 use runtime::daemon::unix_seconds;
 
 /// How often it is looked whether the device is still an access point, and what its power is.

@@ -1,0 +1,94 @@
+//! What hostapd says of an access point in its beacons, and whom it denies: nobody is a client by the
+//! address of an access point that proved the secret.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use radio_core::peering::Machine;
+use tracing::{debug, warn};
+
+use crate::again::Again;
+use crate::peering::hostapd::Hostapd;
+
+/// hostapd is told again what its beacon has to say: one that read its file anew forgot it.
+const SAY: Duration = Duration::from_secs(10);
+
+/// See the module.
+pub struct Announcer {
+    /// `None`: the beacon has nothing to say.
+    hostapd: Option<Hostapd>,
+    said: Instant,
+    /// When a hostapd that did not answer is told again.
+    tells: Again,
+    /// Why somebody may be a client by a peer's address.
+    open: Option<String>,
+}
+
+impl Announcer {
+    /// Begins to say what this machine has to.
+    ///
+    /// # Errors
+    /// hostapd does not do it.
+    pub fn open(mut hostapd: Option<Hostapd>, machine: &Machine) -> io::Result<Self> {
+        let element = machine.element().octets();
+        hostapd.as_mut().map_or(Ok(()), |it| it.say(&element))?;
+        let mut announcer = Self {
+            hostapd,
+            said: Instant::now(),
+            tells: Again::new(),
+            open: None,
+        };
+        announcer.deny(machine, true);
+        Ok(announcer)
+    }
+
+    /// Why somebody may be a client by a peer's address.
+    pub fn problem(&self) -> Option<&String> {
+        self.open.as_ref()
+    }
+
+    /// Whether all is to be said again.
+    pub fn is_due(&self) -> bool {
+        let is_new = self.hostapd.as_ref().is_some_and(Hostapd::is_new);
+        is_new && self.tells.may(Instant::now()) || self.said.elapsed() >= SAY
+    }
+
+    /// Says all again.
+    pub fn say(&mut self, machine: &Machine) {
+        self.said = Instant::now();
+        let Some(hostapd) = &mut self.hostapd else {
+            return;
+        };
+        match hostapd.say(&machine.element().octets()) {
+            Ok(()) => {
+                self.tells.done(self.said);
+                self.deny(machine, true);
+            }
+            Err(error) => {
+                self.tells.failed(self.said);
+                debug!(%error, "hostapd does not say who we are");
+            }
+        }
+    }
+
+    /// Has hostapd deny those who are new; `again`: all of them once more.
+    pub fn deny(&mut self, machine: &Machine, again: bool) {
+        let Some(hostapd) = &mut self.hostapd else {
+            return;
+        };
+        match hostapd.deny(machine.proven(), again) {
+            Ok(()) if again => self.open = None,
+            Ok(()) => {}
+            Err(error) => {
+                let why = format!(
+                    "somebody may become a client by a peer's address, and the peer is gone \
+                     meanwhile: {error}"
+                );
+                if self.open.as_ref() != Some(&why) {
+                    warn!(why, "hostapd denies nobody");
+                }
+                self.open = Some(why);
+            }
+        }
+    }
+}
