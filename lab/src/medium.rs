@@ -5,14 +5,13 @@
 mod air;
 mod cells;
 mod counts;
-mod exchange;
-mod hearing;
 mod live;
 mod queue;
 mod radio;
 mod rate;
 mod reception;
 mod scene;
+mod spectrum;
 #[cfg(test)]
 mod tests;
 

@@ -14,7 +14,6 @@ const GIVEN_UP_TO: usize = 25;
 
 #[derive(Debug)]
 pub(super) struct Radio {
-    pub name: String,
     /// dBm.
     pub power: f64,
     /// Of the last frame that it sent: that is where it is.
@@ -35,9 +34,8 @@ pub(super) struct Radio {
 
 impl Radio {
     /// One that has nothing to send yet.
-    pub fn new(name: &str) -> Self {
+    pub fn new() -> Self {
         Self {
-            name: name.to_owned(),
             power: 20.0,
             frequency: None,
             queues: Default::default(),

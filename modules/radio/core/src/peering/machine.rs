@@ -1,26 +1,20 @@
-//! When who becomes a peer, and when no longer: who is known. What is said to them is in
-//! [`exchange`], what time brings in [`time`].
+//! When a node becomes a peer, and when no longer: beacons, the handshake, and time.
 
-mod clear;
-mod exchange;
-mod time;
+mod nodes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use kernel::Mac;
 
 use super::beacon::Beacon;
 use super::element::{Element, Instance};
-use super::frame::Frame;
-use super::peer::{Call, Peer};
+use super::frame::{Frame, Kind};
+use super::handshake::{Caller, HELLO, Party, Place, Session, TAG, answer};
+use super::peer::{AGAIN, Answered, CONFIRM, Call, Called, Link, PAUSE, Peer, WRONG};
 use super::secret::{NodeKey, Secret, device_name};
 use super::settings::Settings;
-use super::told::{Action, Event, Refused, Shown, State, Waits, Why};
-
-/// Nodes that are remembered at most, peers and others: all prove the secret.
-pub const MOST: usize = 64;
-/// The highest AID of a station (IEEE 802.11, 9.4.1.8). hostapd gives them from 1 on.
-const HIGHEST_AID: u16 = 2007;
+use super::told::{Action, Event, Refused, Shown, Why};
+use nodes::Nodes;
 
 /// Peers of one access point.
 #[derive(Debug)]
@@ -29,9 +23,7 @@ pub struct Machine {
     secret: Secret,
     node: NodeKey,
     instance: Instance,
-    peers: BTreeMap<Mac, Peer>,
-    /// Who proved the secret at any time.
-    proven: BTreeSet<Mac>,
+    nodes: Nodes,
     listens: bool,
     /// What led to nothing.
     pub refused: Refused,
@@ -45,8 +37,7 @@ impl Machine {
             secret,
             node,
             instance,
-            peers: BTreeMap::new(),
-            proven: BTreeSet::new(),
+            nodes: Nodes::default(),
             listens: false,
             refused: Refused::default(),
         }
@@ -55,13 +46,18 @@ impl Machine {
     /// With those who proved the secret to a former machine: they are never taken in clear.
     #[must_use]
     pub fn remembering(mut self, proven: BTreeSet<Mac>) -> Self {
-        self.proven = proven;
+        self.nodes = Nodes::remembering(proven);
         self
     }
 
     /// Who proved the secret at any time.
     pub fn proven(&self) -> &BTreeSet<Mac> {
-        &self.proven
+        self.nodes.proven()
+    }
+
+    /// All that are known, by address.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        self.nodes.shown(&self.settings)
     }
 
     /// What the own beacon is to say.
@@ -74,44 +70,11 @@ impl Machine {
     pub fn renew(&mut self, instance: Instance) {
         self.instance = instance;
         // A hello of the former start proves nothing now.
-        for peer in self.peers.values_mut() {
+        for (_, peer) in self.nodes.iter_mut() {
             if matches!(peer.call, Call::Called(_)) {
                 peer.call = Call::None;
             }
         }
-    }
-
-    /// All that are known, by address.
-    pub fn shown(&self) -> impl Iterator<Item = Shown> {
-        self.peers.iter().map(|(mac, peer)| Shown {
-            mac: *mac,
-            name: peer.name.clone(),
-            state: self.state(mac, peer),
-            waits: self.waits(mac, peer),
-            since: peer.since,
-            signal: peer.signal(),
-            encrypted: peer
-                .link
-                .as_ref()
-                .is_some_and(|link| link.session.is_some()),
-            clear: peer.element.is_none(),
-        })
-    }
-
-    fn state(&self, mac: &Mac, peer: &Peer) -> State {
-        match (&peer.link, &peer.call) {
-            (Some(link), _) if link.confirmed.is_none() => State::Alive,
-            (Some(_), _) => State::Installed,
-            (None, Call::None) if self.is_admitted(mac, peer) => State::Seen,
-            (None, Call::None) => State::Waiting,
-            (None, _) => State::Handshake,
-        }
-    }
-
-    fn waits(&self, mac: &Mac, peer: &Peer) -> Option<Waits> {
-        let faint = peer.signal().is_some_and(|it| it < self.settings.admit);
-        let why = if faint { Waits::Faint } else { Waits::Full };
-        (self.state(mac, peer) == State::Waiting).then_some(why)
     }
 
     /// What happened, and when; what is to be done comes out, in this order. Nothing is late
@@ -131,20 +94,19 @@ impl Machine {
                 }
             }
             Event::Installed(mac, done) => self.installed(now, mac, done, &mut out),
-            Event::Counted(mac, told) => self.counted(now, mac, told, &mut out),
+            Event::Counted(mac, told) => {
+                self.nodes.counted(&self.settings, now, mac, told, &mut out);
+            }
             Event::Channel(frequency) => {
                 self.settings.frequency = frequency;
-                let all: Vec<Mac> = self.peers.keys().copied().collect();
-                all.iter()
-                    .for_each(|mac| self.end(mac, Why::Channel, &mut out));
-                self.peers.clear();
+                self.nodes.clear(Why::Channel, &mut out);
             }
             Event::Tick => {}
         }
         if !is_of_a_frame {
             self.pass(now, &mut out);
         }
-        for peer in self.peers.values_mut() {
+        for (_, peer) in self.nodes.iter_mut() {
             let since = peer.since.unwrap_or(now);
             peer.since = peer.link.as_ref().map(|_| since);
         }
@@ -162,7 +124,7 @@ impl Machine {
             self.refused.own += 1;
             return;
         }
-        let known = self.peers.get(&beacon.mac);
+        let known = self.nodes.get(&beacon.mac);
         // One that says the same as before was proven then.
         let same = known.is_some_and(|peer| peer.element == Some(element));
         if !same && !element.is_proven(&self.secret, beacon.mac, &beacon.ssid) {
@@ -170,13 +132,13 @@ impl Machine {
             return;
         }
         let name = device_name(&self.settings.device, &element.public);
-        self.remember(beacon.mac);
+        self.nodes.remember(beacon.mac);
         // What there is of it in clear is not to go on beside a key.
         let clear = |peer: &Peer| peer.element.is_none();
-        if self.peers.get(&beacon.mac).is_some_and(clear) {
-            self.end(&beacon.mac, Why::Proven, out);
+        if self.nodes.get(&beacon.mac).is_some_and(clear) {
+            self.nodes.end(&beacon.mac, Why::Proven, out);
         }
-        match self.peers.get_mut(&beacon.mac) {
+        match self.nodes.get_mut(&beacon.mac) {
             Some(peer) => {
                 if !same {
                     // It began anew: what was under way was with the former one.
@@ -193,52 +155,336 @@ impl Machine {
             }
             None => {
                 // One node has one device, whatever addresses it says that it has.
-                let taken = self.peers.values().any(|peer| peer.name == name);
-                if taken || !self.settings.may_be_peer(&beacon.mac) || !self.has_room(true, signal)
+                let taken = self.nodes.have_device(&name);
+                if taken
+                    || !self.settings.may_be_peer(&beacon.mac)
+                    || !self.nodes.has_room(true, signal)
                 {
                     self.refused.crowded += 1;
                     return;
                 }
-                let aid = self.free_aid();
+                let aid = self.nodes.free_aid();
                 let mut peer = Peer::new(Some(element), beacon.abilities.clone(), name, aid, now);
                 peer.heard(signal, now);
-                self.peers.insert(beacon.mac, peer);
+                self.nodes.insert(beacon.mac, peer);
             }
         }
     }
 
-    fn free_aid(&self) -> u16 {
-        let used = |aid: &u16| self.peers.values().any(|peer| peer.aid == *aid);
-        let aid = (1..=HIGHEST_AID).rev().find(|aid| !used(aid));
-        aid.unwrap_or(HIGHEST_AID)
-    }
-
-    /// Makes room for a node that is heard so loud, by forgetting a weaker one that is no peer:
-    /// one that proves nothing before one that does.
-    fn has_room(&mut self, proves: bool, signal: Option<i32>) -> bool {
-        if self.peers.len() < MOST {
-            return true;
-        }
-        let others = self.peers.iter().filter(|(_, peer)| peer.link.is_none());
-        let worth = |peer: &Peer| (peer.element.is_some(), peer.signal());
-        let weakest = others.min_by_key(|(_, peer)| worth(peer));
-        let weaker = weakest.filter(|(_, peer)| worth(peer) < (proves, signal));
-        let Some(mac) = weaker.map(|(mac, _)| *mac) else {
-            return false;
+    /// A beacon with the network's name and without an element.
+    fn bare(&mut self, now: u64, beacon: &Beacon, signal: Option<i32>) {
+        let Some(prefix) = self.settings.clear.clone() else {
+            return;
         };
-        self.peers.remove(&mac).is_some()
+        // What says that it is of ours has to prove it, and who did so once need not do without.
+        if beacon.ours || self.nodes.has_proven(&beacon.mac) {
+            self.refused.unproven += 1;
+            return;
+        }
+        if beacon.mac == self.settings.own {
+            self.refused.own += 1;
+            return;
+        }
+        if let Some(peer) = self.nodes.get_mut(&beacon.mac) {
+            peer.abilities.clone_from(&beacon.abilities);
+            peer.heard(signal, now);
+            return;
+        }
+        // Who else proved the secret cannot be remembered: nobody is taken who may be one of them.
+        if self.nodes.is_full()
+            || !self.settings.may_be_peer(&beacon.mac)
+            || !self.nodes.has_room(false, signal)
+        {
+            self.refused.crowded += 1;
+            return;
+        }
+        let aid = self.nodes.free_aid();
+        let name = format!("{prefix}{aid}");
+        let mut peer = Peer::new(None, beacon.abilities.clone(), name, aid, now);
+        peer.heard(signal, now);
+        self.nodes.insert(beacon.mac, peer);
     }
 
-    /// Whether a node may become a peer now.
-    fn is_admitted(&self, mac: &Mac, peer: &Peer) -> bool {
-        let Settings { admit, most, .. } = self.settings;
-        // One in clear gives its place to one that proves itself.
-        let counts = |other: &Peer| peer.element.is_none() || other.element.is_some();
-        let peers = self
-            .peers
-            .iter()
-            .filter(|(other, peer)| *other != mac && peer.is_in_kernel() && counts(peer));
-        let loud = peer.signal().is_none_or(|signal| signal >= admit);
-        loud && peers.count() < most
+    fn place(settings: &Settings, own: Party, other: Party, caller: bool) -> Place<'_> {
+        let (caller, called) = if caller { (own, other) } else { (other, own) };
+        Place {
+            caller,
+            called,
+            frequency: settings.frequency,
+            ssid: &settings.ssid,
+        }
     }
+
+    fn own(&self) -> Party {
+        Party {
+            mac: self.settings.own,
+            instance: self.instance,
+            public: self.node.public(),
+        }
+    }
+
+    /// `None`: it proves nothing.
+    fn frame(&mut self, now: u64, frame: Frame<'_>, out: &mut Vec<Action>) -> Option<()> {
+        let own = self.own();
+        let peer = self.nodes.get(&frame.from)?;
+        if peer.link.is_none() && !self.nodes.is_admitted(&self.settings, &frame.from, peer) {
+            return None;
+        }
+        let peer = self.nodes.get_mut(&frame.from)?;
+        let party = peer.party(frame.from)?;
+        match frame.kind {
+            // The lower address calls.
+            Kind::Hello => {
+                let soon = |last: &Answered| now < last.at + PAUSE;
+                let busy = matches!(peer.call, Call::Installing { .. });
+                if frame.from > own.mac || peer.answered.as_ref().is_some_and(soon) || busy {
+                    return None;
+                }
+                let body = frame.body.get(..HELLO)?;
+                let tag = *body.first_chunk::<TAG>()?;
+                if let Some(last) = peer.answered.as_mut().filter(|last| last.tag == tag) {
+                    // Answered as before, or it led to a key long ago.
+                    if !matches!(peer.call, Call::Answered(..)) {
+                        return None;
+                    }
+                    last.at = now;
+                    out.push(send(own.mac, frame.from, Kind::Answer, &last.answer));
+                    return Some(());
+                }
+                let place = Self::place(&self.settings, own, party, false);
+                let (session, answer) = answer(&self.secret, &self.node, &place, body).ok()?;
+                peer.call = Call::Answered(session, party.instance);
+                out.push(send(own.mac, frame.from, Kind::Answer, &answer));
+                peer.answered = Some(Answered {
+                    at: now,
+                    tag,
+                    answer,
+                });
+            }
+            Kind::Answer => {
+                let Call::Called(called) = &mut peer.call else {
+                    return None;
+                };
+                if called.wrong >= WRONG {
+                    return None;
+                }
+                called.wrong += 1;
+                let heard = called.caller.end(frame.body).ok()?;
+                let Call::Called(called) = std::mem::take(&mut peer.call) else {
+                    return None;
+                };
+                let Called {
+                    caller, instance, ..
+                } = *called;
+                let session = caller.session(heard).ok()?;
+                self.install(now, frame.from, session, instance, true, out);
+            }
+            Kind::Confirm => {
+                let said = |session: &Session| session.proves(Kind::Confirm, frame.body);
+                if let Call::Answered(session, _) = &peer.call
+                    && said(session)
+                    && let Call::Answered(session, instance) = std::mem::take(&mut peer.call)
+                {
+                    self.install(now, frame.from, session, instance, false, out);
+                } else {
+                    // It did not hear that this side is through.
+                    let link = peer.link.as_mut().filter(|link| !link.caller)?;
+                    let session = link.session.as_ref()?;
+                    if !said(session) || now < link.told + CONFIRM[0] / 2 {
+                        return None;
+                    }
+                    let body = session.seal(Kind::Done).ok()?;
+                    link.told = now;
+                    out.push(send(own.mac, frame.from, Kind::Done, &body));
+                }
+            }
+            Kind::Done => {
+                let link = peer.link.as_mut().filter(|link| link.caller)?;
+                if !link.session.as_ref()?.proves(Kind::Done, frame.body) {
+                    return None;
+                }
+                link.confirmed = None;
+                peer.hasten(now);
+            }
+        }
+        Some(())
+    }
+
+    fn install(
+        &mut self,
+        now: u64,
+        mac: Mac,
+        session: Session,
+        instance: Instance,
+        caller: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let rekey = self.settings.rekey;
+        self.nodes.displace(self.settings.most, &mac, out);
+        let Some(peer) = self.nodes.get_mut(&mac) else {
+            return;
+        };
+        let key = session.key();
+        // One that comes again before its key is old has forgotten the former one.
+        let old =
+            |link: &Link| link.instance == Some(instance) && now >= link.since + rekey * 9 / 10;
+        out.push(match peer.link.as_ref().is_some_and(old) {
+            true => Action::Rekey(mac, key),
+            false => Action::Install {
+                mac,
+                name: peer.name.clone(),
+                aid: peer.aid,
+                abilities: peer.abilities.clone(),
+                key: Some(key),
+            },
+        });
+        peer.call = Call::Installing {
+            session: Some(session),
+            instance: Some(instance),
+            caller,
+        };
+    }
+
+    fn installed(&mut self, now: u64, mac: Mac, done: bool, out: &mut Vec<Action>) {
+        let own = self.settings.own;
+        let Some(peer) = self.nodes.get_mut(&mac) else {
+            return;
+        };
+        let Call::Installing {
+            session,
+            instance,
+            caller,
+        } = std::mem::take(&mut peer.call)
+        else {
+            return;
+        };
+        if !done {
+            peer.postpone(now);
+            return self.nodes.end(&mac, Why::Refused, out);
+        }
+        let kind = if caller { Kind::Confirm } else { Kind::Done };
+        let body = session.as_ref().and_then(|session| session.seal(kind).ok());
+        out.extend(body.map(|body| send(own, mac, kind, &body)));
+        let clear = session.is_none();
+        peer.link = Some(Link {
+            session,
+            instance,
+            caller,
+            since: now,
+            confirmed: (caller || clear).then_some(now),
+            told: now,
+            failed: None,
+        });
+    }
+
+    fn call(&mut self, now: u64, mac: Mac, out: &mut Vec<Action>) {
+        let own = self.own();
+        let Some(peer) = self.nodes.get_mut(&mac) else {
+            return;
+        };
+        let Some(party) = peer.party(mac) else {
+            return;
+        };
+        peer.postpone(now);
+        let (_, pause) = peer.again;
+        // The same again, so that an answer may take its time; another one where that led to
+        // nothing.
+        if let Call::Called(called) = &peer.call
+            && called.instance == party.instance
+            && called.wrong < WRONG
+            && pause < AGAIN[1]
+        {
+            out.push(send(own.mac, mac, Kind::Hello, &called.hello));
+            return;
+        }
+        let place = Self::place(&self.settings, own, party, true);
+        if let Ok((caller, hello)) = Caller::begin(&self.secret, &self.node, &place) {
+            out.push(send(own.mac, mac, Kind::Hello, &hello));
+            peer.call = Call::Called(Box::new(Called {
+                caller,
+                instance: party.instance,
+                wrong: 0,
+                hello,
+            }));
+        }
+    }
+
+    /// Says again that this side is through, until the other says so, too.
+    fn confirm(&mut self, now: u64, out: &mut Vec<Action>) {
+        let own = self.settings.own;
+        for (mac, peer) in self.nodes.iter_mut() {
+            let Some(link) = &mut peer.link else { continue };
+            let Some(asked) = &mut link.confirmed else {
+                continue;
+            };
+            if let Some(session) = &link.session
+                && now >= *asked + CONFIRM[0]
+            {
+                *asked = now;
+                let body = session.seal(Kind::Confirm).ok();
+                out.extend(body.map(|body| send(own, *mac, Kind::Confirm, &body)));
+            }
+        }
+    }
+
+    /// What time brings.
+    fn pass(&mut self, now: u64, out: &mut Vec<Action>) {
+        let mut listens = false;
+        for mac in self.nodes.macs() {
+            if let Some(why) = self.nodes.over(&self.settings, now, &mac) {
+                self.nodes.end(&mac, why, out);
+            }
+            let Some(peer) = self.nodes.get(&mac) else {
+                continue;
+            };
+            if now >= peer.seen + self.settings.silent && peer.link.is_none() {
+                self.nodes.remove(&mac);
+                continue;
+            }
+            let rekey = self.settings.rekey;
+            let due = |before: u64| {
+                let since = peer.link.as_ref().map(|link| link.since);
+                since.is_some_and(|since| now + before >= since + rekey)
+            };
+            // Who is a peer already need not be as loud as who is to become one.
+            let admitted =
+                peer.link.is_some() || self.nodes.is_admitted(&self.settings, &mac, peer);
+            let wanted = admitted && !peer.is_current();
+            let caller = self.settings.own < mac;
+            if peer.element.is_none() {
+                if wanted && matches!(peer.call, Call::None) && now >= peer.again.0 {
+                    self.nodes.take(mac, out);
+                }
+                continue;
+            }
+            // The other's clock may be ahead of ours.
+            listens |= wanted || due(rekey / 100) || !matches!(peer.call, Call::None);
+            listens |= peer
+                .link
+                .as_ref()
+                .is_some_and(|link| link.is_asking() || now < link.since + CONFIRM[1]);
+            // One that is just confirmed is let be.
+            let asked = peer.link.as_ref().is_some_and(Link::is_asking);
+            let free = matches!(peer.call, Call::None | Call::Called(..)) && !asked;
+            if caller && free && (wanted || due(0)) && now >= peer.again.0 {
+                self.call(now, mac, out);
+            }
+        }
+        if listens != self.listens {
+            self.listens = listens;
+            // A frame that is sent at once is answered at once.
+            out.insert(0, Action::Listen(listens));
+        }
+        self.confirm(now, out);
+    }
+}
+
+fn send(from: Mac, to: Mac, kind: Kind, body: &[u8]) -> Action {
+    let frame = Frame {
+        to,
+        from,
+        kind,
+        body,
+    };
+    Action::Send(frame.octets())
 }

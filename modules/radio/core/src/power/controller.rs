@@ -1,22 +1,41 @@
 //! Weir's own search.
 
-mod hold;
-mod reference;
-mod trial;
+mod barred;
 
 use super::ladder::{Ladder, NoLadder};
 use super::log::{Entry, Reason};
 use super::reading::{Mac, Reading};
 use super::settings::Settings;
-use super::stations::Stations;
+use super::stations::{Known, Stations};
+use super::tally::Verdict;
+use barred::Barred;
 
 /// Rate control takes so long to find its rates after power rose or something came between, ms: its
 /// windows have 50 ms (net/mac80211/rc80211_minstrel_ht.c), and it tries others now and then.
 const CLIMB: u64 = 1000;
 /// After somebody got less than he did, powers are chosen with care for so long, ms.
 const RESTLESS: u64 = 8000;
-/// Back-offs double this often at most.
-const DOUBLE: u32 = 20;
+/// More than this share of the former reference: things are better, and what failed may not.
+const BETTER: f64 = 1.2;
+/// A reference that others are compared with for the first time has a standard error of this share,
+/// at most.
+const SURE: f64 = 0.04;
+/// Looks at the greatest power that find nothing become rarer: doubled this often at most.
+const CALM: u32 = 5;
+/// Levels that a trial goes down at once, at most: while nothing fails they double.
+const FARTHEST: usize = 4;
+/// Where a trial loses next to nothing, so many standard errors are enough: if that
+/// was chance, it is seen while it is held.
+const LIKELY: f64 = 0.7;
+/// A station that is loud loses where it does by so many.
+const SURELY: f64 = 2.5;
+/// Where a comparison has a standard error of more than this share, one that failed by no more than
+/// that tells little,
+const DIM: f64 = 0.08;
+/// and the level is tried again after this part of the time.
+const SOON: u64 = 4;
+/// What is held is judged by so many watches.
+const LONG: u32 = 10;
 
 /// What is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +48,6 @@ enum Phase {
     Trial,
     /// What is enough is held.
     Hold,
-}
-
-/// How often a level failed, and when it is tried again.
-#[derive(Clone, Copy, Debug, Default)]
-struct Memory {
-    failures: u32,
-    until: u64,
 }
 
 /// Finds the least power at which nobody loses. Times are milliseconds of one clock.
@@ -60,7 +72,7 @@ pub struct Controller {
     climbs: u64,
     /// Until then, it is restless: something came between, or somebody moves.
     restless: u64,
-    memory: Vec<Memory>,
+    barred: Barred,
     stations: Stations,
     /// Where to begin, by what was right before.
     prior: Option<usize>,
@@ -86,7 +98,7 @@ impl Controller {
             watched: 0,
             climbs: 0,
             restless: 0,
-            memory: vec![Memory::default(); ladder.powers().len()],
+            barred: Barred::new(ladder.powers().len()),
             stations: Stations::default(),
             prior: None,
             begun: false,
@@ -206,20 +218,12 @@ impl Controller {
 
     /// A level failed: the longer before it is tried again, the more often it did.
     fn failed(&mut self, now: u64, place: usize) {
-        self.bar(now, place, self.settings.back_off);
-    }
-
-    fn bar(&mut self, now: u64, place: usize, back_off: u64) {
-        let memory = &mut self.memory[place];
-        let times = memory.failures.min(DOUBLE);
-        memory.failures += 1;
-        let wait = back_off << times;
-        memory.until = now.saturating_add(wait.min(self.settings.back_off_most));
+        self.barred.bar(now, place, &self.settings, 1);
     }
 
     /// Things are better: what failed may not, now.
     fn forget(&mut self) {
-        self.memory.fill(Memory::default());
+        self.barred.clear();
         self.calm = 0;
     }
 
@@ -241,5 +245,303 @@ impl Controller {
             reference: None,
             rate: None,
         }
+    }
+
+    fn look_at_top(&mut self, now: u64, reason: Reason) -> Entry {
+        self.set(now, self.ladder.top(), Phase::Reference);
+        self.entry(now, reason, None)
+    }
+
+    /// Whether what was seen at this power tells enough of each station to compare with it.
+    fn sure(&self) -> bool {
+        let frames = self.settings.frames;
+        let mut found = self.stations.each().filter_map(|it| it.tally.estimate());
+        found.all(|it| it.frames >= frames && it.error <= SURE * it.throughput)
+    }
+
+    /// What was seen at the greatest power is what others are compared with, that it became worse
+    /// only where that is `settled`. Says whether somebody gets much more than he did.
+    fn learn(&mut self, settled: bool) -> bool {
+        let mut better = false;
+        let (frames, certainty) = (self.settings.frames, self.settings.certainty);
+        for known in self.stations.each_mut() {
+            let Some(found) = known.tally.estimate().filter(|it| it.frames >= frames) else {
+                continue;
+            };
+            let was = known.reference;
+            better |= was.is_some_and(|was| found.share(&was) > BETTER);
+            let worse = !settled && was.is_some_and(|was| found.share(&was) < 1.0);
+            known.reference = match was.and_then(|was| was.with(&found, certainty)) {
+                None if worse => was,
+                same => Some(same.unwrap_or(found)),
+            };
+        }
+        better
+    }
+
+    fn reference(&mut self, now: u64) -> Option<Entry> {
+        if now < self.climbs {
+            self.stations.begin(now);
+            self.watched = now;
+            return None;
+        }
+        let (over, must) = self.watched(now, self.settings.reference);
+        let frames = self.settings.frames;
+        let few = |known: &Known| {
+            let count = known.tally.sum().frames;
+            count > 0 && count < frames
+        };
+        if !over || (self.stations.each().any(few) && !must) {
+            return None;
+        }
+        // A short look at it does not tell that it became worse: rates have to climb first.
+        let settled = self.optimum == self.ladder.top() || self.climbs >= self.since;
+        // Whom a trial can hardly take anything from needs no sure reference.
+        if settled && !must && self.loud(now).is_none() && !self.sure() {
+            return None;
+        }
+        let better = self.learn(settled);
+        if self.stations.each().all(|known| known.reference.is_none()) {
+            // Too little is sent to tell anything: all of the power, and nobody loses.
+            self.watched = now;
+            for known in self.stations.each_mut() {
+                known.tally = known.tally.onward();
+            }
+            return None;
+        }
+        if better {
+            self.forget();
+        }
+        self.watches = 0;
+        if self.optimum == self.ladder.top() {
+            let second = self.ladder.second();
+            let loud = || self.loud(now).unwrap_or(second);
+            let place = self.prior.map_or_else(loud, |prior| prior + 1).min(second);
+            return Some(self.down(now, place));
+        }
+        // What was held last, beside what it could be.
+        let lost = self.stations.worst(&self.settings, |known| known.held);
+        let keep = self.settings.keep;
+        let lost = lost.filter(|(_, held, was, verdict)| match verdict {
+            Verdict::Loses => true,
+            Verdict::Open => now < self.restless && held.share(was) < keep,
+            Verdict::Keeps => false,
+        });
+        if let Some((mac, held, was, _)) = lost {
+            self.failed(now, self.optimum);
+            let again = now < self.restless;
+            self.restless = now.saturating_add(RESTLESS);
+            self.optimum = self.ladder.top();
+            self.calm = 0;
+            let second = self.ladder.second();
+            if again {
+                // Twice within a while: whoever it is moves, and is followed too late from below.
+                self.failed(now, second);
+            }
+            let mut entry = self.down(now, second);
+            entry.reason = Reason::Worse;
+            (entry.station, entry.throughput) = (Some(mac), Some(held.throughput));
+            entry.reference = Some(was.throughput);
+            return Some(entry);
+        }
+        if now >= self.restless {
+            self.calm = (self.calm + 1).min(CALM);
+        }
+        self.set(now, self.optimum, Phase::Hold);
+        Some(self.entry(now, Reason::Return, None))
+    }
+
+    /// Tries a level, or the least above it that may be tried.
+    fn down(&mut self, now: u64, place: usize) -> Entry {
+        let top = self.ladder.top();
+        let may = |place: &usize| self.barred.may(now, *place);
+        let place = (place..top).find(may).unwrap_or(top);
+        if place == top {
+            self.set(now, top, Phase::Hold);
+            return self.entry(now, Reason::Kept, None);
+        }
+        self.stride = 1;
+        self.set(now, place, Phase::Trial);
+        self.entry(now, Reason::Trial, None)
+    }
+
+    fn trial(&mut self, now: u64) -> Option<Entry> {
+        let (over, must) = self.watched(now, self.settings.watch);
+        if !over {
+            return None;
+        }
+        let found = self
+            .stations
+            .worst(&self.settings, |known| known.tally.estimate());
+        let restless = now < self.restless;
+        let certainty = self.settings.certainty;
+        let keep = self.settings.keep;
+        let loud = |mac: &Mac| !restless && self.stations.is_loud(mac, self.less(self.place));
+        let found = found.map(|(mac, now, was, verdict)| {
+            let likely = !restless
+                && now.share(&was) >= 1.0 - (1.0 - keep) / 5.0
+                && now.against(&was, keep, LIKELY) == Verdict::Keeps;
+            let loud = loud(&mac);
+            let unlikely = !loud && now.against(&was, keep, LIKELY) == Verdict::Loses;
+            let surely = now.against(&was, keep, SURELY) == Verdict::Loses;
+            match verdict {
+                // It is lost to something else, more likely.
+                Verdict::Loses if loud && !must && !surely => (mac, now, was, Verdict::Open),
+                Verdict::Open if likely => (mac, now, was, Verdict::Keeps),
+                Verdict::Open if unlikely => (mac, now, was, Verdict::Loses),
+                verdict => (mac, now, was, verdict),
+            }
+        });
+        let dim = found.as_ref().is_some_and(|(mac, now, was, verdict)| {
+            let error = now.error.hypot(keep * was.error);
+            let loses = now.against(was, keep, certainty) == Verdict::Loses;
+            let open = *verdict == Verdict::Open;
+            !restless && (open || loud(mac) || !loses && error > DIM * was.throughput)
+        });
+        let (verdict, told) = match found {
+            Some((mac, now, was, Verdict::Open)) if must => {
+                let enough = loud(&mac) || !restless && now.share(&was) >= keep;
+                let verdict = if enough {
+                    Verdict::Keeps
+                } else {
+                    Verdict::Loses
+                };
+                (verdict, Some((mac, now, was)))
+            }
+            Some((_, _, _, Verdict::Open)) => return None,
+            Some((mac, now, was, verdict)) => (verdict, Some((mac, now, was))),
+            // Nobody was sent to, or to too few frames.
+            None if must => (Verdict::Open, None),
+            None => return None,
+        };
+        let reason = match verdict {
+            Verdict::Keeps => {
+                // Where somebody moves, a level more than is enough now.
+                self.optimum = self.place + usize::from(restless);
+                self.barred.free(self.place);
+                for known in self.stations.each_mut() {
+                    known.held = known.tally.estimate();
+                    // All of the power would give no less.
+                    let more = known.held.zip(known.reference).is_some_and(|(now, was)| {
+                        now.against(&was, 1.0, certainty) == Verdict::Keeps
+                    });
+                    if more {
+                        known.reference = known.held;
+                    }
+                }
+                let next = self.below(now);
+                self.stride = match restless {
+                    true => 1,
+                    false => (self.stride * 2).min(FARTHEST),
+                };
+                match next {
+                    Some(place) => self.set(now, place, Phase::Trial),
+                    None => self.set(now, self.optimum, Phase::Hold),
+                }
+                Reason::Kept
+            }
+            Verdict::Loses => {
+                if let Some((mac, ..)) = &told {
+                    self.stations.mislead(mac, self.less(self.place));
+                }
+                let part = if dim { SOON } else { 1 };
+                self.barred.bar(now, self.place, &self.settings, part);
+                self.give_up_trial(now);
+                Reason::Lost
+            }
+            Verdict::Open => {
+                self.set(now, self.optimum, Phase::Hold);
+                Reason::Return
+            }
+        };
+        let mut entry = self.entry(now, reason, told.map(|told| told.0));
+        entry.throughput = told.map(|told| told.1.throughput);
+        entry.reference = told.map(|told| told.2.throughput);
+        Some(entry)
+    }
+
+    /// The level that is tried after this one was enough: a stride below, and above what failed.
+    fn below(&self, now: u64) -> Option<usize> {
+        let may = |place: &usize| self.barred.may(now, *place);
+        let all = (0..self.place).rev().take(self.stride);
+        all.take_while(may).last()
+    }
+
+    /// What was tried is not enough: what is between it and what is, is tried, if something is.
+    fn give_up_trial(&mut self, now: u64) {
+        self.stride = 1;
+        let between = self.place + (self.optimum - self.place) / 2;
+        let may = between > self.place && now >= self.restless && self.barred.may(now, between);
+        match may && self.optimum < self.ladder.top() {
+            true => self.set(now, between, Phase::Trial),
+            false => self.set(now, self.optimum, Phase::Hold),
+        }
+    }
+
+    fn hold(&mut self, now: u64) -> Option<Entry> {
+        if !self.watched(now, self.settings.watch).0 {
+            return None;
+        }
+        self.watched = now;
+        self.watches += 1;
+        if self.place == self.ladder.top() {
+            return self.hold_all(now);
+        }
+        let frames = self.settings.frames;
+        for known in self.stations.each_mut() {
+            if known.tally.sum().frames >= frames {
+                known.held = known.tally.estimate();
+            }
+            // What was long ago is forgotten, few frames are added to what follows them.
+            if self.watches.is_multiple_of(LONG) && known.tally.sum().frames >= frames {
+                known.tally = known.tally.onward();
+            }
+        }
+        let worst = self.stations.worst(&self.settings, |known| known.held);
+        let lost = worst.filter(|it| it.3 == Verdict::Loses);
+        if let Some((mac, ..)) = lost {
+            if self.stations.gave_up(&mac) {
+                self.failed(now, self.place);
+                return Some(self.came_between(now, mac));
+            }
+            self.climbs = now.saturating_add(CLIMB);
+        }
+        if lost.is_some() || self.watches >= self.settings.every.saturating_mul(1 << self.calm) {
+            return Some(self.look_at_top(now, Reason::Reference));
+        }
+        self.stride = 1;
+        let below = self.worth_a_trial(now)?;
+        self.set(now, below, Phase::Trial);
+        Some(self.entry(now, Reason::Trial, None))
+    }
+
+    /// All of the power is needed: what arrives meanwhile is what others are compared with.
+    fn hold_all(&mut self, now: u64) -> Option<Entry> {
+        if !self.sure() && self.watches < LONG {
+            return None;
+        }
+        self.stride = 1;
+        let below = self.worth_a_trial(now);
+        if below.is_none() && self.watches < LONG {
+            return None;
+        }
+        if self.learn(true) {
+            self.forget();
+        }
+        self.watches = 0;
+        for known in self.stations.each_mut() {
+            known.tally = known.tally.onward();
+        }
+        self.set(now, below?, Phase::Trial);
+        Some(self.entry(now, Reason::Trial, None))
+    }
+
+    /// The level below, where a trial of it can change what is held: while it is restless that is
+    /// a level more than is enough, so that the one below that has to be tried, too.
+    fn worth_a_trial(&self, now: u64) -> Option<usize> {
+        let below = self.below(now)?;
+        let next = below.checked_sub(1);
+        let changes = next.is_some_and(|place| self.barred.may(now, place));
+        (now >= self.restless || changes).then_some(below)
     }
 }
