@@ -49,6 +49,5 @@ pub use roll::Paired;
 pub use router::{Router, Settings as RouterSettings, StartError};
 pub use secret::{SecretError, identity};
 pub use seen::{Figures, Seen};
-pub use share::Counted;
-pub use state::{Candidate, Connection, ForwardState, PathState, State, TwinState};
+pub use state::{Connection, PathState, State};
 pub use store::{DEFAULT_STATE, Serves, Store, StoreError};

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
-use serde::{Deserialize, Serialize};
 
 /// What went by one of this machine's addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Subflows now.
     pub subflows: usize,

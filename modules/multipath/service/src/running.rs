@@ -9,8 +9,7 @@ use answers::{PartnerState, PathUse};
 use multipath_core::Identity;
 use multipath_core::hints::Use;
 use multipath_core::io::{
-    Candidate, Conduct, Connection, ForwardState, PathState, Router, RouterSettings, SecretError,
-    State, TunDevice, TwinState, identity,
+    Conduct, Connection, PathState, Router, RouterSettings, SecretError, State, TunDevice, identity,
 };
 use tracing::{error, warn};
 
@@ -199,12 +198,11 @@ fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
         Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
         Connection::Failed { problem } => (PartnerState::Failed, None, Some(problem)),
     };
-    let counted = state.counted;
     answers::Paths {
         partner: Some(state.partner),
         partners: match state.partners.len() {
             0 | 1 => Vec::new(),
-            _ => state.partners.into_iter().map(candidate).collect(),
+            _ => state.partners,
         },
         state: partner,
         version,
@@ -212,47 +210,14 @@ fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
         keyless: None,
         redirects: state.redirects,
         tunnel: state.tunnel,
-        connections: answers::Carriage {
-            open: counted.open,
-            all: counted.carried,
-            direct: counted.direct,
-            clear: counted.clear,
-            refused: counted.refused,
-            sent: counted.sent,
-            received: counted.received,
-        },
+        connections: state.counted,
         paths: state.paths.into_iter().map(path).collect(),
         unmatched: Vec::new(),
-        twins: state.twins.into_iter().map(twin).collect(),
-        forwards: state.forwards.into_iter().map(forward).collect(),
+        twins: state.twins,
+        forwards: state.forwards,
         locked,
         stops,
         exposed,
-    }
-}
-
-fn candidate(candidate: Candidate) -> answers::Candidate {
-    answers::Candidate {
-        partner: candidate.partner,
-        in_use: candidate.in_use,
-        reached: candidate.reached,
-        problem: candidate.problem,
-    }
-}
-
-fn twin(twin: TwinState) -> answers::Twin {
-    answers::Twin {
-        device: twin.device,
-        address: twin.address,
-        of: twin.of,
-    }
-}
-
-fn forward(forward: ForwardState) -> answers::Forward {
-    answers::Forward {
-        ports: forward.ports,
-        to: forward.to,
-        granted: forward.granted,
     }
 }
 

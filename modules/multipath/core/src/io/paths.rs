@@ -13,6 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
+use answers::Twin;
 use kernel::io::Events;
 use kernel::mptcp::{Endpoint, EndpointFlags};
 use kernel::uplinks::{Change, Uplink, Uplinks};
@@ -20,7 +21,7 @@ use kernel::{Event, Source};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
-use super::state::{PathState, TwinState};
+use super::state::PathState;
 use super::tuned::Tuned;
 use crate::hints::{Hints, Use};
 use crate::shares::Carried;
@@ -192,10 +193,10 @@ impl Paths {
     }
 
     /// Uplinks that have a path's address, and wait until it fails.
-    pub fn twins(&self) -> Vec<TwinState> {
+    pub fn twins(&self) -> Vec<Twin> {
         let twins = self.uplinks.twins().iter().filter_map(|twin| {
             let mut paths = self.uplinks.now().iter();
-            Some(TwinState {
+            Some(Twin {
                 device: twin.name.clone(),
                 address: twin.address,
                 of: paths

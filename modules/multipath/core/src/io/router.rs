@@ -22,7 +22,7 @@ use super::conduct::Conduct;
 use super::partnership::{self, News};
 use super::paths::Paths;
 use super::share::{Health, Known, Share};
-use super::state::{Connection, ForwardState, PathState, SharedState, State, TwinState};
+use super::state::{Connection, PathState, SharedState, State};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, locked, proxy, socket};
@@ -190,11 +190,15 @@ impl Router {
             Some(welcome.forwards.iter().any(|granted| granted.hold(ports)))
         };
         let conduct = self.conduct.borrow();
-        let forwards = conduct.choice.forwards.iter().map(|forward| ForwardState {
-            ports: forward.ports.to_string(),
-            to: forward.to(),
-            granted: granted(&forward.ports),
-        });
+        let forwards = conduct
+            .choice
+            .forwards
+            .iter()
+            .map(|forward| answers::Forward {
+                ports: forward.ports.to_string(),
+                to: forward.to(),
+                granted: granted(&forward.ports),
+            });
         state.forwards = forwards.collect();
         state
     }
@@ -300,7 +304,7 @@ impl Control {
         let twins = of.twins();
         let state = &mut *self.state.lock();
         if state.twins != twins {
-            for TwinState {
+            for answers::Twin {
                 device,
                 address,
                 of,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use answers::Carriage;
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
@@ -33,25 +34,6 @@ pub struct Counts {
     refused: AtomicU64,
     sent: AtomicU64,
     received: AtomicU64,
-}
-
-/// [`Counts`], read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Counted {
-    /// Connections that are there now.
-    pub open: u64,
-    /// Connections that there were, with those.
-    pub carried: u64,
-    /// Of them those that went directly, as the partner was not reached.
-    pub direct: u64,
-    /// Of them those that went to the partner as the client sent them, not encrypted once more.
-    pub clear: u64,
-    /// Connections for which there was no room.
-    pub refused: u64,
-    /// Bytes that clients sent.
-    pub sent: u64,
-    /// Bytes that they received.
-    pub received: u64,
 }
 
 impl Counts {
@@ -83,11 +65,11 @@ impl Counts {
     }
 
     /// As they are now.
-    pub fn read(&self) -> Counted {
+    pub fn read(&self) -> Carriage {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Counted {
+        Carriage {
             open: of(&self.open),
-            carried: of(&self.carried),
+            all: of(&self.carried),
             direct: of(&self.direct),
             clear: of(&self.clear),
             refused: of(&self.refused),

@@ -3,17 +3,15 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use answers::{Candidate, Carriage, Forward, Twin};
 
 use super::partnership::News;
-use super::share::Counted;
 use crate::hints::Use;
 use crate::pairing::Pairing;
 use crate::shares::Carried;
 
 /// Whether the partner is there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "state")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Connection {
     /// Not yet, or not any more.
     #[default]
@@ -35,7 +33,7 @@ pub enum Connection {
 }
 
 /// One uplink.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathState {
     /// Name of the device.
     pub device: String,
@@ -59,44 +57,8 @@ pub struct PathState {
     pub tunnelled: [u64; 2],
 }
 
-/// An uplink with the address of another that is in use: neither the kernel nor the partner could
-/// tell them apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TwinState {
-    /// Name of its device.
-    pub device: String,
-    /// The address that both have.
-    pub address: IpAddr,
-    /// Name of the other's device.
-    pub of: String,
-}
-
-/// A partner of the configuration: the first one, or one that takes over.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// Name or address of the partner, and its port.
-    pub partner: String,
-    /// The session is with it.
-    pub in_use: bool,
-    /// Whether it was there when it was last tried; `None`: it was not tried yet.
-    pub reached: Option<bool>,
-    /// Why it was not, in words.
-    pub problem: Option<String>,
-}
-
-/// What comes in by the partner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForwardState {
-    /// Ports of the partner: `tcp/8022`.
-    pub ports: String,
-    /// Where they lead: `192.168.1.2:22`.
-    pub to: String,
-    /// Whether the partner gives them to this router; `None`: it is not there.
-    pub granted: Option<bool>,
-}
-
 /// All of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// Name or address of the partner, and its port: of that of the session, or the first one.
     pub partner: String,
@@ -113,11 +75,11 @@ pub struct State {
     /// The uplinks.
     pub paths: Vec<PathState>,
     /// Uplinks that cannot be used.
-    pub twins: Vec<TwinState>,
+    pub twins: Vec<Twin>,
     /// What comes in.
-    pub forwards: Vec<ForwardState>,
+    pub forwards: Vec<Forward>,
     /// Connections and bytes.
-    pub counted: Counted,
+    pub counted: Carriage,
 }
 
 impl State {

@@ -1,7 +1,7 @@
 //! What is found.
 
 use super::air::Air;
-use crate::power::{Controller, Entry, Estimate, Predecessor, Reason, Settings};
+use crate::power::{Controller, Entry, Estimate, Reason, Settings};
 
 const POWERS: [i32; 11] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20];
 
@@ -73,28 +73,6 @@ fn a_level_that_fails_is_tried_more_and_more_seldom() {
     let gaps: Vec<u64> = lost.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let last = gaps.last().copied().unwrap_or_default();
     assert!(last > 20_000, "{gaps:?}");
-}
-
-#[test]
-fn less_is_radiated_than_by_the_predecessor_and_no_less_arrives() {
-    for loss in [70.0, 83.0, 88.0] {
-        let (mut ours, mut control) = (Air::of(&[loss]), control());
-        ours.run(&mut control, 60_000);
-        let (mut theirs, mut before) =
-            (Air::of(&[loss]), Predecessor::new(POWERS.to_vec()).unwrap());
-        theirs.run_predecessor(&mut before, 60_000);
-        assert!(
-            ours.arrived as f64 >= 0.99 * theirs.arrived as f64,
-            "{loss}: {} and {}",
-            ours.arrived,
-            theirs.arrived
-        );
-        println!(
-            "{loss} dB: {:.2} mW, the predecessor {:.2} mW",
-            ours.radiated / 6e4,
-            theirs.radiated / 6e4
-        );
-    }
 }
 
 #[test]
