@@ -121,15 +121,6 @@ impl Series {
         self.gaps.iter().map(within).max().unwrap_or_default()
     }
 
-    /// The longest silence of all, that before the first byte left out.
-    pub fn longest_silence(&self) -> Duration {
-        let begin = match self.gaps.first() {
-            Some(gap) if gap.start.is_zero() => gap.end,
-            _ => Duration::ZERO,
-        };
-        self.silence(begin..self.end)
-    }
-
     /// When the rate, over 200 ms, is first at least so many bit/s in a window that begins at
     /// `from` or later: the window's begin.
     pub fn reaches(&self, bits_per_second: f64, from: Duration) -> Option<Duration> {
@@ -177,7 +168,6 @@ mod tests {
     #[test]
     fn silences_are_exact_and_cut_to_the_time_asked_for() {
         let series = cut();
-        assert_eq!(series.longest_silence(), ms(310));
         assert_eq!(series.silence(ms(600)..ms(700)), ms(100));
         assert_eq!(series.silence(ms(0)..ms(1050)), ms(310));
         assert_eq!(series.silence(ms(110)..ms(490)), ms(0));

@@ -198,8 +198,10 @@ pub struct Carriage {
     pub received: u64,
 }
 
-/// When an uplink is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// When an uplink is used; those before are used first.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum PathUse {
     /// All the time.

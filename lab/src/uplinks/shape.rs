@@ -28,11 +28,6 @@ impl Shape {
         }
     }
 
-    /// The same with another queue.
-    pub fn with_queue(self, queue: Duration) -> Self {
-        Self { queue, ..self }
-    }
-
     /// Bytes that pass in a time.
     fn octets(self, time: Duration) -> u64 {
         (self.rate as f64 / 8.0 * time.as_secs_f64()) as u64
@@ -64,7 +59,8 @@ mod tests {
             command("home", Some(Shape::mbit(40))),
             "tc qdisc replace dev home root tbf rate 40000000bit burst 25000 limit 325000"
         );
-        let slow = Shape::mbit(1).with_queue(Duration::from_millis(1));
+        let mut slow = Shape::mbit(1);
+        slow.queue = Duration::from_millis(1);
         assert_eq!(
             command("core", Some(slow)),
             "tc qdisc replace dev core root tbf rate 1000000bit burst 9084 limit 18168"

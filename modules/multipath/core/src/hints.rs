@@ -3,19 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// When a path is used; those before are used first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Use {
-    /// All the time.
-    #[default]
-    Always,
-    /// While no path works that is used all the time: bytes cost.
-    Metered,
-    /// While no other path works.
-    Backup,
-    /// It is no path.
-    Never,
-}
+pub use answers::PathUse as Use;
 
 /// What is said of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,5 +49,5 @@ pub use roll::Paired;
 pub use router::{Router, Settings as RouterSettings, StartError};
 pub use secret::{SecretError, identity};
 pub use seen::{Figures, Seen};
-pub use state::{Connection, PathState, State};
+pub use state::{Connection, State};
 pub use store::{DEFAULT_STATE, Serves, Store, StoreError};

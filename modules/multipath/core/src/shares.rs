@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
+use answers::Path;
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
 /// What went by one of this machine's addresses.
@@ -23,6 +24,19 @@ pub struct Carried {
     pub received: u64,
     /// Bytes sent again.
     pub retransmitted: u64,
+}
+
+impl Carried {
+    /// Says it of a path.
+    pub fn show(self, path: &mut Path) {
+        path.subflows = self.subflows;
+        path.fell_back = self.fell_back;
+        path.backup = self.backup;
+        path.rtt = self.rtt;
+        path.sent = self.sent;
+        path.received = self.received;
+        path.retransmitted = self.retransmitted;
+    }
 }
 
 /// Bytes of one subflow, as of the last look.

@@ -78,19 +78,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_counter_once_in_any_order() {
-        let mut window = Window::default();
-        let highest = Window::WIDTH;
-        assert!(window.take(highest));
-        for counter in (0..highest).rev() {
-            assert!(window.take(counter), "{counter}");
-            assert!(!window.take(counter), "{counter} again");
-        }
-        assert!(!window.take(highest));
-        assert_eq!(window.highest(), highest);
-    }
-
-    #[test]
     fn what_is_too_old_is_refused() {
         let mut window = Window::default();
         assert!(window.take(1 << 40));

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use answers::{PartnerState, PathUse};
+use answers::PartnerState;
 use multipath_core::Identity;
-use multipath_core::hints::Use;
 use multipath_core::io::{
-    Conduct, Connection, PathState, Router, RouterSettings, SecretError, State, TunDevice, identity,
+    Conduct, Connection, Router, RouterSettings, SecretError, State, TunDevice, identity,
 };
 use tracing::{error, warn};
 
@@ -211,42 +210,13 @@ fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
         redirects: state.redirects,
         tunnel: state.tunnel,
         connections: state.counted,
-        paths: state.paths.into_iter().map(path).collect(),
+        paths: state.paths,
         unmatched: Vec::new(),
         twins: state.twins,
         forwards: state.forwards,
         locked,
         stops,
         exposed,
-    }
-}
-
-fn path(path: PathState) -> answers::Path {
-    let carried = path.carried;
-    let [tunnel_sent, tunnel_received] = path.tunnelled;
-    answers::Path {
-        device: path.device,
-        address: path.address,
-        gateway: path.gateway,
-        subflows: carried.subflows,
-        fell_back: carried.fell_back,
-        strips: path.strips,
-        used: match path.used {
-            Use::Always => PathUse::Always,
-            Use::Metered => PathUse::Metered,
-            Use::Backup => PathUse::Backup,
-            Use::Never => PathUse::Never,
-        },
-        in_use: path.in_use,
-        answers: path.answers,
-        rests: path.rests,
-        backup: carried.backup,
-        rtt: carried.rtt,
-        sent: carried.sent,
-        received: carried.received,
-        retransmitted: carried.retransmitted,
-        tunnel_sent,
-        tunnel_received,
     }
 }
 

@@ -10,10 +10,9 @@ mod routing;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 use std::time::Duration;
 
-use answers::Twin;
+use answers::{Path, Twin};
 use kernel::io::Events;
 use kernel::mptcp::{Endpoint, EndpointFlags};
 use kernel::uplinks::{Change, Uplink, Uplinks};
@@ -21,10 +20,8 @@ use kernel::{Event, Source};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
-use super::state::PathState;
 use super::tuned::Tuned;
 use crate::hints::{Hints, Use};
-use crate::shares::Carried;
 use routing::Routing;
 
 /// Changes come in heaps: a new address, its route, the default route. So long they are left to
@@ -65,7 +62,7 @@ impl Paths {
     ///
     /// # Errors
     /// The kernel does not answer.
-    pub fn open(folder: &Path, hints: Hints) -> io::Result<Self> {
+    pub fn open(folder: &std::path::Path, hints: Hints) -> io::Result<Self> {
         let events = Events::open(Source::Route)?;
         let mut paths = Self {
             routing: Routing::open()?,
@@ -86,8 +83,8 @@ impl Paths {
     }
 
     /// The paths as they are now, best first, those too that are never used.
-    pub fn now(&self) -> Vec<PathState> {
-        let paths = self.uplinks.now().iter().map(|uplink| PathState {
+    pub fn now(&self) -> Vec<Path> {
+        let paths = self.uplinks.now().iter().map(|uplink| Path {
             device: uplink.name.clone(),
             address: uplink.address,
             gateway: uplink.gateway,
@@ -96,8 +93,15 @@ impl Paths {
             answers: None,
             rests: false,
             strips: false,
-            carried: Carried::default(),
-            tunnelled: [0; 2],
+            subflows: 0,
+            fell_back: 0,
+            backup: false,
+            rtt: None,
+            sent: 0,
+            received: 0,
+            retransmitted: 0,
+            tunnel_sent: 0,
+            tunnel_received: 0,
         });
         paths.collect()
     }

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use answers::Path;
 use kernel::io::{Subflows, load_rules};
 use kernel::subflows::{Sockets, SubflowKind};
 use tokio::sync::watch;
@@ -22,7 +23,7 @@ use super::conduct::Conduct;
 use super::partnership::{self, News};
 use super::paths::Paths;
 use super::share::{Health, Known, Share};
-use super::state::{Connection, PathState, SharedState, State};
+use super::state::{Connection, SharedState, State};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, locked, proxy, socket};
@@ -319,8 +320,8 @@ impl Control {
     }
 
     /// Logs which paths there are, unless those that changed do so all the time.
-    fn log_paths(&self, paths: &[PathState]) {
-        let key = |path: &PathState| (path.device.clone(), path.address);
+    fn log_paths(&self, paths: &[Path]) {
+        let key = |path: &Path| (path.device.clone(), path.address);
         let before: BTreeSet<_> = self.state.lock().paths.iter().map(key).collect();
         let now: BTreeSet<_> = paths.iter().map(key).collect();
         let changed: BTreeSet<_> = before.symmetric_difference(&now).map(|(d, _)| d).collect();
@@ -434,10 +435,10 @@ impl Control {
             self.reserve.unheard(&mut unheard, &found);
             let mut state = self.state.lock();
             for path in &mut state.paths {
-                path.carried = shares.of(path.address);
+                shares.of(path.address).show(path);
                 self.reserve.describe(path);
                 path.strips = self.share.strips(path.address);
-                path.tunnelled = self.share.tunnelled(path.address);
+                [path.tunnel_sent, path.tunnel_received] = self.share.tunnelled(path.address);
             }
             self.reserve
                 .guard(&mut guard, &state.paths, begun.elapsed());

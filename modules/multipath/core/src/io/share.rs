@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use answers::Carriage;
@@ -13,6 +13,7 @@ use tracing::{info, warn};
 use super::conduct::Conduct;
 use super::places::Places;
 use super::pump::Moved;
+use super::threads::lock;
 use super::turns::Turns;
 use crate::encrypt::Encrypt;
 use crate::flaps::{Flaps, Word};
@@ -107,11 +108,6 @@ pub(super) struct Known {
     pub device: String,
     /// What is said of it.
     pub hint: Hint,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whole at any time: a panic while it was held changes nothing.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// See the module.

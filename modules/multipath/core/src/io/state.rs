@@ -1,14 +1,12 @@
 //! The state of a router's partners and paths.
 
-use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
-use answers::{Candidate, Carriage, Forward, Twin};
+use answers::{Candidate, Carriage, Forward, Path, Twin};
 
 use super::partnership::News;
-use crate::hints::Use;
+use super::threads::lock;
 use crate::pairing::Pairing;
-use crate::shares::Carried;
 
 /// Whether the partner is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,31 +30,6 @@ pub enum Connection {
     },
 }
 
-/// One uplink.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathState {
-    /// Name of the device.
-    pub device: String,
-    /// Own address.
-    pub address: IpAddr,
-    /// Next hop; none on a point-to-point link.
-    pub gateway: Option<IpAddr>,
-    /// When it is to be used.
-    pub used: Use,
-    /// It carries something now, if there is something.
-    pub in_use: bool,
-    /// Whether the partner answers in the tunnel by it; `None`: that is not known yet.
-    pub answers: Option<bool>,
-    /// It is kept from TCP for a while: it slowed the others down.
-    pub rests: bool,
-    /// Something on the way takes MPTCP out, as was seen lately.
-    pub strips: bool,
-    /// What it carried.
-    pub carried: Carried,
-    /// Bytes of the tunnel's datagrams, there and back, with what is around them on the wire.
-    pub tunnelled: [u64; 2],
-}
-
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
@@ -73,7 +46,7 @@ pub struct State {
     /// The tunnel has IPv4, and IPv6.
     pub carries: [bool; 2],
     /// The uplinks.
-    pub paths: Vec<PathState>,
+    pub paths: Vec<Path>,
     /// Uplinks that cannot be used.
     pub twins: Vec<Twin>,
     /// What comes in.
@@ -143,6 +116,6 @@ pub struct SharedState(Mutex<State>);
 impl SharedState {
     /// The state, as long as no other thread has it.
     pub fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

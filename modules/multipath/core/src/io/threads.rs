@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use tokio::sync::watch;
@@ -11,6 +12,11 @@ use tracing::warn;
 /// One for each processor.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What a mutex guards: whole at any time, as a panic while it was held changes nothing.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// By which a thread hears that it is to end.

@@ -10,12 +10,13 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
+use super::threads::lock;
 use crate::key::KeyId;
 
 /// How long a connection waits at most for the one before it, which may never come: its open was
@@ -27,11 +28,6 @@ pub const WAIT: Duration = Duration::from_millis(250);
 const MEMORY: Duration = Duration::from_secs(2);
 /// Of so many at most.
 const MOST: usize = 4096;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whole at any time: a panic while it was held changes nothing.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// At the router: who came last, of each client and to each place, and is not answered yet.
 #[derive(Debug, Default)]

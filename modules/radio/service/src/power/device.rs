@@ -34,30 +34,18 @@ pub struct Former {
     pub stations: bool,
 }
 
-/// What a worker asks of an access point.
+/// What a worker asks of an access point; each method fails where the kernel or the driver refuses.
 pub trait AccessPoint: Driver {
     /// Whether it is still one.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
     fn is_access_point(&mut self) -> Result<bool, RequestError>;
 
     /// All stations of it.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
     fn stations(&mut self) -> Result<Vec<Station>, RequestError>;
 
     /// What it sends with, hundredths of a dBm.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
     fn level(&mut self) -> Result<Option<i32>, RequestError>;
 
     /// What it has now, and what gives that back. `None`: its driver does not tell.
-    ///
-    /// # Errors
-    /// The kernel refused, or its answer was not understood.
     fn former(&mut self) -> Result<Option<Former>, RequestError>;
 }
 

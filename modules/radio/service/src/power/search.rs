@@ -13,18 +13,12 @@ pub const HUNDREDTHS: i32 = 100;
 /// Refusals in a row after which a driver is let alone.
 const REFUSALS: u32 = 5;
 
-/// What is told to a driver.
+/// What is told to a driver; each method fails where the kernel or the driver refuses.
 pub trait Driver {
     /// All is sent with that.
-    ///
-    /// # Errors
-    /// The kernel or the driver refused.
     fn set(&mut self, setting: Setting) -> Result<(), RequestError>;
 
     /// One station is sent to with that.
-    ///
-    /// # Errors
-    /// The kernel or the driver refused.
     fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError>;
 }
 

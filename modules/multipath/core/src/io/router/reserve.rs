@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use answers::Path;
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
 use tracing::{debug, info};
 
@@ -13,7 +14,6 @@ use crate::guard::{Action, Guard, Sample};
 use crate::hints::{self, Seen, Use};
 use crate::io::paths::Paths;
 use crate::io::share::{Health, Share};
-use crate::io::state::PathState;
 use crate::unheard::Unheard;
 
 /// See the module.
@@ -33,7 +33,7 @@ impl Reserve {
     }
 
     /// Says of a path whether it is in use, answers and rests.
-    pub fn describe(&self, path: &mut PathState) {
+    pub fn describe(&self, path: &mut Path) {
         let health = self.share.health(path.address);
         path.rests = self.share.rests(path.address);
         path.answers = health.map(|it| it == Health::Up);
@@ -65,14 +65,14 @@ impl Reserve {
     }
 
     /// Has paths rest that slow the others down, and use them again.
-    pub fn guard(&self, guard: &mut Guard, paths: &[PathState], now: Duration) {
+    pub fn guard(&self, guard: &mut Guard, paths: &[Path], now: Duration) {
         let used = paths.iter().filter(|path| path.in_use);
         let samples: Vec<_> = used
             .map(|path| Sample {
                 address: path.address,
-                sent: path.carried.sent,
-                received: path.carried.received,
-                rtt: path.carried.rtt,
+                sent: path.sent,
+                received: path.received,
+                rtt: path.rtt,
             })
             .collect();
         let counted = self.share.counts.read();

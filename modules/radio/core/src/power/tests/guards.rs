@@ -86,14 +86,6 @@ fn too_few_frames_change_nothing() {
 }
 
 #[test]
-fn a_radio_with_one_power_keeps_it() {
-    let mut air = Air::of(&[60.0]);
-    let mut control = Controller::new(Settings::default(), vec![17]).unwrap();
-    air.run(&mut control, 10_000);
-    assert_eq!(air.power, 17);
-}
-
-#[test]
 fn a_driver_that_counts_nothing_gets_all_of_the_power() {
     let mut control = control();
     for now in 0..2000 {

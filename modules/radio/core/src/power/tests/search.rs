@@ -46,20 +46,6 @@ fn the_least_power_at_which_nobody_loses_is_found() {
 }
 
 #[test]
-fn what_arrives_is_what_does_at_all_of_the_power() {
-    for loss in [60.0, 75.0, 80.0, 85.0, 90.0, 95.0, 100.0] {
-        let (mut air, mut held) = (Air::of(&[loss]), control());
-        air.run(&mut held, 5000);
-        let mut worth = 0.0;
-        for _ in 0..3000 {
-            air.run(&mut held, 10);
-            worth += Air::share(air.power, 20, loss) / 3000.0;
-        }
-        assert!(worth >= 0.95, "{loss}: {worth}");
-    }
-}
-
-#[test]
 fn a_level_that_fails_is_tried_more_and_more_seldom() {
     let (mut air, mut control) = (Air::of(&[83.0]), control());
     air.run(&mut control, 120_000);
