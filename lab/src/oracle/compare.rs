@@ -9,10 +9,10 @@ use crate::generate::{Kind, Side, Step, Workload};
 use crate::wire::Frame;
 use crate::{Error, Lab};
 
+use super::plan::{Flowtable, Plan, Report, Start, plain};
 use super::report::{Differing, Involved, Mismatch};
 use super::rig::{HEARSAY, Output, Rig};
 use super::rules::{self, Difference};
-use super::{Flowtable, Plan, Report, Start, plain};
 
 /// How long a frame that only one router has sent so far is waited for.
 const LATE: Duration = Duration::from_secs(2);

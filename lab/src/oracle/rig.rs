@@ -11,7 +11,8 @@ use crate::view::View;
 use crate::wire::{Frame, Tap};
 use crate::{Error, Namespace, gateway};
 
-use super::{Settle, Start, mischief};
+use super::mischief;
+use super::plan::{Settle, Start};
 
 /// Begins the payload of the packets that tell how far the router has come.
 const BARRIER: &[u8] = b"weir lab barrier";

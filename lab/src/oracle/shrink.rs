@@ -6,8 +6,9 @@ use crate::Error;
 use crate::envelope::Envelope;
 use crate::generate::{Step, Workload};
 
+use super::plan::{Plan, Start};
 use super::report::Mismatch;
-use super::{Plan, Start, run};
+use super::run::run;
 
 /// Runs parts of the workload again, in fresh labs and one packet at a time, until no smaller part
 /// differs or the attempts are used up. Returns the smallest mismatch found.
