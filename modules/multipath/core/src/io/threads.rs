@@ -87,12 +87,6 @@ impl Threads {
     }
 }
 
-impl Default for Threads {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Drop for Threads {
     fn drop(&mut self) {
         self.stop.send_replace(true);
