@@ -1,10 +1,13 @@
 //! One adapter of BlueZ's, in both roles: what is near is told, connections are made and taken, and
 //! what is written by one comes out of it.
 
+mod adapter;
 mod call;
 mod channel;
 mod crowd;
 mod discover;
+pub mod event;
+mod profile;
 mod serve;
 mod service;
 
@@ -14,36 +17,21 @@ use std::time::Duration;
 
 use bluer::adv::{Advertisement, AdvertisementHandle};
 use bluer::gatt::local::ApplicationHandle;
-use bluer::{Adapter, Address, Uuid};
+use bluer::{Adapter, Address};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
-use tracing::{debug, warn};
+use tracing::debug;
 
+pub use self::adapter::Error;
+use self::adapter::{find, part, switch_on};
 use self::discover::Discovery;
+pub use self::event::{Numbers, Told};
+pub use self::profile::Speaks;
+use self::profile::{COMPANY, NAME, V1, V2};
 use self::service::Service;
-use crate::Id;
-use crate::power::{Needs, Power};
+use crate::power::Needs;
 use crate::room::Format;
 
-/// Services, and their characteristics: what is read to know who it is, what is written and notified,
-/// and where there is a channel.
-const V1: Uuid = Uuid::from_u128(0x99e91399_80ed_4943_9bcb_39c532a76023);
-const V1_ID: Uuid = Uuid::from_u128(0x99e91401_80ed_4943_9bcb_39c532a76023);
-const V1_MESSAGE: Uuid = Uuid::from_u128(0x99e91402_80ed_4943_9bcb_39c532a76023);
-const V2: Uuid = Uuid::from_u128(0x4db14399_0bd0_4445_9906_47d9c4791cff);
-const V2_ID: Uuid = Uuid::from_u128(0x4db14401_0bd0_4445_9906_47d9c4791cff);
-const V2_MESSAGE: Uuid = Uuid::from_u128(0x4db14402_0bd0_4445_9906_47d9c4791cff);
-const V2_CHANNEL: Uuid = Uuid::from_u128(0x4db14403_0bd0_4445_9906_47d9c4791cff);
-/// Nobody's company, under which v2 says how an id begins.
-const COMPANY: u16 = 0xffff;
-/// Others of v1 take nobody whose name has another length for one of theirs.
-const NAME: &str = "qaulw";
-/// Longer values were lost between two BlueZ, without a word.
-const LONGEST: usize = 244;
-/// Frames that wait to be written to a connection: BlueZ takes some before the air does.
-const AHEAD: usize = 4;
-/// What BlueZ does not do now is asked for again after so long.
-const AGAIN: Duration = Duration::from_secs(2);
 /// One format is said for so long, then the other: an adapter of Bluetooth 4 says one at a time.
 const TURN: Duration = Duration::from_secs(1);
 /// Until BlueZ answered what it knows.
@@ -52,78 +40,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LEAVES: Duration = Duration::from_secs(5);
 /// It is looked so often whether BlueZ and the adapter are still there.
 const LOOK: Duration = Duration::from_secs(2);
-
-/// What happens at an adapter.
-pub enum Told {
-    /// An advertisement was heard.
-    Seen {
-        address: Address,
-        format: Format,
-        prefix: Option<[u8; 5]>,
-        signal: Option<i16>,
-    },
-    /// There is a connection.
-    Opened(Opened),
-    /// Who was called was not reached, and why.
-    Refused(Address, String),
-    /// A frame came by a connection.
-    Heard(u32, Vec<u8>),
-    /// A whole message came by its channel.
-    Whole(u32, Vec<u8>),
-    /// There is a channel beside it that takes longer frames, or no longer.
-    Channel(u32, bool),
-    /// Frames of it may have so many octets from now on.
-    Frames(u32, usize),
-    /// A frame was written to it.
-    Written(u32),
-    /// It is no longer.
-    Closed(u32),
-}
-
-/// A connection that was opened.
-pub struct Opened {
-    pub link: u32,
-    pub address: Address,
-    pub format: Format,
-    pub caller: bool,
-    pub id: Option<Id>,
-    /// Octets of a frame.
-    pub frame: usize,
-    /// Where frames are to be put to be written.
-    pub writer: mpsc::Sender<Vec<u8>>,
-}
-
-/// Why there is no Bluetooth.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// BlueZ does not run.
-    #[error("there is no Bluetooth service on this machine: {0}")]
-    Service(String),
-    /// It has no such adapter.
-    #[error("there is no Bluetooth adapter {0}{1}")]
-    Adapter(String, String),
-    /// Somebody switched it off.
-    #[error("the Bluetooth adapter {0} is switched off")]
-    Off(String),
-    /// It refused something.
-    #[error("the Bluetooth adapter {0} does not {1}: {2}")]
-    Refused(String, &'static str, bluer::Error),
-}
-
-impl Error {
-    fn service(error: bluer::Error) -> Self {
-        Self::Service(error.to_string())
-    }
-}
-
-/// How many frames may wait to be written.
-pub fn ahead(format: Format) -> usize {
-    match format {
-        // Each write is acknowledged before the next.
-        Format::V1 => 1,
-        Format::V2 | Format::Ip => AHEAD,
-    }
-}
 
 /// An adapter that advertises, and looks for others. Dropping it ends both.
 pub struct Bluetooth {
@@ -140,30 +56,6 @@ pub struct Bluetooth {
     called: RefCell<Option<(Address, AbortHandle)>>,
     _served: ApplicationHandle,
     _said: Vec<AdvertisementHandle>,
-}
-
-/// Who this is, and what it speaks.
-#[derive(Clone, Debug)]
-pub struct Speaks {
-    /// Its id.
-    pub own: Id,
-    /// Which formats.
-    pub formats: BTreeSet<Format>,
-    /// Channels, too, beside connections of v2.
-    pub channels: bool,
-    /// What may be spent for it.
-    pub power: Power,
-}
-
-/// Numbers of connections.
-#[derive(Clone, Default)]
-pub struct Numbers(std::sync::Arc<std::sync::atomic::AtomicU32>);
-
-impl Numbers {
-    /// One that no other has.
-    pub fn next(&self) -> u32 {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
-    }
 }
 
 impl Bluetooth {
@@ -328,51 +220,6 @@ impl Bluetooth {
         // Without a bus there is no answer at all.
         let asked = tokio::time::timeout(PATIENCE, device.is_connected());
         matches!(asked.await, Ok(Ok(true)))
-    }
-}
-
-/// The adapter of that name, or that address.
-async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error> {
-    let refused = |error| Error::Refused(name.to_owned(), "open", error);
-    let mut others = Vec::new();
-    for one in session.adapter_names().await.map_err(Error::service)? {
-        let adapter = session.adapter(&one).map_err(refused)?;
-        let address = adapter.address().await.map_err(refused)?.to_string();
-        if one == name || address.eq_ignore_ascii_case(name) {
-            return Ok(adapter);
-        }
-        others.push(format!("{one} ({address})"));
-    }
-    let others = match others.is_empty() {
-        true => ", and no other one".to_owned(),
-        false => format!("; there is {}", others.join(", ")),
-    };
-    Err(Error::Adapter(name.to_owned(), others))
-}
-
-/// Ends the connection with somebody, and has BlueZ forget who it was: it would remember everybody for
-/// ever, and what they were then able to do rather than what they say now.
-async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
-    let device = adapter.device(address)?;
-    // Whom somebody paired with here stays.
-    match device.is_paired().await? || device.is_trusted().await? {
-        true => device.disconnect().await,
-        false => adapter.remove_device(address).await,
-    }
-}
-
-/// An adapter is switched on, which BlueZ may not do at once.
-async fn switch_on(adapter: &Adapter) -> bluer::Result<()> {
-    let mut tries = 0;
-    loop {
-        match adapter.set_powered(true).await {
-            Err(error) if tries < 5 => {
-                warn!(%error, adapter = adapter.name(), "does not go on, which is tried again");
-                tries += 1;
-                tokio::time::sleep(AGAIN).await;
-            }
-            done => return done,
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 #[cfg(feature = "chat")]
 mod chat;
 mod completions;
+mod failure;
 mod man;
 mod page;
 mod peers;
@@ -15,9 +16,10 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use api::{Client, ClientError};
+use api::Client;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::failure::Failure;
 use crate::daemon;
 use crate::room::Format;
 
@@ -106,51 +108,6 @@ enum Formats {
     V2,
 }
 
-/// Why a command came to nothing, and what helps. Without a word: the reader of the output is gone.
-struct Failure(String, String);
-
-impl From<ClientError> for Failure {
-    fn from(error: ClientError) -> Self {
-        match error {
-            ClientError::NotRunning(path) => Self(
-                format!("nothing listens at {}", path.display()),
-                "start `weir-nearby run`, or name its --socket".to_owned(),
-            ),
-            ClientError::Output(error) => error.into(),
-            ClientError::NotAllowed(path) => not_allowed(&format!("at {}", path.display())),
-            ClientError::Problem(problem) if problem.error == "not_here" => not_allowed("there"),
-            error => Self(error.to_string(), error.hint()),
-        }
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
-            return Self(String::new(), String::new());
-        }
-        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        if let StorageFull | QuotaExceeded | FileTooLarge = error.kind() {
-            return Self(
-                format!("the output cannot be written: {error}"),
-                "make room where it goes, or send it elsewhere".to_owned(),
-            );
-        }
-        Self(
-            error.to_string(),
-            "see whether the other end is still there".to_owned(),
-        )
-    }
-}
-
-/// The socket may be opened by a group, too, but what is asked is answered to these alone: as weir's.
-fn not_allowed(at: &str) -> Failure {
-    Failure(
-        format!("only root and the user who runs weir-nearby may ask {at}"),
-        "run the command as one of them, such as by sudo".to_owned(),
-    )
-}
-
 /// Octets of a socket's path at most (unix(7)).
 const LONGEST_PATH: usize = 107;
 
@@ -237,8 +194,8 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
         Command::Watch(arguments) => watch::run(arguments, &client()?, output),
         #[cfg(feature = "chat")]
         Command::Chat(_) => chat::run(&arguments.socket, output),
-        Command::Completions(arguments) => completions::run(arguments, output),
-        Command::Man(arguments) => man::run(arguments, output),
+        Command::Completions(arguments) => completions::run(arguments, tree(), output),
+        Command::Man(arguments) => man::run(arguments, tree(), output),
     }
 }
 

@@ -1,45 +1,21 @@
 //! What messages carry: qaul's protobuf messages (`qaul.net.ble`, `qaul.net.feed`,
 //! `qaul.net.messaging`), as far as a third one can read them.
 
+mod node;
 mod profile;
 mod small;
+mod wire;
 
 use prost::Message as _;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
+pub use node::Node;
 pub use profile::Profile;
-
-use crate::Id;
-
-/// What a node's whole name begins with; its public key follows. libp2p has it so for short keys.
-const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
+use wire::{Addressed, Envelope, FeedMessage, Identification, Kind, Name, Signed, decoded};
 
 /// Octets of a text at most: with who says it, when, and the signature it is the longest message that
 /// both formats have.
 pub const LONGEST_TEXT: usize = crate::v1::LONGEST - 129;
-
-/// A node's whole name: its Ed25519 public key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Node(pub [u8; 32]);
-
-impl Node {
-    /// The octets that messages name it by.
-    pub fn octets(&self) -> Vec<u8> {
-        [&PREFIX[..], &self.0].concat()
-    }
-
-    /// Reads those.
-    pub fn read(octets: &[u8]) -> Option<Self> {
-        let key = octets.strip_prefix(&PREFIX)?;
-        let node = key.try_into().ok().map(Self);
-        node.filter(|node: &Self| !small::is_small(&node.0))
-    }
-
-    /// Its short name.
-    pub fn id(&self) -> Id {
-        Id(std::array::from_fn(|at| self.0[at]))
-    }
-}
 
 /// A node's secret key.
 #[derive(Debug)]
@@ -62,71 +38,6 @@ impl Key {
         let signature = self.0.sign(octets);
         std::array::from_fn(|at| signature.as_ref()[at])
     }
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct Envelope {
-    #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5, 6")]
-    kind: Option<Kind>,
-}
-
-#[derive(Clone, PartialEq, prost::Oneof)]
-enum Kind {
-    #[prost(bytes, tag = "1")]
-    Info(Vec<u8>),
-    #[prost(bytes, tag = "2")]
-    Feed(Vec<u8>),
-    #[prost(bytes, tag = "3")]
-    Messaging(Vec<u8>),
-    #[prost(message, tag = "4")]
-    Identification(Identification),
-    #[prost(bytes, tag = "5")]
-    Encrypted(Vec<u8>),
-    #[prost(bytes, tag = "6")]
-    Handshake(Vec<u8>),
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct Identification {
-    #[prost(bool, tag = "1")]
-    request: bool,
-    #[prost(message, optional, tag = "2")]
-    node: Option<Name>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct Name {
-    #[prost(bytes, tag = "1")]
-    id: Vec<u8>,
-}
-
-/// A container of a feed message, and of one from person to person, alike.
-#[derive(Clone, PartialEq, prost::Message)]
-struct Signed {
-    #[prost(bytes, tag = "1")]
-    signature: Vec<u8>,
-    #[prost(bytes, tag = "2")]
-    message: Vec<u8>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct FeedMessage {
-    #[prost(bytes, tag = "1")]
-    sender: Vec<u8>,
-    #[prost(string, tag = "2")]
-    content: String,
-    #[prost(uint64, tag = "3")]
-    time: u64,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct Addressed {
-    #[prost(bytes, tag = "1")]
-    sender: Vec<u8>,
-    #[prost(bytes, tag = "2")]
-    receiver: Vec<u8>,
-    #[prost(bytes, tag = "3")]
-    payload: Vec<u8>,
 }
 
 /// A message, as far as it can be read.
@@ -184,8 +95,10 @@ pub enum Error {
     Signature,
 }
 
-fn decoded<M: prost::Message + Default>(octets: &[u8]) -> Result<M, Error> {
-    M::decode(octets).map_err(|error| Error::Decode(error.to_string()))
+impl From<prost::DecodeError> for Error {
+    fn from(error: prost::DecodeError) -> Self {
+        Self::Decode(error.to_string())
+    }
 }
 
 /// Reads a message, and checks that it is from whom it says.

@@ -15,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message as _;
 
-pub use wire::Error;
 use wire::{Ble, Kind};
+pub use wire::{Error, Why};
 
 use crate::Id;
 pub use crate::power::Power;
 use crate::room::{Action, Address, Event, Format, Room, Settings, To};
-use crate::v2::outbox::LONGEST;
+use crate::v2::LONGEST;
 
 /// Messages of which no result was told yet, at most.
 const SENDING: usize = 1024;
@@ -35,19 +35,6 @@ pub struct Device {
     pub address: Address,
     /// Whether it is switched on.
     pub on: bool,
-}
-
-/// Why the radio does not begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// It is not said.
-    Unknown,
-    /// BlueZ does not let us.
-    Rights,
-    /// It did not answer in time.
-    Timeout,
-    /// There is no such adapter.
-    Device,
 }
 
 /// What is to be done.

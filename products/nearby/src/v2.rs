@@ -14,6 +14,12 @@ pub mod outbox;
 pub const FRAME: usize = 20;
 /// Octets of a frame at most: a value has 512, and qaul stays below that by its header.
 pub const LONGEST_FRAME: usize = 509;
+/// Parts of a larger message at most.
+const PARTS: usize = 4;
+/// A message, octets, at most.
+pub const LONGEST: usize = PARTS * PART;
+/// Octets of a part: as many as its size can say.
+const PART: usize = u16::MAX as usize;
 /// Queues are numbered from 1 to this, and then from 1 again.
 pub const QUEUES: u8 = 29;
 

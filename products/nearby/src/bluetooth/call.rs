@@ -1,26 +1,23 @@
 //! Calls somebody who advertises.
 
 use std::collections::BTreeSet;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bluer::gatt::remote::{Characteristic, CharacteristicWriteRequest, Service};
-use bluer::gatt::{CharacteristicReader, CharacteristicWriter, WriteOp};
+use bluer::gatt::{CharacteristicReader, WriteOp};
 use bluer::{Adapter, Address, Device};
 use futures::future::try_join_all;
 use futures::try_join;
-use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, send};
 use tokio::sync::{mpsc, watch};
 use tracing::debug;
 
 use super::channel::{self, Line};
 use super::discover::Quiet;
-use super::{
-    LONGEST, Numbers, Opened, Speaks, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID,
-    V2_MESSAGE, ahead,
+use super::event::{Numbers, Opened, Told};
+use super::profile::{
+    LONGEST, Speaks, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
 };
 use crate::Id;
 use crate::room::Format;
@@ -30,9 +27,6 @@ use crate::room::Format;
 const ANSWERS: Duration = Duration::from_secs(5);
 /// Until it said what it can, and who it is.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// BlueZ has as much as it takes: it is asked again after so long.
-const FULL: Duration = Duration::from_millis(5);
-
 fn error(text: &str) -> bluer::Error {
     bluer::Error {
         kind: bluer::ErrorKind::Failed,
@@ -229,22 +223,4 @@ async fn read(
         }
     }
     let _ = told.send(Told::Closed(link)).await;
-}
-
-/// Writes one frame. The writer itself refuses what is longer than its link could carry when it was made:
-/// who calls may say only later how much it can, and 20 octets always fit.
-pub async fn put(output: &CharacteristicWriter, frame: &[u8]) -> std::io::Result<()> {
-    loop {
-        output.sendable().await?;
-        match send(
-            output.as_raw_fd(),
-            frame,
-            MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
-        ) {
-            Ok(_) => return Ok(()),
-            Err(Errno::EAGAIN | Errno::ENOBUFS) => tokio::time::sleep(FULL).await,
-            Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
 }

@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,13 +14,15 @@ use bluer::gatt::CharacteristicWriter;
 use bluer::gatt::remote::Characteristic;
 use bluer::l2cap::{PSM_LE_DYN_START, PSM_LE_MAX, Socket, SocketAddr, Stream, StreamListener};
 use bluer::{Adapter, Address, AddressType, Device};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, send};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
-use super::Told;
+use super::event::Told;
 use crate::Id;
 use crate::v2::channel::{self, FRAME, Reader};
 use crate::v2::frame::{Control, Frame};
@@ -38,6 +41,8 @@ pub const UNHEARD: Duration = Duration::from_secs(2);
 const SETTLES: Duration = Duration::from_secs(1);
 /// It may be that one cannot be accepted now: it is tried again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
+/// BlueZ has as much as it takes: it is asked again after so long.
+const FULL: Duration = Duration::from_millis(5);
 
 /// A channel that was made.
 pub struct Made<S> {
@@ -160,8 +165,22 @@ impl Gatt for CharacteristicWriter {
         true
     }
 
-    fn put(&self, frame: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
-        super::call::put(self, frame)
+    /// Writes one frame. The writer itself refuses what is longer than its link could carry when it was made:
+    /// who calls may say only later how much it can, and 20 octets always fit.
+    async fn put(&self, frame: &[u8]) -> io::Result<()> {
+        loop {
+            self.sendable().await?;
+            match send(
+                self.as_raw_fd(),
+                frame,
+                MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
+            ) {
+                Ok(_) => return Ok(()),
+                Err(Errno::EAGAIN | Errno::ENOBUFS) => tokio::time::sleep(FULL).await,
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 }
 

@@ -12,7 +12,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tracing::{debug, info, warn};
 
-use super::{AGAIN, COMPANY, NAME, Speaks, Told, V1, V2};
+use super::adapter::{AGAIN, part};
+use super::event::Told;
+use super::profile::{COMPANY, NAME, Speaks, V1, V2};
 use crate::power::{Needs, Power, Rounds};
 use crate::room::Format;
 
@@ -218,7 +220,7 @@ impl Discovery {
                     .is_some_and(|it| it.len() == NAME.len()));
         if is_stale && !device.is_connected().await? && self.is_first(address) {
             debug!(%address, "BlueZ is to forget what it was");
-            return super::part(&self.adapter, address).await;
+            return part(&self.adapter, address).await;
         }
         for (format, service) in [(Format::V1, V1), (Format::V2, V2)] {
             if services.contains(&service) && self.formats.contains(&format) {

@@ -20,9 +20,8 @@ use tracing::debug;
 
 use super::channel::{Line, Listener, Made, UNHEARD};
 use super::crowd::Crowd;
-use super::{
-    Numbers, Opened, Speaks, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
-};
+use super::event::{Numbers, Opened, Told};
+use super::profile::{Speaks, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead};
 use crate::Id;
 use crate::room::Format;
 

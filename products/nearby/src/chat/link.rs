@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use api::{Client, ClientError, Method};
 
-use super::Event;
+use super::event::Event;
 use super::model::Told;
 use crate::daemon::{Answer, Lately, Peers, Said, Say};
 

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::mpsc::{SyncSender, channel, sync_channel};
 use std::thread;
 
+use super::clock::clock;
+use super::event::{AHEAD, Event};
 use super::link::{self, Teller};
 use super::model::Told;
-use super::{AHEAD, Event, clock};
 use crate::daemon::{Message, Said, Say};
 use crate::envelope::LONGEST_TEXT;
 use crate::harmless::harmless;

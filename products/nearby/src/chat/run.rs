@@ -8,12 +8,13 @@ use std::thread;
 use cli::screen::{Screen, Use, signals};
 use ratatui::crossterm::event;
 
+use super::clock::{clock, now};
+use super::event::{AHEAD, Event};
 use super::input::Edit;
 use super::keys::Key;
 use super::link::{self, Teller};
 use super::model::{Action, Chat};
 use super::view::{self, Look};
-use super::{AHEAD, Event, clock, now};
 use crate::daemon::Say;
 
 /// Talks until somebody has had enough.

@@ -6,7 +6,7 @@ use std::path::Path;
 use api::Client;
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::chat::{self, Ended, Look};
 use crate::daemon::Peers;
 

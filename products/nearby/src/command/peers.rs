@@ -5,7 +5,7 @@ use std::io::Write;
 use api::Client;
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::daemon::Peers;
 
 /// Shows who is near

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use api::{Client, Method};
 use clap::{ArgGroup, Args};
 
-use super::Failure;
+use super::failure::Failure;
 use crate::daemon::{Answer, Say};
 use crate::envelope::LONGEST_TEXT;
 

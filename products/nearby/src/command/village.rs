@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::daemon::village::{Name, Settings};
 use crate::village::Secret;
 

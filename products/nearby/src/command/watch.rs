@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use api::Client;
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::daemon::Said;
 use crate::harmless::harmless;
 

@@ -1,44 +1,33 @@
 //! Links of a village, by TCP: nodes that are named are called, and those who call are taken. What a
 //! link is stands in [`crate::village`]; here are its sockets.
 
+mod link;
 mod listen;
 mod name;
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
+pub use link::Told;
+use link::{Around, Error, shake};
 pub use name::Name;
 
-use crate::Id;
 use crate::bluetooth::Numbers;
 use crate::envelope::Key;
-use crate::village::{
-    Handshake, HandshakeError, PATIENCE, RECORD, Secret, Session, Through, pause,
-};
+use crate::village::{Handshake, Secret, Through, pause};
 
 /// Until a host answers a call.
 const CONNECTS: Duration = Duration::from_secs(10);
-/// Who takes nothing for so long is gone.
-const TAKES: Duration = Duration::from_secs(30);
 /// A link that was there for so long was of use: the next call need not wait.
 const OF_USE: Duration = Duration::from_secs(10);
 /// It is looked so often whether one who called is still there.
 const LOOK: Duration = Duration::from_secs(1);
-/// Records that wait to be written to a link.
-const AHEAD: usize = 2;
-/// A source with another secret is told of so often.
-const TELLS: Duration = Duration::from_secs(600);
-/// So many sources are remembered.
-const SOURCES: usize = 64;
-
 /// How it is to be.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -48,62 +37,6 @@ pub struct Settings {
     pub listen: Vec<SocketAddr>,
     /// Who is called.
     pub nodes: Vec<Name>,
-}
-
-/// What happens.
-pub enum Told {
-    /// There is a link.
-    Reached(Reached),
-    /// A record came by a link.
-    Heard(u32, Vec<u8>),
-    /// A record was written to it.
-    Written(u32),
-    /// It is no longer.
-    Closed(u32),
-}
-
-/// A link that was made.
-pub struct Reached {
-    pub link: u32,
-    pub address: SocketAddr,
-    pub caller: bool,
-    pub id: Id,
-    /// Where records are to be put to be written; when it is dropped, the link ends.
-    pub writer: mpsc::Sender<Vec<u8>>,
-}
-
-/// Why there is no link.
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error("its name is not found: {0}")]
-    Name(std::io::Error),
-    #[error("it has no address")]
-    Nowhere,
-    #[error("it is not reached: {0}")]
-    Connect(std::io::Error),
-    #[error("it does not answer")]
-    Silent,
-    #[error(
-        "it hangs up without an answer: it has another secret, speaks another version, or is no \
-            weir-nearby"
-    )]
-    Refuses,
-    #[error("the connection broke: {0}")]
-    Broke(std::io::Error),
-    #[error(transparent)]
-    Handshake(#[from] HandshakeError),
-}
-
-/// What all tasks share.
-struct Around {
-    secret: Secret,
-    key: Arc<Key>,
-    numbers: Numbers,
-    told: mpsc::Sender<Told>,
-    /// To whom there are links, and how many.
-    linked: Mutex<BTreeMap<Id, u32>>,
-    /// Who was told of for having another secret.
-    strangers: Mutex<BTreeMap<IpAddr, Instant>>,
 }
 
 /// Begins to listen and to call.
@@ -117,125 +50,12 @@ pub fn begin(
     told: mpsc::Sender<Told>,
 ) -> Result<(), String> {
     let listeners = listen::bind(&settings.listen)?;
-    let around = Arc::new(Around {
-        secret: settings.secret.clone(),
-        key,
-        numbers,
-        told,
-        linked: Mutex::default(),
-        strangers: Mutex::default(),
-    });
+    let around = Arc::new(Around::new(settings.secret.clone(), key, numbers, told));
     tokio::spawn(listen::listen(Arc::clone(&around), listeners));
     for name in &settings.nodes {
         tokio::spawn(keep(Arc::clone(&around), name.clone()));
     }
     Ok(())
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Around {
-    fn is_linked(&self, id: Id) -> bool {
-        locked(&self.linked).contains_key(&id)
-    }
-
-    fn unlinked(&self, id: Id) {
-        let mut linked = locked(&self.linked);
-        if let Some(count) = linked.get_mut(&id) {
-            *count -= 1;
-        }
-        linked.retain(|_, count| *count > 0);
-    }
-
-    /// Somebody who came is not of this village: told once in a while, for anybody can come again and
-    /// again.
-    fn stranger(&self, address: SocketAddr, error: &HandshakeError) {
-        let mut strangers = locked(&self.strangers);
-        strangers.retain(|_, since| since.elapsed() < TELLS);
-        let source = address.ip();
-        if strangers.len() < SOURCES && strangers.insert(source, Instant::now()).is_none() {
-            warn!(%address, %error, "who called does not get into the village");
-        } else {
-            debug!(%address, %error, "who called does not get into the village");
-        }
-    }
-
-    /// A link, until it ends.
-    async fn talk(&self, socket: TcpStream, address: SocketAddr, caller: bool, through: Through) {
-        let link = self.numbers.next();
-        let id = through.node.id();
-        let (writer, frames) = mpsc::channel(AHEAD);
-        *locked(&self.linked).entry(id).or_default() += 1;
-        let reached = Reached {
-            link,
-            address,
-            caller,
-            id,
-            writer,
-        };
-        // Whoever does not listen any more ends.
-        let _ = self.told.send(Told::Reached(reached)).await;
-        for record in through.records {
-            let _ = self.told.send(Told::Heard(link, record)).await;
-        }
-        let why = self.carry(link, socket, through.session, frames).await;
-        debug!(%id, %address, why, "a link ended");
-        self.unlinked(id);
-        let _ = self.told.send(Told::Closed(link)).await;
-    }
-
-    async fn carry(
-        &self,
-        link: u32,
-        socket: TcpStream,
-        session: Session,
-        mut frames: mpsc::Receiver<Vec<u8>>,
-    ) -> String {
-        let Session {
-            mut sealer,
-            mut opener,
-        } = session;
-        let (mut reader, mut writer) = socket.into_split();
-        let reads = async {
-            let mut buffer = vec![0; RECORD];
-            loop {
-                let count = match reader.read(&mut buffer).await {
-                    Ok(0) => return "the other hung up".to_owned(),
-                    Ok(count) => count,
-                    Err(error) => return error.to_string(),
-                };
-                match opener.heard(&buffer[..count]) {
-                    Ok(records) => {
-                        for record in records {
-                            let _ = self.told.send(Told::Heard(link, record)).await;
-                        }
-                    }
-                    Err(error) => return error.to_string(),
-                }
-            }
-        };
-        let writes = async {
-            while let Some(frame) = frames.recv().await {
-                let sealed = match sealer.seal(&frame) {
-                    Ok(sealed) => sealed,
-                    Err(error) => return error.to_string(),
-                };
-                match timeout(TAKES, writer.write_all(&sealed)).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => return error.to_string(),
-                    Err(_) => return "the other takes nothing".to_owned(),
-                }
-                let _ = self.told.send(Told::Written(link)).await;
-            }
-            "it was let go".to_owned()
-        };
-        tokio::select! {
-            why = reads => why,
-            why = writes => why,
-        }
-    }
 }
 
 /// Calls a node, again and again, as long as there is no link with it.
@@ -290,43 +110,4 @@ async fn call(around: &Around, name: &Name) -> Result<(TcpStream, SocketAddr, Th
         }
     }
     Err(last)
-}
-
-/// A handshake, of either side: it ends in time.
-async fn shake(
-    socket: &mut TcpStream,
-    mut handshake: Handshake,
-    first: Vec<u8>,
-) -> Result<Through, Error> {
-    // Records are small, and somebody waits for each.
-    socket.set_nodelay(true).map_err(Error::Broke)?;
-    let shakes = async {
-        socket.write_all(&first).await.map_err(Error::Broke)?;
-        let mut buffer = [0; 256];
-        loop {
-            let hangs_up = |error: Option<std::io::Error>| match (handshake.is_known(), error) {
-                (false, _) => Error::Refuses,
-                (true, Some(error)) => Error::Broke(error),
-                (true, None) => Error::Broke(std::io::ErrorKind::UnexpectedEof.into()),
-            };
-            let count = match socket.read(&mut buffer).await {
-                Ok(0) => return Err(hangs_up(None)),
-                Ok(count) => count,
-                Err(error) => return Err(hangs_up(Some(error))),
-            };
-            let mut out = Vec::new();
-            let heard = handshake.heard(&buffer[..count], &mut out)?;
-            socket.write_all(&out).await.map_err(Error::Broke)?;
-            if let Some(through) = heard {
-                return Ok(through);
-            }
-        }
-    };
-    let done = timeout(Duration::from_millis(PATIENCE), shakes).await;
-    done.unwrap_or(Err(Error::Silent))
-}
-
-/// Says where it listens.
-fn listens(address: SocketAddr) {
-    info!(%address, "listens for nodes of the village");
 }

@@ -2,7 +2,8 @@
 
 use ring::signature::{ED25519, UnparsedPublicKey};
 
-use super::{Node, Signed, decoded};
+use super::node::Node;
+use super::wire::{Signed, decoded};
 
 /// Names longer than this are not taken, octets.
 const LONGEST: usize = 128;
@@ -83,7 +84,8 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::envelope::{Content, Envelope, Key, Kind, read};
+    use crate::envelope::wire::{Envelope, Kind};
+    use crate::envelope::{Content, Key, read};
 
     fn said(key: &Key, name: &str) -> SignedProfile {
         let profile = UserProfile {
@@ -93,7 +95,7 @@ mod tests {
         };
         let profile = profile.encode_to_vec();
         SignedProfile {
-            signature: key.0.sign(&profile).as_ref().to_vec(),
+            signature: key.sign(&profile).to_vec(),
             profile,
         }
     }

@@ -2,7 +2,6 @@
 
 use prost::Message as _;
 
-use super::Why;
 use crate::Id;
 
 /// What stands for a signal that is not known.
@@ -17,6 +16,19 @@ pub enum Error {
     /// A message that a module says, and nobody says to one.
     #[error("that is said by a module, not to one")]
     Module,
+}
+
+/// Why the radio does not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is not said.
+    Unknown,
+    /// BlueZ does not let us.
+    Rights,
+    /// It did not answer in time.
+    Timeout,
+    /// There is no such adapter.
+    Device,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

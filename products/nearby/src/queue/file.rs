@@ -1,7 +1,8 @@
 //! What is in a file of the queue.
 
 use crate::room::Message;
-use crate::v2::outbox::{LONGEST, Priority};
+use crate::v2::LONGEST;
+use crate::v2::outbox::Priority;
 
 /// How each begins.
 const MAGIC: &[u8; 8] = b"weirmsg1";

@@ -4,8 +4,8 @@
 //! acknowledges those. So what is longer is read as a message, and what is not as a frame, as GATT
 //! carries it, but longer: with those a message is acknowledged as it is there.
 
+use super::LONGEST;
 use super::inbox::SMALL;
-use super::outbox;
 
 /// What is longer is no frame, but a whole message, octets.
 pub const LONGEST_FRAME: usize = SMALL;
@@ -26,7 +26,7 @@ pub enum Told {
 
 /// What is no length: nothing after it can be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("by a channel come 1 to {most} octets at once, not {0}", most = outbox::LONGEST)]
+#[error("by a channel come 1 to {most} octets at once, not {0}", most = LONGEST)]
 pub struct NoLength(u32);
 
 /// Takes apart what comes by a channel. It keeps what came, and never as much as is only announced.
@@ -46,7 +46,7 @@ impl Reader {
         while let Some((length, after)) = rest.split_first_chunk::<LENGTH>() {
             let announced = u32::from_be_bytes(*length);
             let length = usize::try_from(announced).unwrap_or(usize::MAX);
-            if !(1..=outbox::LONGEST).contains(&length) {
+            if !(1..=LONGEST).contains(&length) {
                 self.octets = Vec::new();
                 return Err(NoLength(announced));
             }

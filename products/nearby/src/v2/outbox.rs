@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::frame::{Chunk, Control, FIRST, First, Frame, MOST, OTHER, Part};
 use super::inbox::SMALL;
-use super::{FRAME, QUEUES, after, channel};
+use super::{FRAME, LONGEST, PART, PARTS, QUEUES, after, channel};
 use crate::{Id, Octets};
 
 /// Without a word about a message for so long, it is asked what became of it, ms.
@@ -18,12 +18,6 @@ const WINDOW: usize = 32_768;
 const MESSAGES: usize = 10;
 /// What may wait to be sent, octets.
 pub const WAITING: usize = 1 << 20;
-/// Parts of a larger message at most.
-const PARTS: usize = 4;
-/// A message, octets, at most.
-pub const LONGEST: usize = PARTS * PART;
-/// Octets of a part: as many as its size can say.
-const PART: usize = u16::MAX as usize;
 
 /// What goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::*;
-use crate::bluetooth::{Opened, Told};
+use crate::bluetooth::event::{Opened, Told};
 use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
 

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::Id;
-use crate::bluetooth::{Opened, Told};
+use crate::bluetooth::event::{Opened, Told};
 use crate::daemon::answer::LISTENERS;
 use crate::envelope::{self, Key};
 use crate::room::Format;

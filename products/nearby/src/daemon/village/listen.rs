@@ -9,9 +9,9 @@ use nix::sys::socket::{setsockopt, sockopt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tracing::debug;
+use tracing::{debug, info};
 
-use super::{Around, Error, listens, shake};
+use super::link::{Around, Error, shake};
 use crate::village::{Door, Handshake, PORT, Through};
 
 /// A machine that has no more room for connections is asked again after so long.
@@ -56,7 +56,7 @@ fn one(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     let listener = socket.listen(BACKLOG)?;
-    listens(listener.local_addr()?);
+    info!(address = %listener.local_addr()?, "listens for nodes of the village");
     Ok(listener)
 }
 

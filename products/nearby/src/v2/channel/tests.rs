@@ -11,7 +11,7 @@ fn read(octets: &[u8], pieces: &[usize]) -> (Vec<Told>, Result<(), NoLength>) {
             assert!(!reader.waits());
             return (told, Err(error));
         }
-        assert!(reader.octets.len() < outbox::LONGEST + LENGTH);
+        assert!(reader.octets.len() < LONGEST + LENGTH);
         rest = after;
         if rest.is_empty() {
             break;
@@ -24,7 +24,7 @@ fn read(octets: &[u8], pieces: &[usize]) -> (Vec<Told>, Result<(), NoLength>) {
 fn what_is_longer_than_a_frame_is_a_message() {
     let frame = vec![3; LONGEST_FRAME];
     let message = vec![4; LONGEST_FRAME + 1];
-    let longest = vec![5; outbox::LONGEST];
+    let longest = vec![5; LONGEST];
     let octets = [written(&frame), written(&message), written(&longest)].concat();
     assert_eq!(octets[..5], [0, 0, 0x3e, 0x80, 3]);
     let told = vec![
@@ -39,14 +39,14 @@ fn what_is_longer_than_a_frame_is_a_message() {
 
 #[test]
 fn a_length_that_lies_is_told_and_nothing_is_kept_for_it() {
-    for length in [0, outbox::LONGEST as u32 + 1, 1 << 24, u32::MAX] {
+    for length in [0, LONGEST as u32 + 1, 1 << 24, u32::MAX] {
         let octets = [&written(b"before")[..], &length.to_be_bytes(), b"after"].concat();
         let told = vec![Told::Frame(b"before".to_vec())];
         assert_eq!(read(&octets, &[1]), (told, Err(NoLength(length))));
     }
     // What may be as long as it says takes no more than what came.
     let mut reader = Reader::default();
-    let announced = (outbox::LONGEST as u32).to_be_bytes();
+    let announced = (LONGEST as u32).to_be_bytes();
     assert_eq!(reader.read(&announced, &mut Vec::new()), Ok(()));
     assert!(reader.waits() && reader.octets.capacity() < 64);
 }

@@ -1,0 +1,77 @@
+//! Adapters of BlueZ, and their devices.
+
+use std::time::Duration;
+
+use bluer::{Adapter, Address};
+use tracing::warn;
+
+/// What BlueZ does not do now is asked for again after so long.
+pub const AGAIN: Duration = Duration::from_secs(2);
+
+/// Why there is no Bluetooth.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// BlueZ does not run.
+    #[error("there is no Bluetooth service on this machine: {0}")]
+    Service(String),
+    /// It has no such adapter.
+    #[error("there is no Bluetooth adapter {0}{1}")]
+    Adapter(String, String),
+    /// Somebody switched it off.
+    #[error("the Bluetooth adapter {0} is switched off")]
+    Off(String),
+    /// It refused something.
+    #[error("the Bluetooth adapter {0} does not {1}: {2}")]
+    Refused(String, &'static str, bluer::Error),
+}
+
+impl Error {
+    pub fn service(error: bluer::Error) -> Self {
+        Self::Service(error.to_string())
+    }
+}
+
+/// The adapter of that name, or that address.
+pub async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error> {
+    let refused = |error| Error::Refused(name.to_owned(), "open", error);
+    let mut others = Vec::new();
+    for one in session.adapter_names().await.map_err(Error::service)? {
+        let adapter = session.adapter(&one).map_err(refused)?;
+        let address = adapter.address().await.map_err(refused)?.to_string();
+        if one == name || address.eq_ignore_ascii_case(name) {
+            return Ok(adapter);
+        }
+        others.push(format!("{one} ({address})"));
+    }
+    let others = match others.is_empty() {
+        true => ", and no other one".to_owned(),
+        false => format!("; there is {}", others.join(", ")),
+    };
+    Err(Error::Adapter(name.to_owned(), others))
+}
+
+/// Ends the connection with somebody, and has BlueZ forget who it was: it would remember everybody for
+/// ever, and what they were then able to do rather than what they say now.
+pub async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
+    let device = adapter.device(address)?;
+    // Whom somebody paired with here stays.
+    match device.is_paired().await? || device.is_trusted().await? {
+        true => device.disconnect().await,
+        false => adapter.remove_device(address).await,
+    }
+}
+
+/// An adapter is switched on, which BlueZ may not do at once.
+pub async fn switch_on(adapter: &Adapter) -> bluer::Result<()> {
+    let mut tries = 0;
+    loop {
+        match adapter.set_powered(true).await {
+            Err(error) if tries < 5 => {
+                warn!(%error, adapter = adapter.name(), "does not go on, which is tried again");
+                tries += 1;
+                tokio::time::sleep(AGAIN).await;
+            }
+            done => return done,
+        }
+    }
+}

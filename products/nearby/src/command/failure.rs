@@ -1,0 +1,49 @@
+//! Errors of commands.
+
+use std::io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
+
+use api::ClientError;
+
+/// Why a command came to nothing, and what helps. Without a word: the reader of the output is gone.
+pub struct Failure(pub String, pub String);
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::NotRunning(path) => Self(
+                format!("nothing listens at {}", path.display()),
+                "start `weir-nearby run`, or name its --socket".to_owned(),
+            ),
+            ClientError::Output(error) => error.into(),
+            ClientError::NotAllowed(path) => not_allowed(&format!("at {}", path.display())),
+            ClientError::Problem(problem) if problem.error == "not_here" => not_allowed("there"),
+            error => Self(error.to_string(), error.hint()),
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == BrokenPipe {
+            return Self(String::new(), String::new());
+        }
+        if let StorageFull | QuotaExceeded | FileTooLarge = error.kind() {
+            return Self(
+                format!("the output cannot be written: {error}"),
+                "make room where it goes, or send it elsewhere".to_owned(),
+            );
+        }
+        Self(
+            error.to_string(),
+            "see whether the other end is still there".to_owned(),
+        )
+    }
+}
+
+/// The socket may be opened by a group, too, but what is asked is answered to these alone: as weir's.
+fn not_allowed(at: &str) -> Failure {
+    Failure(
+        format!("only root and the user who runs weir-nearby may ask {at}"),
+        "run the command as one of them, such as by sudo".to_owned(),
+    )
+}

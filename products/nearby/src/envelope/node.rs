@@ -1,0 +1,30 @@
+//! Names of nodes.
+
+use super::small;
+use crate::Id;
+
+/// What a node's whole name begins with; its public key follows. libp2p has it so for short keys.
+const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
+
+/// A node's whole name: its Ed25519 public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node(pub [u8; 32]);
+
+impl Node {
+    /// The octets that messages name it by.
+    pub fn octets(&self) -> Vec<u8> {
+        [&PREFIX[..], &self.0].concat()
+    }
+
+    /// Reads those.
+    pub fn read(octets: &[u8]) -> Option<Self> {
+        let key = octets.strip_prefix(&PREFIX)?;
+        let node = key.try_into().ok().map(Self);
+        node.filter(|node: &Self| !small::is_small(&node.0))
+    }
+
+    /// Its short name.
+    pub fn id(&self) -> Id {
+        Id(std::array::from_fn(|at| self.0[at]))
+    }
+}
