@@ -1,17 +1,21 @@
 //! `weir-nearby run`: an adapter, the room around it, and who asks by the socket.
 
 mod answer;
+mod causes;
 mod keep;
+mod links;
 mod listeners;
+mod mailbox;
 mod metrics;
 mod names;
 mod page;
 mod past;
+mod settings;
 mod state;
 pub mod village;
+mod wire;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,15 +27,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::info;
 
-pub use answer::{Answer, Lately, PeerShown, Peers, Said, Say};
-pub use page::Settings as PageSettings;
-pub use past::Message;
+use causes::whole;
+pub use settings::{PageSettings, Settings};
 use state::State;
+pub use wire::{Answer, Lately, Message, PeerShown, Peers, Said, Say};
 
 use crate::bluetooth::{Bluetooth, Numbers, Speaks};
 use crate::envelope::Key;
-use crate::power::Power;
-use crate::room::Format;
 
 /// The room's clock.
 const TICK: Duration = Duration::from_millis(100);
@@ -41,31 +43,6 @@ const LOOK: Duration = Duration::from_secs(2);
 pub const NO_ADAPTER: &str = "none";
 /// What an adapter may tell before it is looked at.
 const AHEAD: usize = 64;
-
-/// How it is to run.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Which adapter; `none`: no Bluetooth.
-    pub adapter: String,
-    /// What is spoken.
-    pub formats: BTreeSet<Format>,
-    /// Connections at most.
-    pub links: usize,
-    /// Whether channels are made and offered beside connections of v2.
-    pub channels: bool,
-    /// How much power is spent to hear others soon.
-    pub power: Power,
-    /// Where the key is.
-    pub state: PathBuf,
-    /// What waits for others there takes so many octets at most.
-    pub queue: u64,
-    /// Where others ask.
-    pub socket: PathBuf,
-    /// The page, where there is to be one.
-    pub page: Option<PageSettings>,
-    /// Who else is reached, by IP.
-    pub village: Option<village::Settings>,
-}
 
 /// Runs until it is told to end.
 ///
@@ -229,15 +206,4 @@ fn no_socket(error: &SocketError) -> String {
         SocketError::NotASocket(_) => format!("{error}: move it away, or name another --socket"),
         error => whole(error),
     }
-}
-
-/// An error with all its causes.
-fn whole(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -2,7 +2,7 @@
 
 use api::Feed;
 
-use super::answer::Said;
+use super::wire::Said;
 
 /// All who listen.
 #[derive(Default)]

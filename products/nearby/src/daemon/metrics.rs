@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use api::metrics::Text;
 
-use super::answer::Said;
+use super::wire::Said;
 use crate::room::{self, Format, Shown};
 
 /// What is counted from the start of the program.

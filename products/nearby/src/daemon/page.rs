@@ -17,28 +17,20 @@ mod files;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 use web::Listeners;
 use web::secret::{self, SecretError};
 
+use super::causes::whole;
+use super::settings::PageSettings;
 use super::state::State;
 use door::Door;
 use entry::Entry;
 
 /// Who listens hears of it at least so often, so that it is seen when the other end is gone.
 const BEAT: Duration = Duration::from_secs(5);
-
-/// How the page is to be served.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where it listens.
-    pub listen: SocketAddr,
-    /// The file with the token that is asked for.
-    pub token: Option<PathBuf>,
-}
 
 /// A page that has its socket.
 pub struct Page {
@@ -52,7 +44,7 @@ impl Page {
     /// # Errors
     /// In a sentence: whoever reaches it could read and speak, the file holds no token, or the address
     /// is taken.
-    pub fn open(settings: &Settings) -> Result<Self, String> {
+    pub fn open(settings: &PageSettings) -> Result<Self, String> {
         let address = settings.listen;
         let entry = match &settings.token {
             Some(file) => Some(Entry::new(&secret::token(file).map_err(|it| wrong(&it))?)),
@@ -65,7 +57,7 @@ impl Page {
             }
         };
         let listeners = Listeners::at(&[address]).map_err(|error| {
-            let why = super::whole(&error);
+            let why = whole(&error);
             format!("the page cannot be served: {why}: choose another --page ADDRESS:PORT")
         })?;
         Ok(Self { listeners, entry })

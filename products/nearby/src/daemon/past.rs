@@ -2,90 +2,12 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-
-use super::answer::Said;
+use super::wire::{Message, Said};
 
 /// Messages at most.
 pub const MESSAGES: usize = 200;
 /// Octets of all texts at most: what strangers say is long, if they want it so.
 pub const OCTETS: usize = 1 << 20;
-
-/// A message that was said, here or elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
-    /// By which peer it came; of one that was said here to one peer alone, to whom.
-    pub peer: Option<String>,
-    /// By which format it came.
-    pub format: Option<String>,
-    /// Who said it.
-    pub sender: String,
-    /// What.
-    pub text: String,
-    /// When, by their clock: milliseconds since 1970.
-    pub time: u64,
-    /// It was said here.
-    pub own: bool,
-    /// Which one of those that were said here.
-    pub number: Option<u64>,
-    /// To how many it was said here.
-    pub to: u64,
-    /// How many of them have it.
-    pub done: u64,
-    /// How many it did not get to.
-    pub failed: u64,
-}
-
-impl Message {
-    /// What is told as it happens, where it is a message.
-    pub fn of(said: &Said) -> Option<Self> {
-        match said {
-            Said::Message {
-                peer,
-                format,
-                sender,
-                text,
-                time,
-            } => Some(Self {
-                peer: Some(peer.clone()),
-                format: Some(format.clone()),
-                sender: sender.clone(),
-                text: text.clone(),
-                time: *time,
-                own: false,
-                number: None,
-                to: 0,
-                done: 0,
-                failed: 0,
-            }),
-            Said::Own {
-                number,
-                sender,
-                text,
-                time,
-                to,
-                peer,
-            } => Some(Self {
-                peer: peer.clone(),
-                format: None,
-                sender: sender.clone(),
-                text: text.clone(),
-                time: *time,
-                own: true,
-                number: Some(*number),
-                to: *to,
-                done: 0,
-                failed: 0,
-            }),
-            Said::Near { .. }
-            | Said::Gone { .. }
-            | Said::Direct { .. }
-            | Said::Other { .. }
-            | Said::Outcome { .. }
-            | Said::Missed { .. } => None,
-        }
-    }
-}
 
 /// The last messages, the oldest first.
 #[derive(Debug, Default)]

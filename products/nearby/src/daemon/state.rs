@@ -1,30 +1,26 @@
 //! The room, with the connections that are there, and who listens to what comes.
 
-mod keeps;
-mod links;
-
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use api::Feed;
-use tracing::{debug, info};
+use tracing::{debug, info, trace};
 
-use self::links::Link;
-use super::Settings;
-use super::answer::Said;
+use super::links::{Link, Links};
 use super::listeners::Listeners;
+use super::mailbox::Mailbox;
 use super::metrics::{Counts, Figures};
 use super::names::Names;
-use super::past::{Message, Past};
+use super::past::Past;
+use super::settings::Settings;
 use super::village;
+use super::wire::{AwayShown, Message, Said};
 use crate::Id;
 use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Content, Key};
-use crate::queue::{Files, Queue};
-use crate::room::{Action, Event, Format, Room, Shown, To};
+use crate::room::{Action, Event, Format, Place, Shown, To};
 
 /// What is said may be said to be so much later, ms: more than that is another clock.
 const DRIFT: u64 = 60_000;
@@ -35,19 +31,15 @@ pub struct State(Rc<RefCell<Inner>>);
 
 struct Inner {
     key: Arc<Key>,
-    room: Room,
-    begun: Instant,
+    mailbox: Mailbox,
     bluetooth: Option<Rc<Bluetooth>>,
-    links: BTreeMap<u32, Link>,
+    links: Links,
     listeners: Listeners,
     names: Names,
     past: Past,
     counts: Counts,
     /// When something was said here last: milliseconds since 1970.
     said: u64,
-    queue: Queue,
-    /// The queue's clock when this began.
-    before: u64,
 }
 
 /// Milliseconds since 1970.
@@ -68,30 +60,18 @@ fn after(last: u64, now: u64) -> u64 {
 impl State {
     /// Begins, with an adapter where there is one.
     pub fn new(key: Arc<Key>, settings: &Settings, bluetooth: Option<Bluetooth>) -> Self {
-        let mut room = Room::new(crate::room::Settings {
-            own: key.node().id(),
-            node: Some(key.node()),
-            address: bluetooth.as_ref().map_or([0; 6], |it| it.address().0),
-            formats: settings.formats.clone(),
-            links: settings.links,
-        });
-        let queue = Queue::open(settings.state.join("queue"), settings.queue, Files);
-        room.rests(settings.power.rests());
-        room.keeps(queue.known(), queue.last());
-        room.remember(queue.clock(), &queue.remembered());
+        let address = bluetooth.as_ref().map_or([0; 6], |it| it.address().0);
+        let mailbox = Mailbox::open(key.node(), address, settings);
         Self(Rc::new(RefCell::new(Inner {
             key,
-            room,
-            begun: Instant::now(),
+            mailbox,
             bluetooth: bluetooth.map(Rc::new),
-            links: BTreeMap::new(),
+            links: Links::default(),
             listeners: Listeners::default(),
             names: Names::default(),
             past: Past::default(),
             counts: Counts::default(),
             said: 0,
-            before: queue.clock(),
-            queue,
         })))
     }
 
@@ -103,7 +83,7 @@ impl State {
     /// The adapter is there again.
     pub fn begin(&self, bluetooth: Bluetooth) {
         let mut inner = self.0.borrow_mut();
-        inner.room.anew(Some(bluetooth.address().0));
+        inner.mailbox.anew(Some(bluetooth.address().0));
         inner.bluetooth = Some(Rc::new(bluetooth));
     }
 
@@ -111,9 +91,7 @@ impl State {
     pub async fn leave(&self) {
         let (addresses, bluetooth) = {
             let inner = self.0.borrow();
-            let links = inner.links.values();
-            let addresses: BTreeSet<_> = links.filter_map(Link::address).collect();
-            (addresses, inner.bluetooth.clone())
+            (inner.links.addresses(), inner.bluetooth.clone())
         };
         if let Some(bluetooth) = bluetooth {
             bluetooth.leave(addresses).await;
@@ -124,12 +102,10 @@ impl State {
     pub fn end(&self) {
         let mut inner = self.0.borrow_mut();
         inner.bluetooth = None;
-        let by_it = |(link, it): (&u32, &Link)| (it.format != Format::Ip).then_some(*link);
-        let all: Vec<u32> = inner.links.iter().filter_map(by_it).collect();
-        for link in all {
+        for link in inner.links.by_bluetooth() {
             inner.close(link);
         }
-        inner.room.anew(None);
+        inner.mailbox.anew(None);
     }
 
     /// The adapter told something.
@@ -146,9 +122,10 @@ impl State {
     pub fn tick(&self) {
         let mut inner = self.0.borrow_mut();
         inner.happen(Event::Tick);
-        inner.keep_on();
+        let actions = inner.mailbox.tick(unix_millis());
+        inner.act(actions);
         if let Some(bluetooth) = &inner.bluetooth {
-            bluetooth.need(inner.needs());
+            bluetooth.need(inner.mailbox.needs());
         }
         inner.listeners.sweep();
     }
@@ -159,12 +136,8 @@ impl State {
             self.0.borrow_mut().beat();
             return;
         };
-        let calls = |(link, it): (&u32, &Link)| {
-            let address = it.address().filter(|_| !it.caller);
-            address.map(|address| (*link, address))
-        };
-        let all: Vec<_> = self.0.borrow().links.iter().filter_map(calls).collect();
-        for (link, address) in all {
+        let callers = self.0.borrow().links.callers();
+        for (link, address) in callers {
             if !bluetooth.is_connected(address).await {
                 self.0.borrow_mut().close(link);
             }
@@ -174,13 +147,7 @@ impl State {
 
     /// All who are near, and how long ago each was heard, ms.
     pub fn peers(&self) -> Vec<(Shown, u64)> {
-        let inner = self.0.borrow();
-        let now = inner.now();
-        let ago = |shown: Shown| {
-            let ago = now.saturating_sub(shown.seen);
-            (shown, ago)
-        };
-        inner.room.shown().map(ago).collect()
+        self.0.borrow().mailbox.heard()
     }
 
     /// What somebody calls themselves.
@@ -191,20 +158,32 @@ impl State {
     /// How many of those who are meant are near.
     pub fn near(&self, to: To) -> usize {
         let is_meant = |it: &Shown| to == To::All || to == To::One(it.id);
-        self.0.borrow().room.shown().filter(is_meant).count()
+        self.0.borrow().mailbox.near().filter(is_meant).count()
+    }
+
+    /// Who is known and away.
+    pub fn away(&self) -> Vec<AwayShown> {
+        self.0.borrow().mailbox.away()
+    }
+
+    /// For how many who are away a message waits that was said now.
+    ///
+    /// # Errors
+    /// It cannot be kept for this one.
+    pub fn waits(&self, to: To) -> Result<usize, Id> {
+        self.0.borrow().mailbox.waits(to)
     }
 
     /// Says something to all who are near, or to one of them. Gives to how many.
     pub fn say(&self, to: To, text: &str) -> usize {
         // Also where it cannot be kept for them: then it is told that it did not get there.
-        let away = self.away_of(to);
         let mut inner = self.0.borrow_mut();
+        let away = inner.mailbox.away_of(to).count();
         let time = after(inner.said, unix_millis());
         inner.said = time;
         let octets = envelope::feed(&inner.key, text, time);
-        let now = inner.now();
-        let (number, mut out) = (inner.queue.next_number(now), Vec::new());
-        let count = inner.room.send(now, to, number, &octets, &mut out);
+        let mut out = Vec::new();
+        let (number, count) = inner.mailbox.send(to, &octets, &mut out);
         let peer = match to {
             To::All => None,
             To::One(id) => Some(id.to_string()),
@@ -250,23 +229,18 @@ impl State {
     pub fn figures(&self) -> Figures {
         let inner = self.0.borrow();
         Figures {
-            peers: inner.room.shown().collect(),
-            connections: inner.links.values().map(|it| it.format).collect(),
+            peers: inner.mailbox.near().collect(),
+            connections: inner.links.formats().collect(),
             listeners: inner.listeners.count(),
-            room: inner.room.counts(),
+            room: inner.mailbox.counts(),
             counts: inner.counts.clone(),
         }
     }
 }
 
 impl Inner {
-    fn now(&self) -> u64 {
-        self.before + self.begun.elapsed().as_millis() as u64
-    }
-
     fn happen(&mut self, event: Event<'_>) {
-        let now = self.now();
-        let actions = self.room.handle(now, event);
+        let actions = self.mailbox.handle(event);
         self.act(actions);
     }
 
@@ -284,7 +258,10 @@ impl Inner {
                 Action::Close(link) => self.hang_up(link),
                 Action::Wake(link) => self.pump(link),
                 Action::Near(id, is) => self.near(id, is),
-                Action::Store(store) => self.store(store),
+                Action::Store(store) => {
+                    let actions = self.mailbox.store(store);
+                    self.act(actions);
+                }
                 Action::Message {
                     from,
                     format,
@@ -307,7 +284,7 @@ impl Inner {
     }
 
     fn near(&mut self, id: Id, is: bool) {
-        self.saw(id);
+        self.mailbox.saw(id, unix_millis());
         match is {
             true => info!(%id, "is near"),
             false => info!(%id, "is near no longer"),
@@ -329,13 +306,162 @@ impl Inner {
         self.listeners.tell(&line);
     }
 
+    fn told(&mut self, told: Told) {
+        match told {
+            Told::Seen {
+                address,
+                format,
+                prefix,
+                signal,
+            } => {
+                trace!(%address, format = format.name(), "heard");
+                self.happen(Event::Seen {
+                    address: address.0,
+                    format,
+                    prefix,
+                    signal,
+                });
+            }
+            Told::Opened(opened) => {
+                let place = opened.address.0.into();
+                let link = Link::new(place, opened.format, opened.caller, opened.writer);
+                info!(
+                    address = %opened.address,
+                    format = opened.format.name(),
+                    caller = opened.caller,
+                    frame = opened.frame,
+                    "a connection"
+                );
+                self.links.insert(opened.link, link);
+                // It goes both ways: a call that is under way would wait in vain.
+                if !opened.caller
+                    && opened.format == Format::V2
+                    && let Some(bluetooth) = &self.bluetooth
+                    && bluetooth.give_up(opened.address)
+                {
+                    self.happen(Event::Refused(opened.address.0));
+                }
+                self.happen(Event::Opened {
+                    link: opened.link,
+                    address: opened.address.0,
+                    format: opened.format,
+                    caller: opened.caller,
+                    id: opened.id,
+                    frame: opened.frame,
+                });
+            }
+            Told::Refused(address, why) => {
+                debug!(%address, why, "not reached");
+                self.let_go(address);
+                self.happen(Event::Refused(address.0));
+            }
+            Told::Heard(link, octets) => {
+                if let Some(from) = self.links.get(link) {
+                    self.counts.read(from.format(), octets.len());
+                }
+                self.happen(Event::Heard(link, &octets));
+            }
+            Told::Whole(link, octets) => {
+                self.counts.read(Format::V2, octets.len());
+                self.happen(Event::Whole(link, &octets));
+            }
+            Told::Channel(link, is) => {
+                debug!(link, is, "a channel beside the connection");
+                self.mailbox.channel(link, is);
+                self.pump(link);
+            }
+            Told::Frames(link, octets) => self.mailbox.frames_of(link, octets),
+            Told::Written(link) => self.pump(link),
+            Told::Closed(link) => self.hang_up(link),
+        }
+    }
+
+    fn linked(&mut self, told: village::Told) {
+        match told {
+            village::Told::Reached(reached) => {
+                let (address, caller, id) = (reached.address, reached.caller, reached.id);
+                info!(%address, %id, caller, "a link");
+                let link = Link::new(Place::Ip(address), Format::Ip, caller, reached.writer);
+                self.links.insert(reached.link, link);
+                self.happen(Event::Reached {
+                    link: reached.link,
+                    address,
+                    caller,
+                    id,
+                });
+            }
+            village::Told::Heard(link, record) => {
+                self.counts.read(Format::Ip, record.len());
+                self.happen(Event::Heard(link, &record));
+            }
+            village::Told::Written(link) => self.pump(link),
+            village::Told::Closed(link) => self.hang_up(link),
+        }
+    }
+
+    /// A connection is over.
+    fn close(&mut self, link: u32) {
+        if let Some(closed) = self.links.remove(link) {
+            info!(address = %closed.place(), format = closed.format().name(), "a connection no longer");
+            self.happen(Event::Closed(link));
+        }
+    }
+
+    /// A connection is over, and what is below it.
+    fn hang_up(&mut self, link: u32) {
+        let Some(place) = self.links.get(link).map(Link::place) else {
+            return;
+        };
+        self.close(link);
+        if let Place::Bluetooth(address) = place {
+            self.let_go(bluer::Address(address));
+        }
+    }
+
+    /// What BlueZ has of an address ends, unless somebody speaks by it.
+    fn let_go(&self, address: bluer::Address) {
+        let place = Place::Bluetooth(address.0);
+        if !self.links.reaches(place)
+            && let Some(bluetooth) = &self.bluetooth
+        {
+            bluetooth.close(address);
+        }
+    }
+
+    /// A connection takes what there is to be written, as much as it can.
+    fn pump(&mut self, number: u32) {
+        loop {
+            let Some(link) = self.links.get_mut(number) else {
+                return;
+            };
+            let mut out = Vec::new();
+            let written = link.write(|| self.mailbox.next(number, &mut out));
+            if let Some(octets) = written {
+                self.counts.wrote(link.format(), octets);
+            }
+            // What follows from it wakes others, and not this one again.
+            out.retain(|it| *it != Action::Wake(number));
+            self.act(out);
+            if written.is_none() {
+                return;
+            }
+        }
+    }
+
     /// Whoever listens is told that there is nothing to be told.
     fn beat(&mut self) {
         self.listeners.beat();
     }
 }
 
-/// Names of formats, as they are told.
-pub fn names(formats: &BTreeSet<Format>) -> Vec<String> {
-    formats.iter().map(|it| it.name().to_owned()).collect()
+impl Drop for Inner {
+    /// What waits in memory waits on the disk until the next start.
+    fn drop(&mut self) {
+        let actions = self.mailbox.keep_all(unix_millis());
+        self.act(actions);
+        self.mailbox.end();
+    }
 }
+
+#[cfg(test)]
+mod tests;

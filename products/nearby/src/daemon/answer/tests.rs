@@ -5,6 +5,7 @@ use super::*;
 use crate::bluetooth::event::{Opened, Told};
 use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
+use crate::room::Format;
 
 #[test]
 fn the_longest_text_makes_the_longest_message() {

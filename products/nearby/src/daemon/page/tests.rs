@@ -1,4 +1,5 @@
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -493,7 +494,7 @@ fn others_reach_it_with_a_token_only() {
             .build();
         let runtime = runtime.expect("a runtime");
         let _entered = runtime.enter();
-        let page = Page::open(&Settings {
+        let page = Page::open(&PageSettings {
             listen: listen.parse().expect("an address"),
             token: token.cloned(),
         });

@@ -1,9 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::super::{DRIFT, after};
 use super::*;
 use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
@@ -52,7 +50,7 @@ fn opened(state: &State, link: u32, id: Id) {
 }
 
 fn later(state: &State, seconds: u64) {
-    state.0.borrow_mut().before += Duration::from_secs(seconds).as_millis() as u64;
+    state.0.borrow_mut().mailbox.skip(seconds * 1000);
     state.tick();
 }
 
@@ -91,7 +89,7 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
             frame: 20,
         });
         inner.happen(Event::Heard(3, &frame));
-        out.extend(inner.room.remembered());
+        out.extend(inner.mailbox.remembered());
     }
     drop(state);
     let state = begin(&folder.0);
@@ -102,8 +100,8 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
     };
     assert_eq!(waiting(away), Some((3, true)));
     assert_eq!(waiting(near), Some((2, true)));
-    assert_eq!(state.0.borrow().room.remembered().collect::<Vec<_>>(), out);
-    assert_eq!(state.0.borrow_mut().queue.next_number(0), 4);
+    assert_eq!(state.0.borrow().mailbox.remembered(), out);
+    assert_eq!(state.0.borrow_mut().mailbox.next_number(), 4);
     // It is read when it comes back.
     opened(&state, 1, away);
     let waits = |state: &State| state.peers().first().map(|(it, _)| it.waiting);

@@ -1,0 +1,123 @@
+//! Connections, by Bluetooth and by IP, as they are written to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+use crate::room::{Format, Place};
+
+/// A connection.
+pub struct Link {
+    place: Place,
+    format: Format,
+    caller: bool,
+    writer: mpsc::Sender<Vec<u8>>,
+    /// What it does not take yet.
+    held: Option<Vec<u8>>,
+}
+
+impl Link {
+    /// One that was made now.
+    pub fn new(place: Place, format: Format, caller: bool, writer: mpsc::Sender<Vec<u8>>) -> Self {
+        Self {
+            place,
+            format,
+            caller,
+            writer,
+            held: None,
+        }
+    }
+
+    /// With whom.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// With whom, where it is by Bluetooth.
+    fn address(&self) -> Option<bluer::Address> {
+        match self.place {
+            Place::Bluetooth(address) => Some(bluer::Address(address)),
+            Place::Ip(_) => None,
+        }
+    }
+
+    /// The format that is spoken.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Writes the next frame, which is asked for where there is room. Gives its octets; nothing where
+    /// no frame goes.
+    pub fn write(&mut self, next: impl FnOnce() -> Option<Vec<u8>>) -> Option<usize> {
+        let held = self.held.take();
+        let frame = held.or_else(|| match self.writer.capacity() {
+            0 => None,
+            _ => next(),
+        })?;
+        let octets = frame.len();
+        match self.writer.try_send(frame) {
+            Ok(()) => Some(octets),
+            Err(TrySendError::Full(frame)) => {
+                self.held = Some(frame);
+                None
+            }
+            // That it is closed is told as well.
+            Err(TrySendError::Closed(_)) => None,
+        }
+    }
+}
+
+/// All connections, by their numbers.
+#[derive(Default)]
+pub struct Links(BTreeMap<u32, Link>);
+
+impl Links {
+    /// A connection is there.
+    pub fn insert(&mut self, number: u32, link: Link) {
+        self.0.insert(number, link);
+    }
+
+    /// A connection is over.
+    pub fn remove(&mut self, number: u32) -> Option<Link> {
+        self.0.remove(&number)
+    }
+
+    /// A connection.
+    pub fn get(&self, number: u32) -> Option<&Link> {
+        self.0.get(&number)
+    }
+
+    /// A connection that is to be written to.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Link> {
+        self.0.get_mut(&number)
+    }
+
+    /// Formats of all connections.
+    pub fn formats(&self) -> impl Iterator<Item = Format> {
+        self.0.values().map(Link::format)
+    }
+
+    /// Addresses to which there are connections by Bluetooth.
+    pub fn addresses(&self) -> BTreeSet<bluer::Address> {
+        self.0.values().filter_map(Link::address).collect()
+    }
+
+    /// Connections by Bluetooth that others made.
+    pub fn callers(&self) -> Vec<(u32, bluer::Address)> {
+        let others = self.0.iter().filter(|(_, it)| !it.caller);
+        let others = others.filter_map(|(number, it)| Some((*number, it.address()?)));
+        others.collect()
+    }
+
+    /// Connections by Bluetooth.
+    pub fn by_bluetooth(&self) -> Vec<u32> {
+        let all = self.0.iter().filter(|(_, it)| it.format != Format::Ip);
+        all.map(|(number, _)| *number).collect()
+    }
+
+    /// Whether there is a connection with somebody.
+    pub fn reaches(&self, place: Place) -> bool {
+        self.0.values().any(|it| it.place == place)
+    }
+}

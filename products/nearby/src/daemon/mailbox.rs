@@ -1,0 +1,238 @@
+//! The room, and the queue on the disk behind it, on one clock.
+
+use std::time::Instant;
+
+use super::settings::Settings;
+use super::wire::AwayShown;
+use crate::Id;
+use crate::envelope::Node;
+use crate::power::Needs;
+use crate::queue::{Files, Lost, Queue};
+use crate::room::{self, Action, Address, Event, PIECE, Place, Room, Shown, Store, To};
+
+/// Those who are near or away, with what waits for them.
+pub struct Mailbox {
+    room: Room,
+    queue: Queue,
+    begun: Instant,
+    /// The queue's clock when this began.
+    before: u64,
+}
+
+impl Mailbox {
+    /// Begins with what is on the disk, for a node with this address.
+    pub fn open(node: Node, address: Address, settings: &Settings) -> Self {
+        let mut room = Room::new(room::Settings {
+            own: node.id(),
+            node: Some(node),
+            address,
+            formats: settings.formats.clone(),
+            links: settings.links,
+        });
+        let queue = Queue::open(settings.state.join("queue"), settings.queue, Files);
+        room.rests(settings.power.rests());
+        room.keeps(queue.known(), queue.last());
+        room.remember(queue.clock(), &queue.remembered());
+        Self {
+            room,
+            begun: Instant::now(),
+            before: queue.clock(),
+            queue,
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.before + self.begun.elapsed().as_millis() as u64
+    }
+
+    /// The adapter is gone, or another one is there.
+    pub fn anew(&mut self, address: Option<Address>) {
+        self.room.anew(address);
+    }
+
+    /// Something happened.
+    pub fn handle(&mut self, event: Event<'_>) -> Vec<Action> {
+        self.room.handle(self.now(), event)
+    }
+
+    /// The next frame of a connection.
+    pub fn next(&mut self, link: u32, out: &mut Vec<Action>) -> Option<Vec<u8>> {
+        self.room.next(self.now(), link, out)
+    }
+
+    /// Frames of a connection may have so many octets from now on.
+    pub fn frames_of(&mut self, link: u32, octets: usize) {
+        self.room.frames_of(link, octets);
+    }
+
+    /// There is a channel beside a connection, or no longer.
+    pub fn channel(&mut self, link: u32, is: bool) {
+        self.room.channel(link, is);
+    }
+
+    /// Says something. Gives its number, and to how many who are near.
+    pub fn send(&mut self, to: To, octets: &[u8], out: &mut Vec<Action>) -> (u64, usize) {
+        let now = self.now();
+        let number = self.queue.next_number(now);
+        (number, self.room.send(now, to, number, octets, out))
+    }
+
+    /// What the room counted.
+    pub fn counts(&self) -> room::Counts {
+        self.room.counts()
+    }
+
+    /// All who are near.
+    pub fn near(&self) -> impl Iterator<Item = Shown> {
+        self.room.shown()
+    }
+
+    /// All who are near, and how long ago each was heard, ms.
+    pub fn heard(&self) -> Vec<(Shown, u64)> {
+        let now = self.now();
+        let ago = |shown: Shown| {
+            let ago = now.saturating_sub(shown.seen);
+            (shown, ago)
+        };
+        self.room.shown().map(ago).collect()
+    }
+
+    /// Who is known and away.
+    pub fn away(&self) -> Vec<AwayShown> {
+        let away = self.room.away().map(|(id, _)| AwayShown {
+            id: id.to_string(),
+            last_seen: Some(self.queue.last_seen(id)).filter(|it| *it > 0),
+            waiting: self.queue.waiting(id),
+        });
+        away.collect()
+    }
+
+    /// Those of the meant who are known and away.
+    pub fn away_of(&self, to: To) -> impl Iterator<Item = Id> {
+        let is_meant = move |id: &Id| to == To::All || to == To::One(*id);
+        self.room.away().map(|(id, _)| id).filter(is_meant)
+    }
+
+    /// For how many who are away a message waits that was said now.
+    ///
+    /// # Errors
+    /// It cannot be kept for this one.
+    pub fn waits(&self, to: To) -> Result<usize, Id> {
+        let mut away = self.away_of(to);
+        match self.queue.works(self.now()) {
+            true => Ok(away.count()),
+            false => away.next().map_or(Ok(0), Err),
+        }
+    }
+
+    /// Needs of those who are near, and of those for whom something waits.
+    pub fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        for peer in self.room.shown() {
+            needs.near += usize::from(matches!(peer.place, Place::Bluetooth(_)));
+            needs.waiting += if peer.linked.is_empty() {
+                peer.waiting
+            } else {
+                0
+            };
+        }
+        let away = self.room.away().map(|(id, _)| self.queue.waiting(id));
+        needs.waiting += away.sum::<usize>();
+        needs
+    }
+
+    /// Something is to be done to what is kept.
+    pub fn store(&mut self, store: Store) -> Vec<Action> {
+        let now = self.now();
+        match store {
+            Store::Keep(mut keep) => {
+                let (is, lost) = self.queue.keep(now, &keep);
+                // It may itself be among them.
+                let (itself, lost): (Vec<Lost>, _) = lost
+                    .into_iter()
+                    .partition(|it| it.sequence == keep.sequence);
+                let mut actions = self.lost(lost);
+                let itself: Vec<Id> = itself.into_iter().map(|it| it.id).collect();
+                keep.peers.retain(|id| !itself.contains(id));
+                actions.extend(self.room.kept(&keep, is));
+                keep.peers = itself;
+                actions.extend(self.room.kept(&keep, false));
+                actions
+            }
+            Store::Load(id, after) => {
+                let (messages, all, lost) = self.queue.load(id, after, PIECE);
+                let mut actions = self.lost(lost);
+                actions.extend(self.room.given(now, id, messages, all));
+                actions
+            }
+            Store::Drop(id, place) => {
+                self.queue.done(id, place);
+                Vec::new()
+            }
+            Store::Forget(id) => {
+                let lost = self.queue.forget(id);
+                self.lost(lost)
+            }
+        }
+    }
+
+    fn lost(&mut self, lost: Vec<Lost>) -> Vec<Action> {
+        let lost = lost.into_iter();
+        lost.flat_map(|it| self.room.lost(it.id, it.sequence, it.number))
+            .collect()
+    }
+
+    /// Time goes by: at this time, in milliseconds since 1970.
+    pub fn tick(&mut self, unix: u64) -> Vec<Action> {
+        let now = self.now();
+        if !self.queue.is_due(now) {
+            return Vec::new();
+        }
+        self.saw_all(unix);
+        self.queue.remember(now, self.room.remembered());
+        let old = self.queue.tick(now);
+        self.lost(old)
+    }
+
+    fn saw_all(&mut self, unix: u64) {
+        for id in self.room.shown().map(|it| it.id).collect::<Vec<_>>() {
+            self.saw(id, unix);
+        }
+    }
+
+    /// Somebody is near, or was until now.
+    pub fn saw(&mut self, id: Id, unix: u64) {
+        self.queue.saw(self.now(), unix, id);
+    }
+
+    /// What waits in memory is to wait on the disk until the next start.
+    pub fn keep_all(&mut self, unix: u64) -> Vec<Action> {
+        self.saw_all(unix);
+        self.room.keep_all()
+    }
+
+    /// Ends, after all is kept.
+    pub fn end(&mut self) {
+        let now = self.now();
+        self.queue.remember(now, self.room.remembered());
+        self.queue.end(now);
+    }
+
+    /// Sums of the messages that were here lately.
+    #[cfg(test)]
+    pub fn remembered(&self) -> Vec<[u8; 16]> {
+        self.room.remembered().collect()
+    }
+
+    /// Time goes by at once.
+    #[cfg(test)]
+    pub fn skip(&mut self, millis: u64) {
+        self.before += millis;
+    }
+
+    /// The number of the next message.
+    #[cfg(test)]
+    pub fn next_number(&mut self) -> u64 {
+        self.queue.next_number(0)
+    }
+}
