@@ -1,15 +1,14 @@
 //! `weir-nearby chat` in a terminal and through pipes, against a daemon that is made up.
 
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 
 use serde_json::json;
-use support::tmux::{Pane, has};
-use support::{Daemon, Directory, OWN, nearby, ran};
+
+use crate::support::tmux::{Pane, has};
+use crate::support::{Daemon, Directory, OWN, nearby, ran};
 
 const ANNA: &str = "0598f7b34b75adcb";
 const BEN: &str = "b0b0000000000002";

@@ -1,11 +1,9 @@
 //! The command line: help, lines that are not understood, completions, the manual, no daemon.
 
-mod support;
-
 use std::fs;
 use std::process::{Command, Stdio};
 
-use support::{Daemon, Directory, golden, nearby, ran, run};
+use crate::support::{Daemon, Directory, golden, nearby, ran, run};
 
 const COMMANDS: [&str; 8] = [
     "run",

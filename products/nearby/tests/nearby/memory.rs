@@ -1,10 +1,7 @@
 //! How much memory a node takes beside others that read nothing, with whole programs that reach each
 //! other by IP.
 
-#[path = "support/village.rs"]
-mod village;
-
-use village::{Folder, Node, port, until};
+use crate::support::village::{Folder, Node, port, until};
 
 /// Programs that are stopped: as whoever takes nothing.
 const PEERS: usize = 8;

@@ -1,10 +1,5 @@
 //! Runs the command against a daemon that is made up: hosts have no Bluetooth, and a test that needs one
 //! could not say what it hears.
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "each program of tests uses a part of it"
-)]
 
 #[path = "../../../../crates/cli/tests/support/command.rs"]
 mod command;
@@ -12,6 +7,7 @@ mod command;
 mod directory;
 #[path = "../../../../crates/cli/tests/support/tmux.rs"]
 pub mod tmux;
+pub mod village;
 
 use std::cell::RefCell;
 use std::path::Path;

@@ -1,13 +1,11 @@
 //! The service for systemd: systemd itself reads it, and what the program needs it has. It is not
 //! started here: that takes a machine.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Directory, Ran, ran, run};
+use crate::support::{Directory, Ran, ran, run};
 
 const UNIT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),

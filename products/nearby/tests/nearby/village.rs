@@ -5,10 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
-#[path = "support/village.rs"]
-mod support;
-
-use support::{Folder, Node, PATIENCE, PROGRAM, port, until};
+use crate::support::village::{Folder, Node, PATIENCE, PROGRAM, port, until};
 
 /// Each says something: all others hear it, and after a last word of each that came, too, once.
 fn all_hear_all(nodes: &[&Node], round: &str) {

@@ -1,5 +1,4 @@
 //! Whole programs that reach each other by IP, on this machine's loopback, without Bluetooth.
-#![allow(dead_code, reason = "each program of tests uses a part of it")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
