@@ -17,6 +17,8 @@ use crate::time::Unit;
 
 mod span;
 
+pub use span::Span;
+
 /// Points a time series may have.
 pub const POINTS: i64 = 2000;
 
@@ -41,16 +43,6 @@ const NAMES: [&str; 15] = [
     "from", "to", "by", "at", "n", "key", "group", "share", "only", "lang", "theme", "width",
     "height", "notes", "fit",
 ];
-
-/// A span of time as people write it: `2019`, `2019-10`, `2019-10-17`, `2019-10-17T22`; also with
-/// minutes, seconds and `Z`, which are read and left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Span {
-    /// Its first hour, since 1970.
-    pub begin: i64,
-    /// The first hour after it.
-    pub end: i64,
-}
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,7 +2,9 @@
 
 mod charts;
 mod completions;
+mod data;
 mod export;
+mod failure;
 mod follow;
 mod import;
 mod ledger;
@@ -10,13 +12,15 @@ mod man;
 mod query;
 mod serve;
 mod site;
+mod terminal;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
+use self::failure::Failure;
+use self::terminal::harmless;
 use crate::error::Error;
 
 /// A community's data as charts
@@ -57,44 +61,6 @@ enum Command {
     SqlWorker(crate::sql::Worker),
 }
 
-/// Where the data are.
-#[derive(Args, Clone, Debug)]
-struct Data {
-    /// Folder with the data; `import` makes it
-    #[arg(long, value_name = "FOLDER", default_value = "atlas-data", value_parser = absolute)]
-    data: PathBuf,
-}
-
-/// A path that means the same in every process: those that answer queries begin elsewhere.
-fn absolute(path: &str) -> io::Result<PathBuf> {
-    std::path::absolute(path)
-}
-
-/// Why a command ended early.
-enum Failure {
-    Error(Error),
-    /// The reader of the output went away (`weir-atlas ledger | head`): not a failure.
-    ReaderGone,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    /// Of writing the output; what else fails says more than this.
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::ReaderGone,
-            _ => Self::Error(Error::Other(format!(
-                "the output cannot be written: {error}"
-            ))),
-        }
-    }
-}
-
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     let line = match CommandLine::try_parse() {
@@ -115,8 +81,8 @@ pub fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments, &mut output),
         Command::Ledger(arguments) => ledger::run(&arguments, &mut output),
         Command::Charts(_) => charts::run(&mut output),
-        Command::Completions(arguments) => completions::run(&arguments, &mut output),
-        Command::Man(arguments) => man::run(&arguments, &mut output),
+        Command::Completions(arguments) => completions::run(&arguments, tree(), &mut output),
+        Command::Man(arguments) => man::run(&arguments, tree(), &mut output),
         Command::SqlWorker(asked) => return crate::sql::worker(&asked),
     };
     match done.and_then(|()| Ok(output.flush()?)) {
@@ -135,33 +101,6 @@ pub fn main() -> ExitCode {
 /// The whole command, for completions and manual pages.
 fn tree() -> clap::Command {
     CommandLine::command()
-}
-
-/// Text without what a terminal would take for orders.
-fn harmless(text: &str) -> String {
-    let keep = |c: &char| *c == '\n' || !c.is_control();
-    text.chars().filter(keep).collect()
-}
-
-/// As [`harmless`], in one line.
-fn in_line(text: &str) -> String {
-    harmless(&text.replace('\n', " "))
-}
-
-/// Begins to tell what goes on, on standard error.
-fn log() {
-    use std::io::IsTerminal;
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let format = tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && !plain)
-        .with_max_level(tracing::Level::INFO)
-        .with_target(false);
-    // systemd stamps each line itself.
-    let _ = match std::env::var_os("JOURNAL_STREAM") {
-        Some(_) => format.without_time().try_init(),
-        None => format.try_init(),
-    };
 }
 
 #[cfg(test)]

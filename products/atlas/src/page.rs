@@ -19,76 +19,13 @@ mod table;
 
 pub(crate) use html::escape;
 pub(crate) use layout::needs_key;
-pub(crate) use places::{Places, Shape, To, stem};
-
-use std::sync::Arc;
+pub(crate) use places::{Places, Reader, Shape, To, stem};
 
 use rusqlite::Connection;
 
-use crate::asked::{Asked, Span, Theme};
+use crate::asked::{Asked, Span};
 use crate::chart::{Chart, Parameter};
 use crate::error::Error;
-use crate::german::{Book, Piece};
-use crate::text::Language;
-
-/// For whom a page is written.
-#[derive(Clone, Debug)]
-pub(crate) struct Reader {
-    pub places: Arc<Places>,
-    pub language: Language,
-    /// The language stands in the address, and so in those of links.
-    pub told: bool,
-    pub theme: Theme,
-}
-
-impl Reader {
-    /// One of two texts.
-    pub fn say(&self, english: &'static str, german: &'static str) -> &'static str {
-        self.language.of(english, german)
-    }
-
-    /// What the program says in English alone, for an element: what is in no book is marked as
-    /// English.
-    pub fn prose(&self, book: Book, text: &str) -> String {
-        if self.language == Language::English {
-            return escape(text);
-        }
-        let pieces = book.german(text).into_iter().map(|piece| match piece {
-            Piece::German(text) => escape(text),
-            Piece::Value(text) => escape(text),
-            Piece::English(text) => format!("<span lang=\"en\">{}</span>", escape(text)),
-        });
-        pieces.collect()
-    }
-
-    /// Nothing in particular, in this reader's language and colours.
-    pub fn asks(&self) -> Asked {
-        let mut asked = Asked {
-            language: self.language,
-            ..Asked::default()
-        };
-        asked.look.theme = self.theme;
-        asked
-    }
-
-    /// The address of something, escaped for an attribute.
-    pub fn href(&self, to: &To<'_>) -> String {
-        escape(&self.places.address(self, to))
-    }
-}
-
-#[cfg(test)]
-impl Reader {
-    /// One who asks a server of this address, in English, for nothing in particular.
-    pub(crate) fn of_server(base: &str) -> Self {
-        Self {
-            places: Arc::new(Places::server(base)),
-            language: Language::English,
-            told: false,
-            theme: Theme::Auto,
-        }
-    }
-}
 
 /// The years that the store knows something of.
 pub(crate) fn recorded_years(store: &Connection) -> Result<Vec<i16>, Error> {

@@ -9,6 +9,7 @@ mod app;
 pub(crate) mod asset;
 mod cache;
 mod counts;
+mod crowd;
 mod figures;
 mod listen;
 mod oembed;
@@ -24,28 +25,13 @@ mod visit;
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use socket2::SockRef;
 
-use crate::client::Proxies;
-use crate::error::Error;
+pub(crate) use app::Settings;
 
-/// What a server is told.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    /// The folder with the store.
-    pub data: PathBuf,
-    /// How the world calls it, where that is not by the header `Host`: `https://example.org/atlas`.
-    pub public_url: Option<String>,
-    /// Whether everybody may see the metrics.
-    pub public_metrics: bool,
-    /// Whose word is taken for who asks through them.
-    pub proxies: Proxies,
-    /// Octets of answers and figures that are kept.
-    pub cache: usize,
-}
+use crate::error::Error;
 
 /// A server that has its socket.
 pub(crate) struct Server {

@@ -19,12 +19,14 @@ mod process;
 mod public;
 mod queries;
 mod schema;
+mod settings;
 mod syscalls;
 mod worker;
 
 pub use answer::Answer;
 pub use examples::{EXAMPLES, Example};
 pub use limits::{Engine, Limits};
-pub use queries::{Counts, Queries, Settings, query};
+pub use queries::{Counts, Queries, query};
 pub use schema::{ColumnDoc, TableDoc, schema};
+pub use settings::Settings;
 pub use worker::{Worker, worker};

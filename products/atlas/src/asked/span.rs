@@ -2,7 +2,6 @@
 
 use jiff::civil::{Date, date};
 
-use super::Span;
 use crate::time::{Unit, day, hour_of, iso};
 
 /// Years that are read: those of a directory, and some more.
@@ -11,6 +10,16 @@ const YEARS: std::ops::RangeInclusive<i16> = 1970..=2199;
 /// What a time may be, for errors.
 pub(super) const ALLOWED: &str =
     "a year, month, day or hour from 1970 to 2199, UTC: 2019, 2019-10, 2019-10-17, 2019-10-17T22";
+
+/// A span of time as people write it: `2019`, `2019-10`, `2019-10-17`, `2019-10-17T22`; also with
+/// minutes, seconds and `Z`, which are read and left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Its first hour, since 1970.
+    pub begin: i64,
+    /// The first hour after it.
+    pub end: i64,
+}
 
 impl Span {
     /// Reads it; `None`: it is none.

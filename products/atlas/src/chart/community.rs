@@ -2,13 +2,13 @@
 
 use rusqlite::Connection;
 
-use super::part::{ELSEWHERE, column, elsewhere, lines, mean, nodes, odd, status, unknown};
+use super::part::{column, kinds, lines, mean, nodes, odd, parts, unknown};
 use super::range::{Range, Reads, label};
 use super::sums::{self, Community, Profiles, Sum};
 use super::{Chart, Parameter, rank};
 use crate::asked::{Asked, COMPARED};
 use crate::error::Error;
-use crate::figure::{Cell, Figure, Odd, Plot, Series, Style, Table};
+use crate::figure::{Cell, Figure, Odd, Plot, Series, Table};
 use crate::nearest::meant;
 use crate::snapshot::Profile;
 use crate::text::{Language, folded};
@@ -157,23 +157,6 @@ fn find(
     }
     found.truncate(COMPARED);
     Ok(found.into_iter().map(|at| all[at].clone()).collect())
-}
-
-/// Series and their columns.
-fn kinds(language: Language) -> [(&'static str, &'static str, Style); 4] {
-    let [live, stale, frozen] = status(language);
-    [
-        live,
-        stale,
-        frozen,
-        (ELSEWHERE, elsewhere(language), Style::Hatched),
-    ]
-}
-
-/// Means of each of [`kinds`].
-fn parts(sum: &Sum) -> [i64; 4] {
-    let [live, stale, frozen] = sum.counted;
-    [live, stale, frozen, sum.nodes - sum.counted()].map(|part| mean(part, sum.hours))
 }
 
 fn row(sum: &Sum, by: Unit, odd: Option<i64>) -> Vec<Cell> {

@@ -1,5 +1,6 @@
 //! Parts that charts are put together from.
 
+use super::sums::Sum;
 use crate::asked::Asked;
 use crate::figure::{Cell, Column, Lines, Series, Style};
 use crate::nearest::meant;
@@ -143,4 +144,21 @@ pub(super) fn lines(
         odd: Vec::new(),
     };
     lines.with_pauses(by)
+}
+
+/// Series and their columns.
+pub(super) fn kinds(language: Language) -> [(&'static str, &'static str, Style); 4] {
+    let [live, stale, frozen] = status(language);
+    [
+        live,
+        stale,
+        frozen,
+        (ELSEWHERE, elsewhere(language), Style::Hatched),
+    ]
+}
+
+/// Means of each of [`kinds`].
+pub(super) fn parts(sum: &Sum) -> [i64; 4] {
+    let [live, stale, frozen] = sum.counted;
+    [live, stale, frozen, sum.nodes - sum.counted()].map(|part| mean(part, sum.hours))
 }

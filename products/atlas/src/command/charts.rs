@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::chart;
 use crate::page::about::parameters;
 use crate::text::Language;

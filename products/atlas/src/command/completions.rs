@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use cli::completions::{Shell, script};
 
-use super::Failure;
+use super::failure::Failure;
 
 /// Print the completions of a shell
 #[derive(Args, Debug)]
@@ -16,6 +16,10 @@ pub(super) struct Arguments {
     shell: Shell,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
-    Ok(output.write_all(&script(super::tree(), arguments.shell))?)
+pub(super) fn run(
+    arguments: &Arguments,
+    command: clap::Command,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    Ok(output.write_all(&script(command, arguments.shell))?)
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Data, Failure};
+use super::data::Data;
+use super::failure::Failure;
 use crate::export;
 
 /// Write all data as Parquet files

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tracing::{info, warn};
 
+use super::data::Data;
+use super::failure::Failure;
 use super::import::{OfMapping, on_interrupt};
-use super::{Data, Failure};
+use super::terminal::log;
 use crate::error::Error;
 use crate::read::{self, Follower, Mapping, Told};
 use crate::store::Writer;
@@ -64,7 +66,7 @@ pub(super) fn run(arguments: &Arguments, _output: &mut impl Write) -> Result<(),
         .every
         .follower(&arguments.url, &arguments.data.data)?;
     let mut store = Writer::open(&arguments.data.data)?;
-    super::log();
+    log();
     let ends = on_interrupt();
     Ok(follow(follower, &mapping, &mut store, &ends)?)
 }

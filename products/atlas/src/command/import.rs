@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::{Data, Failure, in_line};
+use super::data::Data;
+use super::failure::Failure;
+use super::terminal::in_line;
 use crate::error::Error;
 use crate::read::{self, Mapping, Progress};
 use crate::store::Writer;

@@ -4,7 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::{Data, Failure, in_line};
+use super::data::Data;
+use super::failure::Failure;
+use super::terminal::in_line;
 use crate::answer::no_formula;
 use crate::error::Error;
 use crate::{store, time};

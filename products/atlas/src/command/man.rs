@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::error::Error;
 
 /// Write the manual pages into a folder
@@ -17,9 +17,13 @@ pub(super) struct Arguments {
     folder: PathBuf,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn run(
+    arguments: &Arguments,
+    command: clap::Command,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
     let folder = arguments.folder.join("man1");
-    let pages = cli::manual::write(super::tree(), &[], &folder).map_err(Error::file(&folder))?;
+    let pages = cli::manual::write(command, &[], &folder).map_err(Error::file(&folder))?;
     for page in pages {
         writeln!(output, "{}", page.display())?;
     }

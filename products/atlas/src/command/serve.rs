@@ -8,9 +8,11 @@ use std::time::Duration;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::data::Data;
+use super::failure::Failure;
 use super::follow::{Every, follow};
 use super::import::OfMapping;
-use super::{Data, Failure};
+use super::terminal::log;
 use crate::client::Proxies;
 use crate::error::Error;
 use crate::serve::{Server, Settings};
@@ -64,7 +66,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), Failure> {
-    super::log();
+    log();
     if let Some(url) = &arguments.follow {
         follow_beside(url, &arguments)?;
     }

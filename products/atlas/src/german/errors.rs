@@ -1,8 +1,6 @@
 //! Errors that pages show, and what to do. What an engine says of a query is not among them.
 
-use super::Phrases;
-
-pub(super) const PHRASES: Phrases = &[
+pub(super) const PHRASES: &[(&str, &str)] = &[
     // Addresses.
     (
         "the address is longer than {} octets behind `?`",
@@ -218,7 +216,7 @@ pub(super) const PHRASES: Phrases = &[
 ];
 
 /// What is in them.
-pub(super) const PARTS: Phrases = &[
+pub(super) const PARTS: &[(&str, &str)] = &[
     ("; did you mean `{}`?", "; war `{0}` gemeint?"),
     (
         "a year, month, day or hour from 1970 to 2199, UTC: {}",

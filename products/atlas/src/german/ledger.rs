@@ -1,9 +1,7 @@
 //! What was wrong in files, and how it was read: as `read` says it.
 
-use super::Phrases;
-
 /// Whole lines. What is said of a file or a key comes before what may be said of any value.
-pub(super) const PHRASES: Phrases = &[
+pub(super) const PHRASES: &[(&str, &str)] = &[
     // How it was read.
     ("left out", "weggelassen"),
     ("the last one", "das letzte"),
@@ -156,7 +154,7 @@ pub(super) const PHRASES: Phrases = &[
 ];
 
 /// Kinds of values.
-pub(super) const PARTS: Phrases = &[
+pub(super) const PARTS: &[(&str, &str)] = &[
     ("nothing", "nichts"),
     ("true", "wahr"),
     ("false", "falsch"),

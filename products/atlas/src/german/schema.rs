@@ -1,8 +1,6 @@
 //! What there is to ask: the comments of `sql/public.sql` and `store/schema.sql`.
 
-use super::Phrases;
-
-pub(super) const PHRASES: Phrases = &[
+pub(super) const PHRASES: &[(&str, &str)] = &[
     (
         "The hours with a snapshot, as number and as text.",
         "Die Stunden mit einer Aufnahme, als Zahl und als Text.",

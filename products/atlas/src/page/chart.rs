@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::form::form;
 use super::layout::{Page, head, lay, needs_key};
-use super::snippets::{discovery, snippets};
+use super::snippets::{NARROW, discovery, snippets};
 use super::table::table;
 use super::{Reader, Shape, To, escape, format, ledger};
 use crate::asked::{Asked, Look, Span};
@@ -14,9 +14,6 @@ use crate::chart::{Chart, Parameter};
 use crate::figure::Figure;
 use crate::svg;
 use crate::time::Unit;
-
-/// What stands in narrow windows.
-pub(super) const NARROW: (u32, u32) = (340, 400);
 
 /// A chart's page.
 pub(crate) fn page(

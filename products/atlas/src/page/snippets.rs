@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::chart::NARROW;
 use super::{Reader, Shape, To, escape};
 use crate::asked::{Asked, Look};
 use crate::figure::Figure;
 use crate::time;
+
+/// What stands in narrow windows.
+pub(super) const NARROW: (u32, u32) = (340, 400);
 
 /// How high the line with the source is, below a chart in a frame.
 pub(crate) const SOURCE: u32 = 40;

@@ -1,6 +1,7 @@
 //! What is answered to whom.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,10 +13,11 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 
+use super::asset;
 use super::cache::Cache;
 use super::counts::{Counts, State};
+use super::crowd::Crowd;
 use super::figures::Figures;
-use super::listen::Crowd;
 use super::opened::Health;
 use super::pool::Pool;
 use super::query::Query;
@@ -24,8 +26,7 @@ use super::reply::{Frame, Kept, Reply, takes_gzip};
 use super::route::{self, Route};
 use super::sending::Sending;
 use super::visit::{Refusal, Visit, nothing, preferred, takes_json};
-use super::{Settings, asset};
-use crate::client::Client;
+use crate::client::{Client, Proxies};
 use crate::error::Error;
 use crate::line::Refused;
 use crate::page::Places;
@@ -37,6 +38,21 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// For whom a proxy asks.
 const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// What a server is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The folder with the store.
+    pub data: PathBuf,
+    /// How the world calls it, where that is not by the header `Host`: `https://example.org/atlas`.
+    pub public_url: Option<String>,
+    /// Whether everybody may see the metrics.
+    pub public_metrics: bool,
+    /// Whose word is taken for who asks through them.
+    pub proxies: Proxies,
+    /// Octets of answers and figures that are kept.
+    pub cache: usize,
+}
 
 /// The server.
 #[derive(Debug)]

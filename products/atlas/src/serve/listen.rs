@@ -1,11 +1,10 @@
 //! The socket: who may connect, and for how long.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -14,17 +13,13 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tracing::debug;
 
 use super::app::App;
+use super::crowd::{Guest, MOST};
 use super::stalled::Impatient;
-use crate::client::{Client, Proxies};
 
-/// Connections at once, and of one client; this machine's own, and those of proxies, are not
-/// counted by client, as there are many behind them.
-const MOST: usize = 256;
-const MOST_EACH: usize = 32;
 /// Header lines of a request, and octets of all of them with the first line.
 const HEADERS: usize = 64;
 const HEAD: usize = 32 * 1024;
@@ -42,65 +37,6 @@ const CROWDED: Duration = Duration::from_secs(1);
 const LIFE: Duration = Duration::from_secs(300);
 /// How long answers may still be sent after the end was asked for.
 const FAREWELL: Duration = Duration::from_secs(5);
-
-/// Who is connected.
-#[derive(Debug, Default)]
-pub(crate) struct Crowd {
-    proxies: Proxies,
-    all: AtomicUsize,
-    each: Mutex<HashMap<Client, usize>>,
-    /// Those who wait for nothing go when this is told.
-    crowded: Notify,
-    left: Notify,
-}
-
-impl Crowd {
-    pub fn new(proxies: Proxies) -> Self {
-        Self {
-            proxies,
-            ..Self::default()
-        }
-    }
-
-    pub fn count(&self) -> usize {
-        self.all.load(Ordering::Relaxed)
-    }
-
-    /// Lets one in, or does not.
-    fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Guest> {
-        let many = address.is_loopback() || self.proxies.trust(address);
-        let client = (!many).then(|| Client::of(address));
-        if let Some(client) = client {
-            let mut each = self.each.lock().ok()?;
-            let own = each.entry(client).or_default();
-            if *own >= MOST_EACH {
-                return None;
-            }
-            *own += 1;
-        }
-        self.all.fetch_add(1, Ordering::Relaxed);
-        Some(Guest(Arc::clone(self), client))
-    }
-}
-
-/// A connection's place, given back however it ends.
-struct Guest(Arc<Crowd>, Option<Client>);
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.0.all.fetch_sub(1, Ordering::Relaxed);
-        self.0.left.notify_one();
-        if let Some(client) = &self.1
-            && let Ok(mut each) = self.0.each.lock()
-            && let Some(own) = each.get_mut(client)
-        {
-            *own -= 1;
-            if *own == 0 {
-                each.remove(client);
-            }
-        }
-    }
-}
 
 /// Serves until `ends` is told, and then until all has been answered, but not for long.
 pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, mut ends: watch::Receiver<bool>) {
@@ -205,42 +141,13 @@ async fn speak(
                 connection.as_mut().graceful_shutdown();
                 life.as_mut().reset(tokio::time::Instant::now() + FAREWELL);
             }
-            () = guest.0.crowded.notified(), if !leaving => {
+            () = guest.crowded(), if !leaving => {
                 if at_rest() {
                     leaving = true;
                     connection.as_mut().graceful_shutdown();
                     life.as_mut().reset(tokio::time::Instant::now() + CROWDED);
                 }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(text: &str) -> IpAddr {
-        text.parse().expect("an address")
-    }
-
-    /// A network of IPv6 is one client; what many are behind is none.
-    #[test]
-    fn one_client_has_so_many_connections() {
-        let crowd = Arc::new(Crowd::new(Proxies::new(&[at("192.0.2.80")])));
-        for (address, same, most) in [
-            ("192.0.2.1", "192.0.2.1", MOST_EACH),
-            ("2001:db8::1", "2001:db8::2", MOST_EACH),
-            ("192.0.2.80", "192.0.2.80", MOST),
-            ("::1", "::1", MOST),
-        ] {
-            let guests = [address, same].map(at).into_iter().cycle().take(MOST);
-            let guests: Vec<_> = guests.map_while(|from| crowd.enter(from)).collect();
-            assert_eq!(guests.len(), most, "{address}");
-            assert!(crowd.enter(at("198.51.100.1")).is_some(), "another");
-            drop(guests);
-            assert_eq!(crowd.count(), 0);
-            assert!(crowd.each.lock().expect("whole").is_empty());
         }
     }
 }

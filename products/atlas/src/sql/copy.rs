@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tracing::{debug, warn};
 
 use super::limits::Engine;
-use super::queries::Settings;
+use super::settings::Settings;
 use super::{parquet, public};
 use crate::error::Error;
 use crate::store::{self, Stamp};

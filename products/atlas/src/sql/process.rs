@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::answer::{Answer, Said};
 use super::limits::{Engine, Limits};
-use super::queries::Settings;
+use super::settings::Settings;
 use super::{duckdb, parquet, public, worker};
 use crate::error::Error;
 

@@ -4,9 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
-use super::{kinds, parts};
 use crate::asked::Asked;
-use crate::chart::part::{column, lines, mean, nodes, odd, unknown};
+use crate::chart::part::{column, kinds, lines, mean, nodes, odd, parts, unknown};
 use crate::chart::range::{Range, Reads};
 use crate::chart::rank;
 use crate::chart::sums::{self, Community, Profiles, Sum};

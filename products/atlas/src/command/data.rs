@@ -1,0 +1,19 @@
+//! The option that names the folder with the data.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Where the data are.
+#[derive(Args, Clone, Debug)]
+pub struct Data {
+    /// Folder with the data; `import` makes it
+    #[arg(long, value_name = "FOLDER", default_value = "atlas-data", value_parser = absolute)]
+    pub data: PathBuf,
+}
+
+/// A path that means the same in every process: those that answer queries begin elsewhere.
+fn absolute(path: &str) -> io::Result<PathBuf> {
+    std::path::absolute(path)
+}
