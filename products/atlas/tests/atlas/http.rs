@@ -10,7 +10,5 @@ mod protocol;
 mod replaced;
 mod running;
 mod said;
-#[path = "../served/mod.rs"]
-mod served;
 mod shares;
 mod slow;

@@ -1,7 +1,5 @@
 //! Directories behind TLS, by a server here with a certificate of an authority of the test's own.
 
-mod served;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -15,7 +13,7 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use served::{Folder, PROGRAM};
+use crate::served::{Folder, PROGRAM};
 
 const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 21:30:00"}}"#;
 

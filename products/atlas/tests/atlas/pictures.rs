@@ -10,6 +10,7 @@ use atlas::svg;
 use atlas::text::Language;
 
 mod figures;
+mod hostile;
 mod looks;
 
 use figures::{births, catalonia, cloud, growth, hours, odd, places, routing, top, weeks, world};

@@ -1,8 +1,6 @@
 //! A server of the real program on a port that the system chooses, and a client that says every
 //! octet itself.
 
-#![allow(dead_code, reason = "each test has its own part of it")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};

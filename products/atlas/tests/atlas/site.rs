@@ -1,15 +1,13 @@
 //! The atlas as files: every link leads to a file that is there, wherever the folder stands.
 
 mod folders;
-#[path = "../served/mod.rs"]
-mod served;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use served::{Folder, PROGRAM};
+use crate::served::{self, Folder, PROGRAM};
 
 fn write(out: &Path, more: &[&str]) -> String {
     let data = served::data();

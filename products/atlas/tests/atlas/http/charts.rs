@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::server;
+use super::common::server;
 use crate::served::PROGRAM;
 
 /// All there are, by name.

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use crate::common::server;
+use super::common::server;
 use crate::served::{Answer, Server};
 
 #[test]

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};
 
-use crate::common::{directory, shows_what_is_followed};
-use crate::replaced::{add, missing, other, put, root_of, shows, told};
+use super::common::{directory, shows_what_is_followed};
+use super::replaced::{add, missing, other, put, root_of, shows, told};
 use crate::served::Server;
 
 fn damaged(server: &Server, count: u32) {

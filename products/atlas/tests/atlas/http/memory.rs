@@ -8,8 +8,8 @@ use std::{fs, thread};
 use atlas::snapshot::{Entry, Profile, Snapshot, Status};
 use atlas::store;
 
+use super::shares::connect_from;
 use crate::served::{Folder, Server};
-use crate::shares::connect_from;
 
 /// All that was aimed at; of it, answers that are kept, and those on their way, which are none here.
 const MOST: u64 = 256 << 10;

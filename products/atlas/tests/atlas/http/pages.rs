@@ -1,6 +1,6 @@
 //! Pages: of lists, of free queries, of errors.
 
-use crate::common::server;
+use super::common::server;
 
 #[test]
 fn pages() {

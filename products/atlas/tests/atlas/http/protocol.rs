@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::common::server;
+use super::common::server;
 
 #[test]
 fn headers_of_pages_and_of_what_others_embed() {

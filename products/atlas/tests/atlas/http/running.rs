@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{directory, server, shows_what_is_followed};
+use super::common::{directory, server, shows_what_is_followed};
 use crate::served::{self, PROGRAM, Server};
 
 #[test]

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::shares::{answer, asked, connect_from, handed};
 use crate::served::{Answer, Server};
-use crate::shares::{answer, asked, connect_from, handed};
 
 /// Some 3.9 MB.
 const LARGE: &str = "/sql?format=json&q=WITH+RECURSIVE+n(x)+AS+(SELECT+1+UNION+ALL+SELECT+x%2B1+FROM+n+WHERE+x%3C3900)+\
