@@ -5,214 +5,138 @@
 
 mod connection;
 mod counts;
-mod far;
+mod delivery;
+mod event;
 mod kept;
-mod near;
+mod links;
 mod peer;
+mod place;
 mod recent;
-mod sends;
+mod sightings;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use connection::Connection;
-pub use connection::{Format, Place};
 pub use counts::Counts;
-pub use far::LINKS;
-use kept::Kept;
+use delivery::Delivery;
+pub use delivery::PEERS;
+pub use event::{Action, Event, Settings, To};
 pub use kept::{AWAY, FORGOTTEN, Keep, Message, Store};
-use peer::Peer;
+pub use links::LINKS;
 pub use peer::{PIECE, Shown};
-use recent::Recent;
+pub use place::{Address, Format, Place};
+pub use sightings::{AGAIN, WAITS};
+use sightings::{Advertisement, Sightings};
 
 use crate::Id;
-use crate::envelope::{self, Content, Node};
-use crate::octets::Pool;
+use crate::envelope::{self, Content};
 use crate::v2::link;
-use crate::v2::outbox::Priority;
 use crate::village::HOPS;
-
-/// A Bluetooth address.
-pub type Address = [u8; 6];
 
 /// Who was not seen for so long, and has no connection, is out of range, ms.
 pub const GONE: u64 = 15_000;
-/// Peers at most; and as many as are reached by IP.
-pub const PEERS: usize = 64;
-/// So long it is waited for the one that is to call, ms.
-pub const WAITS: u64 = 8_000;
-/// Who could not be called is called again after so long, twice as long each time, and at most, ms.
-pub const AGAIN: [u64; 2] = [2_000, 60_000];
 /// A connection of v1 without anything to write is kept for so long, ms: the other may not call while
 /// it is there.
 const IDLE: u64 = 2_000;
 /// A message that does not get through is given up after so long, ms.
 pub const AGE: u64 = 600_000;
 
-/// How it is to be.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Who this is.
-    pub own: Id,
-    /// The same in whole, where the room is a node of qaul's: it says so to who asks, and passes on.
-    /// Without it whoever uses the room does both, and is given all that comes.
-    pub node: Option<Node>,
-    /// Where.
-    pub address: Address,
-    /// Which formats are spoken.
-    pub formats: BTreeSet<Format>,
-    /// Connections by Bluetooth at most.
-    pub links: usize,
-}
-
-/// What happened.
-#[derive(Clone, Debug)]
-pub enum Event<'a> {
-    /// An advertisement was heard.
-    Seen {
-        /// Whose.
-        address: Address,
-        /// What it speaks.
-        format: Format,
-        /// How its id begins, where it says so.
-        prefix: Option<[u8; 5]>,
-        /// How loud, dBm.
-        signal: Option<i16>,
-    },
-    /// There is a connection.
-    Opened {
-        /// A number that no other has.
-        link: u32,
-        /// With whom.
-        address: Address,
-        /// What is spoken.
-        format: Format,
-        /// Whether this side called.
-        caller: bool,
-        /// Who it is, where that was read.
-        id: Option<Id>,
-        /// Octets of a frame.
-        frame: usize,
-    },
-    /// There is a link by IP, with somebody who proved their id.
-    Reached {
-        /// A number that no other has.
-        link: u32,
-        /// With whom.
-        address: SocketAddr,
-        /// Whether this side called.
-        caller: bool,
-        /// Who it is.
-        id: Id,
-    },
-    /// Who was to be called was not reached.
-    Refused(Address),
-    /// A write or notification came by a connection.
-    Heard(u32, &'a [u8]),
-    /// A whole message came by a channel beside a connection.
-    Whole(u32, &'a [u8]),
-    /// A connection is no longer.
-    Closed(u32),
-    /// Time goes by.
-    Tick,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Call: what comes of it is an event.
-    Connect(Address),
-    /// End a connection.
-    Close(u32),
-    /// Something may be there to be written: ask [`Room::next`].
-    Wake(u32),
-    /// Somebody is near, or no longer.
-    Near(Id, bool),
-    /// A message came, whatever it is.
-    Message {
-        /// From which peer.
-        from: Id,
-        /// By which format.
-        format: Format,
-        /// The message.
-        octets: Vec<u8>,
-    },
-    /// What became of a message, by its number: it got to a peer, or did not.
-    Outcome(u64, Id, bool),
-    /// Something is to be done to what is kept: never before [`Room::keeps`].
-    Store(Store),
-}
-
-/// To whom a message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum To {
-    /// To all who are near.
-    All,
-    /// To one.
-    One(Id),
-}
-
-/// What is known of an address that advertises.
-#[derive(Debug)]
-struct Seen {
-    formats: BTreeSet<Format>,
-    prefix: Option<[u8; 5]>,
-    signal: Option<i16>,
-    first: u64,
-    last: u64,
-    id: Option<Id>,
-    /// When it may be called again, and how long it is waited after that.
-    again: (u64, u64),
-    /// Whether it was heard since a connection with it ended or a call came to nothing: until then BlueZ,
-    /// which was told to forget it, knows nobody to be called.
-    heard: bool,
-}
-
 /// All who are near.
 #[derive(Debug)]
 pub struct Room {
     settings: Settings,
-    own: Id,
-    seen: BTreeMap<Address, Seen>,
-    peers: BTreeMap<Id, Peer>,
-    links: BTreeMap<u32, Connection>,
-    calling: Option<Address>,
-    recent: Recent,
-    /// Numbers of messages that are passed on: nobody waits for their outcome.
-    passed: u64,
-    /// Messages that came again.
-    doubled: u64,
-    /// Of the numbers of messages that are passed on, those of answers of its own.
-    answered: u64,
-    /// Counts what messages take that are in memory.
-    pool: Pool,
-    /// What is known of those who are away, where messages are kept for them.
-    kept: Option<Kept>,
+    sightings: Sightings,
+    delivery: Delivery,
     /// Who was not heard for so long is gone, ms.
     gone: u64,
 }
-
-/// Numbers from here on are those of messages that are passed on.
-const PASSED: u64 = 1 << 63;
 
 impl Room {
     /// Nobody is near yet.
     pub fn new(settings: Settings) -> Self {
         Self {
-            own: settings.own,
+            sightings: Sightings::new(settings.own, settings.address),
             settings,
-            seen: BTreeMap::new(),
-            peers: BTreeMap::new(),
-            links: BTreeMap::new(),
-            calling: None,
-            recent: Recent::new(),
-            passed: PASSED,
-            doubled: 0,
-            answered: 0,
-            pool: Pool::default(),
-            kept: None,
+            delivery: Delivery::new(),
             gone: GONE,
         }
+    }
+
+    /// The radio is no longer, or another one is there, at this address: what was heard by the one before
+    /// is not called by the next until it hears it, too.
+    pub fn anew(&mut self, address: Option<Address>) {
+        self.sightings.anew(address);
+    }
+
+    /// Messages are kept from now on. `known`: who was near before, and when last; `sequence`: the last
+    /// place of a message that is kept.
+    pub fn keeps(&mut self, known: impl IntoIterator<Item = (Id, u64)>, sequence: u64) {
+        self.delivery.keeps(known, sequence);
+    }
+
+    /// Who is known and away, and when each was near last.
+    pub fn away(&self) -> impl Iterator<Item = (Id, u64)> {
+        self.delivery.away()
+    }
+
+    /// Sums of the messages that were here lately, so that none goes round in a circle.
+    pub fn remembered(&self) -> impl Iterator<Item = [u8; 16]> {
+        self.delivery.remembered()
+    }
+
+    /// These were here before this began.
+    pub fn remember(&mut self, now: u64, sums: &[[u8; 16]]) {
+        self.delivery.remember(now, sums);
+    }
+
+    /// It was tried to keep a message.
+    pub fn kept(&mut self, keep: &Keep, is: bool) -> Vec<Action> {
+        self.delivery.kept(keep, is)
+    }
+
+    /// Messages for somebody that were kept, in order; `all`: there are no more.
+    pub fn given(
+        &mut self,
+        now: u64,
+        id: Id,
+        messages: Vec<(u64, Message)>,
+        all: bool,
+    ) -> Vec<Action> {
+        self.delivery.given(now, id, messages, all)
+    }
+
+    /// A message is kept no longer for somebody: there was no room, or it was too old.
+    pub fn lost(&mut self, id: Id, sequence: u64, number: Option<u64>) -> Vec<Action> {
+        self.delivery.lost(id, sequence, number)
+    }
+
+    /// All is to be kept that is not yet: the program ends.
+    pub fn keep_all(&mut self) -> Vec<Action> {
+        self.delivery.keep_all()
+    }
+
+    /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many who are
+    /// near; where messages are kept, it waits for those who are away.
+    pub fn send(
+        &mut self,
+        now: u64,
+        to: To,
+        number: u64,
+        octets: &[u8],
+        out: &mut Vec<Action>,
+    ) -> usize {
+        self.delivery.send(now, to, number, octets, out)
+    }
+
+    /// What it has done since it began.
+    pub fn counts(&self) -> Counts {
+        self.delivery.counts()
+    }
+
+    /// Whether there is a link with somebody by IP.
+    pub fn reaches(&self, id: Id) -> bool {
+        self.delivery.links.reaches(id)
     }
 
     /// The radio rests for so long, ms: who is near is heard so much later.
@@ -222,40 +146,30 @@ impl Room {
 
     /// All who are near.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
-        self.peers.iter().map(|(id, peer)| {
-            let linked = self.links.values().filter(|it| it.peer() == Some(*id));
-            let by_ip = linked.clone().find(|it| it.format() == Format::Ip);
-            let channel = linked.clone().any(Connection::has_channel);
-            let shown = peer.shown(*id, linked.map(Connection::format).collect());
-            Shown {
-                place: by_ip.map_or(shown.place, Connection::place),
-                channel,
-                ..shown
-            }
-        })
+        self.delivery.shown()
     }
 
     /// Frames of a connection may have so many octets from now on.
     pub fn frames_of(&mut self, link: u32, octets: usize) {
-        if let Some(connection) = self.links.get_mut(&link) {
+        if let Some(connection) = self.delivery.links.get_mut(link) {
             connection.frames_of(octets);
         }
     }
 
     /// There is a channel beside a connection that takes longer frames, or no longer.
     pub fn channel(&mut self, link: u32, is: bool) {
-        if let Some(connection) = self.links.get_mut(&link) {
+        if let Some(connection) = self.delivery.links.get_mut(link) {
             connection.channel(is);
         }
     }
 
     /// What is to be written next by a connection: asked for when it takes more.
     pub fn next(&mut self, now: u64, link: u32, out: &mut Vec<Action>) -> Option<Vec<u8>> {
-        let connection = self.links.get_mut(&link)?;
+        let connection = self.delivery.links.get_mut(link)?;
         let (octets, done) = connection.next(now);
         let id = connection.peer();
         for number in done {
-            self.settled(id, number, true, out);
+            self.delivery.settled(id, number, true, out);
         }
         octets
     }
@@ -269,7 +183,15 @@ impl Room {
                 format,
                 prefix,
                 signal,
-            } => self.see(now, address, format, prefix, signal, &mut out),
+            } => {
+                let heard = Advertisement {
+                    address,
+                    format,
+                    prefix,
+                    signal,
+                };
+                self.see(now, heard, &mut out);
+            }
             Event::Opened {
                 link,
                 address,
@@ -279,10 +201,11 @@ impl Room {
                 frame,
             } => {
                 if caller {
-                    self.calling = None;
+                    self.sightings.called();
                 }
-                let connection = Connection::new(format, address, caller, self.own, id, frame, now);
-                self.links.insert(link, connection);
+                let connection =
+                    Connection::new(format, address, caller, self.settings.own, id, frame, now);
+                self.delivery.links.insert(link, connection);
                 match id {
                     Some(id) => self.know(now, link, id, &mut out),
                     None => out.push(Action::Wake(link)),
@@ -294,18 +217,10 @@ impl Room {
                 caller,
                 id,
             } => self.reach(now, link, (address, caller), id, &mut out),
-            Event::Refused(address) => {
-                // It may be one from before the radio went.
-                self.calling = self.calling.filter(|it| *it != address);
-                if let Some(seen) = self.seen.get_mut(&address) {
-                    let (_, pause) = seen.again;
-                    seen.heard = false;
-                    seen.again = (now + pause, (2 * pause).min(AGAIN[1]));
-                }
-            }
+            Event::Refused(address) => self.sightings.refused(now, address),
             Event::Heard(link, octets) => self.hear(now, link, octets, &mut out),
             Event::Whole(link, octets) => {
-                let connection = self.links.get_mut(&link);
+                let connection = self.delivery.links.get_mut(link);
                 let events = connection.map(|it| it.whole(now, octets));
                 self.told(now, link, events.unwrap_or_default(), &mut out);
             }
@@ -317,15 +232,15 @@ impl Room {
     }
 
     fn hear(&mut self, now: u64, link: u32, octets: &[u8], out: &mut Vec<Action>) {
-        let Some(connection) = self.links.get_mut(&link) else {
+        let Some(connection) = self.delivery.links.get_mut(link) else {
             return;
         };
         let events = connection.heard(now, octets);
         let by_ip = connection
             .peer()
             .filter(|_| connection.format() == Format::Ip);
-        if let Some(peer) = by_ip.and_then(|id| self.peers.get_mut(&id)) {
-            peer.heard(now);
+        if let Some(id) = by_ip {
+            self.delivery.heard(now, id);
         }
         self.told(now, link, events, out);
         out.push(Action::Wake(link));
@@ -333,20 +248,18 @@ impl Room {
 
     fn told(&mut self, now: u64, link: u32, events: Vec<link::Event>, out: &mut Vec<Action>) {
         for event in events {
-            let Some(connection) = self.links.get(&link) else {
+            let Some(connection) = self.delivery.links.get(link) else {
                 return;
             };
             let (id, format) = (connection.peer(), connection.format());
             match event {
                 link::Event::Peer(id) => self.know(now, link, id, out),
-                link::Event::Outcome(number, done) => self.settled(id, number, done, out),
+                link::Event::Outcome(number, done) => self.delivery.settled(id, number, done, out),
                 link::Event::Lost => {}
                 link::Event::Close(_) => out.push(Action::Close(link)),
                 link::Event::Message(octets) => {
                     let Some(id) = id else { continue };
-                    if let Some(peer) = self.peers.get_mut(&id) {
-                        peer.heard(now);
-                    }
+                    self.delivery.heard(now, id);
                     self.message(now, id, (format, Some(HOPS)), octets, out);
                 }
                 link::Event::Hopped(hops, octets) => {
@@ -379,19 +292,16 @@ impl Room {
         if let Ok(Content::Identification { asks, .. }) = content {
             if asks {
                 let answer = envelope::identification(&node, false);
-                self.passed += 1;
-                self.answered += 1;
-                self.give(now, from, self.passed, Priority::Urgent, &answer, out);
+                self.delivery.answer(now, from, &answer, out);
             }
             return;
         }
-        if !self.recent.is_new(now, &octets) {
-            self.doubled += 1;
+        if !self.delivery.is_new(now, &octets) {
             return;
         }
         // What nobody signed goes no further: whoever is asked for it would be this node.
         if let Ok(Content::Feed(_) | Content::Direct { .. }) = content {
-            self.pass_on(now, from, hops, &octets, out);
+            self.delivery.pass_on(now, from, hops, &octets, out);
         }
         out.push(Action::Message {
             from,
@@ -401,11 +311,14 @@ impl Room {
     }
 
     fn close(&mut self, now: u64, link: u32, out: &mut Vec<Action>) {
-        let Some(connection) = self.links.remove(&link) else {
+        let Some(connection) = self.delivery.links.remove(link) else {
             return;
         };
         let (id, format) = (connection.peer(), connection.format());
-        self.parts(now, &connection);
+        if let Some(address) = connection.address() {
+            let is_dumb = connection.is_dumb(now);
+            self.sightings.parted(now, address, is_dumb);
+        }
         let (events, unknown) = connection.end();
         if let Some(id) = id {
             for event in events {
@@ -413,24 +326,16 @@ impl Room {
                     self.message(now, id, (format, Some(HOPS)), octets, out);
                 }
             }
-            let is_far = self.reaches(id);
-            if let Some(peer) = self.peers.get_mut(&id) {
-                if format == Format::Ip && !is_far {
-                    peer.parted(now);
-                }
-                peer.back(&unknown);
-            }
-            self.flow(id, out);
+            self.delivery.parted(now, id, format, &unknown, out);
         }
     }
 
     fn tick(&mut self, now: u64, out: &mut Vec<Action>) {
         // Before anything is sent: what is kept is not yet there.
-        self.keep_late(now, out);
-        self.spill();
-        let all: Vec<u32> = self.links.keys().copied().collect();
-        for link in all {
-            let Some(connection) = self.links.get_mut(&link) else {
+        self.delivery.keep_late(now, out);
+        self.delivery.spill();
+        for link in self.delivery.links.numbers() {
+            let Some(connection) = self.delivery.links.get_mut(link) else {
                 continue;
             };
             if connection.is_idle(now, IDLE) {
@@ -440,23 +345,77 @@ impl Room {
             self.told(now, link, events, out);
             out.push(Action::Wake(link));
         }
-        self.seen.retain(|_, seen| now < seen.last + self.gone);
-        let linked: BTreeSet<Id> = self.links.values().filter_map(Connection::peer).collect();
-        let mut old = Vec::new();
-        for (id, peer) in &mut self.peers {
-            old.extend(peer.old(now, AGE).into_iter().map(|number| (number, *id)));
+        self.sightings.forget(now, self.gone);
+        self.delivery.tick(now, self.gone, AGE, out);
+    }
+
+    fn see(&mut self, now: u64, heard: Advertisement, out: &mut Vec<Action>) {
+        if !self.settings.formats.contains(&heard.format) {
+            return;
         }
-        let away = self.gone;
-        let gone = |(id, peer): &(&Id, &Peer)| now >= peer.seen() + away && !linked.contains(id);
-        let gone: Vec<Id> = self.peers.iter().filter(gone).map(|(id, _)| *id).collect();
-        for id in gone {
-            out.push(Action::Near(id, false));
-            let lost = self.leaves(now, id, out).into_iter();
-            old.extend(lost.map(|number| (number, id)));
+        let known = |prefix| self.delivery.known(prefix);
+        if let Some((id, formats, signal)) = self.sightings.see(now, heard, known) {
+            let place = heard.address.into();
+            self.delivery.near(now, id, place, &formats, signal, out);
         }
-        for (number, id) in old {
-            self.outcome(number, id, false, out);
+    }
+
+    /// There is a link.
+    fn reach(
+        &mut self,
+        now: u64,
+        link: u32,
+        (address, caller): (SocketAddr, bool),
+        id: Id,
+        out: &mut Vec<Action>,
+    ) {
+        let is_full = self.delivery.links.is_full(id);
+        let connection = Connection::by_ip(address, caller, id, now);
+        self.delivery.links.insert(link, connection);
+        if !is_full {
+            self.know(now, link, id, out);
         }
+        // One who is nobody's peer would be told nothing.
+        if is_full || !self.delivery.has(id) {
+            out.push(Action::Close(link));
+        }
+    }
+
+    /// Who is at the other end of a connection.
+    fn know(&mut self, now: u64, link: u32, id: Id, out: &mut Vec<Action>) {
+        let Some(connection) = self.delivery.links.get(link) else {
+            return;
+        };
+        let (place, format) = (connection.place(), connection.format());
+        if id == self.settings.own {
+            out.push(Action::Close(link));
+            return;
+        }
+        let (mut formats, mut signal) = (BTreeSet::from([format]), None);
+        if let Place::Bluetooth(address) = place
+            && let Some((others, loud)) = self.sightings.know(now, address, id)
+        {
+            formats.extend(others);
+            signal = loud;
+        }
+        self.delivery.near(now, id, place, &formats, signal, out);
+        let lower = self.settings.own < id;
+        let twice = self.delivery.links.twice(now, link, id, lower);
+        out.extend(twice.map(Action::Close));
+        self.delivery.flow(id, out);
+        out.push(Action::Wake(link));
+    }
+
+    /// Calls one who is to be called now.
+    fn call(&mut self, now: u64, out: &mut Vec<Action>) {
+        if self.delivery.links.by_bluetooth() >= self.settings.links {
+            return;
+        }
+        let reached = |id, address| self.delivery.links.sends_to(id, address);
+        let due = self
+            .sightings
+            .due(now, reached, |id| self.delivery.waits(id));
+        out.extend(due.map(Action::Connect));
     }
 }
 

@@ -1,5 +1,3 @@
-use super::{PASSED, Room};
-
 /// What a room has done since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -7,14 +5,4 @@ pub struct Counts {
     pub passed: u64,
     /// Messages that had come before, and went no further.
     pub doubled: u64,
-}
-
-impl Room {
-    /// What it has done since it began.
-    pub fn counts(&self) -> Counts {
-        Counts {
-            passed: self.passed - PASSED - self.answered,
-            doubled: self.doubled,
-        }
-    }
 }

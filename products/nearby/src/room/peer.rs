@@ -1,9 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Format, PASSED, Place};
+use super::place::{Format, Place};
 use crate::v2::outbox::Priority;
 use crate::{Id, Octets};
 
+/// Numbers from here on are those of messages that are passed on.
+pub const PASSED: u64 = 1 << 63;
 /// What may be there for one peer, octets: a message more is not taken.
 const WAITING: usize = 1 << 20;
 /// What may be there for all, octets: beyond that each has [`PIECE`], and a message.

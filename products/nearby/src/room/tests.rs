@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 
-use super::near::ADDRESSES;
+use super::sightings::ADDRESSES;
 use super::*;
 use crate::envelope::{Key, feed};
 
 mod kept;
+mod links;
+mod sightings;
 
 /// Rooms that hear each other, and connections that are made up.
 struct World {
@@ -323,9 +325,9 @@ fn strangers_addresses_and_ids_are_bounded() {
         room.handle(world.now, Event::Heard(number, &frame));
         room.handle(world.now, Event::Closed(number));
     }
-    let room = &world.places[0].room;
-    assert!(room.seen.len() <= ADDRESSES && room.peers.len() <= PEERS);
-    assert_eq!(room.links.len(), 0);
+    let room = &mut world.places[0].room;
+    assert!(room.sightings.count() <= ADDRESSES && room.delivery.peers().len() <= PEERS);
+    assert_eq!(room.delivery.links.count(), 0);
 }
 
 #[test]

@@ -214,7 +214,7 @@ fn a_panic_is_told_on_a_terminal_that_was_given_back() {
     let myself = std::env::current_exe().expect("a path");
     let myself = myself.to_str().expect("text");
     let command = format!(
-        "env -i TERM=xterm WEIR_TEST_PANIC=1 {myself} --exact panics_on_the_screen --nocapture 2>&1"
+        "env -i TERM=xterm WEIR_TEST_PANIC=1 {myself} --exact chat::panics_on_the_screen --nocapture 2>&1"
     );
     let seat = Seat {
         pane: Pane::start(100, 40, &Seat::script(&command)),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::room::kept::{AT_ONCE, STAYS};
-use crate::room::peer::PIECE;
-use crate::room::{AWAY, FORGOTTEN, Message, Store};
+use crate::room::peer::PASSED;
+use crate::v2::outbox::Priority;
 use crate::village::HOPS;
 
 /// A disk that is made up.
@@ -264,7 +264,7 @@ fn what_has_no_room_in_memory_waits_on_the_disk() {
     for number in 1..=60 {
         assert_eq!(world.say(0, number, &text), 1);
     }
-    let waiting = world.places[0].room.peers[&id].octets();
+    let waiting = world.places[0].room.delivery.peers()[&id].octets();
     assert!(waiting <= 1 << 20, "{waiting}");
     assert_eq!(world.waiting(0), 60);
     assert!(world.places[0].outcomes.is_empty());
@@ -280,7 +280,8 @@ fn pass_on(world: &mut World, messages: std::ops::Range<u8>) {
         let (now, mut out) = (world.now, Vec::new());
         let room = &mut world.places[0].room;
         let octets = [at; 30_000];
-        room.pass_on(now, Id([9; 8]), Some(HOPS), &octets, &mut out);
+        room.delivery
+            .pass_on(now, Id([9; 8]), Some(HOPS), &octets, &mut out);
         world.act(0, out);
     }
 }
@@ -291,15 +292,15 @@ fn what_is_said_here_does_not_give_way_in_memory_to_what_is_passed_on() {
     let id = world.id(1);
     world.disk(0).full = true;
     pass_on(&mut world, 0..60);
-    let peer = &world.places[0].room.peers[&id];
+    let peer = &world.places[0].room.delivery.peers()[&id];
     assert!(peer.octets() > (1 << 20) - 28_000, "it has no room");
     assert_eq!(world.say(0, 1, &"own ".repeat(7_000)), 1);
     assert_eq!(world.places[0].outcomes, []);
     let own = |it: &crate::room::peer::Waiting| it.number == 1;
-    let peer = &world.places[0].room.peers[&id];
+    let peer = &world.places[0].room.delivery.peers()[&id];
     assert_eq!(peer.unkept().filter(|it| own(it)).count(), 1, "it waits");
     assert!(peer.octets() <= 1 << 20);
-    assert!(world.places[0].room.pool.used() <= 3 << 20);
+    assert!(world.places[0].room.delivery.pool().used() <= 3 << 20);
 }
 
 /// However many read nothing: each has a piece and a message, and beyond that there is a bound for all.
@@ -323,18 +324,18 @@ fn what_waits_in_memory_is_bounded_over_all() {
         world.happen(0, opened);
     }
     let room = &mut world.places[0].room;
-    assert_eq!(room.peers.len(), 40);
-    let first = |world: &World| world.places[0].room.peers[&Id([1; 8])].octets();
-    assert!(first(&world) > 1_000_000);
+    assert_eq!(room.delivery.peers().len(), 40);
+    let first = |world: &mut World| world.places[0].room.delivery.peers()[&Id([1; 8])].octets();
+    assert!(first(&mut world) > 1_000_000);
     pass_on(&mut world, 34..200);
     // What waits for two seconds is on the disk, and is not in memory, too.
     world.now += 3_000 - world.now % 100;
     for _ in 0..200 / AT_ONCE {
         world.happen(0, Event::Tick);
     }
-    let used = world.places[0].room.pool.used();
+    let used = world.places[0].room.delivery.pool().used();
     assert!(used <= 2 << 20, "{used}");
-    let first = first(&world);
+    let first = first(&mut world);
     assert!(first <= PIECE + 31_000, "of it a piece stays: {first}");
     // One of them is who it came from.
     assert_eq!(world.waiting(0), 2 * 34 + 39 * 166, "and none is lost");
@@ -357,13 +358,13 @@ fn what_was_here_before_it_was_kept_comes_when_it_is() {
     let waiting = crate::room::peer::Waiting {
         number: PASSED + 1,
         priority: message.priority,
-        octets: room.pool.take(message.octets.clone()),
+        octets: room.delivery.pool().take(message.octets.clone()),
         hops: 0,
         since: message.since,
         sequence: Some(2),
         kept: false,
     };
-    let peer = room.peers.get_mut(&id).expect("it is near");
+    let peer = room.delivery.peers().get_mut(&id).expect("it is near");
     peer.rest(1);
     assert!(peer.wait(waiting, false));
     assert_eq!((peer.next().is_none(), peer.asks()), (true, None));

@@ -1,8 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use super::*;
+use super::super::*;
 use crate::envelope::{Key, feed};
-use crate::room::{Event, GONE, PEERS, Place, Settings, Shown, To};
 
 /// Rooms with links by IP between some of them, and no Bluetooth.
 struct Village {
@@ -194,7 +193,7 @@ fn a_link_is_all_that_is_told_of_it() {
     assert_eq!(shown[0].place, Place::Ip(address(1)));
     assert_eq!(shown[0].formats, [Format::V2, Format::Ip].into());
     assert_eq!(shown[0].signal, Some(-70));
-    assert_eq!(village.places[0].1.by_bluetooth(), 0);
+    assert_eq!(village.places[0].1.delivery.links.by_bluetooth(), 0);
 }
 
 #[test]
@@ -274,7 +273,7 @@ fn who_says_many_ids_by_radio_keeps_no_node_out() {
         };
         room.handle(1, opened);
     }
-    assert_eq!(room.peers.len(), PEERS);
+    assert_eq!(room.delivery.peers().len(), PEERS);
     for link in 1000..1200u32 {
         let reached = Event::Reached {
             link,
@@ -289,7 +288,7 @@ fn who_says_many_ids_by_radio_keeps_no_node_out() {
             room.handle(1, Event::Closed(link));
         }
     }
-    assert_eq!(room.peers.len(), PEERS + LINKS);
+    assert_eq!(room.delivery.peers().len(), PEERS + LINKS);
 }
 
 #[test]
@@ -315,8 +314,8 @@ fn links_are_bounded_and_own_ones_refused() {
             room.handle(1, Event::Closed(link));
         }
     }
-    assert_eq!(room.links.len(), LINKS);
-    assert!(room.peers.len() <= PEERS);
+    assert_eq!(room.delivery.links.count(), LINKS);
+    assert!(room.delivery.peers().len() <= PEERS);
     // One that is here already may call anew.
     let actions = reach(&mut room, 1000, Id(1u64.to_be_bytes()));
     assert!(actions.contains(&Action::Close(0)) && !actions.contains(&Action::Close(1000)));

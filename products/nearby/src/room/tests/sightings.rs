@@ -1,6 +1,5 @@
 use super::super::connection::{ALIVE, SETTLED};
-use super::super::{Event, GONE, Settings};
-use super::*;
+use super::super::*;
 use crate::envelope::Key;
 
 fn room() -> Room {
@@ -36,7 +35,7 @@ fn without_a_radio_nobody_is_called_and_with_the_next_one_all_at_once() {
     let actions = room.handle(10 + AGAIN[0], Event::Tick);
     assert!(actions.is_empty(), "{actions:?}");
     room.anew(Some([9; 6]));
-    assert_eq!(room.settings.address, [9; 6]);
+    assert_eq!(room.sightings.address(), [9; 6]);
     assert!(hears(&mut room, 100 + AGAIN[0], [1; 6]));
 }
 

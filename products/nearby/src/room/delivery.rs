@@ -1,0 +1,629 @@
+//! Messages on their way: for whom each waits, what is kept of them, and what came of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::connection::Connection;
+use super::counts::Counts;
+use super::event::{Action, To};
+use super::kept::{AT_ONCE, Keep, Kept, LATE, Late, Message, STAYS, Store};
+use super::links::{LINKS, Links};
+use super::peer::{ALL, PASSED, Peer, Shown, Waiting};
+use super::place::{Format, Place};
+use super::recent::Recent;
+use crate::octets::Pool;
+use crate::v2::outbox::Priority;
+use crate::village::HOPS;
+use crate::{Id, Octets};
+
+/// Peers at most; and as many as are reached by IP.
+pub const PEERS: usize = 64;
+
+/// All who are near, and the messages that wait for them.
+#[derive(Debug)]
+pub struct Delivery {
+    pub links: Links,
+    peers: BTreeMap<Id, Peer>,
+    recent: Recent,
+    /// Numbers of messages that are passed on: nobody waits for their outcome.
+    passed: u64,
+    /// Messages that came again.
+    doubled: u64,
+    /// Of the numbers of messages that are passed on, those of answers of its own.
+    answered: u64,
+    /// Counts what messages take that are in memory.
+    pool: Pool,
+    /// What is known of those who are away, where messages are kept for them.
+    kept: Option<Kept>,
+}
+
+impl Delivery {
+    /// Nobody is near yet.
+    pub fn new() -> Self {
+        Self {
+            links: Links::default(),
+            peers: BTreeMap::new(),
+            recent: Recent::new(),
+            passed: PASSED,
+            doubled: 0,
+            answered: 0,
+            pool: Pool::default(),
+            kept: None,
+        }
+    }
+
+    /// What was done since the begin.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            passed: self.passed - PASSED - self.answered,
+            doubled: self.doubled,
+        }
+    }
+
+    /// All who are near.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        self.peers.iter().map(|(id, peer)| {
+            let linked = self.links.of(*id);
+            let channel = linked.clone().any(Connection::has_channel);
+            let shown = peer.shown(*id, linked.map(Connection::format).collect());
+            Shown {
+                place: self.links.place(*id).unwrap_or(shown.place),
+                channel,
+                ..shown
+            }
+        })
+    }
+
+    /// Who is near and has an id that begins so.
+    pub fn known(&self, prefix: [u8; 5]) -> Option<Id> {
+        let mut known = self.peers.keys().filter(|id| id.0.starts_with(&prefix));
+        known.next().copied()
+    }
+
+    /// Whether something waits for somebody.
+    pub fn waits(&self, id: Id) -> bool {
+        self.peers.get(&id).is_some_and(Peer::waits)
+    }
+
+    /// Whether somebody is near.
+    pub fn has(&self, id: Id) -> bool {
+        self.peers.contains_key(&id)
+    }
+
+    /// Something was heard of somebody.
+    pub fn heard(&mut self, now: u64, id: Id) {
+        if let Some(peer) = self.peers.get_mut(&id) {
+            peer.heard(now);
+        }
+    }
+
+    /// Somebody is near.
+    pub fn near(
+        &mut self,
+        now: u64,
+        id: Id,
+        place: Place,
+        formats: &BTreeSet<Format>,
+        signal: Option<i16>,
+        out: &mut Vec<Action>,
+    ) {
+        if !self.peers.contains_key(&id) {
+            // Whoever is heard by radio can say many ids: who proved one has a place beside them.
+            let most = match place {
+                Place::Bluetooth(_) => PEERS,
+                Place::Ip(_) => PEERS + LINKS,
+            };
+            if self.peers.len() >= most {
+                return;
+            }
+            self.peers.insert(id, Peer::new(place, now));
+            out.push(Action::Near(id, true));
+            self.comes(id, out);
+        }
+        if let Some(peer) = self.peers.get_mut(&id) {
+            peer.near(now, place, formats, signal);
+        }
+    }
+
+    /// A connection ended: it was by this format, and nothing is known of these messages.
+    pub fn parted(
+        &mut self,
+        now: u64,
+        id: Id,
+        format: Format,
+        unknown: &[u64],
+        out: &mut Vec<Action>,
+    ) {
+        let is_far = self.links.reaches(id);
+        if let Some(peer) = self.peers.get_mut(&id) {
+            if format == Format::Ip && !is_far {
+                peer.parted(now);
+            }
+            peer.back(unknown);
+        }
+        self.flow(id, out);
+    }
+
+    /// Whether a message was not here before.
+    pub fn is_new(&mut self, now: u64, octets: &[u8]) -> bool {
+        let is_new = self.recent.is_new(now, octets);
+        self.doubled += u64::from(!is_new);
+        is_new
+    }
+
+    /// An answer of its own.
+    pub fn answer(&mut self, now: u64, id: Id, octets: &[u8], out: &mut Vec<Action>) {
+        self.passed += 1;
+        self.answered += 1;
+        self.give(now, id, self.passed, Priority::Urgent, octets, out);
+    }
+
+    /// Gives up messages that are older than `age`, and takes leave of those who were not heard for
+    /// `gone` and have no connection.
+    pub fn tick(&mut self, now: u64, gone: u64, age: u64, out: &mut Vec<Action>) {
+        let linked = self.links.peers();
+        let mut old = Vec::new();
+        for (id, peer) in &mut self.peers {
+            old.extend(peer.old(now, age).into_iter().map(|number| (number, *id)));
+        }
+        let gone = |(id, peer): &(&Id, &Peer)| now >= peer.seen() + gone && !linked.contains(id);
+        let gone: Vec<Id> = self.peers.iter().filter(gone).map(|(id, _)| *id).collect();
+        for id in gone {
+            out.push(Action::Near(id, false));
+            let lost = self.leaves(now, id, out).into_iter();
+            old.extend(lost.map(|number| (number, id)));
+        }
+        for (number, id) in old {
+            self.outcome(number, id, false, out);
+        }
+    }
+
+    /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many who are
+    /// near; where messages are kept, it waits for those who are away.
+    pub fn send(
+        &mut self,
+        now: u64,
+        to: To,
+        number: u64,
+        octets: &[u8],
+        out: &mut Vec<Action>,
+    ) -> usize {
+        self.recent.is_new(now, octets);
+        let is_meant = |id: &Id| to == To::All || to == To::One(*id);
+        let near: Vec<Id> = self.peers.keys().copied().filter(is_meant).collect();
+        let sequence = self.keep_own(now, number, octets, is_meant, out);
+        let octets = self.pool.take(octets.to_vec());
+        for id in &near {
+            let waiting = Waiting {
+                number,
+                priority: Priority::Usual,
+                octets: octets.clone(),
+                hops: HOPS,
+                since: now,
+                sequence,
+                kept: false,
+            };
+            self.put(*id, waiting, out);
+        }
+        near.len()
+    }
+
+    /// A message goes on to all but the one that it came from; by IP, where it still may.
+    pub fn pass_on(
+        &mut self,
+        now: u64,
+        from: Id,
+        hops: Option<u8>,
+        octets: &[u8],
+        out: &mut Vec<Action>,
+    ) {
+        let ends = if hops.is_none() {
+            self.links.far()
+        } else {
+            BTreeSet::new()
+        };
+        let others = self.peers.keys().copied();
+        let others = others.filter(|id| *id != from && !ends.contains(id));
+        let others: Vec<Id> = others.collect();
+        let octets = self.pool.take(octets.to_vec());
+        let sequence = self.keep_later(now, from, &octets, !others.is_empty(), out);
+        for id in others {
+            self.passed += 1;
+            let waiting = Waiting {
+                number: self.passed,
+                priority: Priority::Usual,
+                octets: octets.clone(),
+                hops: hops.unwrap_or(0),
+                since: now,
+                sequence,
+                kept: false,
+            };
+            self.put(id, waiting, out);
+        }
+    }
+
+    /// A message that is of use now or never waits for a peer.
+    fn give(
+        &mut self,
+        now: u64,
+        id: Id,
+        number: u64,
+        priority: Priority,
+        octets: &[u8],
+        out: &mut Vec<Action>,
+    ) {
+        let waiting = Waiting {
+            number,
+            priority,
+            octets: self.pool.take(octets.to_vec()),
+            hops: 0,
+            since: now,
+            sequence: None,
+            kept: false,
+        };
+        self.put(id, waiting, out);
+    }
+
+    /// A message waits for a peer, and goes where there is a connection.
+    fn put(&mut self, id: Id, waiting: Waiting, out: &mut Vec<Action>) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let (number, sequence) = (waiting.number, waiting.sequence);
+        if !peer.wait(waiting, self.pool.used() > ALL) {
+            match sequence {
+                // It comes from where it is kept when there is room.
+                Some(sequence) => {
+                    if let Some(kept) = &mut self.kept {
+                        kept.lacks(id, sequence);
+                    }
+                }
+                None => self.outcome(number, id, false, out),
+            }
+        }
+        self.flow(id, out);
+    }
+
+    /// What waits for a peer goes into its connection, in order.
+    pub fn flow(&mut self, id: Id, out: &mut Vec<Action>) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        if let Some((link, connection)) = self.links.best(id) {
+            while let Some(waiting) = peer.next() {
+                if !connection.send(waiting) {
+                    break;
+                }
+                peer.gave();
+            }
+            out.push(Action::Wake(link));
+        }
+        if let Some(after) = peer.asks() {
+            out.push(Action::Store(Store::Load(id, after)));
+        }
+    }
+
+    pub fn outcome(&mut self, number: u64, id: Id, done: bool, out: &mut Vec<Action>) {
+        if number < PASSED {
+            out.push(Action::Outcome(number, id, done));
+        }
+    }
+
+    /// Something came of a message that was in a connection.
+    pub fn settled(&mut self, id: Option<Id>, number: u64, done: bool, out: &mut Vec<Action>) {
+        let Some(id) = id else { return };
+        let peer = self.peers.get_mut(&id);
+        if let Some(sequence) = peer.and_then(|peer| peer.settled(number)) {
+            out.push(Action::Store(Store::Drop(id, sequence)));
+        }
+        self.outcome(number, id, done, out);
+        self.flow(id, out);
+    }
+
+    /// Messages are kept from now on. `known`: who was near before, and when last; `sequence`: the last
+    /// place of a message that is kept.
+    pub fn keeps(&mut self, known: impl IntoIterator<Item = (Id, u64)>, sequence: u64) {
+        self.kept = Some(Kept::new(known, sequence));
+    }
+
+    /// Who is known and away, and when each was near last.
+    pub fn away(&self) -> impl Iterator<Item = (Id, u64)> {
+        self.kept.iter().flat_map(Kept::away)
+    }
+
+    /// Sums of the messages that were here lately, so that none goes round in a circle.
+    pub fn remembered(&self) -> impl Iterator<Item = [u8; 16]> {
+        self.recent.all()
+    }
+
+    /// These were here before this began.
+    pub fn remember(&mut self, now: u64, sums: &[[u8; 16]]) {
+        for sum in sums {
+            self.recent.remember(now, *sum);
+        }
+    }
+
+    /// It was tried to keep a message.
+    pub fn kept(&mut self, keep: &Keep, is: bool) -> Vec<Action> {
+        let mut out = Vec::new();
+        for id in &keep.peers {
+            match self.peers.get_mut(id) {
+                Some(peer) if peer.has(keep.sequence) => {
+                    if is {
+                        peer.keeps(keep.sequence, true);
+                        // It may have made room for what is to come before it.
+                        self.flow(*id, &mut out);
+                    }
+                }
+                Some(peer) if is => {
+                    peer.rest(keep.sequence);
+                    self.flow(*id, &mut out);
+                }
+                None if is => {}
+                peer => {
+                    let Some(number) = keep.message.number else {
+                        continue;
+                    };
+                    // What is passed on gives way in memory, too.
+                    let waits = peer.is_some_and(|peer| {
+                        peer.insist(&Waiting {
+                            number,
+                            priority: keep.message.priority,
+                            octets: self.pool.take(keep.message.octets.clone()),
+                            hops: HOPS,
+                            since: keep.message.since,
+                            sequence: Some(keep.sequence),
+                            kept: false,
+                        })
+                    });
+                    match waits {
+                        true => self.flow(*id, &mut out),
+                        false => self.outcome(number, *id, false, &mut out),
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// Messages for somebody that were kept, in order; `all`: there are no more.
+    pub fn given(
+        &mut self,
+        now: u64,
+        id: Id,
+        messages: Vec<(u64, Message)>,
+        all: bool,
+    ) -> Vec<Action> {
+        let mut out = Vec::new();
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return out;
+        };
+        let mut upto = messages.last().map(|(sequence, _)| *sequence);
+        if all {
+            upto = None;
+        }
+        for (sequence, message) in messages {
+            if peer.has(sequence) {
+                continue;
+            }
+            // Whoever sends it back has it from here.
+            self.recent.is_new(now, &message.octets);
+            self.passed += 1;
+            let waiting = Waiting {
+                number: message.number.unwrap_or(self.passed),
+                priority: message.priority,
+                octets: self.pool.take(message.octets),
+                hops: HOPS,
+                since: message.since,
+                sequence: Some(sequence),
+                kept: true,
+            };
+            if !peer.wait(waiting, self.pool.used() > ALL) {
+                upto = Some(sequence.saturating_sub(1));
+                break;
+            }
+        }
+        peer.was_given(upto);
+        self.flow(id, &mut out);
+        out
+    }
+
+    /// A message is kept no longer for somebody: there was no room, or it was too old.
+    pub fn lost(&mut self, id: Id, sequence: u64, number: Option<u64>) -> Vec<Action> {
+        let mut out = Vec::new();
+        match self.peers.get_mut(&id) {
+            Some(peer) if peer.has(sequence) => peer.keeps(sequence, false),
+            _ => {
+                if let Some(number) = number {
+                    self.outcome(number, id, false, &mut out);
+                }
+            }
+        }
+        out
+    }
+
+    /// What is kept need not be in memory, too, where all takes too much.
+    pub fn spill(&mut self) {
+        if self.pool.used() > ALL && self.kept.is_some() {
+            self.peers.values_mut().for_each(Peer::spill);
+        }
+    }
+
+    /// All is to be kept that is not yet: the program ends.
+    pub fn keep_all(&mut self) -> Vec<Action> {
+        let mut out = Vec::new();
+        while self.keep_latest(&mut out) {}
+        for (id, peer) in &self.peers {
+            for waiting in peer.unkept() {
+                let sequence = waiting.sequence.unwrap_or_default();
+                let there = out.iter_mut().find_map(|it| match it {
+                    Action::Store(Store::Keep(it)) => (it.sequence == sequence).then_some(it),
+                    _ => None,
+                });
+                match there {
+                    Some(keep) if keep.peers.contains(id) => {}
+                    Some(keep) => keep.peers.push(*id),
+                    None => out.push(keep(sequence, vec![*id], Message::of(waiting.clone()))),
+                }
+            }
+        }
+        out
+    }
+
+    /// A message that is said here is kept at once. Gives its place.
+    pub fn keep_own(
+        &mut self,
+        now: u64,
+        number: u64,
+        octets: &[u8],
+        is_meant: impl Fn(&Id) -> bool,
+        out: &mut Vec<Action>,
+    ) -> Option<u64> {
+        let kept = self.kept.as_mut()?;
+        let away = kept.away().map(|(id, _)| id);
+        let peers = self.peers.keys().copied().chain(away);
+        let peers: Vec<Id> = peers.filter(is_meant).collect();
+        if peers.is_empty() {
+            return None;
+        }
+        let sequence = kept.next();
+        let message = Message {
+            number: Some(number),
+            since: now,
+            priority: Priority::Usual,
+            octets: octets.to_vec(),
+        };
+        out.push(keep(sequence, peers, message));
+        Some(sequence)
+    }
+
+    /// A message that is passed on is kept if it waits, for whom is near or away. Gives its place.
+    pub fn keep_later(
+        &mut self,
+        now: u64,
+        from: Id,
+        octets: &Octets,
+        any_near: bool,
+        out: &mut Vec<Action>,
+    ) -> Option<u64> {
+        let kept = self.kept.as_mut()?;
+        let peers: BTreeSet<Id> = kept
+            .away()
+            .map(|(id, _)| id)
+            .filter(|id| *id != from)
+            .collect();
+        if peers.is_empty() && !any_near {
+            return None;
+        }
+        let sequence = kept.next();
+        kept.push(Late {
+            sequence,
+            since: now,
+            octets: octets.clone(),
+            peers,
+        });
+        while self.kept.as_ref().map_or(0, Kept::octets) > LATE && self.keep_latest(out) {}
+        Some(sequence)
+    }
+
+    /// Somebody is near now.
+    pub fn comes(&mut self, id: Id, out: &mut Vec<Action>) {
+        let (Some(kept), Some(peer)) = (&mut self.kept, self.peers.get_mut(&id)) else {
+            return;
+        };
+        if kept.returns(id) {
+            peer.returns();
+        }
+        peer.rest(0);
+        kept.give(id, |late| {
+            self.passed += 1;
+            let waiting = Waiting {
+                number: self.passed,
+                priority: Priority::Usual,
+                octets: late.octets.clone(),
+                hops: HOPS,
+                since: late.since,
+                sequence: Some(late.sequence),
+                kept: false,
+            };
+            peer.wait(waiting, self.pool.used() > ALL)
+        });
+        self.flow(id, out);
+    }
+
+    /// Somebody is out of range. Gives the numbers of what is lost.
+    pub fn leaves(&mut self, now: u64, id: Id, out: &mut Vec<Action>) -> Vec<u64> {
+        let Some(peer) = self.peers.remove(&id) else {
+            return Vec::new();
+        };
+        let Some(kept) = &mut self.kept else {
+            return peer.all().map(|it| it.number).collect();
+        };
+        if kept.is_full() && !peer.stayed(STAYS) {
+            out.push(Action::Store(kept.forget(id)));
+            return peer.all().map(|it| it.number).collect();
+        }
+        let mut lost = Vec::new();
+        kept.leaves(id, peer.seen().min(now));
+        for waiting in peer.all().filter(|it| !it.kept) {
+            match waiting.sequence {
+                None => lost.push(waiting.number),
+                Some(sequence) if kept.lacks(id, sequence) => {}
+                Some(sequence) => out.push(keep(sequence, vec![id], Message::of(waiting))),
+            }
+        }
+        out.extend(kept.forget_longest().map(Action::Store));
+        lost
+    }
+
+    /// What has waited for long enough is kept, and who is away for too long forgotten.
+    pub fn keep_late(&mut self, now: u64, out: &mut Vec<Action>) {
+        let Some(kept) = &mut self.kept else { return };
+        out.extend(kept.forget_old(now).into_iter().map(Action::Store));
+        for _ in 0..AT_ONCE {
+            let is_due = self.kept.as_ref().is_some_and(|kept| kept.is_due(now));
+            if !is_due || !self.keep_latest(out) {
+                return;
+            }
+        }
+    }
+
+    /// The first of what is to be kept soon is kept for whoever does not have it. Gives whether there
+    /// was one.
+    fn keep_latest(&mut self, out: &mut Vec<Action>) -> bool {
+        let late = self.kept.as_mut().and_then(Kept::pop);
+        let Some(late) = late else { return false };
+        let waits = self.peers.iter().filter(|(_, it)| it.has(late.sequence));
+        let mut peers: BTreeSet<Id> = waits.map(|(id, _)| *id).collect();
+        peers.extend(late.peers);
+        if !peers.is_empty() {
+            let message = Message {
+                number: None,
+                since: late.since,
+                priority: Priority::Usual,
+                octets: late.octets.to_vec(),
+            };
+            out.push(keep(late.sequence, peers.into_iter().collect(), message));
+        }
+        true
+    }
+
+    /// All who are near.
+    #[cfg(test)]
+    pub fn peers(&mut self) -> &mut BTreeMap<Id, Peer> {
+        &mut self.peers
+    }
+
+    /// What messages take that are in memory.
+    #[cfg(test)]
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+}
+
+fn keep(sequence: u64, peers: Vec<Id>, message: Message) -> Action {
+    Action::Store(Store::Keep(Keep {
+        sequence,
+        peers,
+        message,
+    }))
+}

@@ -1,0 +1,198 @@
+//! Addresses that advertise, and which of them is called.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::place::{Address, Format};
+use crate::Id;
+
+/// Addresses that are seen and not yet known, at most.
+pub const ADDRESSES: usize = 128;
+/// So long it is waited for the one that is to call, ms.
+pub const WAITS: u64 = 8_000;
+/// Who could not be called is called again after so long, twice as long each time, and at most, ms.
+pub const AGAIN: [u64; 2] = [2_000, 60_000];
+/// So long it is waited for what else somebody speaks, ms.
+const SETTLES: u64 = 2_000;
+/// Who was called and let go without a word notifies another one, and calls itself: it is left the time
+/// for it, ms.
+const LEFT: u64 = 30_000;
+/// Of v1 both call, and neither gets through when they do it at once: the higher address waits so long.
+const YIELDS: u64 = 5_000;
+
+/// An advertisement.
+#[derive(Clone, Copy, Debug)]
+pub struct Advertisement {
+    pub address: Address,
+    pub format: Format,
+    pub prefix: Option<[u8; 5]>,
+    pub signal: Option<i16>,
+}
+
+/// What is known of an address that advertises.
+#[derive(Debug)]
+struct Seen {
+    formats: BTreeSet<Format>,
+    prefix: Option<[u8; 5]>,
+    signal: Option<i16>,
+    first: u64,
+    last: u64,
+    id: Option<Id>,
+    /// When it may be called again, and how long it is waited after that.
+    again: (u64, u64),
+    /// Whether it was heard since a connection with it ended or a call came to nothing: until then BlueZ,
+    /// which was told to forget it, knows nobody to be called.
+    heard: bool,
+}
+
+/// All addresses that advertise.
+#[derive(Debug)]
+pub struct Sightings {
+    own: Id,
+    address: Address,
+    seen: BTreeMap<Address, Seen>,
+    calling: Option<Address>,
+}
+
+impl Sightings {
+    /// None was seen yet by this node, which has this address.
+    pub fn new(own: Id, address: Address) -> Self {
+        Self {
+            own,
+            address,
+            seen: BTreeMap::new(),
+            calling: None,
+        }
+    }
+
+    /// The radio is no longer, or another one is there, at this address: what was heard by the one before
+    /// is not called by the next until it hears it, too.
+    pub fn anew(&mut self, address: Option<Address>) {
+        self.seen.clear();
+        self.calling = None;
+        self.address = address.unwrap_or(self.address);
+    }
+
+    /// Somebody was heard. Gives who it is, what it speaks, and how loud, where that is known; `known`
+    /// finds who has an id that begins so.
+    pub fn see(
+        &mut self,
+        now: u64,
+        heard: Advertisement,
+        known: impl FnOnce([u8; 5]) -> Option<Id>,
+    ) -> Option<(Id, BTreeSet<Format>, Option<i16>)> {
+        if self.seen.len() >= ADDRESSES && !self.seen.contains_key(&heard.address) {
+            return None;
+        }
+        let seen = self.seen.entry(heard.address).or_insert_with(|| Seen {
+            formats: BTreeSet::new(),
+            prefix: None,
+            signal: None,
+            first: now,
+            last: now,
+            id: None,
+            again: (now, AGAIN[0]),
+            heard: true,
+        });
+        seen.heard = true;
+        seen.formats.insert(heard.format);
+        seen.prefix = heard.prefix.or(seen.prefix);
+        seen.signal = heard.signal.or(seen.signal);
+        seen.last = now;
+        // Addresses change; who was known by one and says how its id begins is the same.
+        if let Some(prefix) = seen.prefix {
+            seen.id = seen.id.or_else(|| known(prefix));
+        }
+        Some((seen.id?, seen.formats.clone(), seen.signal))
+    }
+
+    /// An address is somebody's. Gives what it speaks, and how loud it was.
+    pub fn know(
+        &mut self,
+        now: u64,
+        address: Address,
+        id: Id,
+    ) -> Option<(&BTreeSet<Format>, Option<i16>)> {
+        let seen = self.seen.get_mut(&address)?;
+        seen.id = Some(id);
+        seen.again = (now, AGAIN[0]);
+        Some((&seen.formats, seen.signal))
+    }
+
+    /// The call came through.
+    pub fn called(&mut self) {
+        self.calling = None;
+    }
+
+    /// The call came to nothing.
+    pub fn refused(&mut self, now: u64, address: Address) {
+        // It may be one from before the radio went.
+        self.calling = self.calling.filter(|it| *it != address);
+        if let Some(seen) = self.seen.get_mut(&address) {
+            let (_, pause) = seen.again;
+            seen.heard = false;
+            seen.again = (now + pause, (2 * pause).min(AGAIN[1]));
+        }
+    }
+
+    /// A connection ended: it is to be heard again before it is called, and who could say nothing by it
+    /// is left to call first.
+    pub fn parted(&mut self, now: u64, address: Address, is_dumb: bool) {
+        if let Some(seen) = self.seen.get_mut(&address) {
+            seen.heard = false;
+            if is_dumb {
+                seen.again.0 = now + LEFT;
+            }
+        }
+    }
+
+    /// Forgets who was not heard for so long.
+    pub fn forget(&mut self, now: u64, gone: u64) {
+        self.seen.retain(|_, seen| now < seen.last + gone);
+    }
+
+    /// One who is to be called now. `reached`: messages go to it already; `waits`: something waits for it.
+    pub fn due(
+        &mut self,
+        now: u64,
+        reached: impl Fn(Option<Id>, Address) -> bool,
+        waits: impl Fn(Id) -> bool,
+    ) -> Option<Address> {
+        if self.calling.is_some() {
+            return None;
+        }
+        let mine = self.own.0.first_chunk::<5>();
+        let due = self.seen.iter().find(|(address, seen)| {
+            if reached(seen.id, **address) {
+                return false;
+            }
+            let wanted = match seen.formats.contains(&Format::V2) {
+                // Who calls may also be the other.
+                true => {
+                    let calls = seen.prefix.as_ref().is_some_and(|it| mine < Some(it));
+                    calls || now >= seen.first + WAITS
+                }
+                // It may say at the next moment that it speaks the other one, too.
+                false => {
+                    let yields = seen.id.is_none() && self.address > **address;
+                    let until = SETTLES + if yields { YIELDS } else { 0 };
+                    seen.id.is_none_or(&waits) && now >= seen.first + until
+                }
+            };
+            wanted && seen.heard && now >= seen.again.0
+        });
+        self.calling = due.map(|(address, _)| *address);
+        self.calling
+    }
+
+    /// Addresses that are known.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// The adapter's address.
+    #[cfg(test)]
+    pub fn address(&self) -> Address {
+        self.address
+    }
+}
