@@ -9,68 +9,20 @@ use std::time::{Duration, Instant};
 use flate2::read::MultiGzDecoder;
 use ureq::http::{Response, header};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body, Timeout};
+use ureq::{Agent, Body};
 
 use super::archive::{self, Limits, Visit};
+use super::file::whole_file;
 use super::onward;
+use super::request::{AUTHORITIES, Pace, proper, told};
 use crate::error::Error;
 
 /// What servers are told who asks.
 const AGENT: &str = concat!("weir-atlas/", env!("CARGO_PKG_VERSION"));
 /// Octets that an address may send.
 const SENT: u64 = 4 << 30;
-/// Names a file with the authorities whose certificates are believed, as other programs have it.
-const AUTHORITIES: &str = "SSL_CERT_FILE";
 /// Octets of that file.
 const FILE: u64 = 8 << 20;
-
-/// How slow a server may be.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Time until its answer begins.
-    pub answer: Duration,
-    /// Octets that come at least within each `window` in which they are waited for.
-    pub least: u64,
-    /// See `least`.
-    pub window: Duration,
-    /// Time until all of the answer is there.
-    pub whole: Duration,
-}
-
-impl Pace {
-    /// How long nothing at all may come.
-    fn silence(&self) -> Duration {
-        self.answer.max(self.window)
-    }
-
-    /// Why an answer does not come to its end.
-    fn broken(&self, error: &io::Error) -> String {
-        let within = error.get_ref().and_then(|inner| inner.downcast_ref());
-        match within {
-            Some(ureq::Error::Timeout(Timeout::PerRead)) => {
-                let seconds = self.silence().as_secs();
-                format!("it breaks off: timeout: nothing came for {seconds} s")
-            }
-            Some(ureq::Error::Timeout(Timeout::Global)) => {
-                let seconds = self.whole.as_secs();
-                format!("it breaks off: timeout: it takes longer than {seconds} s")
-            }
-            _ => format!("it breaks off: {error}"),
-        }
-    }
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            answer: Duration::from_secs(60),
-            // Slower than any line that a server has, and an archive would take days.
-            least: 30 << 10,
-            window: Duration::from_secs(30),
-            whole: Duration::from_secs(3600),
-        }
-    }
-}
 
 /// Whether a place is asked by HTTP, or would have to be.
 pub fn is_address(place: &str) -> bool {
@@ -78,30 +30,6 @@ pub fn is_address(place: &str) -> bool {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.bytes().all(|octet| octet.is_ascii_alphanumeric())
     })
-}
-
-/// An address as it is asked, its scheme in small letters; the error says what is wrong with it.
-pub(super) fn proper(address: &str) -> Result<String, String> {
-    let (scheme, rest) = address.split_once("://").unwrap_or_default();
-    let scheme = scheme.to_ascii_lowercase();
-    if !matches!(scheme.as_str(), "http" | "https") {
-        return Err("it is no address of the web: http://… or https://…".to_owned());
-    }
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit('@').next().unwrap_or_default();
-    // An address of IPv6 has colons of its own, in brackets.
-    let end = host.rfind(']').unwrap_or(0);
-    let (name, port) = match host[end..].find(':') {
-        Some(at) => (&host[..end + at], &host[end + at + 1..]),
-        None => (host, ""),
-    };
-    if name.is_empty() {
-        return Err("it names no host".to_owned());
-    }
-    if !port.is_empty() && !port.parse::<u16>().is_ok_and(|port| port > 0) {
-        return Err(format!("port {port}: they are 1 to 65535"));
-    }
-    Ok(format!("{scheme}://{rest}"))
 }
 
 /// Goes through what is at an address.
@@ -155,7 +83,7 @@ fn authorities() -> Result<Option<RootCerts>, Error> {
     };
     let name = path.to_string_lossy();
     let wrong = |why: String| Error::Asked(format!("{AUTHORITIES}, {name}: {why}"));
-    let pem = super::whole_file(path.as_ref(), FILE);
+    let pem = whole_file(path.as_ref(), FILE);
     let pem = pem.map_err(|error| Error::Asked(format!("{AUTHORITIES}: {error}")))?;
     let mut found: Vec<Certificate<'static>> = Vec::new();
     for item in parse_pem(&pem) {
@@ -169,24 +97,6 @@ fn authorities() -> Result<Option<RootCerts>, Error> {
     }
 }
 
-/// Why there is no answer.
-pub(crate) fn plain(error: &ureq::Error) -> String {
-    match error {
-        ureq::Error::Timeout(Timeout::Connect | Timeout::RecvResponse) => {
-            "it does not answer in time".to_owned()
-        }
-        other => {
-            let text = other.to_string();
-            match text.contains("UnknownIssuer") {
-                true => format!(
-                    "{text}; where it comes of an authority of your own, {AUTHORITIES} names its file"
-                ),
-                false => text,
-            }
-        }
-    }
-}
-
 /// The last part of an address's path, as a name of a file.
 pub(crate) fn name_of(address: &str) -> &str {
     let path = address.split(['?', '#']).next().unwrap_or_default();
@@ -195,17 +105,6 @@ pub(crate) fn name_of(address: &str) -> &str {
         Some((_, name)) => name,
         None => "index",
     }
-}
-
-/// An address without what may be a secret: who asks, and what stands behind `?`.
-pub(super) fn told(address: &str) -> String {
-    let address = address.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return address.to_owned();
-    };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
 }
 
 /// What an answer has, as it comes.

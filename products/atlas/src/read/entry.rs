@@ -1,12 +1,17 @@
 //! What an entry's values mean.
 
-use super::mapping::{Field, Mapping};
+use super::mapping::Mapping;
 use super::moment;
 use super::remarks::Remarks;
-use super::tree::Slots;
+use super::tree::{Field, Slots};
 use super::value::{Value, clean, short};
 use crate::snapshot::Profile;
 use crate::text::spelling;
+
+/// Entries that a file may have.
+pub(super) const ENTRIES: usize = 50_000;
+pub(super) const TOO_MANY: &str =
+    "the file has more than 50,000 entries: that is no directory of communities";
 
 /// Characters of names, keys and the like; and of addresses.
 const TEXT: usize = 200;
@@ -163,7 +168,7 @@ impl Reading<'_, '_> {
             told(LEFT_OUT.to_owned());
             return None;
         };
-        let odd = super::odd(nodes);
+        let odd = odd(nodes);
         if text || !exact || odd {
             let odd = if odd { ", shown but not counted" } else { "" };
             told(format!("the number {nodes}{odd}"));
@@ -343,4 +348,9 @@ fn protocols(mapping: &Mapping, text: &str, into: &mut Vec<String>) {
             into.push(name);
         }
     }
+}
+
+/// A number of nodes that nobody believes.
+pub(crate) fn odd(nodes: i64) -> bool {
+    !(0..=100_000).contains(&nodes)
 }

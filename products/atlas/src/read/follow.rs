@@ -7,12 +7,14 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, StatusCode, header};
 
-use super::address::{Pace, Sent};
+use super::address::Sent;
 use super::archive::{self, Found, Limits};
 use super::import::{Sink, digest};
 use super::mapping::Mapping;
 use super::remembered::Remembered;
-use super::{address, onward, snapshot_of};
+use super::request::{Pace, told};
+use super::snapshot::snapshot_of;
+use super::{address, onward};
 use crate::error::Error;
 use crate::store::Digest;
 
@@ -191,7 +193,7 @@ impl Follower {
             return Err(format!("it answers {status}"));
         }
         let archive = || {
-            let place = address::told(&self.address);
+            let place = told(&self.address);
             format!("it answers with an archive: `weir-atlas import {place}` reads all of it")
         };
         let mut file = Err("it answers with nothing".to_owned());

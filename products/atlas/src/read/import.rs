@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use super::archive::{Found, Limits};
 use super::mapping::Mapping;
-use super::{snapshot, source};
+use super::snapshot::snapshot;
+use super::source;
 use crate::error::Error;
 use crate::snapshot::{Remark, Snapshot};
 use crate::store::{Digest, Known, Writer};

@@ -8,11 +8,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::ENTRIES;
-use super::entry::{self, Draft, LEFT_OUT, Reading};
-use super::mapping::{Field, Mapping};
+use super::entry::{self, Draft, ENTRIES, LEFT_OUT, Reading, TOO_MANY};
+use super::mapping::Mapping;
 use super::remarks::Remarks;
-use super::tree::{Node, Slots};
+use super::tree::{Field, Node, Slots};
 use super::utf8::{encoding, repaired};
 use super::value::{Octets, Value, has_half, text};
 
@@ -108,7 +107,7 @@ impl<'c, 'de> Context<'c, 'de> {
         from: D,
     ) -> Result<(), D::Error> {
         if self.drafts.len() >= ENTRIES {
-            return Err(D::Error::custom(super::TOO_MANY));
+            return Err(D::Error::custom(TOO_MANY));
         }
         self.slots.clear();
         let root = &self.mapping.tree.root;

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
+use super::file::whole_file;
 use super::pattern::Pattern;
-use super::tree::Tree;
+use super::tree::{Tree, segments};
 use crate::error::Error;
 use crate::text;
 
@@ -75,25 +76,6 @@ pub(crate) struct LeaveOut {
     /// Then come digits.
     pub(crate) digits: bool,
     pub(crate) after: String,
-}
-
-/// What can be told of a community. The order is that of [`Fields`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field {
-    Key,
-    Name,
-    Nodes,
-    Fetched,
-    Changed,
-    Failed,
-    Metacommunity,
-    City,
-    Country,
-    Latitude,
-    Longitude,
-    Api,
-    Routing,
-    Url,
 }
 
 /// The file as it stands.
@@ -173,7 +155,7 @@ impl Mapping {
             let why = format!("no mapping {name:?}: there are {known}, or give a file");
             return Err(Error::Asked(why));
         }
-        let text = String::from_utf8(super::whole_file(path, FILE)?)
+        let text = String::from_utf8(whole_file(path, FILE)?)
             .map_err(|_| Error::Asked(format!("{name}: it is not UTF-8, as TOML is")))?;
         Self::parse(&text, name)
     }
@@ -255,7 +237,7 @@ impl Mapping {
             format,
             files: files.map_err(|error| format!("files: {error}"))?,
             zone: zone(&file.zone, "zone")?,
-            entries: super::tree::segments(&file.entries),
+            entries: segments(&file.entries),
             key_prefix: file.key_prefix,
             parents: file.parents,
             leave_out: file

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ureq::http::{HeaderName, Response, StatusCode, header};
 use ureq::{Agent, Body};
 
-use super::address::{Pace, plain, proper, told};
+use super::request::{Pace, plain, proper, told};
 
 /// How often an answer may send on.
 const MOST: usize = 5;

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::address::{Pace, fetch, is_address};
+use super::address::{fetch, is_address};
 use super::archive::{self, Found, Limits, Visit, wanted};
+use super::request::Pace;
 use crate::error::Error;
 
 /// Folders within folders.

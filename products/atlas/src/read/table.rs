@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::entry::{self, Draft, Reading};
-use super::mapping::{Field, Mapping};
+use super::entry::{self, Draft, ENTRIES, Reading, TOO_MANY};
+use super::mapping::Mapping;
 use super::remarks::Remarks;
+use super::tree::Field;
 use super::utf8::encoding;
 use super::value::Value;
-use super::{ENTRIES, TOO_MANY};
 
 /// Reads the lines of a file; the error says why it cannot be read.
 pub(crate) fn read(

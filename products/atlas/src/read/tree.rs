@@ -3,8 +3,26 @@
 
 use std::borrow::Cow;
 
-use super::mapping::Field;
 use super::value::{Value, halved};
+
+/// What can be told of a community. The order is that of fields in a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Key,
+    Name,
+    Nodes,
+    Fetched,
+    Changed,
+    Failed,
+    Metacommunity,
+    City,
+    Country,
+    Latitude,
+    Longitude,
+    Api,
+    Routing,
+    Url,
+}
 
 /// Where in an entry the wanted values are.
 #[derive(Clone, Debug)]

@@ -1,9 +1,11 @@
 //! Axes.
 
+use super::calendar;
+use super::canvas::{Anchor, Area, Canvas};
+use super::colour::Paint;
 use super::ink::length;
 use super::letters::width;
 use super::number::{Scale, short, with_unit};
-use super::{Anchor, Area, Canvas, Paint, calendar};
 
 /// Of the letters at an axis.
 pub(super) const SIZE: f64 = 12.0;

@@ -1,9 +1,11 @@
 //! Bars: one for each row, name and number beside it.
 
-use super::ink::length;
+use super::canvas::{Anchor, Area, Canvas, Drawn};
+use super::colour::Paint;
+use super::ink::{length, named};
 use super::letters::{fit, width};
 use super::number::{number, sane};
-use super::{Anchor, Area, Canvas, Drawn, Paint, colour, frame, manner, named};
+use super::{colour, frame, manner};
 use crate::figure::{Bar, Style};
 use crate::text::Language;
 

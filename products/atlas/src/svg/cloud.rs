@@ -1,10 +1,10 @@
 //! Words as large as what they stand for.
 
-use super::ink::{escape, length};
+use super::canvas::{Area, Canvas, Drawn, LETTERS, overlap};
+use super::ink::{escape, length, named};
 use super::letters::{fit, width};
-use super::map::overlap;
 use super::number::{number, sane};
-use super::{Area, Canvas, Drawn, LETTERS, colour, frame, named};
+use super::{colour, frame};
 use crate::figure::Bar;
 use crate::text::Language;
 

@@ -8,7 +8,6 @@
 
 use std::fmt::Write;
 
-use super::heat::LEVELS;
 use crate::asked::Theme;
 
 /// What is painted.
@@ -39,6 +38,8 @@ const DARK: [&str; PARTS] = [
     "#42d9fd", "#ca8125", "#9999f1", "#8de8b0", "#db8fa3", "#537fcc", "#d5be4e", "#a16589",
 ];
 
+/// Levels have one colour each.
+pub(super) const LEVELS: usize = 6;
 /// From little to much: one hue, from near the ground's lightness away from it.
 const HEAT: [(&str, &str); LEVELS] = [
     ("#d3e9ee", "#1c434d"),
@@ -188,7 +189,7 @@ pub(super) fn slot(key: &str) -> Slot {
 /// What gives a bar or a word its colour: its name, so that a community and a metacommunity of one
 /// name have the same; its key where it has none.
 pub(super) fn of_name(name: &str, key: &str) -> String {
-    super::named(name, key).to_lowercase()
+    super::ink::named(name, key).to_lowercase()
 }
 
 /// Those that are in many pictures have colours that are far from each other there, and their hatch

@@ -1,8 +1,11 @@
 //! What stands around a plot: title, what it covers, legend, notes.
 
-use super::legend::{self, Entry};
+use super::calendar;
+use super::canvas::{Anchor, Area, Canvas};
+use super::colour::Paint;
+use super::legend;
 use super::letters::{fit, wrap};
-use super::{Anchor, Area, Canvas, Paint, calendar};
+use super::manner::Entry;
 use crate::figure::Plot;
 use crate::time::Unit;
 

@@ -1,14 +1,12 @@
 //! Density: how many there are around each spot of a map, as areas of one hue.
 
+use super::canvas::{Anchor, Canvas};
+use super::colour::{LEVELS, Paint};
 use super::ink::{Path, length};
 use super::letters::width;
-use super::map::{Place, item};
 use super::number::number;
-use super::view::View;
-use super::{Anchor, Canvas, Paint};
+use super::view::{Place, View, item};
 
-/// Levels have one colour each.
-pub(super) const LEVELS: usize = 6;
 /// How high the legend is.
 pub(super) const LEGEND: f64 = 56.0;
 /// How far a place spreads: kilometres, so that a density is the same in pictures of any size.
@@ -239,7 +237,8 @@ fn legend(canvas: &mut Canvas, (left, bottom): (f64, f64), levels: &[f64; LEVELS
 mod tests {
     use super::*;
     use crate::figure::Point;
-    use crate::svg::{Area, view};
+    use crate::svg::canvas::Area;
+    use crate::svg::view;
 
     #[test]
     fn a_density_is_what_it_says() {

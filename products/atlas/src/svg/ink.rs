@@ -137,6 +137,14 @@ fn push(text: &mut String, value: i64, behind: bool) {
     };
 }
 
+/// A name; the key, where there is none.
+pub(super) fn named<'a>(name: &'a str, key: &'a str) -> &'a str {
+    match name.trim() {
+        "" => key,
+        name => name,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,20 +1,12 @@
 //! The legend: what looks how, and, where there are addresses, a filter.
 
-use super::colour::Slot;
-use super::ink::{escape, length};
+use super::canvas::{Anchor, Area, Canvas, LETTERS};
+use super::colour::Paint;
+use super::ink::{escape, length, named};
 use super::letters::{fit, width};
-use super::{Anchor, Area, Canvas, LETTERS, Paint, manner, named};
+use super::manner;
+use super::manner::Entry;
 use crate::figure::{Series, Style};
-
-/// A series in the legend.
-pub(super) struct Entry<'a> {
-    pub(super) series: &'a Series,
-    pub(super) slot: Slot,
-    /// Not filtered out.
-    pub(super) shown: bool,
-    /// Which of the hatches it has.
-    pub(super) hatch: Option<usize>,
-}
 
 /// An address may be as long as browsers take it.
 const ADDRESS: usize = 4000;

@@ -2,31 +2,20 @@
 
 mod series;
 
-use super::legend::{self, Entry};
-use super::manner::{hatch, hatches};
+use super::canvas::{Area, Canvas, Drawn};
+use super::legend;
+use super::manner::{Entry, hatch, hatches};
 use super::number::{Scale, sane, scale, with_unit};
-use super::{Area, Canvas, Drawn, axis, calendar, colour, frame, odd};
+use super::{axis, calendar, colour, frame, odd};
 use crate::figure::Lines;
 use crate::text::Language;
 
-use series::Drawing;
+use series::{Band, Drawing, Place};
 
 /// Series that are drawn, and as many that are named as hidden: more nobody can tell apart.
 const SERIES: usize = 24;
 /// What the series of a picture may take, in octets.
 const OCTETS: usize = 90_000;
-
-/// A point's place: its middle, and where what it covers begins and ends.
-#[derive(Clone, Copy)]
-struct Place {
-    x: f64,
-    begin: f64,
-    end: f64,
-    drawn: bool,
-}
-
-/// From where to where a series goes at each point.
-type Band = Vec<Option<(f64, f64)>>;
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {

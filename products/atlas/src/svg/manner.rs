@@ -1,10 +1,19 @@
 //! How a series looks: its hatch, its dash, its marks, and a sample of it in the legend.
 
-use super::colour::{self, ROUNDS, Slot};
-use super::ink::length;
-use super::legend::Entry;
-use super::{Canvas, ID, Paint};
-use crate::figure::Style;
+use super::canvas::Canvas;
+use super::colour::{self, Paint, ROUNDS, Slot};
+use super::ink::{ID, length};
+use crate::figure::{Series, Style};
+
+/// A series in the legend.
+pub(super) struct Entry<'a> {
+    pub(super) series: &'a Series,
+    pub(super) slot: Slot,
+    /// Not filtered out.
+    pub(super) shown: bool,
+    /// Which of the hatches it has.
+    pub(super) hatch: Option<usize>,
+}
 
 /// Hatches for what is old: each leans another way, and they get closer. Then those that tell names
 /// of one colour apart: dots, lines that lie, that stand, that cross, that are broken, that lean. Each: how far

@@ -1,26 +1,18 @@
 //! Places on a map.
 
-use super::ink::{Path, length};
+use super::canvas::{Anchor, Area, Canvas, Drawn, overlap};
+use super::colour::Paint;
+use super::ink::{Path, length, named};
 use super::letters::{fit, width};
 use super::number::{number, sane};
-use super::outline::{EAST, Flat, NORTH, Projection, SOUTH, WEST};
-use super::view::{View, view};
-use super::{Anchor, Area, Canvas, Drawn, Paint, colour, frame, heat, named};
+use super::outline::{EAST, NORTH, Projection, SOUTH, WEST};
+use super::view::{Place, View, item, view};
+use super::{colour, frame, heat};
 use crate::figure::Point;
 use crate::text::Language;
 
 /// Places that are drawn: the largest.
 const PLACES: usize = 400;
-
-/// Latitude and longitude, WGS 84.
-pub(super) type Degrees = (f64, f64);
-
-/// A place that can be drawn.
-pub(super) struct Place<'a> {
-    pub(super) point: &'a Point,
-    pub(super) value: f64,
-    pub(super) at: Flat,
-}
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas, points: &[Point], most: Option<f64>) -> Drawn {
@@ -282,17 +274,6 @@ fn circles(canvas: &mut Canvas, view: &View, places: &[Place], corner: (f64, f64
     sizes(canvas, corner, most, &radius);
 }
 
-/// One place.
-pub(super) fn item(canvas: &mut Canvas, place: &Place, x: f64, y: f64, radius: f64) {
-    canvas.item(&place.point.key, &place.point.name, place.value);
-    canvas.ink.put(format_args!(
-        "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/></g>",
-        length(x),
-        length(y),
-        length(radius)
-    ));
-}
-
 /// The names of the largest, where there is room for them.
 fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64) -> f64) {
     const SIZE: f64 = 12.0;
@@ -330,14 +311,6 @@ fn halo(canvas: &mut Canvas, at: (f64, f64), size: f64, text: &str) {
     canvas.text(at, size, Anchor::Middle, Paint::Text, text);
     canvas.ink.0.push_str("</g>");
     canvas.text(at, size, Anchor::Middle, Paint::Text, text);
-}
-
-/// Whether two rectangles have something in common.
-pub(super) fn overlap(one: &Area, other: &Area) -> bool {
-    one.left < other.right
-        && other.left < one.right
-        && one.top < other.bottom
-        && other.top < one.bottom
 }
 
 /// How large a circle is for what: three of them, one in the other.

@@ -2,10 +2,12 @@
 //! that of the others. Triangles tell which way a number is odd; where they are of several, diamonds
 //! stand where the sum lacks them.
 
+use super::calendar;
+use super::canvas::{Anchor, Area, Canvas, LETTERS};
+use super::colour::Paint;
 use super::ink::{escape, length};
 use super::manner::mark;
 use super::number::number;
-use super::{Anchor, Area, Canvas, LETTERS, Paint, calendar};
 use crate::figure::Odd;
 use crate::text::Language;
 

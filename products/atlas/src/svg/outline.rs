@@ -6,7 +6,8 @@
 
 use std::sync::LazyLock;
 
-use super::map::Degrees;
+/// Latitude and longitude, WGS 84.
+pub(super) type Degrees = (f64, f64);
 
 /// Degrees: where the outline ends.
 pub(super) const WEST: f64 = -25.0;

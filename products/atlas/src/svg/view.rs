@@ -1,8 +1,16 @@
 //! The part of the earth that a map shows.
 
-use super::Area;
-use super::map::Place;
+use super::canvas::{Area, Canvas};
+use super::ink::length;
 use super::outline::{Flat, Projection, project};
+use crate::figure::Point;
+
+/// A place that can be drawn.
+pub(super) struct Place<'a> {
+    pub(super) point: &'a Point,
+    pub(super) value: f64,
+    pub(super) at: Flat,
+}
 
 /// Views that stay as they are while time goes on, the nearest first: Germany; with its
 /// neighbours in the south. Degrees: south, north, west, east.
@@ -108,4 +116,15 @@ fn bounds(places: impl Iterator<Item = Flat>, without: usize) -> (Flat, Flat) {
     };
     let (x, y) = (ends(&x), ends(&y));
     ((x.0, y.0), (x.1, y.1))
+}
+
+/// One place.
+pub(super) fn item(canvas: &mut Canvas, place: &Place, x: f64, y: f64, radius: f64) {
+    canvas.item(&place.point.key, &place.point.name, place.value);
+    canvas.ink.put(format_args!(
+        "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/></g>",
+        length(x),
+        length(y),
+        length(radius)
+    ));
 }

@@ -1,16 +1,28 @@
 //! One series: as a line with marks, as columns, as a band.
 
-use super::{Band, Place};
 use crate::figure::Style;
-use crate::svg::ink::{Path, escape};
-use crate::svg::legend::Entry;
-use crate::svg::manner::{dash, inside, mark};
+use crate::svg::canvas::{Area, Canvas, LETTERS};
+use crate::svg::colour;
+use crate::svg::colour::Paint;
+use crate::svg::ink::{Path, escape, named};
+use crate::svg::manner::{Entry, dash, inside, mark};
 use crate::svg::number::Scale;
 use crate::svg::thin::{follow, thin};
-use crate::svg::{Area, Canvas, LETTERS, Paint, colour, named};
 
 /// How far marks on a line are from each other.
 const MARKS: f64 = 120.0;
+
+/// A point's place: its middle, and where what it covers begins and ends.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) x: f64,
+    pub(super) begin: f64,
+    pub(super) end: f64,
+    pub(super) drawn: bool,
+}
+
+/// From where to where a series goes at each point.
+pub(super) type Band = Vec<Option<(f64, f64)>>;
 
 /// One series.
 pub(super) struct Drawing<'a> {
