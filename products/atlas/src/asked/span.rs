@@ -192,18 +192,4 @@ mod tests {
             assert_eq!(Span::read(text), None, "{text}");
         }
     }
-
-    #[test]
-    fn only_one_end_counts() {
-        let read = |text| Span::read(text).expect(text);
-        for text in ["2019", "2019-01", "2019-01-01", "2019-01-01T00"] {
-            assert_eq!(read(text).as_from().word(), "2019-01");
-        }
-        for text in ["2019", "2019-12", "2019-12-31", "2019-12-31T23"] {
-            assert_eq!(read(text).as_to().word(), "2019-12");
-        }
-        assert_eq!(read("2019-01-02").as_from().word(), "2019-01-02");
-        assert_eq!(read("2019-01-02").as_to().word(), "2019-01-02");
-        assert_eq!(read("2019-01-02T05").as_from().word(), "2019-01-02T05");
-    }
 }

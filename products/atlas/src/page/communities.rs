@@ -154,14 +154,7 @@ fn form(reader: &Reader, search: &str, html: &mut String) {
         reader.say("Name or place", "Name oder Ort"),
         escape(search),
     );
-    for (name, value) in super::places::own(reader) {
-        if let Some(value) = value {
-            let _ = write!(
-                html,
-                "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
-            );
-        }
-    }
+    html.push_str(&super::places::hidden(reader));
     let _ = writeln!(
         html,
         "<button class=\"button primary\">{}</button></form>",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rusqlite::{Connection, params_from_iter};
 
 use super::layout::{Page, lay};
-use super::places::own;
+use super::places::{hidden, own};
 use super::{Reader, To, escape, format};
 use crate::error::Error;
 use crate::german::Book;
@@ -62,14 +62,7 @@ pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Resu
         reader.say("File, key or text", "Datei, Schlüssel oder Text"),
         escape(&wanted.search),
     );
-    for (name, value) in own(reader) {
-        if let Some(value) = value {
-            let _ = write!(
-                main,
-                "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
-            );
-        }
-    }
+    main.push_str(&hidden(reader));
     let _ = writeln!(
         main,
         "<button class=\"button primary\">{}</button></form>",

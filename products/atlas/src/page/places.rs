@@ -233,6 +233,18 @@ pub(super) fn own(reader: &Reader) -> [(&'static str, Option<String>); 2] {
     ]
 }
 
+/// Fields of a form with what of a reader stands in addresses.
+pub(super) fn hidden(reader: &Reader) -> String {
+    let fields = own(reader).into_iter();
+    let fields = fields.filter_map(|(name, value)| {
+        let value = value?;
+        Some(format!(
+            "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
+        ))
+    });
+    fields.collect()
+}
+
 /// Colours as in addresses; `None`: as ever.
 pub(super) fn word(theme: Theme) -> Option<&'static str> {
     match theme {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::layout::{Page, lay};
-use super::places::own;
+use super::places::{hidden, own};
 use super::table::written;
 use super::{Reader, To, escape, format};
 use crate::asked::{Look, Span};
@@ -112,14 +112,7 @@ fn form(reader: &Reader, asked: &Asked<'_>, path: &str, html: &mut String) {
         let _ = write!(html, "<option value=\"{value}\"{selected}>{name}</option>");
     }
     html.push_str("</select></div>\n");
-    for (name, value) in own(reader) {
-        if let Some(value) = value {
-            let _ = write!(
-                html,
-                "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
-            );
-        }
-    }
+    html.push_str(&hidden(reader));
     let _ = writeln!(
         html,
         "<button class=\"button primary\">{}</button></div>\n</form>",
@@ -234,6 +227,20 @@ fn class(cell: &Cell) -> &'static str {
     }
 }
 
+/// Lines at these times, and from when to when they go.
+fn over_time(at: Vec<i64>, by: Unit, series: Vec<Series>) -> Option<(i64, i64, Unit, Plot)> {
+    let (from, last) = (*at.first()?, *at.last()?);
+    let to = by.begin(by.number(last).saturating_add(1));
+    let lines = Lines {
+        at,
+        series,
+        stacked: false,
+        unit: String::new(),
+        odd: Vec::new(),
+    };
+    Some((from, to, by, Plot::Time(lines.with_pauses(by))))
+}
+
 /// An answer as a picture: lines where the first column is a time, bars where it is a name, and the
 /// next one a number.
 fn figure(answer: &Answer, title: &str, language: Language) -> Option<Figure> {
@@ -258,16 +265,7 @@ fn figure(answer: &Answer, title: &str, language: Language) -> Option<Figure> {
         (Some((at, by, mut series)), _) => {
             note(LINES, series.len(), Which::Names);
             series.truncate(LINES);
-            let (from, last) = (*at.first()?, *at.last()?);
-            let to = by.begin(by.number(last).saturating_add(1));
-            let lines = Lines {
-                at,
-                series,
-                stacked: false,
-                unit: String::new(),
-                odd: Vec::new(),
-            };
-            (from, to, by, Plot::Time(lines.with_pauses(by)))
+            over_time(at, by, series)?
         }
         (None, Some((at, by))) => {
             let columns = answer.columns.iter().enumerate().skip(1);
@@ -293,16 +291,7 @@ fn figure(answer: &Answer, title: &str, language: Language) -> Option<Figure> {
             note(LINES, series.len(), Which::Columns);
             note(POINTS, answer.rows.len(), Which::Rows);
             series.truncate(LINES);
-            let (from, last) = (*at.first()?, *at.last()?);
-            let to = by.begin(by.number(last).saturating_add(1));
-            let lines = Lines {
-                at,
-                series,
-                stacked: false,
-                unit: String::new(),
-                odd: Vec::new(),
-            };
-            (from, to, by, Plot::Time(lines.with_pauses(by)))
+            over_time(at, by, series)?
         }
         (None, None) => {
             note(BARS, answer.rows.len(), Which::Rows);

@@ -55,14 +55,7 @@ impl Crowd {
 }
 
 /// A connection's place, given back however it ends.
-pub(crate) struct Guest(Arc<Crowd>, Option<Client>);
-
-impl Guest {
-    /// Waits until those who wait for nothing are to go.
-    pub async fn crowded(&self) {
-        self.0.crowded.notified().await;
-    }
-}
+pub(crate) struct Guest(pub Arc<Crowd>, Option<Client>);
 
 impl Drop for Guest {
     fn drop(&mut self) {

@@ -141,7 +141,7 @@ async fn speak(
                 connection.as_mut().graceful_shutdown();
                 life.as_mut().reset(tokio::time::Instant::now() + FAREWELL);
             }
-            () = guest.crowded(), if !leaving => {
+            () = guest.0.crowded.notified(), if !leaving => {
                 if at_rest() {
                     leaving = true;
                     connection.as_mut().graceful_shutdown();

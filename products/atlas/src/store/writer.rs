@@ -163,11 +163,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Entries that wait for [`Self::commit`].
-    pub fn waiting(&self) -> usize {
-        self.rows.len()
-    }
-
     /// Writes all that was added, with the sums that follow from it: everything or, where it
     /// fails, nothing. What somebody else has written since it was added stays as it is.
     pub fn commit(&mut self) -> Result<Known, Error> {

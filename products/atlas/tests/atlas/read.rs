@@ -13,12 +13,14 @@ mod twice;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use atlas::Error;
 use atlas::read::{Mapping, Progress, Sink, import, snapshot};
 use atlas::snapshot::{Entry, Snapshot};
 use atlas::store::{Digest, Known};
+
+use crate::served::Folder;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const NAME: &str = "20191010-00.00.00-ffSummarizedDir.json";
@@ -86,28 +88,4 @@ fn run(place: &Path, into: &mut Kept) -> Progress {
         ControlFlow::Continue(())
     })
     .unwrap()
-}
-
-/// A folder that goes when the test ends.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("weir-atlas-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, octets: &[u8]) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, octets).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -27,6 +27,13 @@ impl Folder {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    pub fn write(&self, name: &str, octets: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, octets).expect("written");
+        path
+    }
 }
 
 impl Drop for Folder {

@@ -53,7 +53,7 @@ fn entry(kind: EntryType, name: &str, link: &str, octets: &[u8]) -> Vec<u8> {
 
 /// Names of what was found, and what was wrong.
 fn found(octets: &[u8], limits: &Limits) -> Vec<String> {
-    let folder = Folder::new(&format!("found-{}", octets.len()));
+    let folder = Folder::new();
     let path = folder.write("x", octets);
     let mut all = Vec::new();
     let way = walk(&path.to_string_lossy(), limits, &mut |found| {
@@ -69,7 +69,7 @@ fn found(octets: &[u8], limits: &Limits) -> Vec<String> {
 
 #[test]
 fn every_way_to_pack() {
-    let folder = Folder::new("pack");
+    let folder = Folder::new();
     let hour = |hour: u32| format!("20191009-{hour:02}.00.00-ffSummarizedDir.json");
     let json =
         |nodes: u32| format!(r#"{{"a":{{"name":"A","state":{{"nodes":{nodes}}}}}}}"#).into_bytes();
@@ -90,10 +90,10 @@ fn every_way_to_pack() {
     ]);
     folder.write("many.tar.xz", &xz(&archive));
     folder.write("notes.txt", b"no directory");
-    std::os::unix::fs::symlink("..", folder.0.join("in/loop")).unwrap();
+    std::os::unix::fs::symlink("..", folder.path().join("in/loop")).unwrap();
 
     let mut kept = Kept::default();
-    let done = run(&folder.0, &mut kept);
+    let done = run(folder.path(), &mut kept);
     assert_eq!((done.files, done.left_out), (6, 0), "{:?}", kept.snapshots);
     let mut nodes: Vec<i64> = kept
         .snapshots
@@ -107,18 +107,18 @@ fn every_way_to_pack() {
         names.contains(&format!("many.tar.xz/h/{0}.tar.gz/{0}", hour(4)).as_str()),
         "{names:?}"
     );
-    let again = run(&folder.0, &mut kept);
+    let again = run(folder.path(), &mut kept);
     assert_eq!((again.files, again.known), (0, 6));
 }
 
 #[test]
 fn the_same_content_of_another_day_is_another_snapshot() {
-    let folder = Folder::new("same");
+    let folder = Folder::new();
     folder.write(NAME, ONE);
     folder.write("20191017-00.00.00-ffSummarizedDir.json", ONE);
     folder.write("20191017-00.00.00-ffSummarizedDir.json.gz", &gzip(ONE));
     let mut kept = Kept::default();
-    let done = run(&folder.0, &mut kept);
+    let done = run(folder.path(), &mut kept);
     assert_eq!((done.files, done.known), (2, 1));
     assert_eq!(kept.snapshots[1].hour - kept.snapshots[0].hour, 7 * 24 + 1);
 }
@@ -280,13 +280,13 @@ fn bombs() {
 
 #[test]
 fn an_import_ends_where_it_is_told_to_and_goes_on() {
-    let folder = Folder::new("stop");
+    let folder = Folder::new();
     for hour in 0..20 {
         let json = format!(r#"{{"a":{{"name":"A","state":{{"nodes":{hour}}}}}}}"#);
         let name = format!("20191009-{hour:02}.00.00-ffSummarizedDir.json");
         folder.write(&name, json.as_bytes());
     }
-    let places = [folder.0.to_string_lossy().into_owned()];
+    let places = [folder.path().to_string_lossy().into_owned()];
     let mut kept = Kept::default();
     let mut stop = |progress: &Progress| match progress.files {
         7 => ControlFlow::Break(()),
@@ -294,7 +294,7 @@ fn an_import_ends_where_it_is_told_to_and_goes_on() {
     };
     let done = import(&places, &freifunk(), &mut kept, &mut stop).unwrap();
     assert_eq!((done.files, kept.commits.last()), (7, Some(&7)));
-    let done = run(&folder.0, &mut kept);
+    let done = run(folder.path(), &mut kept);
     assert_eq!(
         (done.files, done.known, kept.commits.last()),
         (13, 7, Some(&20))

@@ -21,27 +21,27 @@ fn says(arguments: &[&str], data: &Path) -> String {
 
 #[test]
 fn what_stands_in_the_way_is_named_with_the_fix() {
-    let [folder, data, nothing] =
-        ["files", "data", "nothing"].map(|name| Folder::new(&format!("said-{name}")));
+    let [folder, data, nothing] = [(); 3].map(|()| Folder::new());
     let file = folder.write(NAME, BODY.as_bytes());
-    let [file_name, nothing_name] = [&file, &nothing.0].map(|path| path.to_str().unwrap());
-    let mut store = Writer::open(&data.0).unwrap();
+    let [file_name, nothing_name] =
+        [file.as_path(), nothing.path()].map(|path| path.to_str().unwrap());
+    let mut store = Writer::open(data.path()).unwrap();
     let mut go_on = |_: &_| ControlFlow::Continue(());
     import(&[file_name.to_owned()], &freifunk(), &mut store, &mut go_on).unwrap();
 
     let in_the_way = format!("{file_name}: a file stands where a folder is needed");
     for (arguments, data) in [
-        (["import", file_name].as_slice(), &file),
-        (&["query", "SELECT 1"], &file),
-        (&["site", file_name], &data.0),
-        (&["export", "--parquet", file_name], &data.0),
+        (["import", file_name].as_slice(), file.as_path()),
+        (&["query", "SELECT 1"], file.as_path()),
+        (&["site", file_name], data.path()),
+        (&["export", "--parquet", file_name], data.path()),
     ] {
         let said = says(arguments, data);
         assert!(said.contains(&in_the_way), "{said}");
     }
-    let said = says(&["import", ""], &data.0);
+    let said = says(&["import", ""], data.path());
     assert!(said.contains("the path is empty"), "{said}");
-    let said = says(&["import", nothing_name], &data.0);
+    let said = says(&["import", nothing_name], data.path());
     assert!(
         said.contains(&format!("{nothing_name} has no file")),
         "{said}"
@@ -49,7 +49,7 @@ fn what_stands_in_the_way_is_named_with_the_fix() {
     assert!(said.contains(".json, .csv"), "{said}");
 
     nothing.write(FILE, b"");
-    let said = says(&["query", "SELECT 1"], &nothing.0);
+    let said = says(&["query", "SELECT 1"], nothing.path());
     assert!(said.contains("atlas.db is empty: "), "{said}");
 }
 
@@ -65,22 +65,22 @@ fn prints(arguments: &[&str], data: &Path) -> String {
 /// Names of files are others' texts.
 #[test]
 fn a_name_makes_neither_lines_nor_formulas() {
-    let [folder, data] = ["files", "data"].map(|name| Folder::new(&format!("names-{name}")));
+    let [folder, data] = [(); 2].map(|()| Folder::new());
     folder.write("a\nb: key: forged.json", b"no JSON");
     folder.write("=1+1.json", b"no JSON either");
-    let place = folder.0.to_string_lossy().into_owned();
-    let mut store = Writer::open(&data.0).unwrap();
+    let place = folder.path().to_string_lossy().into_owned();
+    let mut store = Writer::open(data.path()).unwrap();
     let mut go_on = |_: &_| ControlFlow::Continue(());
     import(&[place], &freifunk(), &mut store, &mut go_on).unwrap();
 
-    let ledger = prints(&["ledger"], &data.0);
+    let ledger = prints(&["ledger"], data.path());
     assert_eq!(ledger.lines().count(), 2, "{ledger}");
     assert!(
         ledger.contains("a b: key: forged.json: the file: "),
         "{ledger}"
     );
-    let csv = prints(&["ledger", "--csv"], &data.0);
+    let csv = prints(&["ledger", "--csv"], data.path());
     assert!(csv.contains("\n'=1+1.json,"), "{csv}");
-    let table = prints(&["query", "SELECT 'x' AS \"a\nb\""], &data.0);
+    let table = prints(&["query", "SELECT 'x' AS \"a\nb\""], data.path());
     assert!(table.starts_with("a b\nx"), "{table}");
 }

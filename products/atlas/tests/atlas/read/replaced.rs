@@ -22,10 +22,9 @@ fn add(store: &mut Writer, name: &str, digest: u8) -> Result<(), Error> {
 /// Puts a store with a community `other` in the place of the one in a folder.
 fn put(folder: &Path) {
     // Other tests put some, too, at the same time.
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let from = Folder::new(&format!("put-{name}"));
-    add(&mut Writer::open(&from.0).unwrap(), OTHER, 1).unwrap();
-    std::fs::rename(from.0.join("atlas.db"), folder.join("atlas.db")).unwrap();
+    let from = Folder::new();
+    add(&mut Writer::open(from.path()).unwrap(), OTHER, 1).unwrap();
+    std::fs::rename(from.path().join("atlas.db"), folder.join("atlas.db")).unwrap();
 }
 
 fn keys(folder: &Path) -> Vec<String> {
@@ -46,8 +45,8 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
         answer("200 OK", etag, BODY),
         answer("200 OK", etag, BODY),
     ]);
-    let folder = Folder::new("followed");
-    let mut store = Writer::open(&folder.0).unwrap();
+    let folder = Folder::new();
+    let mut store = Writer::open(folder.path()).unwrap();
     let mut follower = Follower::new(&address, PERIOD).unwrap();
     let new = Told::New {
         entries: 1,
@@ -55,11 +54,11 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
     };
     let told = follower.ask(&freifunk(), NOW, &mut store).unwrap();
     assert_eq!(told, new);
-    put(&folder.0);
-    assert_eq!(keys(&folder.0), ["other"]);
+    put(folder.path());
+    assert_eq!(keys(folder.path()), ["other"]);
     let told = follower.ask(&freifunk(), NOW, &mut store).unwrap();
     assert_eq!(told, new);
-    assert_eq!(keys(&folder.0), ["a", "other"]);
+    assert_eq!(keys(folder.path()), ["a", "other"]);
     // What the directory called its answer was of what is in the file before.
     let asked = asked.join().unwrap();
     assert!(!asked[1].contains("if-none-match"), "{}", asked[1]);
@@ -68,28 +67,28 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
 /// SQLite would take the journal for that of the new file.
 #[test]
 fn the_journal_of_the_file_before_is_not_taken_over() {
-    let folder = Folder::new("journal");
-    let mut store = Writer::open(&folder.0).unwrap();
+    let folder = Folder::new();
+    let mut store = Writer::open(folder.path()).unwrap();
     // Who reads keeps the journal from being emptied.
-    let reader = open(&folder.0).unwrap();
+    let reader = open(folder.path()).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM meta").unwrap();
     let version = "SELECT version FROM meta";
     let read = reader.query_row(version, [], |row| row.get::<_, i64>(0));
     read.unwrap();
     add(&mut store, NAME, 2).unwrap();
-    let journal = folder.0.join("atlas.db-wal");
+    let journal = folder.path().join("atlas.db-wal");
     assert!(std::fs::metadata(journal).unwrap().len() > 0);
-    put(&folder.0);
+    put(folder.path());
     assert!(store.renew().unwrap());
-    assert_eq!(keys(&folder.0), ["other"]);
+    assert_eq!(keys(folder.path()), ["other"]);
     assert!(!store.renew().unwrap());
 }
 
 #[test]
 fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
-    let folder = Folder::new("gone");
-    let path = folder.0.join("atlas.db");
-    let mut store = Writer::open(&folder.0).unwrap();
+    let folder = Folder::new();
+    let path = folder.path().join("atlas.db");
+    let mut store = Writer::open(folder.path()).unwrap();
     let mut follower = Follower::new("http://127.0.0.1:9/", PERIOD).unwrap();
     std::fs::remove_file(&path).unwrap();
     let mut fails = |says: &str| {
@@ -107,7 +106,7 @@ fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
         fails(says);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
     }
-    put(&folder.0);
+    put(folder.path());
     let mut damaged = std::fs::read(&path).unwrap();
     damaged[4096..].fill(0x5a);
     std::fs::write(&path, &damaged).unwrap();
@@ -117,13 +116,13 @@ fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
 
 #[test]
 fn an_import_ends_where_another_file_takes_the_place() {
-    let folder = Folder::new("imported");
-    let mut store = Writer::open(&folder.0).unwrap();
+    let folder = Folder::new();
+    let mut store = Writer::open(folder.path()).unwrap();
     add(&mut store, NAME, 2).unwrap();
-    put(&folder.0);
+    put(folder.path());
     let why = add(&mut store, "20191011-00.00.00-ffSummarizedDir.json", 3);
     let why = why.unwrap_err().to_string();
     assert!(why.contains("atlas.db is another file"), "{why}");
     assert!(why.contains("the same command"), "{why}");
-    assert_eq!(keys(&folder.0), ["other"]);
+    assert_eq!(keys(folder.path()), ["other"]);
 }

@@ -128,12 +128,12 @@ fn lists_and_members_on_the_way() {
 
 #[test]
 fn files_that_are_no_mappings() {
-    let folder = Folder::new("mappings");
+    let folder = Folder::new();
     let large = folder.write("large.toml", &b"# \n".repeat(400_000));
     let binary = folder.write("binary.toml", b"title = \"\xff\"");
     for (name, why) in [
         (Path::new("/dev/zero"), "no file"),
-        (&folder.0, "no file"),
+        (folder.path(), "no file"),
         (&large, "1 MiB"),
         (&binary, "UTF-8"),
     ] {

@@ -16,8 +16,7 @@ fn counts(done: &Progress) -> [u64; 4] {
 
 #[test]
 fn what_another_import_has_written_meanwhile_is_known() {
-    let [one, other, data] =
-        ["one", "other", "data"].map(|name| Folder::new(&format!("two-{name}")));
+    let [one, other, data] = [(); 3].map(|()| Folder::new());
     let body =
         br#"{"a":{"name":"A","state":{"nodes":"many"}},"b":{"name":"B","state":{"nodes":1}}}"#;
     // The same files: one lies deeper.
@@ -25,12 +24,12 @@ fn what_another_import_has_written_meanwhile_is_known() {
         one.write(file, body);
         other.write(&format!("below/{file}"), body);
     }
-    let [one, other] = [&one, &other].map(|folder| [folder.0.to_string_lossy().into_owned()]);
-    let mut first = Writer::open(&data.0).unwrap();
+    let [one, other] = [&one, &other].map(|folder| [folder.path().to_string_lossy().into_owned()]);
+    let mut first = Writer::open(data.path()).unwrap();
     let mut second = None;
     let mut between = |_: &Progress| {
         second.get_or_insert_with(|| {
-            let mut store = Writer::open(&data.0).unwrap();
+            let mut store = Writer::open(data.path()).unwrap();
             let mut go_on = |_: &Progress| ControlFlow::Continue(());
             import(&other, &freifunk(), &mut store, &mut go_on).unwrap()
         });
@@ -42,7 +41,7 @@ fn what_another_import_has_written_meanwhile_is_known() {
     assert_eq!(counts(&second), [2, 0, 4, second.remarks]);
     assert_eq!(counts(&done), [0, 2, 0, 0]);
 
-    let store = open(&data.0).unwrap();
+    let store = open(data.path()).unwrap();
     let count = |table: &str| {
         let sql = format!("SELECT count(*) FROM {table}");
         let count = store.query_row(&sql, [], |row| row.get::<_, i64>(0));
