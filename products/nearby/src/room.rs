@@ -19,8 +19,7 @@ use std::net::SocketAddr;
 
 use connection::Connection;
 pub use counts::Counts;
-use delivery::Delivery;
-pub use delivery::PEERS;
+pub use delivery::{Delivery, PEERS};
 pub use event::{Action, Event, Settings, To};
 pub use kept::{AWAY, FORGOTTEN, Keep, Message, Store};
 pub use links::LINKS;
@@ -69,51 +68,14 @@ impl Room {
         self.sightings.anew(address);
     }
 
-    /// Messages are kept from now on. `known`: who was near before, and when last; `sequence`: the last
-    /// place of a message that is kept.
-    pub fn keeps(&mut self, known: impl IntoIterator<Item = (Id, u64)>, sequence: u64) {
-        self.delivery.keeps(known, sequence);
+    /// Messages on their way, and what is kept of them.
+    pub fn delivery(&self) -> &Delivery {
+        &self.delivery
     }
 
-    /// Who is known and away, and when each was near last.
-    pub fn away(&self) -> impl Iterator<Item = (Id, u64)> {
-        self.delivery.away()
-    }
-
-    /// Sums of the messages that were here lately, so that none goes round in a circle.
-    pub fn remembered(&self) -> impl Iterator<Item = [u8; 16]> {
-        self.delivery.remembered()
-    }
-
-    /// These were here before this began.
-    pub fn remember(&mut self, now: u64, sums: &[[u8; 16]]) {
-        self.delivery.remember(now, sums);
-    }
-
-    /// It was tried to keep a message.
-    pub fn kept(&mut self, keep: &Keep, is: bool) -> Vec<Action> {
-        self.delivery.kept(keep, is)
-    }
-
-    /// Messages for somebody that were kept, in order; `all`: there are no more.
-    pub fn given(
-        &mut self,
-        now: u64,
-        id: Id,
-        messages: Vec<(u64, Message)>,
-        all: bool,
-    ) -> Vec<Action> {
-        self.delivery.given(now, id, messages, all)
-    }
-
-    /// A message is kept no longer for somebody: there was no room, or it was too old.
-    pub fn lost(&mut self, id: Id, sequence: u64, number: Option<u64>) -> Vec<Action> {
-        self.delivery.lost(id, sequence, number)
-    }
-
-    /// All is to be kept that is not yet: the program ends.
-    pub fn keep_all(&mut self) -> Vec<Action> {
-        self.delivery.keep_all()
+    /// As [`Self::delivery`], to give back what was kept, and to tell what became of it.
+    pub fn delivery_mut(&mut self) -> &mut Delivery {
+        &mut self.delivery
     }
 
     /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many who are

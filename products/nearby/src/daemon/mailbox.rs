@@ -31,8 +31,9 @@ impl Mailbox {
         });
         let queue = Queue::open(settings.state.join("queue"), settings.queue, Files);
         room.rests(settings.power.rests());
-        room.keeps(queue.known(), queue.last());
-        room.remember(queue.clock(), &queue.remembered());
+        room.delivery_mut().keeps(queue.known(), queue.last());
+        room.delivery_mut()
+            .remember(queue.clock(), &queue.remembered());
         Self {
             room,
             begun: Instant::now(),
@@ -41,13 +42,18 @@ impl Mailbox {
         }
     }
 
-    fn now(&self) -> u64 {
-        self.before + self.begun.elapsed().as_millis() as u64
+    /// Who is near, and by which connections.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
-    /// The adapter is gone, or another one is there.
-    pub fn anew(&mut self, address: Option<Address>) {
-        self.room.anew(address);
+    /// As [`Self::room`], to tell of its connections and its adapter.
+    pub fn room_mut(&mut self) -> &mut Room {
+        &mut self.room
+    }
+
+    fn now(&self) -> u64 {
+        self.before + self.begun.elapsed().as_millis() as u64
     }
 
     /// Something happened.
@@ -60,31 +66,11 @@ impl Mailbox {
         self.room.next(self.now(), link, out)
     }
 
-    /// Frames of a connection may have so many octets from now on.
-    pub fn frames_of(&mut self, link: u32, octets: usize) {
-        self.room.frames_of(link, octets);
-    }
-
-    /// There is a channel beside a connection, or no longer.
-    pub fn channel(&mut self, link: u32, is: bool) {
-        self.room.channel(link, is);
-    }
-
     /// Says something. Gives its number, and to how many who are near.
     pub fn send(&mut self, to: To, octets: &[u8], out: &mut Vec<Action>) -> (u64, usize) {
         let now = self.now();
         let number = self.queue.next_number(now);
         (number, self.room.send(now, to, number, octets, out))
-    }
-
-    /// What the room counted.
-    pub fn counts(&self) -> room::Counts {
-        self.room.counts()
-    }
-
-    /// All who are near.
-    pub fn near(&self) -> impl Iterator<Item = Shown> {
-        self.room.shown()
     }
 
     /// All who are near, and how long ago each was heard, ms.
@@ -99,7 +85,7 @@ impl Mailbox {
 
     /// Who is known and away.
     pub fn away(&self) -> Vec<AwayShown> {
-        let away = self.room.away().map(|(id, _)| AwayShown {
+        let away = self.room.delivery().away().map(|(id, _)| AwayShown {
             id: id.to_string(),
             last_seen: Some(self.queue.last_seen(id)).filter(|it| *it > 0),
             waiting: self.queue.waiting(id),
@@ -110,7 +96,11 @@ impl Mailbox {
     /// Those of the meant who are known and away.
     pub fn away_of(&self, to: To) -> impl Iterator<Item = Id> {
         let is_meant = move |id: &Id| to == To::All || to == To::One(*id);
-        self.room.away().map(|(id, _)| id).filter(is_meant)
+        self.room
+            .delivery()
+            .away()
+            .map(|(id, _)| id)
+            .filter(is_meant)
     }
 
     /// For how many who are away a message waits that was said now.
@@ -136,7 +126,11 @@ impl Mailbox {
                 0
             };
         }
-        let away = self.room.away().map(|(id, _)| self.queue.waiting(id));
+        let away = self
+            .room
+            .delivery()
+            .away()
+            .map(|(id, _)| self.queue.waiting(id));
         needs.waiting += away.sum::<usize>();
         needs
     }
@@ -154,15 +148,15 @@ impl Mailbox {
                 let mut actions = self.lost(lost);
                 let itself: Vec<Id> = itself.into_iter().map(|it| it.id).collect();
                 keep.peers.retain(|id| !itself.contains(id));
-                actions.extend(self.room.kept(&keep, is));
+                actions.extend(self.room.delivery_mut().kept(&keep, is));
                 keep.peers = itself;
-                actions.extend(self.room.kept(&keep, false));
+                actions.extend(self.room.delivery_mut().kept(&keep, false));
                 actions
             }
             Store::Load(id, after) => {
                 let (messages, all, lost) = self.queue.load(id, after, PIECE);
                 let mut actions = self.lost(lost);
-                actions.extend(self.room.given(now, id, messages, all));
+                actions.extend(self.room.delivery_mut().given(now, id, messages, all));
                 actions
             }
             Store::Drop(id, place) => {
@@ -178,7 +172,7 @@ impl Mailbox {
 
     fn lost(&mut self, lost: Vec<Lost>) -> Vec<Action> {
         let lost = lost.into_iter();
-        lost.flat_map(|it| self.room.lost(it.id, it.sequence, it.number))
+        lost.flat_map(|it| self.room.delivery_mut().lost(it.id, it.sequence, it.number))
             .collect()
     }
 
@@ -189,7 +183,7 @@ impl Mailbox {
             return Vec::new();
         }
         self.saw_all(unix);
-        self.queue.remember(now, self.room.remembered());
+        self.queue.remember(now, self.room.delivery().remembered());
         let old = self.queue.tick(now);
         self.lost(old)
     }
@@ -208,20 +202,14 @@ impl Mailbox {
     /// What waits in memory is to wait on the disk until the next start.
     pub fn keep_all(&mut self, unix: u64) -> Vec<Action> {
         self.saw_all(unix);
-        self.room.keep_all()
+        self.room.delivery_mut().keep_all()
     }
 
     /// Ends, after all is kept.
     pub fn end(&mut self) {
         let now = self.now();
-        self.queue.remember(now, self.room.remembered());
+        self.queue.remember(now, self.room.delivery().remembered());
         self.queue.end(now);
-    }
-
-    /// Sums of the messages that were here lately.
-    #[cfg(test)]
-    pub fn remembered(&self) -> Vec<[u8; 16]> {
-        self.room.remembered().collect()
     }
 
     /// Time goes by at once.

@@ -83,7 +83,7 @@ impl State {
     /// The adapter is there again.
     pub fn begin(&self, bluetooth: Bluetooth) {
         let mut inner = self.0.borrow_mut();
-        inner.mailbox.anew(Some(bluetooth.address().0));
+        inner.mailbox.room_mut().anew(Some(bluetooth.address().0));
         inner.bluetooth = Some(Rc::new(bluetooth));
     }
 
@@ -105,7 +105,7 @@ impl State {
         for link in inner.links.by_bluetooth() {
             inner.close(link);
         }
-        inner.mailbox.anew(None);
+        inner.mailbox.room_mut().anew(None);
     }
 
     /// The adapter told something.
@@ -158,7 +158,13 @@ impl State {
     /// How many of those who are meant are near.
     pub fn near(&self, to: To) -> usize {
         let is_meant = |it: &Shown| to == To::All || to == To::One(it.id);
-        self.0.borrow().mailbox.near().filter(is_meant).count()
+        self.0
+            .borrow()
+            .mailbox
+            .room()
+            .shown()
+            .filter(is_meant)
+            .count()
     }
 
     /// Who is known and away.
@@ -229,10 +235,10 @@ impl State {
     pub fn figures(&self) -> Figures {
         let inner = self.0.borrow();
         Figures {
-            peers: inner.mailbox.near().collect(),
+            peers: inner.mailbox.room().shown().collect(),
             connections: inner.links.formats().collect(),
             listeners: inner.listeners.count(),
-            room: inner.mailbox.counts(),
+            room: inner.mailbox.room().counts(),
             counts: inner.counts.clone(),
         }
     }
@@ -367,10 +373,10 @@ impl Inner {
             }
             Told::Channel(link, is) => {
                 debug!(link, is, "a channel beside the connection");
-                self.mailbox.channel(link, is);
+                self.mailbox.room_mut().channel(link, is);
                 self.pump(link);
             }
-            Told::Frames(link, octets) => self.mailbox.frames_of(link, octets),
+            Told::Frames(link, octets) => self.mailbox.room_mut().frames_of(link, octets),
             Told::Written(link) => self.pump(link),
             Told::Closed(link) => self.hang_up(link),
         }

@@ -1,5 +1,3 @@
-use proptest::prelude::*;
-
 use super::*;
 
 fn key(number: u8) -> Key {
@@ -66,13 +64,6 @@ fn nesting_is_bounded() {
         read(&[0x12, 0xff, 0xff, 0xff, 0xff, 0x0f]),
         Err(Error::Decode(_))
     ));
-}
-
-proptest! {
-    #[test]
-    fn whatever_comes_is_no_panic(octets in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read(&octets);
-    }
 }
 
 /// Whatever is put beside what is signed goes, so it is the same message again.

@@ -21,7 +21,7 @@ pub const PEERS: usize = 64;
 /// All who are near, and the messages that wait for them.
 #[derive(Debug)]
 pub struct Delivery {
-    pub links: Links,
+    pub(super) links: Links,
     peers: BTreeMap<Id, Peer>,
     recent: Recent,
     /// Numbers of messages that are passed on: nobody waits for their outcome.
@@ -302,7 +302,7 @@ impl Delivery {
         }
     }
 
-    pub fn outcome(&mut self, number: u64, id: Id, done: bool, out: &mut Vec<Action>) {
+    fn outcome(&mut self, number: u64, id: Id, done: bool, out: &mut Vec<Action>) {
         if number < PASSED {
             out.push(Action::Outcome(number, id, done));
         }

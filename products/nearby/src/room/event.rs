@@ -98,7 +98,7 @@ pub enum Action {
     },
     /// What became of a message, by its number: it got to a peer, or did not.
     Outcome(u64, Id, bool),
-    /// Something is to be done to what is kept: never before [`Room::keeps`](super::Room::keeps).
+    /// Something is to be done to what is kept: never before [`Delivery::keeps`](super::Delivery::keeps).
     Store(Store),
 }
 

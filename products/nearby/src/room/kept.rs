@@ -24,13 +24,13 @@ pub const AT_ONCE: usize = 8;
 /// What is to be done to what is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// A message is to be kept; then [`Room::kept`](super::Room::kept).
+    /// A message is to be kept; then [`Delivery::kept`](super::Delivery::kept).
     Keep(Keep),
-    /// Messages for somebody, beyond this place, are to be given; then [`Room::given`](super::Room::given).
+    /// Messages for somebody, beyond this place, are to be given; then [`Delivery::given`](super::Delivery::given).
     Load(Id, u64),
     /// Somebody has the message of this place, or it is of no use any more.
     Drop(Id, u64),
-    /// Somebody is known no longer, and nothing is kept for it; then [`Room::lost`](super::Room::lost).
+    /// Somebody is known no longer, and nothing is kept for it; then [`Delivery::lost`](super::Delivery::lost).
     Forget(Id),
 }
 

@@ -122,10 +122,4 @@ impl Links {
         let mut far = self.by_ip().filter(|it| it.peer() == Some(id));
         far.next().map(Connection::place)
     }
-
-    /// Connections at all.
-    #[cfg(test)]
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
 }

@@ -32,7 +32,7 @@ pub fn store(world: &mut World, at: usize, store: Store) {
                     assert_eq!(before, None, "kept twice");
                 }
             }
-            place.room.kept(&keep, !disk.full)
+            place.room.delivery.kept(&keep, !disk.full)
         }
         Store::Load(..) if disk.slow => {
             disk.asked.push(store);
@@ -43,7 +43,7 @@ pub fn store(world: &mut World, at: usize, store: Store) {
             let mut beyond: Vec<_> = beyond.map(|((_, at), it)| (*at, it.clone())).collect();
             let all = beyond.len() <= disk.most;
             beyond.truncate(disk.most);
-            place.room.given(world.now, id, beyond, all)
+            place.room.delivery.given(world.now, id, beyond, all)
         }
         Store::Drop(id, sequence) => {
             disk.messages.remove(&(id, sequence)).expect("it is kept");
@@ -66,7 +66,7 @@ impl World {
                 most: 2,
                 ..Disk::default()
             });
-            place.room.keeps([], 0);
+            place.room.delivery.keeps([], 0);
         }
         world.run(15_000);
         world
@@ -98,18 +98,18 @@ impl World {
     fn restart(&mut self, at: usize, in_order: bool) {
         self.cut_all(at);
         if in_order {
-            let actions = self.places[at].room.keep_all();
+            let actions = self.places[at].room.delivery.keep_all();
             self.act(at, actions);
         }
         let place = &mut self.places[at];
         let settings = place.room.settings.clone();
-        let known: Vec<_> = place.room.away().collect();
+        let known: Vec<_> = place.room.delivery.away().collect();
         let near = place.room.shown().map(|it| (it.id, it.seen));
         let known: Vec<_> = known.into_iter().chain(near).collect();
         let disk = place.kept.as_ref().expect("messages are kept");
         let last = disk.messages.keys().map(|(_, it)| *it).max().unwrap_or(0);
         place.room = Room::new(settings);
-        place.room.keeps(known, last);
+        place.room.delivery.keeps(known, last);
     }
 
     fn cut_all(&mut self, at: usize) {
@@ -176,7 +176,7 @@ fn what_is_passed_on_to_one_who_goes_at_that_moment_waits() {
         world.run(GONE - moment);
         world.say(0, 1, "a last word");
         world.run(moment + 4000);
-        assert_eq!(world.places[1].room.away().count(), 1);
+        assert_eq!(world.places[1].room.delivery.away().count(), 1);
         world.come(2);
         assert_eq!(world.texts(2), ["a last word"], "{moment}");
     }
@@ -373,7 +373,7 @@ fn what_was_here_before_it_was_kept_comes_when_it_is() {
         peers: vec![id],
         message,
     };
-    let actions = room.kept(&keep, true);
+    let actions = room.delivery.kept(&keep, true);
     assert!(
         actions.contains(&Action::Store(Store::Load(id, 0))),
         "{actions:?}"
@@ -385,7 +385,7 @@ fn who_is_away_is_bounded_and_forgotten() {
     let mut world = World::keeping(&[&BOTH]);
     let ids = |it: u64| Id((it + 1).to_be_bytes());
     let away = |world: &World| {
-        let away = world.places[0].room.away();
+        let away = world.places[0].room.delivery.away();
         away.map(|(id, _)| id).collect::<Vec<Id>>()
     };
     let opened = |link, id| Event::Opened {
@@ -397,8 +397,8 @@ fn who_is_away_is_bounded_and_forgotten() {
         frame: 20,
     };
     let known: Vec<_> = (0..AWAY as u64 + 9).map(|it| (ids(it), it)).collect();
-    world.places[0].room.keeps(known, 0);
-    assert_eq!(world.places[0].room.away().count(), AWAY);
+    world.places[0].room.delivery.keeps(known, 0);
+    assert_eq!(world.places[0].room.delivery.away().count(), AWAY);
     world.say(0, 1, "to all");
     assert_eq!(world.waiting(0), AWAY);
     assert_eq!(world.disk(0).writes, 1);
@@ -422,7 +422,7 @@ fn who_is_away_is_bounded_and_forgotten() {
     world.now += FORGOTTEN;
     world.now -= world.now % 100;
     world.run(200);
-    assert_eq!(world.places[0].room.away().count(), 0);
+    assert_eq!(world.places[0].room.delivery.away().count(), 0);
     assert_eq!(world.waiting(0), 0);
 }
 
