@@ -57,7 +57,7 @@ impl Room {
         Self {
             sightings: Sightings::new(settings.own, settings.address),
             settings,
-            delivery: Delivery::new(),
+            delivery: Delivery::default(),
             gone: GONE,
         }
     }

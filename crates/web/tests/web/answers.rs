@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use crate::support::filled::{Fill, filled};
 use answers::{
     CableEvents, Cables, Conditions, Devices, Explanation, FlowList, History, Hop, Paths,
     PortalClients, PortalFigures, PortalPage, PortalVoucher, RadioLog, RadioPeers, Radios,
     SetupDetection, ShadowCounts, Status, Talks, Trouble,
 };
 use api::Problem;
-use filled::{Fill, filled};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

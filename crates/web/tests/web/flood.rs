@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
-use support::{Directory, Server};
+use support::{Directory, Server, password_in};
 use weir_web::Metrics;
 
 /// Pieces of which requests are made: what means something somewhere, and what means nothing.
@@ -73,7 +73,7 @@ fn ten_thousand_bad_requests() {
         usual(panic);
     }));
     let directory = Directory::new();
-    directory.with_password();
+    password_in(&directory);
     let server = Server::with(directory, |settings| settings.metrics = Metrics::Loopback);
     let mut runner = TestRunner::new(Config::default());
     let requests = proptest::collection::vec(piece(), 1..12);

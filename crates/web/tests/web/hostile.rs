@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
-use support::{Answer, Directory, PASSWORD, Server};
+use support::{Answer, Directory, PASSWORD, Server, password_in};
 use weir_web::password::{Cost, hash};
 use weir_web::{Limits, Metrics, secret};
 
@@ -169,7 +169,7 @@ fn clients_that_are_made_up_have_no_tries() {
 
     let directory = Directory::new();
     let settings = weir_web::Settings {
-        password_file: directory.with_password(),
+        password_file: password_in(&directory),
         ..weir_web::Settings::default()
     };
     let there: [IpAddr; 2] = ["192.0.2.1", "127.0.0.1"].map(|one| one.parse().expect("an address"));
@@ -348,7 +348,7 @@ fn clients_that_connect_often_keep_no_device_out() {
             ip(&format!("address add 10.9.0.{last}/32 dev lo"));
         }
         let directory = Directory::new();
-        directory.with_password();
+        password_in(&directory);
         let listen = ["[fd00::1]:9347", "10.9.1.1:9347"];
         let [six, four]: [SocketAddr; 2] = listen.map(|text| text.parse().expect("an address"));
         let server = Server::with(directory, |settings| {

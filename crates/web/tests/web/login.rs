@@ -4,7 +4,7 @@ use crate::support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use support::{CHEAP, Directory, PASSWORD, Server};
+use support::{CHEAP, Directory, PASSWORD, Server, password_in};
 use weir_web::{password, secret};
 
 #[test]
@@ -479,7 +479,7 @@ fn the_first_log_in_after_weir_passwd_lasts() {
 #[test]
 fn sessions_are_bounded() {
     let directory = Directory::new();
-    directory.with_password();
+    password_in(&directory);
     let server = Server::with(directory, |settings| settings.limits.sessions = 3);
     let cookies: Vec<String> = (0..5)
         .map(|_| {

@@ -4,7 +4,7 @@ use crate::support;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use support::{Answer, Directory, PASSWORD, Server};
+use support::{Answer, Directory, PASSWORD, Server, password_in};
 use weir_web::{Metrics, assets, secret};
 
 fn check_headers(answer: &Answer) {
@@ -155,7 +155,7 @@ fn curl_reads_the_page() {
 #[test]
 fn names_that_others_made_up_are_refused() {
     let directory = Directory::new();
-    directory.with_password();
+    password_in(&directory);
     let server = Server::with(directory, |settings| {
         settings.hosts = vec!["router.lan".into()];
     });
@@ -242,7 +242,7 @@ fn other_sites_pages_are_refused() {
 #[test]
 fn figures_on_this_machine() {
     let directory = Directory::new();
-    directory.with_password();
+    password_in(&directory);
     let server = Server::with(directory, |settings| {
         settings.metrics = Metrics::Loopback;
         settings.hosts = vec!["router.lan".into()];

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use support::{Answer, Directory, PASSWORD, Server};
+use support::{Answer, Directory, PASSWORD, Server, password_in};
 use weir_web::{Settings, Tls, Warden, WebError, assets};
 
 fn curl(server: &Server, trusted: &Path, arguments: &[&str], path: &str) -> Output {
@@ -50,7 +50,7 @@ const EC: &[&str] = &["ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
 #[test]
 fn a_certificate_of_its_own() {
     let directory = Directory::new();
-    directory.with_password();
+    password_in(&directory);
     let place = directory.path().join("tls");
     let server = Server::with(directory, |settings| {
         settings.tls = Tls::Own {
@@ -106,7 +106,7 @@ fn a_browser_that_trusts_the_certificate_logs_in() {
         "the page is not built: `make web`, then `make compile`"
     );
     let directory = Directory::new();
-    directory.with_password();
+    password_in(&directory);
     let server = Server::with(directory, |settings| {
         settings.tls = Tls::Own {
             directory: settings.password_file.with_file_name("tls"),
@@ -164,7 +164,7 @@ fn its_own_is_made_once_and_again_for_a_new_name() {
 #[test]
 fn new_files_are_taken_up_while_it_runs() {
     let directory = Directory::new();
-    directory.with_password();
+    password_in(&directory);
     let place = directory.path().to_owned();
     let rsa: &[&str] = &["rsa:2048"];
     make(&place, rsa, "/CN=first");

@@ -36,9 +36,9 @@ pub struct Delivery {
     kept: Option<Kept>,
 }
 
-impl Delivery {
+impl Default for Delivery {
     /// Nobody is near yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             links: Links::default(),
             peers: BTreeMap::new(),
@@ -50,7 +50,9 @@ impl Delivery {
             kept: None,
         }
     }
+}
 
+impl Delivery {
     /// What was done since the begin.
     pub fn counts(&self) -> Counts {
         Counts {

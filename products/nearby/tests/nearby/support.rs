@@ -1,12 +1,6 @@
 //! Runs the command against a daemon that is made up: hosts have no Bluetooth, and a test that needs one
 //! could not say what it hears.
 
-#[path = "../../../../crates/cli/tests/support/command.rs"]
-mod command;
-#[path = "../../../../crates/cli/tests/support/directory.rs"]
-mod directory;
-#[path = "../../../../crates/cli/tests/support/tmux.rs"]
-pub mod tmux;
 pub mod village;
 
 use std::cell::RefCell;
@@ -19,14 +13,13 @@ use std::thread::JoinHandle;
 use api::{
     Asked, Body, Feed, Later, Limits, Listener, Method, Problem, Response, Route, Routes, Who,
 };
-pub use command::{Ran, golden, ran};
-pub use directory::Directory;
 use serde_json::{Value, json};
+pub use testing::{Directory, Ran, golden, ran, tmux};
 use tokio::sync::mpsc;
 
 /// The command, in an environment that says nothing.
 pub fn nearby(arguments: &[&str]) -> Command {
-    command::command(env!("CARGO_BIN_EXE_weir-nearby"), arguments)
+    testing::command(env!("CARGO_BIN_EXE_weir-nearby"), arguments)
 }
 
 pub fn run(arguments: &[&str]) -> Ran {

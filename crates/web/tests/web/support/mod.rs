@@ -5,6 +5,8 @@
     reason = "each test program uses its part of the support module"
 )]
 
+pub mod filled;
+
 use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
@@ -31,13 +33,11 @@ pub const CHEAP: Cost = Cost {
 
 pub const PASSWORD: &str = "correct horse";
 
-impl Directory {
-    /// A file with the password's hash.
-    pub fn with_password(&self) -> PathBuf {
-        let file = self.path().join("password");
-        secret::write(&file, &hash(PASSWORD, CHEAP).expect("hashed")).expect("written");
-        file
-    }
+/// A file in a folder, with the password's hash.
+pub fn password_in(folder: &Directory) -> PathBuf {
+    let file = folder.path().join("password");
+    secret::write(&file, &hash(PASSWORD, CHEAP).expect("hashed")).expect("written");
+    file
 }
 
 /// One figure.
@@ -109,7 +109,7 @@ impl Server {
     /// With a password set, on a port of its own.
     pub fn start() -> Self {
         let directory = Directory::new();
-        directory.with_password();
+        password_in(&directory);
         Self::with(directory, |_| {})
     }
 
