@@ -86,7 +86,7 @@ fn helper() -> (std::process::Child, String) {
         .args([
             "--ignored",
             "--exact",
-            "helper_waits_for_a_signal",
+            "namespaces::helper_waits_for_a_signal",
             "--nocapture",
             "--test-threads=1",
         ])

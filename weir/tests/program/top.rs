@@ -301,7 +301,7 @@ fn a_panic_is_told_on_a_terminal_that_was_given_back() {
     let myself = myself.to_str().expect("text");
     let script = format!(
         "echo before\n\
-         env -i TERM=xterm WEIR_TEST_PANIC=1 {myself} --exact panics_on_the_screen --nocapture \
+         env -i TERM=xterm WEIR_TEST_PANIC=1 {myself} --exact top::panics_on_the_screen --nocapture \
          2>&1\n\
          echo \"ended with $?\"\n\
          stty -a | tr ' ;' '\\n\\n' | grep -xE -- '-?(icanon|echo|isig)' | tr '\\n' ' '\n\

@@ -124,7 +124,7 @@ fn a_kill_at_any_write_leaves_all_or_nothing() {
                 .arg(format!("--trace={call}"))
                 .arg(format!("--inject={call}:signal=KILL:when={number}"))
                 .arg(std::env::current_exe().expect("this program"))
-                .args(["--exact", "once", "--nocapture"])
+                .args(["--exact", "crash::once", "--nocapture"])
                 .env(ONCE, directory.file())
                 .output()
                 .expect("strace");

@@ -16,7 +16,7 @@ fn fill(store: &mut Store, hour: i64) -> u64 {
 
 #[test]
 fn a_full_disk_is_waited_for() {
-    let Some(directory) = apart("a_full_disk_is_waited_for") else {
+    let Some(directory) = apart("disk::a_full_disk_is_waited_for") else {
         return;
     };
     run(&format!(
@@ -64,7 +64,7 @@ fn a_full_disk_is_waited_for() {
 
 #[test]
 fn a_disk_without_any_room_at_the_start() {
-    let Some(directory) = apart("a_disk_without_any_room_at_the_start") else {
+    let Some(directory) = apart("disk::a_disk_without_any_room_at_the_start") else {
         return;
     };
     run(&format!(
@@ -94,7 +94,7 @@ fn a_disk_without_any_room_at_the_start() {
 
 #[test]
 fn a_read_only_disk_is_waited_for() {
-    let Some(directory) = apart("a_read_only_disk_is_waited_for") else {
+    let Some(directory) = apart("disk::a_read_only_disk_is_waited_for") else {
         return;
     };
     run(&format!(

@@ -55,7 +55,7 @@ fn written(file: &Path) -> u64 {
 
 #[test]
 fn a_disk_that_is_mounted_later_is_written_to() {
-    let Some(directory) = apart("a_disk_that_is_mounted_later_is_written_to") else {
+    let Some(directory) = apart("moved::a_disk_that_is_mounted_later_is_written_to") else {
         return;
     };
     let file = directory.join("history.db");
@@ -74,7 +74,7 @@ fn a_disk_that_is_mounted_later_is_written_to() {
 
 #[test]
 fn a_disk_that_is_gone_is_waited_for() {
-    let Some(directory) = apart("a_disk_that_is_gone_is_waited_for") else {
+    let Some(directory) = apart("moved::a_disk_that_is_gone_is_waited_for") else {
         return;
     };
     let [disk, folder] = ["disk", "folder"].map(|name| directory.join(name));
@@ -107,7 +107,7 @@ fn a_disk_that_is_gone_is_waited_for() {
 
 #[test]
 fn a_folder_that_is_made_again_is_written_to() {
-    let Some(directory) = apart("a_folder_that_is_made_again_is_written_to") else {
+    let Some(directory) = apart("moved::a_folder_that_is_made_again_is_written_to") else {
         return;
     };
     let folder = directory.join("folder");

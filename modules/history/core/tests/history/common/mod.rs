@@ -189,10 +189,10 @@ pub fn apart(test: &str) -> Option<PathBuf> {
         .output()
         .expect("unshare, as root");
     let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
     assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&said)
+        output.status.success() && said.contains("1 passed"),
+        "{test}: {said}"
     );
     None
 }
