@@ -1,5 +1,6 @@
 //! The output of a command, and the file that it is compared with.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -31,6 +32,24 @@ pub fn ran(output: Output) -> Ran {
         out: String::from_utf8(output.stdout).expect("text"),
         err: String::from_utf8(output.stderr).expect("text"),
     }
+}
+
+/// Runs a test of this program in a process of its own, with these variables besides. `test` is its whole name.
+///
+/// # Panics
+/// It fails, or there is no such test.
+pub fn apart(test: &str, variables: &[(&str, &OsStr)]) {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", test, "--nocapture"])
+        .envs(variables.iter().copied())
+        .output()
+        .expect("this program runs");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{test}: {said}"
+    );
 }
 
 /// Compares with a file of the package's `tests/golden`, for cargo runs tests in the folder of their package. With

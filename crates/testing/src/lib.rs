@@ -4,5 +4,5 @@ mod command;
 mod directory;
 pub mod tmux;
 
-pub use command::{Ran, command, golden, ran};
+pub use command::{Ran, apart, command, golden, ran};
 pub use directory::Directory;

@@ -1,6 +1,7 @@
 //! What is said of a program that the verifier refuses: the object built in, with one program
 //! spoilt, is loaded instead. Needs root.
 
+use testing::Directory;
 use weir_datapath::{Datapath, Error, Options, Sizes, object};
 
 const BUILT_IN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/weir.bpf.o"));
@@ -22,20 +23,31 @@ fn section(elf: &[u8], name: &str) -> usize {
 
 #[test]
 fn the_error_names_program_kernel_compiler_and_reason() {
-    let directory = std::env::temp_dir().join(format!("weir-refused-{}", std::process::id()));
+    const APART: &str = "WEIR_TEST_REFUSED";
+    if std::env::var_os(APART).is_some() {
+        is_refused();
+        return;
+    }
+    let directory = Directory::new();
     let mut object = BUILT_IN.to_vec();
     let weir_beat = section(&object, "syscall");
     // Ends at once, with a result that was never set.
     object[weir_beat..weir_beat + 8].copy_from_slice(&[0x95, 0, 0, 0, 0, 0, 0, 0]);
-    std::fs::create_dir(&directory).expect("a directory");
-    std::fs::write(directory.join("weir.bpf.o"), object).expect("the object");
-    std::fs::write(directory.join("compiler"), "clang 99.1\n").expect("its compiler");
-    // SAFETY: this program has one test, and no other thread reads the environment yet.
-    unsafe { std::env::set_var(object::DIRECTORY, &directory) };
-    let refused = Datapath::load(Sizes::new(4, 4, &[]), Options::default());
-    std::fs::remove_dir_all(&directory).expect("removed");
+    let folder = directory.path();
+    std::fs::write(folder.join("weir.bpf.o"), object).expect("the object");
+    std::fs::write(folder.join("compiler"), "clang 99.1\n").expect("its compiler");
+    testing::apart(
+        "refused::the_error_names_program_kernel_compiler_and_reason",
+        &[
+            (APART, "".as_ref()),
+            (object::DIRECTORY, folder.as_os_str()),
+        ],
+    );
+}
 
-    let Err(error) = refused else {
+/// In a process whose objects are those of the folder.
+fn is_refused() {
+    let Err(error) = Datapath::load(Sizes::new(4, 4, &[]), Options::default()) else {
         panic!("it loads");
     };
     let text = error.to_string();
