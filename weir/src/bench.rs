@@ -6,8 +6,7 @@ mod lab;
 mod radio;
 mod receive;
 mod send;
-
-use std::path::Path as File;
+mod shared;
 
 use clap::{Args, Subcommand};
 
@@ -45,30 +44,4 @@ pub fn run(args: &BenchArgs, output: &mut Output<'_>) -> Result<(), Error> {
         What::Send(args) => send::run(args, output),
         What::Receive(args) => receive::run(args, output),
     }
-}
-
-/// Where it was asked for.
-fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Error> {
-    let Some(file) = file else { return Ok(()) };
-    std::fs::write(file, text()).map_err(|error| {
-        let what = format!("{} cannot be written", file.display());
-        Error::because(what, &error, "")
-    })
-}
-
-fn failed(error: bench::Error) -> Error {
-    let hint = match &error {
-        bench::Error::Lab(_) | bench::Error::Datapath(_) => {
-            "`weir check` says what the kernel lacks"
-        }
-        bench::Error::System { .. } => "start it as root, with room for files in /run and /tmp",
-        bench::Error::Client(_) | bench::Error::Wrong(_) => {
-            "try again with less else running; report it if it stays"
-        }
-    };
-    Error::because("it cannot be measured", &error, hint)
-}
-
-fn wire_trouble(trouble: bench::wires::Trouble) -> Error {
-    Error::new(trouble.what, trouble.hint)
 }

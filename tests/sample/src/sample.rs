@@ -4,21 +4,22 @@
 
 mod command;
 mod config;
+mod messages;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use api::metrics::{Kind, Metric, Text};
-use api::{Asked, Body, Method, Problem, Route, Who};
+use api::{Asked, Method, Problem, Route, Who};
 use runtime::Error;
 use runtime::check::Feature;
 use runtime::config::Effective;
 use runtime::daemon::{Event, Face, Module, Report, Router, Setup, Work};
 use runtime::registry::{Command, Entry, Group};
-use serde::{Deserialize, Serialize};
 
 use config::Greeting;
+pub use messages::{Greet, Shown};
 
 /// What weir is told of it.
 pub const ENTRY: Entry = Entry {
@@ -50,35 +51,6 @@ const GREETED: Metric = Metric {
 
 /// How often it wants a turn.
 const EVERY: Duration = Duration::from_millis(100);
-
-/// `GET /v1/greeting`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
-    /// Who is greeted.
-    pub whom: String,
-    /// How often somebody was greeted.
-    pub greeted: u64,
-    /// Devices that there are, or were told of anew.
-    pub devices: u64,
-    /// Seconds that went by.
-    pub seconds: u64,
-    /// Turns that it had.
-    pub turns: u64,
-    /// Whether its own work was begun.
-    pub works: bool,
-}
-
-/// `POST /v1/greeting`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Greet {
-    /// How often.
-    pub times: u64,
-}
-
-impl Body for Greet {
-    const EXPECTED: &'static str = "a JSON object with \"times\"";
-}
 
 struct Sample {
     shown: RefCell<Shown>,

@@ -13,7 +13,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::bar::Bar;
-use super::{failed, keep};
+use super::shared::{failed, keep};
 use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};

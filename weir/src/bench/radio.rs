@@ -8,7 +8,7 @@ use bench::radio::{Driver, Measured, Report, Run, Scenario, Settings, chart, lac
 use clap::Args;
 
 use super::bar::Bar;
-use super::{failed, keep};
+use super::shared::{failed, keep};
 use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};

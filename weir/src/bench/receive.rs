@@ -10,7 +10,7 @@ use bench::wires::report::thousands;
 use bench::wires::session::Ended;
 use clap::Args;
 
-use super::wire_trouble;
+use super::shared::wire_trouble;
 use runtime::Error;
 use runtime::output::Output;
 

@@ -12,7 +12,7 @@ use bench::wires::{MOST_FLOWS, MOST_RATE, MOST_SECONDS, frame, sender};
 use clap::Args;
 
 use super::bar::Bar;
-use super::wire_trouble;
+use super::shared::wire_trouble;
 use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};

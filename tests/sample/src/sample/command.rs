@@ -6,7 +6,7 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Output, harmless};
 
-use super::{Greet, Shown};
+use super::messages::{Greet, Shown};
 
 /// Greet whom the configuration names
 #[derive(Args, Debug)]

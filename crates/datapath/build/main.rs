@@ -1,7 +1,6 @@
 //! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns the headers' numbers, and
 //! bpf/include/reason.h, into Rust: the C headers are the only definition of what both sides share.
 
-#[path = "build/constants.rs"]
 mod constants;
 
 use std::ffi::{OsStr, OsString};
