@@ -50,9 +50,9 @@ test-long: setup ## what else must pass: every system test, every compiler, a li
 
 test-affected: setup ## of `test-long` the parts that concern what changed since the commit in .ci/verified
 	@scripts/affected
-	@packages=$$(scripts/affected --packages) && parts=$$(scripts/affected --of '$(SYSTEM)') && \
+	@packages=$$(scripts/affected --packages) && routers=$$(scripts/affected --routers) && parts=$$(scripts/affected --of '$(SYSTEM)') && \
 		stages=$$(scripts/affected --of '$(LONG)') && \
-		AFFECTED="$$(echo $$packages)" SYSTEM="$$(echo $$parts)" MAKE='$(MAKE)' scripts/stages compile $$stages
+		AFFECTED="$$(echo $$packages)" ROUTERS_OF="$$(echo $$routers)" SYSTEM="$$(echo $$parts)" MAKE='$(MAKE)' scripts/stages compile $$stages
 
 affected: ## tells which parts those are, and why
 	@scripts/affected
@@ -110,8 +110,11 @@ WAITING := setup traffic
 WAITING_ROUTERS := bench:: bridging:: cables:: copies:: counters:: detect:: expiry:: leak:: page:: parity:: portal:: \
 	ports_auto:: setup:: setup_debian:: timeouts:: uplinks:: wires::
 
+# Of these modules those that ROUTERS_OF names, or all.
+of = $(if $(ROUTERS_OF),$(foreach one,$1,$(if $(filter $(firstword $(subst ::, ,$(one)))::,$(ROUTERS_OF)),$(one))),$1)
+
 waiting: ## system tests that wait for most of their time
-	$(ROUTERS) --test-threads=3 $(WAITING_ROUTERS)
+	$(if $(call of,$(WAITING_ROUTERS)),$(ROUTERS) --test-threads=3 $(call of,$(WAITING_ROUTERS)))
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=3
 
 # Those that need a processor when they ask for one: floods, and what is held against the kernel or a second.
@@ -122,12 +125,15 @@ SYSTEM ?= routers routers-alone programs golden
 system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
 	@status=0; for part in $(SYSTEM); do $(MAKE) $$part || status=$$?; done; exit $$status
 
+OTHER_ROUTERS = $(filter-out $(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS),$(ROUTERS_OF))
+
 # Two at a time: each builds routers in namespaces, and shares the processors with their traffic.
 routers: ## whole routers that neither `system-short` nor `waiting` has
-	$(ROUTERS) --test-threads=2 $(addprefix --skip=,$(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS))
+	$(if $(or $(OTHER_ROUTERS),$(if $(ROUTERS_OF),,all)),$(ROUTERS) --test-threads=2 $(OTHER_ROUTERS) \
+		$(addprefix --skip=,$(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS)))
 
 routers-alone: ## whole routers that need both processors
-	$(ROUTERS) --test-threads=1 $(ALONE_ROUTERS)
+	$(if $(call of,$(ALONE_ROUTERS)),$(ROUTERS) --test-threads=1 $(call of,$(ALONE_ROUTERS)))
 
 # Of AFFECTED packages, where it names any.
 programs: ## all other test programs: the command line, golden packets, parsers
@@ -208,13 +214,13 @@ fuzz-short: ## fuzzes every target for 10 seconds
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 
 vm-wires: ## ways to wrap packets, routers of Debian's services, and cables, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 wires
+	nice -n 10 tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" wires
 
 vm-more: ## what else a host may lack, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 more
+	nice -n 10 tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" more
 
 vm-air: ## messages by Bluetooth, with BlueZ and adapters that are made up, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 air
+	nice -n 10 tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" air
 
 # Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
 vm-oldest: $(OBJECTS) ## loads all programs on kernel 6.1
