@@ -92,7 +92,7 @@ impl Place {
     /// What curl says: status, and where it is sent.
     pub(crate) fn curl(&self, arguments: &str) -> Result<String, Error> {
         let line =
-            format!("curl -s -m 10 -o /dev/null -w %{{http_code}}>%{{redirect_url}} {arguments}");
+            format!("curl -s -m 30 -o /dev/null -w %{{http_code}}>%{{redirect_url}} {arguments}");
         self.client()?.run(&line)
     }
 
