@@ -37,10 +37,16 @@ use weir_tests::{LIMIT, Weir, hooked};
 
 use place::{AT_ONCE, ECHO, PAGE, Place, Stream, configuration, unexpected};
 
-/// The predecessor's failure was a loop: every way there ends at the page, with one step.
 #[test]
-fn who_asks_for_any_page_is_sent_to_the_portal_and_no_further() -> Result<(), Error> {
+fn before_the_log_in_all_leads_to_the_portal() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
+    pages_lead_to_the_portal(&place)?;
+    names_are_answered_here(&place)?;
+    past::forged_sources_hear_nothing(&place)
+}
+
+/// The predecessor's failure was a loop: every way there ends at the page, with one step.
+fn pages_lead_to_the_portal(place: &Place) -> Result<(), Error> {
     let wanted = format!("302>{PAGE}");
     for url in [
         format!("http://{SERVER}/"),
@@ -82,115 +88,8 @@ fn who_asks_for_any_page_is_sent_to_the_portal_and_no_further() -> Result<(), Er
     Ok(())
 }
 
-/// Nothing passes before the log-in, and what is refused is refused at once.
-#[test]
-fn nothing_gets_past_it_before_the_log_in() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
-    // Not even one way.
-    server.nft(
-        "table inet heard { counter heard { }; chain c { type filter hook input priority 0; \
-         meta l4proto { tcp, udp, icmp } counter name heard; \
-         icmpv6 type echo-request counter name heard; }; }",
-    )?;
-    for address in [SERVER, SERVER6] {
-        for port in [53, 67, 123, 443, 546, 5353, 33434] {
-            let to = SocketAddr::new(address, port);
-            let _echo = Echo::serve(server, to)?;
-            let answered = Datagrams::open(client, to)?.ask(b"out", Duration::from_millis(150));
-            // Refused at once is as good; 53 is answered by the portal, with what was not sent.
-            assert!(!answered.unwrap_or(false), "{to}");
-        }
-        assert!(
-            client.run(&format!("ping -c 1 -W 1 {address}")).is_err(),
-            "{address}"
-        );
-    }
-    let router = place.lab.node("router")?;
-    for address in ["192.168.1.1", "10.0.0.1"] {
-        let at: SocketAddr = format!("{address}:22").parse().expect("an address");
-        let _ssh = Echo::serve(router, at)?;
-        assert!(ask_tcp(client, at, b"root").is_err(), "{at}");
-    }
-    let began = Instant::now();
-    let refused = client.run(&format!("curl -s -m 10 https://{SERVER}/"));
-    assert!(refused.is_err() && began.elapsed() < Duration::from_secs(2));
-    let heard = server.run("nft list counter inet heard heard")?;
-    assert!(heard.contains("packets 0 "), "{heard}");
-    Ok(())
-}
-
-/// A device that is let in uses one IPv6 address after the other.
-#[test]
-fn another_address_of_a_device_is_let_in() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let voucher = place.sell("--name guest --duration 1h")?;
-    place.log_in(&voucher.code)?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
-    let to = SocketAddr::new(SERVER6, ECHO);
-    let _echo = Echo::serve(server, to)?;
-    assert_eq!(ask_tcp(client, to, b"six")?, b"six");
-    let another: IpAddr = "2001:db8:1::77".parse().expect("an address");
-    client.run(&format!(
-        "ip addr add {another}/64 dev eth0 nodad preferred_lft 1000"
-    ))?;
-    client.run(&format!(
-        "ip -6 route replace default via 2001:db8:1::1 src {another}"
-    ))?;
-    assert_eq!(ask_tcp(client, to, b"seven")?, b"seven");
-    let known = place.clients()?;
-    assert!(known.clients[0].addresses.contains(&another), "{known:?}");
-
-    Ok(())
-}
-
-/// A device that knows the router already asks it for nothing before it connects from a new IPv4
-/// address: its first connection is slow, but it is not refused.
-#[test]
-fn a_first_connection_from_a_new_address_is_not_refused() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let voucher = place.sell("--duration 1h")?;
-    place.log_in(&voucher.code)?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
-    let to = SocketAddr::new(SERVER, ECHO);
-    let _echo = Echo::serve(server, to)?;
-    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
-    for last in [77, 78] {
-        let another: IpAddr = IpAddr::from([192, 168, 1, last]);
-        client.run(&format!("ip addr add {another}/24 dev eth0"))?;
-        client.run(&format!(
-            "ip route replace default via 192.168.1.1 src {another}"
-        ))?;
-        assert_eq!(ask_tcp(client, to, b"in")?, b"in", "{another}");
-        let known = place.clients()?;
-        assert!(known.clients[0].addresses.contains(&another), "{known:?}");
-    }
-    Ok(())
-}
-
-/// Guessing is slow, and what is no code is said to be none.
-#[test]
-fn wrong_codes_are_refused_and_then_wait() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    assert_eq!(place.curl(&format!("-d code=0OI1 {PAGE}login"))?, "403>");
-    let mut said = Vec::new();
-    for _ in 0..7 {
-        said.push(place.curl(&format!("-d code=AAAA-AAAA {PAGE}login"))?);
-    }
-    assert_eq!(said[0], "403>");
-    assert_eq!(said[6], "429>");
-    // A form of another page.
-    let forged = format!("-H Origin:http://evil.example -d code=AAAA-AAAA {PAGE}login");
-    assert_eq!(place.curl(&forged)?, "403>");
-    assert_eq!(place.curl(&format!("-X DELETE {PAGE}login"))?, "405>");
-
-    Ok(())
-}
-
 /// Wherever names are asked for, the portal answers, and nobody else hears of it.
-#[test]
-fn names_are_answered_here_wherever_they_are_asked() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
+fn names_are_answered_here(place: &Place) -> Result<(), Error> {
     let question = b"\xab\xcd\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x06secret\x07example\x00\x00\x01\x00\x01";
     let server = place.lab.node("server")?;
     let heard = server.enter(|| UdpSocket::bind(SocketAddr::new(SERVER, 53)))?;
@@ -235,32 +134,14 @@ fn names_are_answered_here_wherever_they_are_asked() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whoever keeps connections open keeps nobody else out.
+/// The log-in ends what led to the portal: a browser's connection that was kept open would bring it
+/// there again, and a resolver may ask from one port always. Other addresses of the device are let
+/// in, too.
 #[test]
-fn idle_connections_keep_nobody_out() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let client = place.client()?;
-    client.run("ip addr add 192.168.1.9/24 dev eth0")?;
-    let page: SocketAddr = "192.168.1.1:2080".parse().expect("an address");
-    let idle = client.enter(|| {
-        let connect = |_| {
-            let limit = Duration::from_millis(200);
-            let mut stream = std::net::TcpStream::connect_timeout(&page, limit).ok()?;
-            std::io::Write::write_all(&mut stream, b"GET / HTTP/1.1\r\nHos").ok()?;
-            Some(stream)
-        };
-        (0..2000).map_while(connect).collect::<Vec<_>>()
-    })?;
-    let said = place.curl(&format!("--interface 192.168.1.9 {PAGE}"))?;
-    assert_eq!(said, "200>", "beside {}", idle.len());
-    Ok(())
-}
-
-/// A browser keeps connections open: one that was brought to the portal would bring it there again.
-#[test]
-fn what_was_redirected_ends_with_the_log_in() -> Result<(), Error> {
+fn a_log_in_ends_what_led_here_and_holds_for_all_addresses() -> Result<(), Error> {
     use std::io::{Read, Write};
     let place = Place::open("tc", "")?;
+    let (client, server) = (place.client()?, place.lab.node("server")?);
     let to = SocketAddr::new(SERVER, 80);
     let open = || -> std::io::Result<std::net::TcpStream> {
         let stream = std::net::TcpStream::connect(to)?;
@@ -273,51 +154,71 @@ fn what_was_redirected_ends_with_the_log_in() -> Result<(), Error> {
         stream.read_to_string(&mut told)?;
         Ok(told)
     };
-    let client = place.client()?;
     let told = client.enter(|| ask(&mut open()?))?.map_err(unexpected)?;
     assert!(
         told.contains("302") && told.contains("connection: close"),
         "{told}"
     );
+    let at = SocketAddr::new(SERVER, 53);
+    let names = server.enter(|| UdpSocket::bind(at))?.map_err(unexpected)?;
+    std::thread::spawn(move || {
+        while let Ok((_, from)) = names.recv_from(&mut [0; 512]) {
+            let _ = names.send_to(b"true", from);
+        }
+    });
+    let resolver = client.enter(|| UdpSocket::bind("0.0.0.0:5353"))?;
+    let resolver = resolver.map_err(unexpected)?;
+    let limit = Some(Duration::from_millis(300));
+    resolver.set_read_timeout(limit).map_err(unexpected)?;
+    let look_up = || -> Vec<u8> {
+        let mut answer = vec![0; 512];
+        let sent = resolver.send_to(outside::QUESTION, at);
+        let got = sent.and_then(|_| resolver.recv(&mut answer)).unwrap_or(0);
+        answer.truncate(got);
+        answer
+    };
+    assert!(look_up().starts_with(b"\xab\xcd"), "the portal's");
     let mut kept = client.enter(open)?.map_err(unexpected)?;
-    let voucher = place.sell("--duration 1h")?;
+
+    let voucher = place.sell("--name guest --duration 1h")?;
     place.log_in(&voucher.code)?;
     let answered = client.enter(|| ask(&mut kept))?;
     let reset = answered.map_err(|error| error.kind());
     assert_eq!(reset, Err(std::io::ErrorKind::ConnectionReset));
     // The page itself goes on.
     assert_eq!(place.curl(PAGE)?, "200>");
-    Ok(())
-}
+    wait_until("the true answer", LIMIT, || Ok(look_up() == b"true"))?;
 
-/// Who comes asks for an address first, and gets it from the router: dnsmasq and udhcpc.
-#[test]
-fn an_address_comes_before_the_log_in() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let (client, router) = (place.client()?, place.lab.node("router")?);
-    let mut server = router.command("dnsmasq");
-    server.args([
-        "-k",
-        "-p",
-        "0",
-        "-C",
-        "/dev/null",
-        "-i",
-        "lan0",
-        "--bind-interfaces",
-    ]);
-    server.args(["--dhcp-authoritative", "-l"]);
-    server.arg(place.folder.join("leases"));
-    server.arg("--dhcp-range=192.168.1.100,192.168.1.120,1h");
-    let _server = router.start(&mut server)?;
-    let mut told = String::new();
-    wait_until("an address", LIMIT, || {
-        let asked = client.run("busybox udhcpc -n -q -f -t 3 -T 1 -i eth0 -s /bin/true");
-        told = asked.map_or_else(|error| error.to_string(), |_| String::new());
-        Ok(told.is_empty())
-    })
-    .map_err(|_| unexpected(&told))?;
-    let leases = std::fs::read_to_string(place.folder.join("leases")).map_err(unexpected)?;
-    assert!(leases.contains("192.168.1.1"), "{leases}");
-    Ok(())
+    // A device that knows the router already asks it for nothing before it connects from a new IPv4
+    // address: its first connection is slow, but it is not refused.
+    let known = |address: &IpAddr| -> Result<(), Error> {
+        let known = place.clients()?;
+        assert!(known.clients[0].addresses.contains(address), "{known:?}");
+        Ok(())
+    };
+    let to = SocketAddr::new(SERVER, ECHO);
+    let _echo = Echo::serve(server, to)?;
+    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
+    for last in [77, 78] {
+        let another: IpAddr = IpAddr::from([192, 168, 1, last]);
+        client.run(&format!("ip addr add {another}/24 dev eth0"))?;
+        client.run(&format!(
+            "ip route replace default via 192.168.1.1 src {another}"
+        ))?;
+        assert_eq!(ask_tcp(client, to, b"in")?, b"in", "{another}");
+        known(&another)?;
+    }
+    // By IPv6 it uses one after the other.
+    let to = SocketAddr::new(SERVER6, ECHO);
+    let _echo = Echo::serve(server, to)?;
+    assert_eq!(ask_tcp(client, to, b"six")?, b"six");
+    let another: IpAddr = "2001:db8:1::77".parse().expect("an address");
+    client.run(&format!(
+        "ip addr add {another}/64 dev eth0 nodad preferred_lft 1000"
+    ))?;
+    client.run(&format!(
+        "ip -6 route replace default via 2001:db8:1::1 src {another}"
+    ))?;
+    assert_eq!(ask_tcp(client, to, b"seven")?, b"seven");
+    known(&another)
 }

@@ -32,13 +32,82 @@ impl Place {
     }
 }
 
-/// A tunnel through questions for names: iodine, whose server stands outside, and its raw mode.
-/// For who is let in it works.
+/// Nothing passes before the log-in, of whatever kind, and what is refused is refused at once; for who
+/// is let in it works.
 #[test]
-fn no_tunnel_leads_through_names() -> Result<(), Error> {
+fn nothing_gets_past_it_before_the_log_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
+    // Not even one way.
     place.listen_outside()?;
+    ordinary_traffic_is_refused(&place)?;
+    send_strange_protocols(&place)?;
+    the_router_itself_is_closed(&place)?;
+    std::thread::sleep(AT_ONCE / 2);
+    assert_eq!(place.heard_outside()?, 0, "no protocol is passed on");
+    let _served = tunnels(&place)?;
+    let told = dig(&place)?;
+    assert!(!told.contains("Connection setup complete"), "{told}");
+    assert_eq!(place.heard_outside()?, 0, "no tunnel leads out");
+    let voucher = place.sell("--duration 1h")?;
+    place.log_in(&voucher.code)?;
+    send_strange_protocols(&place)?;
+    wait_until("for who is in it is", LIMIT, || {
+        Ok(place.heard_outside()? >= 10)
+    })?;
+    let told = dig(&place)?;
+    assert!(told.contains("Connection setup complete"), "{told}");
+    Ok(())
+}
+
+fn ordinary_traffic_is_refused(place: &Place) -> Result<(), Error> {
+    let (client, server) = (place.client()?, place.lab.node("server")?);
+    for address in [SERVER, SERVER6] {
+        for port in [53, 67, 123, 443, 546, 5353, 33434] {
+            let to = SocketAddr::new(address, port);
+            let _echo = Echo::serve(server, to)?;
+            let answered = Datagrams::open(client, to)?.ask(b"out", Duration::from_millis(150));
+            // Refused at once is as good; 53 is answered by the portal, with what was not sent.
+            assert!(!answered.unwrap_or(false), "{to}");
+        }
+        assert!(
+            client.run(&format!("ping -c 1 -W 1 {address}")).is_err(),
+            "{address}"
+        );
+    }
+    let began = Instant::now();
+    let refused = client.run(&format!("curl -s -m 10 https://{SERVER}/"));
+    assert!(refused.is_err() && began.elapsed() < Duration::from_secs(2));
+    Ok(())
+}
+
+/// Tunnels of their own, fragments, what has no ports.
+fn send_strange_protocols(place: &Place) -> Result<(), Error> {
+    let client = place.client()?;
+    let sent = client.enter(|| -> std::io::Result<()> {
+        for server in [SERVER, SERVER6] {
+            let at = SocketAddr::new(server, 0);
+            let to = SockAddr::from(at);
+            // IPIP, 6in4, GRE, ESP, SCTP, UDP-Lite, and one of nobody's.
+            for protocol in [4, 41, 47, 50, 132, 136, 253] {
+                let protocol = Some(Protocol::from(protocol));
+                let raw = Socket::new(Domain::for_address(at), Type::RAW, protocol)?;
+                raw.send_to(&[0x45; 64], &to)?;
+            }
+        }
+        Ok(())
+    })?;
+    sent.map_err(unexpected)?;
+    for server in [SERVER, SERVER6] {
+        let to = SocketAddr::new(server, 4500);
+        // More than a frame holds.
+        let _ = Datagrams::open(client, to)?.ask(&[7; 4000], Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// A tunnel through questions for names: iodine, whose server stands outside, and its raw mode.
+fn tunnels(place: &Place) -> Result<lab::Process, Error> {
+    let server = place.lab.node("server")?;
     let mut served = server.command("iodined");
     served.args([
         "-f",
@@ -50,67 +119,19 @@ fn no_tunnel_leads_through_names() -> Result<(), Error> {
         "10.99.0.1/24",
         "t.example",
     ]);
-    let _served = server.start(&mut served)?;
-    let dig = || -> Result<String, Error> {
-        let mut tunnel = client.command("timeout");
-        tunnel.args(["15", "iodine", "-f", "-P", "word", "-d", "dns0"]);
-        tunnel.args([SERVER.to_string().as_str(), "t.example"]);
-        let output = tunnel.output().map_err(unexpected)?;
-        Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
-    };
-    let told = dig()?;
-    assert!(!told.contains("Connection setup complete"), "{told}");
-    assert_eq!(place.heard_outside()?, 0, "nothing came out");
-    let voucher = place.sell("--duration 1h")?;
-    place.log_in(&voucher.code)?;
-    let told = dig()?;
-    assert!(told.contains("Connection setup complete"), "{told}");
-    Ok(())
+    server.start(&mut served)
 }
 
-/// Whatever it is that is sent: tunnels of their own, fragments, what has no ports.
-#[test]
-fn no_protocol_is_passed_on() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let client = place.client()?;
-    place.listen_outside()?;
-    let send = || -> Result<(), Error> {
-        let sent = client.enter(|| -> std::io::Result<()> {
-            for server in [SERVER, SERVER6] {
-                let at = SocketAddr::new(server, 0);
-                let to = SockAddr::from(at);
-                // IPIP, 6in4, GRE, ESP, SCTP, UDP-Lite, and one of nobody's.
-                for protocol in [4, 41, 47, 50, 132, 136, 253] {
-                    let protocol = Some(Protocol::from(protocol));
-                    let raw = Socket::new(Domain::for_address(at), Type::RAW, protocol)?;
-                    raw.send_to(&[0x45; 64], &to)?;
-                }
-            }
-            Ok(())
-        })?;
-        sent.map_err(unexpected)?;
-        for server in [SERVER, SERVER6] {
-            let to = SocketAddr::new(server, 4500);
-            // More than a frame holds.
-            let _ = Datagrams::open(client, to)?.ask(&[7; 4000], Duration::from_millis(50));
-        }
-        Ok(())
-    };
-    send()?;
-    std::thread::sleep(AT_ONCE / 2);
-    assert_eq!(place.heard_outside()?, 0);
-    let voucher = place.sell("--duration 1h")?;
-    place.log_in(&voucher.code)?;
-    send()?;
-    wait_until("for who is in it is", LIMIT, || {
-        Ok(place.heard_outside()? >= 10)
-    })
+fn dig(place: &Place) -> Result<String, Error> {
+    let mut tunnel = place.client()?.command("timeout");
+    tunnel.args(["15", "iodine", "-f", "-P", "word", "-d", "dns0"]);
+    tunnel.args([SERVER.to_string().as_str(), "t.example"]);
+    let output = tunnel.output().map_err(unexpected)?;
+    Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
 /// The router's own services are not reached by any of its addresses, that of the link neither.
-#[test]
-fn the_router_itself_is_closed() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
+fn the_router_itself_is_closed(place: &Place) -> Result<(), Error> {
     let (client, router) = (place.client()?, place.lab.node("router")?);
     let link = router.run("ip -6 -o addr show dev lan0 scope link")?;
     let link = link
@@ -140,6 +161,30 @@ fn the_router_itself_is_closed() -> Result<(), Error> {
     // But the page is there, by that too.
     let page = SocketAddrV6::new(*link.ip(), 2080, 0, scope);
     assert!(connect(SocketAddr::V6(page))?);
+    Ok(())
+}
+
+/// No answer of the router goes to who did not ask: so nothing gets out in one.
+pub(super) fn forged_sources_hear_nothing(place: &Place) -> Result<(), Error> {
+    let client = place.client()?;
+    place.listen_outside()?;
+    // As if it were the server.
+    client.run(&format!("ip addr add {SERVER}/32 dev lo"))?;
+    client.run(&format!("ip -6 addr add {SERVER6}/128 dev lo nodad"))?;
+    for (own, router) in [(SERVER, "192.168.1.1"), (SERVER6, "2001:db8:1::1")] {
+        let line = format!("ping -c 2 -i 0.2 -W 1 -I {own} {router}");
+        assert!(client.run(&line).is_err(), "{own}");
+        let asked = client.enter(|| -> std::io::Result<()> {
+            let socket = UdpSocket::bind(SocketAddr::new(own, 0))?;
+            let router: IpAddr = router.parse().expect("an address");
+            socket.send_to(outside::QUESTION, SocketAddr::new(router, 53))?;
+            socket.send_to(outside::QUESTION, SocketAddr::new(router, 9))?;
+            Ok(())
+        })?;
+        asked.map_err(unexpected)?;
+    }
+    std::thread::sleep(AT_ONCE / 2);
+    assert_eq!(place.heard_outside()?, 0);
     Ok(())
 }
 
