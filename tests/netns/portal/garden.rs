@@ -263,10 +263,18 @@ fn a_connection_keeps_its_address_open_whoever_forwards_it() -> Result<(), Error
     transfer.advance(500_000, LIMIT)
 }
 
-/// Who owns a name of the garden opens nothing of the router, nor of a network that it is in.
+/// The router's addresses, a name server of the administrator's, and one who forges answers: in this
+/// order, as each leaves something open.
 #[test]
-fn no_name_leads_to_what_is_here() -> Result<(), Error> {
+fn only_answers_of_name_servers_open_anything() -> Result<(), Error> {
     let grounds = Grounds::open("tc", "")?;
+    no_name_leads_to_what_is_here(&grounds)?;
+    dnsmasq_may_open_addresses_too(&grounds)?;
+    forged_answers_open_nothing(&grounds)
+}
+
+/// Who owns a name of the garden opens nothing of the router, nor of a network that it is in.
+fn no_name_leads_to_what_is_here(grounds: &Grounds) -> Result<(), Error> {
     for name in ["printer", "router", "lan"] {
         for kind in ["A", "AAAA"] {
             let said = grounds.dig(&format!("+short {name}.near.example {kind}"))?;
@@ -279,11 +287,45 @@ fn no_name_leads_to_what_is_here() -> Result<(), Error> {
     Ok(())
 }
 
+/// Where dnsmasq is built with `nftset`, it opens addresses itself; a refresh leaves them.
+fn dnsmasq_may_open_addresses_too(grounds: &Grounds) -> Result<(), Error> {
+    let (place, far) = (&grounds.place, grounds.place.lab.node("server")?);
+    let router = place.lab.node("router")?;
+    let mut dnsmasq = self::dnsmasq();
+    dnsmasq.arg("--bind-interfaces");
+    dnsmasq.args(["--listen-address=10.0.0.2", "-p", "54"]);
+    dnsmasq.arg(format!(
+        "--host-record=www.set.example,{},{}",
+        SITE[0], SITE[1]
+    ));
+    let _far = far.start(&mut dnsmasq)?;
+    let mut dnsmasq = self::dnsmasq();
+    dnsmasq.arg("--bind-interfaces");
+    dnsmasq.args(["--listen-address=127.0.0.3", "--server=10.0.0.2#54"]);
+    dnsmasq.arg("--nftset=/set.example/4#inet#weir_portal#names4,6#inet#weir_portal#names6");
+    let _near = router.start(&mut dnsmasq)?;
+    wait_until("it opens", LIMIT, || {
+        for kind in ["A", "AAAA"] {
+            let line = format!("dig +time=1 +tries=1 @127.0.0.3 www.set.example {kind}");
+            let _ = router.run(&line);
+        }
+        Ok(grounds.reaches(SITE[0])? && grounds.reaches(SITE[1])?)
+    })?;
+    let config = configuration("tc", &place.folder, &format!("{NAMES}exempt = []\n"));
+    let config = config.replace("\"near.example\"", "\"198.51.100.0/24\"");
+    std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
+    place.weir.client()?.reload().map_err(unexpected)?;
+    wait_until("the refresh", LIMIT, || {
+        let set = router.run("nft list set inet weir_portal garden4")?;
+        Ok(set.contains("198.51.100.0/24"))
+    })?;
+    assert!(grounds.reaches(SITE[0])?, "{}", grounds.opened()?);
+    Ok(())
+}
+
 /// What comes as an answer and is none does not count: another number, another question, records
 /// of others, private addresses.
-#[test]
-fn forged_answers_open_nothing() -> Result<(), Error> {
-    let grounds = Grounds::open("tc", "")?;
+fn forged_answers_open_nothing(grounds: &Grounds) -> Result<(), Error> {
     let router = grounds.place.lab.node("router")?;
     let config = configuration(
         "tc",
@@ -323,7 +365,7 @@ fn forged_answers_open_nothing() -> Result<(), Error> {
     assert_eq!(said.trim(), SITE[0], "{}", grounds.place.weir.log());
     let opened = grounds.opened()?;
     assert!(opened.contains(SITE[0]), "{opened}");
-    assert_eq!(opened.matches("expires").count(), 1, "{opened}");
+    assert!(!opened.contains("203.0.113.6"), "{opened}");
     Ok(())
 }
 
@@ -361,43 +403,5 @@ fn a_silent_name_server_is_in_nobodys_way() -> Result<(), Error> {
     let told = router.run(&format!("{check} --verbose --config {config}"));
     let told = told.unwrap_or_else(|error| error.to_string());
     assert!(told.contains("name server 127.0.0.2"), "{told}");
-    Ok(())
-}
-
-/// Where dnsmasq is built with `nftset`, it opens addresses itself; a refresh leaves them.
-#[test]
-fn dnsmasq_may_open_addresses_too() -> Result<(), Error> {
-    let grounds = Grounds::open("tc", "")?;
-    let (place, far) = (&grounds.place, grounds.place.lab.node("server")?);
-    let router = place.lab.node("router")?;
-    let mut dnsmasq = self::dnsmasq();
-    dnsmasq.arg("--bind-interfaces");
-    dnsmasq.args(["--listen-address=10.0.0.2", "-p", "54"]);
-    dnsmasq.arg(format!(
-        "--host-record=www.set.example,{},{}",
-        SITE[0], SITE[1]
-    ));
-    let _far = far.start(&mut dnsmasq)?;
-    let mut dnsmasq = self::dnsmasq();
-    dnsmasq.arg("--bind-interfaces");
-    dnsmasq.args(["--listen-address=127.0.0.3", "--server=10.0.0.2#54"]);
-    dnsmasq.arg("--nftset=/set.example/4#inet#weir_portal#names4,6#inet#weir_portal#names6");
-    let _near = router.start(&mut dnsmasq)?;
-    wait_until("it opens", LIMIT, || {
-        for kind in ["A", "AAAA"] {
-            let line = format!("dig +time=1 +tries=1 @127.0.0.3 www.set.example {kind}");
-            let _ = router.run(&line);
-        }
-        Ok(grounds.reaches(SITE[0])? && grounds.reaches(SITE[1])?)
-    })?;
-    let config = configuration("tc", &place.folder, &format!("{NAMES}exempt = []\n"));
-    let config = config.replace("\"near.example\"", "\"198.51.100.0/24\"");
-    std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
-    place.weir.client()?.reload().map_err(unexpected)?;
-    wait_until("the refresh", LIMIT, || {
-        let set = router.run("nft list set inet weir_portal garden4")?;
-        Ok(set.contains("198.51.100.0/24"))
-    })?;
-    assert!(grounds.reaches(SITE[0])?, "{}", grounds.opened()?);
     Ok(())
 }

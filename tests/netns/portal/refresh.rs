@@ -8,9 +8,9 @@ use lab::Process;
 use super::*;
 
 /// Bytes of the file.
-const SIZE: usize = 64 << 20;
+const SIZE: usize = 16 << 20;
 /// What curl takes of it in a second: it lasts longer than all refreshes.
-const RATE: &str = "2M";
+const RATE: &str = "1M";
 /// Where it is.
 const HTTPS: u16 = 443;
 
@@ -66,10 +66,10 @@ fn sum(file: &Path) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A download by HTTPS goes on through forty refreshes, by one connection, and what comes is right.
+/// A download by HTTPS goes on through ten refreshes, by one connection, and what comes is right.
 /// With Pirania none of three lived through one.
 #[test]
-fn forty_refreshes_disturb_nobody() -> Result<(), Error> {
+fn refreshes_disturb_nobody() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
     let voucher = place.sell("--name guest --duration 1h")?;
     place.log_in(&voucher.code)?;
@@ -95,7 +95,7 @@ fn forty_refreshes_disturb_nobody() -> Result<(), Error> {
     let so_far = || fs::metadata(&fetched).map_or(0, |file| file.len());
     wait_until("the first bytes", LIMIT, || Ok(so_far() > 0))?;
     place.weir.wait_for_forwarding(HTTPS)?;
-    for number in 0..40 {
+    for number in 0..10 {
         let garden = format!("garden = [\"198.51.100.{number}/32\"]\n");
         let config = configuration("tc", &place.folder, &garden);
         fs::write(place.weir.config_file(), config).map_err(unexpected)?;
@@ -139,34 +139,4 @@ fn forty_refreshes_disturb_nobody() -> Result<(), Error> {
     assert_eq!(said, format!("200 1 {SIZE}"));
     assert_eq!(sum(&fetched)?, sum(&place.folder.join("file"))?);
     Ok(())
-}
-
-/// Who is in stays in by a refresh, also where somebody took the table away just before.
-#[test]
-fn who_is_in_stays_in_by_a_refresh() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let voucher = place.sell("--name guest --duration 1h")?;
-    place.log_in(&voucher.code)?;
-    let router = place.lab.node("router")?;
-    let is_in = || -> Result<bool, Error> {
-        let guests = router.run("nft list set inet weir_portal guests4")?;
-        Ok(guests.contains("192.168.1.2") && guests.contains("expires"))
-    };
-    assert!(is_in()?);
-    let config = configuration("tc", &place.folder, "garden = [\"198.51.100.7/32\"]\n");
-    fs::write(place.weir.config_file(), config).map_err(unexpected)?;
-    place.weir.client()?.reload().map_err(unexpected)?;
-    wait_until("the refresh", LIMIT, || {
-        Ok(router
-            .run("nft list set inet weir_portal garden4")?
-            .contains("198.51.100.7"))
-    })?;
-    assert!(is_in()?);
-    let config = configuration("tc", &place.folder, "");
-    fs::write(place.weir.config_file(), config).map_err(unexpected)?;
-    router.run("nft delete table inet weir_portal")?;
-    place.weir.client()?.reload().map_err(unexpected)?;
-    wait_until("the table with who is in", LIMIT, || {
-        Ok(is_in().unwrap_or(false))
-    })
 }

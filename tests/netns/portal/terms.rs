@@ -20,7 +20,7 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
     assert_eq!((slow.rate, fast.rate), (Some(RATE), None));
     place.log_in(&slow.code)?;
     let peer = Iperf::serve(server, 5201)?;
-    for (to, reverse) in [(SERVER, false), (SERVER, true), (SERVER6, true)] {
+    for (to, reverse) in [(SERVER, false), (SERVER, true)] {
         let load = Load {
             reverse,
             ..Load::tcp(to, 6)
@@ -93,7 +93,7 @@ fn time_goes_by_only_on_line() -> Result<(), Error> {
     let _echo = Echo::serve(server, to)?;
     assert_eq!(ask_tcp(place.client()?, to, b"in")?, b"in");
     // Longer than it is good for.
-    std::thread::sleep(Duration::from_secs(75));
+    std::thread::sleep(Duration::from_secs(25));
     let guest = place.clients()?.clients[0].clone();
     assert_eq!(guest.state, PortalState::Admitted);
     let left = guest.seconds_remaining.unwrap_or_default();

@@ -2,9 +2,10 @@
 
 use super::*;
 
-/// Everybody may reach the garden, and who is exempt everything, from the next reload on.
+/// Everybody may reach the garden, and who is exempt everything, from the next reload on. What cannot
+/// show a page is let in by hand; and a sheet has what nobody used yet.
 #[test]
-fn a_garden_and_who_is_exempt_are_open() -> Result<(), Error> {
+fn what_needs_no_page_is_let_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
     let (client, server) = (place.client()?, place.lab.node("server")?);
     let to = SocketAddr::new(SERVER, 8080);
@@ -31,6 +32,27 @@ fn a_garden_and_who_is_exempt_are_open() -> Result<(), Error> {
             Ok(ask_tcp(client, to, b"in").is_err())
         })?;
     }
+
+    let (used, spare) = (place.sell("--duration 1h")?, place.sell("--duration 2d")?);
+    place.weir(&format!("voucher activate {} {mac}", used.code))?;
+    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
+    let sheet = place.weir("voucher print --title <Fair>")?;
+    assert!(
+        sheet.contains("&lt;Fair&gt;") && sheet.contains("<svg"),
+        "{sheet}"
+    );
+    assert!(sheet.contains(&spare.code) && !sheet.contains(&used.code));
+    assert!(
+        place
+            .weir(&format!("voucher activate {} nonsense", used.code))
+            .is_err()
+    );
+    place.weir(&format!("voucher invalidate {}", used.id))?;
+    assert!(
+        place
+            .weir(&format!("voucher activate {} {mac}", used.id))
+            .is_err()
+    );
     Ok(())
 }
 
@@ -99,71 +121,6 @@ fn bytes_that_are_gone_stay_so_when_weir_is_killed() -> Result<(), Error> {
     let notes = place.stored()?;
     let notes = notes.iter().filter(|entry| entry.get("moved").is_some());
     assert!(notes.count() <= 16, "flash wears out");
-    Ok(())
-}
-
-/// Bought in time, a second voucher goes on where the first ends: nothing is interrupted.
-#[test]
-fn a_second_voucher_goes_on_where_the_first_ends() -> Result<(), Error> {
-    let place = Place::open("xdp", "")?;
-    let (short, long) = (place.sell("--duration 6s")?, place.sell("--duration 1h")?);
-    place.log_in(&short.code)?;
-    let began = Instant::now();
-    place.log_in(&long.code)?;
-    let guest = place.clients()?.clients[0].clone();
-    assert_eq!(
-        (guest.voucher, guest.next),
-        (Some(short.id), vec![long.id.clone()])
-    );
-    assert!(guest.seconds_remaining.is_some_and(|left| left > 3600));
-    // The kernel knows both, whatever becomes of weir.
-    let router = place.lab.node("router")?;
-    let set = router.run("nft list set inet weir_portal guests4")?;
-    assert!(set.contains("expires 1h"), "{set}");
-    let (server, to) = (place.lab.node("server")?, SocketAddr::new(SERVER, 5000));
-    let transfer = Transfer::start(place.client()?, server, to, 1, Some(1_000_000))?;
-    place.weir.wait_for_forwarding(5000)?;
-    wait_until("the second began", LIMIT, || {
-        Ok(place.clients()?.clients[0].voucher.as_deref() == Some(&long.id))
-    })?;
-    assert!(began.elapsed() > Duration::from_secs(5));
-    let before = transfer.progress();
-    transfer.advance(before + 100_000, LIMIT)?;
-    let set = router.run("nft list set inet weir_portal guests4")?;
-    assert!(set.contains("expires 59m"), "{set}");
-    transfer.stop()?;
-    Ok(())
-}
-
-/// What cannot show a page is let in by hand; and a sheet has what nobody used yet.
-#[test]
-fn a_device_is_let_in_by_hand_and_a_sheet_has_the_rest() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
-    let to = SocketAddr::new(SERVER, 8080);
-    let _echo = Echo::serve(server, to)?;
-    assert!(ask_tcp(client, to, b"in?").is_err());
-    let (used, spare) = (place.sell("--duration 1h")?, place.sell("--duration 2d")?);
-    let mac = place.clients()?.clients[0].mac.clone();
-    place.weir(&format!("voucher activate {} {mac}", used.code))?;
-    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
-    let sheet = place.weir("voucher print --title <Fair>")?;
-    assert!(
-        sheet.contains("&lt;Fair&gt;") && sheet.contains("<svg"),
-        "{sheet}"
-    );
-    assert!(sheet.contains(&spare.code) && !sheet.contains(&used.code));
-    assert!(
-        place
-            .weir(&format!("voucher activate {} nonsense", used.code))
-            .is_err()
-    );
-    place.weir(&format!("voucher invalidate {}", used.id))?;
-    assert!(
-        place
-            .weir(&format!("voucher activate {} {mac}", used.id))
-            .is_err()
-    );
     Ok(())
 }
 

@@ -150,4 +150,27 @@ mod tests {
             assert_eq!(shown(&berlin, wrong), None, "{wrong}");
         }
     }
+
+    #[test]
+    fn who_moved_something_was_online_since_the_last_look() {
+        let path = std::env::temp_dir().join(format!("weir-days-{}", std::process::id()));
+        let mut days = Days::new(File::open(&path).expect("opened"));
+        days.turn();
+        let mac = [2, 0, 0, 0, 0, 1];
+        let mut look = |moved: &[u64], minutes: u32| {
+            for bytes in moved {
+                days.moved(&mac, *bytes);
+            }
+            let before = Instant::now().checked_sub(NOTED * minutes);
+            days.looked = before.expect("the machine runs that long");
+            days.look();
+            let shown = days.figures().days.pop().expect("a day");
+            (shown.guests, shown.seconds, shown.bytes)
+        };
+        assert_eq!(look(&[], 1), (0, 0, 0));
+        assert_eq!(look(&[1000, 24], 1), (1, 60, 1024));
+        assert_eq!(look(&[], 1), (1, 60, 1024), "silent");
+        // A machine that slept.
+        assert_eq!(look(&[1], 3), (1, 180, 1025));
+    }
 }
