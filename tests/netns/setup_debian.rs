@@ -244,65 +244,6 @@ lease = "1h"
 forwards = [{ name = "Web", port = "8080", to = "192.168.77.2", to_port = "80" }]
 "#;
 
-/// From a machine without any configuration: choices become options, options files, and files a
-/// client's way to the Internet.
-#[test]
-fn what_is_decided_carries_traffic() -> Result<(), Error> {
-    let lab = scene()?;
-    let _provider = Provider::start(lab.node("far")?)?;
-    let router = Router::start(lab.node("router")?, &[])?;
-    router.write("document.toml", DECIDED)?;
-    let told = |error| unexpected(format!("{error}\n{}", router.logs()));
-    let said = router
-        .setup("import --within 300 /etc/document.toml")
-        .map_err(told)?;
-    assert!(
-        said.contains("The router is 192.168.77.1/24 inside."),
-        "{said}"
-    );
-    router.wait("br-lan", "192.168.77.1/24")?;
-    router.wait("eth0", &format!("{WAN}/24"))?;
-    let (client, far) = (lab.node("client")?, lab.node("far")?);
-    let reaches = || {
-        wait_until("the far host answers", LIMIT, || {
-            Ok(ask(client, FAR)?.as_deref() == Some(WAN))
-        })
-        .map_err(told)
-    };
-    let address = lease(client, "eth0").map_err(told)?;
-    assert!(address.starts_with("192.168.77."), "{address}");
-    reaches()?;
-    router.setup("confirm")?;
-    assert!(router.read("shadow").contains("root:$6$"), "the password");
-    assert_eq!(router.run("hostname")?.trim(), "attic");
-
-    // What is open is, and nothing else.
-    client.ip("address add 192.168.77.2/24 dev eth0\n")?;
-    let _inside = serve(client, 80)?;
-    let _own = serve(lab.node("router")?, 22)?;
-    assert!(
-        ask(far, &format!("{WAN}:8080"))?.is_some(),
-        "{}",
-        router.logs()
-    );
-    assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
-
-    // A device that is kept from the Internet, and let out again.
-    let link = client.run("ip -brief link show dev eth0")?;
-    let mac = link.split_whitespace().nth(2).unwrap_or_default();
-    let blocked =
-        |list: &str| format!("format = 1\n[firewall]\nforwards = []\nblocked = [{list}]\n");
-    let one = format!("{{ name = \"Telly\", mac = \"{}\" }}", mac);
-    router.write("document.toml", &blocked(&one))?;
-    router.setup("import /etc/document.toml").map_err(told)?;
-    router.setup("confirm")?;
-    assert_eq!(ask(client, FAR)?, None);
-    assert_eq!(ask(far, &format!("{WAN}:8080"))?, None, "closed again");
-    router.write("document.toml", &blocked(""))?;
-    router.setup("import /etc/document.toml").map_err(told)?;
-    reaches()
-}
-
 /// A client gets its lease and reaches WAN; what is closed is closed, and what is open is open.
 #[test]
 fn a_router_of_debian_routes() -> Result<(), Error> {

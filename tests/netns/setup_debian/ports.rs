@@ -123,7 +123,7 @@ impl Drop for Scene {
 }
 
 #[test]
-fn a_port_of_the_lan_becomes_the_uplink_and_comes_back() -> Result<(), Error> {
+fn ports_change_their_use_and_come_back() -> Result<(), Error> {
     let scene = Scene::begin()?;
     let (router, client) = (&scene.router, scene.lab.node("client")?);
     let network = router.read("config/network");
@@ -197,14 +197,12 @@ fn a_port_of_the_lan_becomes_the_uplink_and_comes_back() -> Result<(), Error> {
     // The journal knows who it was.
     let shown = router.setup("show")?;
     assert!(shown.contains("weir cables"), "{shown}");
-    Ok(())
+    a_port_of_the_mesh_has_its_vxlan_and_loses_it(&scene)
 }
 
 /// A port of the mesh behind a switch has its VXLAN, and loses it. Where the kernel has no batman-adv,
 /// networkd makes all but bat0.
-#[test]
-fn a_port_of_the_mesh_has_its_vxlan_and_loses_it() -> Result<(), Error> {
-    let scene = Scene::begin()?;
+fn a_port_of_the_mesh_has_its_vxlan_and_loses_it(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     let asked = json!({
         "ports": [{"device": "eth2", "used": "mesh", "vxlan": 77}], "within": 300,

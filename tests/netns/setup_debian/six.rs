@@ -1,4 +1,5 @@
-//! IPv6: a prefix that a provider delegates, from networkd over dnsmasq to a client.
+//! A machine without any configuration becomes a router by what somebody decides; by IPv6 with a prefix
+//! that a provider delegates, from networkd over dnsmasq to a client.
 
 use std::process::{Command, Stdio};
 
@@ -7,17 +8,20 @@ use lab::namespace::wait_until;
 use weir_tests::LIMIT;
 
 use super::DECIDED;
-use super::router::{Provider, Router, ask, lab as scene, say_by, unexpected};
+use super::router::{
+    FAR, Provider, Router, WAN, ask, lab as scene, lease, say_by, serve, unexpected,
+};
 
 /// What the provider has for the router's networks.
 const PREFIX: &str = "2001:db8:77:aa00::/56";
 /// Its host.
-const FAR: &str = "[2001:db8:ffff::1]:81";
+const FAR6: &str = "[2001:db8:ffff::1]:81";
 
-/// WIDE's dhcp6s delegates a prefix, which it does for a DUID alone; a client inside makes an address
-/// of it and reaches the host behind the provider with that, by TCP.
+/// Choices become options, options files, and files a client's way to the Internet. WIDE's dhcp6s
+/// delegates a prefix, which it does for a DUID alone; a client inside makes an address of it and
+/// reaches the host behind the provider with that, by TCP.
 #[test]
-fn a_delegated_prefix_reaches_a_client() -> Result<(), Error> {
+fn what_is_decided_carries_traffic() -> Result<(), Error> {
     let lab = scene()?;
     let (node, far, client) = (lab.node("router")?, lab.node("far")?, lab.node("client")?);
     let _provider = Provider::start(far)?;
@@ -75,10 +79,17 @@ fn a_delegated_prefix_reaches_a_client() -> Result<(), Error> {
             "[DHCPv6]\nDUIDType=vendor\nDUIDRawData=00:00:ab:11:01:02:03:04:05:06:07:08\n",
         )?;
         router.write("document.toml", DECIDED)?;
-        router
+        let said = router
             .setup("import --within 300 /etc/document.toml")
-            .and_then(|_| router.setup("confirm"))
             .map_err(told)?;
+        assert!(
+            said.contains("The router is 192.168.77.1/24 inside."),
+            "{said}"
+        );
+        router.wait("br-lan", "192.168.77.1/24")?;
+        router.wait("eth0", &format!("{WAN}/24"))?;
+        router.setup("confirm")?;
+
         let has = |show: &dyn Fn(&str) -> Result<String, Error>, device: &str| {
             let shown = show(&format!(
                 "ip -6 -brief address show dev {device} scope global"
@@ -100,18 +111,57 @@ fn a_delegated_prefix_reaches_a_client() -> Result<(), Error> {
         far.run(&format!("ip -6 route add {PREFIX} via {gateway} dev eth0"))?;
         let mut seen = None;
         wait_until("the far host answers", LIMIT, || {
-            seen = ask(client, FAR)?;
+            seen = ask(client, FAR6)?;
             Ok(seen.is_some())
         })
         .map_err(told)?;
         let seen = seen.unwrap_or_default();
         assert!(seen.contains("2001:0db8:0077:aa"), "{seen}");
         // Nobody comes in by what is delegated.
-        let _inside = say_by(client, "TCP6", 80, "echo inside")?;
+        let inside = say_by(client, "TCP6", 80, "echo inside")?;
         let address = seen.trim_matches(['[', ']']);
         assert!(ask(node, &format!("[{address}]:80"))?.is_some());
         assert_eq!(ask(far, &format!("[{address}]:80"))?, None);
-        Ok(())
+        drop(inside);
+
+        // By IPv4, too.
+        let reaches = || {
+            wait_until("the far host answers", LIMIT, || {
+                Ok(ask(client, FAR)?.as_deref() == Some(WAN))
+            })
+            .map_err(told)
+        };
+        let address = lease(client, "eth0").map_err(told)?;
+        assert!(address.starts_with("192.168.77."), "{address}");
+        reaches()?;
+        assert!(router.read("shadow").contains("root:$6$"), "the password");
+        assert_eq!(router.run("hostname")?.trim(), "attic");
+
+        // What is open is, and nothing else.
+        client.ip("address add 192.168.77.2/24 dev eth0\n")?;
+        let _inside = serve(client, 80)?;
+        let _own = serve(node, 22)?;
+        assert!(
+            ask(far, &format!("{WAN}:8080"))?.is_some(),
+            "{}",
+            router.logs()
+        );
+        assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
+
+        // A device that is kept from the Internet, and let out again.
+        let link = client.run("ip -brief link show dev eth0")?;
+        let mac = link.split_whitespace().nth(2).unwrap_or_default();
+        let blocked =
+            |list: &str| format!("format = 1\n[firewall]\nforwards = []\nblocked = [{list}]\n");
+        let one = format!("{{ name = \"Telly\", mac = \"{mac}\" }}");
+        router.write("document.toml", &blocked(&one))?;
+        router.setup("import /etc/document.toml").map_err(told)?;
+        router.setup("confirm")?;
+        assert_eq!(ask(client, FAR)?, None);
+        assert_eq!(ask(far, &format!("{WAN}:8080"))?, None, "closed again");
+        router.write("document.toml", &blocked(""))?;
+        router.setup("import /etc/document.toml").map_err(told)?;
+        reaches()
     })();
     let _ = std::fs::remove_dir_all(&folder);
     done

@@ -9,15 +9,24 @@ use weir_tests::LIMIT;
 use crate::setup_debian::router::unexpected;
 use crate::setup_debian::{Scene, Talk};
 
+#[test]
+fn the_former_state_comes_back() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    an_address_that_nobody_confirms_goes_away(&scene)?;
+    // Changes wait again, to be put right.
+    scene.router.run("rm -rf /run/uci-changes")?;
+    what_a_service_does_not_take_is_taken_back(&scene)?;
+    scene.router.run("rm -rf /run/uci-changes")?;
+    killed_in_the_middle_the_former_state_comes_back(&scene)
+}
+
 /// Another address of LAN that nobody confirms: the former one is back, and a connection that was
 /// there before goes on.
-#[test]
-fn an_address_that_nobody_confirms_goes_away() -> Result<(), Error> {
-    let scene = Scene::begin()?;
+fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     let address = scene.lease("client", "192.168.1.1")?;
     scene.reaches("client")?;
-    let mut talk = Talk::begin(&scene)?;
+    let mut talk = Talk::begin(scene)?;
     talk.say(b"first")?;
 
     router.uci("set network.lan.ipaddr=192.168.7.1")?;
@@ -37,79 +46,9 @@ fn an_address_that_nobody_confirms_goes_away() -> Result<(), Error> {
     scene.reaches("client")
 }
 
-/// Everybody who takes part in a change is killed at some moment of it; after a start of the
-/// machine, or with the next reload, the former configuration is at work.
-#[test]
-fn killed_in_the_middle_the_former_state_comes_back() -> Result<(), Error> {
-    let scene = Scene::begin()?;
-    let router = &scene.router;
-    scene.lease("client", "192.168.1.1")?;
-    let former = router.read("config/network");
-    // Files are written, and nobody was told; the firewall was; the network was, too.
-    for held in ["nft", "networkctl", "systemctl"] {
-        router.uci("set network.lan.ipaddr=192.168.7.1")?;
-        router.uci("set firewall.@redirect[0].src_dport=8099")?;
-        router.run("rm -f /run/told")?;
-        let hold = format!("echo {held} >/run/hold");
-        let status = router.command(&["sh", "-c", &hold]).status();
-        status.map_err(Error::system("hold"))?;
-        let weir = weir_tests::binary();
-        let weir = weir.display().to_string();
-        let config = ["--config", "/etc/weir/weir.toml"];
-        let words = [&[&*weir, "setup", "apply", "--within", "3600"], &config[..]].concat();
-        let mut apply = router
-            .command(&words)
-            .spawn()
-            .map_err(Error::system("apply"))?;
-        wait_until(held, LIMIT, || {
-            let told = router.run("cat /run/told").unwrap_or_default();
-            Ok(told
-                .lines()
-                .last()
-                .is_some_and(|line| line.starts_with(held)))
-        })?;
-        // Processes of the router's own, which sees no others. They are stopped first: where one
-        // dies, another would take the change back.
-        let all = "for signal in STOP KILL; do for p in /proc/[0-9]*; do \
-            case $(cat $p/comm 2>/dev/null) in \
-            weir|reload_config|systemd) kill -$signal ${p#/proc/};; esac; done; done";
-        let _ = router.command(&["sh", "-c", all]).status();
-        // What leads there stopped with it.
-        let leads = Pid::from_raw(apply.id().cast_signed());
-        let _ = kill(leads, Signal::SIGCONT);
-        let _ = apply.wait();
-        router.run("rm /run/hold")?;
-        assert!(router.read("config/network").contains("192.168.7.1"));
-        assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
-
-        // As after a start of the machine: it has another name.
-        let change = router.read("weir/setup/pending/change.json");
-        let mut change: serde_json::Value =
-            serde_json::from_str(&change).map_err(|error| unexpected(error.to_string()))?;
-        change["until"]["boot"] = "another start".into();
-        router.write("weir/setup/pending/change.json", &change.to_string())?;
-        router.setup("recover")?;
-        assert_eq!(router.read("config/network"), former);
-        router.reload("network firewall")?;
-        router.wait("br-lan", "192.168.1.1/24")?;
-        assert!(!router.has("br-lan", "192.168.7.1/24")?, "{held}");
-        let rules = router.run("nft list table inet weir_firewall")?;
-        assert!(
-            rules.contains("8080") && !rules.contains("8099"),
-            "{held}: {rules}"
-        );
-        scene.reaches("client")?;
-        scene.lease("client", "192.168.1.1")?;
-        router.run("rm -rf /run/uci-changes")?;
-    }
-    Ok(())
-}
-
 /// A service that does not take its file: the former configuration is back at once, and the service
 /// that was stopped by it runs again.
-#[test]
-fn what_a_service_does_not_take_is_taken_back() -> Result<(), Error> {
-    let scene = Scene::begin()?;
+fn what_a_service_does_not_take_is_taken_back(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     scene.lease("client", "192.168.1.1")?;
     // A second dnsmasq's port: the one that is started ends at once.
@@ -129,4 +68,67 @@ fn what_a_service_does_not_take_is_taken_back() -> Result<(), Error> {
     let said = router.setup("debian --run /bin/false")?;
     assert_eq!(said, "", "nobody has to be told any more");
     Ok(())
+}
+
+/// Everybody who takes part in a change is killed in the middle of it; after a start of the
+/// machine, or with the next reload, the former configuration is at work.
+fn killed_in_the_middle_the_former_state_comes_back(scene: &Scene) -> Result<(), Error> {
+    let router = &scene.router;
+    scene.lease("client", "192.168.1.1")?;
+    let former = router.read("config/network");
+    // The firewall was told, and the network is not yet.
+    let held = "networkctl";
+    router.uci("set network.lan.ipaddr=192.168.7.1")?;
+    router.uci("set firewall.@redirect[0].src_dport=8099")?;
+    router.run("rm -f /run/told")?;
+    let hold = format!("echo {held} >/run/hold");
+    let status = router.command(&["sh", "-c", &hold]).status();
+    status.map_err(Error::system("hold"))?;
+    let weir = weir_tests::binary();
+    let weir = weir.display().to_string();
+    let config = ["--config", "/etc/weir/weir.toml"];
+    let words = [&[&*weir, "setup", "apply", "--within", "3600"], &config[..]].concat();
+    let mut apply = router
+        .command(&words)
+        .spawn()
+        .map_err(Error::system("apply"))?;
+    wait_until(held, LIMIT, || {
+        let told = router.run("cat /run/told").unwrap_or_default();
+        Ok(told
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with(held)))
+    })?;
+    // Processes of the router's own, which sees no others. They are stopped first: where one
+    // dies, another would take the change back.
+    let all = "for signal in STOP KILL; do for p in /proc/[0-9]*; do \
+        case $(cat $p/comm 2>/dev/null) in \
+        weir|reload_config|systemd) kill -$signal ${p#/proc/};; esac; done; done";
+    let _ = router.command(&["sh", "-c", all]).status();
+    // What leads there stopped with it.
+    let leads = Pid::from_raw(apply.id().cast_signed());
+    let _ = kill(leads, Signal::SIGCONT);
+    let _ = apply.wait();
+    router.run("rm /run/hold")?;
+    assert!(router.read("config/network").contains("192.168.7.1"));
+    assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
+
+    // As after a start of the machine: it has another name.
+    let change = router.read("weir/setup/pending/change.json");
+    let mut change: serde_json::Value =
+        serde_json::from_str(&change).map_err(|error| unexpected(error.to_string()))?;
+    change["until"]["boot"] = "another start".into();
+    router.write("weir/setup/pending/change.json", &change.to_string())?;
+    router.setup("recover")?;
+    assert_eq!(router.read("config/network"), former);
+    router.reload("network firewall")?;
+    router.wait("br-lan", "192.168.1.1/24")?;
+    assert!(!router.has("br-lan", "192.168.7.1/24")?, "{held}");
+    let rules = router.run("nft list table inet weir_firewall")?;
+    assert!(
+        rules.contains("8080") && !rules.contains("8099"),
+        "{held}: {rules}"
+    );
+    scene.reaches("client")?;
+    scene.lease("client", "192.168.1.1").map(drop)
 }
