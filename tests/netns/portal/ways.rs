@@ -1,4 +1,4 @@
-//! Ways in: a garden, an exempt device, a voucher of bytes, one used by hand, a click, a page that was read.
+//! Ways in: a garden, an exempt device, a voucher of bytes, one used by hand, a click.
 
 use super::*;
 
@@ -152,20 +152,4 @@ fn a_click_lets_in_for_a_while() -> Result<(), Error> {
     assert_eq!(place.curl(&click)?, "403>", "after a pause");
     assert_eq!(place.weir("voucher list")?.trim(), "No vouchers.");
     Ok(())
-}
-
-/// Who is let in for reading has to have had the time for it.
-#[test]
-fn a_page_is_to_be_read_first() -> Result<(), Error> {
-    let place = Place::open("tc", "free = \"read\"\n")?;
-    place.curl(PAGE)?;
-    let click = format!("curl -s -m 10 -X POST {PAGE}free");
-    let said = place.client()?.run(&click)?;
-    assert!(said.contains("read this page"), "{said}");
-    wait_until("it was read", LIMIT, || {
-        // No faster than a person: who connects too often is not heard.
-        std::thread::sleep(AT_ONCE);
-        place.client()?.run(&click)?;
-        Ok(place.clients()?.clients[0].state == PortalState::Free)
-    })
 }

@@ -320,4 +320,17 @@ mod tests {
             assert_eq!(is_web(url), is, "{url}");
         }
     }
+
+    #[test]
+    fn a_page_may_have_to_be_read_first() {
+        let read = |free: &str| {
+            let text = format!("[portal]\ndevices = [\"br-lan\"]\n{free}");
+            let effective = runtime::config::parse(&SECTIONS, &text, "weir.toml").expect("good");
+            let portal: &Portal = effective.of();
+            portal.gift(None).map(|gift| gift.read)
+        };
+        assert_eq!(read(""), None);
+        assert_eq!(read("free = \"click\"\n"), Some(false));
+        assert_eq!(read("free = \"read\"\n"), Some(true));
+    }
 }

@@ -90,3 +90,45 @@ impl FreeAccess {
         self.visits.insert(mac, (now, Some(now + gift.time)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: Mac = [2, 0, 0, 0, 0, 1];
+
+    #[test]
+    fn a_page_is_seen_and_read_before_anything_is_free() {
+        for read in [false, true] {
+            let gift = Gift {
+                time: Duration::from_secs(10),
+                pause: Duration::from_secs(3600),
+                rate: Some(8_000_000),
+                read,
+                password: None,
+            };
+            let mut free = FreeAccess::new(Some(gift));
+            let unseen = free.voucher(&MAC, &gift);
+            assert!(matches!(unseen, Err(Trouble::Read(_))), "{unseen:?}");
+            assert_eq!(free.visit(MAC), Some((10, false)));
+            let seen = free.voucher(&MAC, &gift);
+            match read {
+                true => assert!(matches!(seen, Err(Trouble::Read(1..=16))), "{seen:?}"),
+                false => assert!(seen.is_ok(), "{seen:?}"),
+            }
+            let before = Instant::now().checked_sub(READING);
+            let before = before.expect("the machine runs that long");
+            free.visits.insert(MAC, (before, None));
+            // Seen again, it was read all the same.
+            free.visit(MAC);
+            let voucher = free.voucher(&MAC, &gift).expect("free");
+            assert_eq!(
+                (voucher.duration, voucher.rate, voucher.origin),
+                (Some(10), Some(8_000_000), Origin::Free)
+            );
+            free.given(MAC, &gift);
+            let again = free.voucher(&MAC, &gift);
+            assert!(matches!(again, Err(Trouble::Rest(_))), "{again:?}");
+        }
+    }
+}
