@@ -175,7 +175,7 @@ fn the_setup_process_undoes_what_a_dead_guard_would_have() {
 fn services_that_take_longer_than_the_time_are_told_of() {
     let router = Router::new("24.10");
     let before = router.configuration();
-    router.write("reload", "#!/bin/sh\nsleep 9\n");
+    router.write("reload", "#!/bin/sh\nsleep 7\n");
     router.write("document.toml", HOME);
     let file = router.path("document.toml");
     let said = router.refused(&["import", "--within", "5", file.to_str().expect("text")]);
