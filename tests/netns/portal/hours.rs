@@ -70,7 +70,12 @@ fn hours_let_everybody_in_or_nobody() -> Result<(), Error> {
     place.reload(&format!("closed = [\"{soon}-{later}\"]\n"))?;
     wait_until("the kernel knows when it closes", LIMIT, expires)?;
     place.reload("closed = [\"Mon-Sun\"]\n")?;
+    let told = Instant::now();
     ends("it is closed")?;
+    for end in 0..2 {
+        let late = stream.last(end).saturating_duration_since(told);
+        assert!(late < AT_ONCE, "{end} went on for {late:?}");
+    }
     let page = place.client()?.run(&format!("curl -s -m 10 {PAGE}"))?;
     assert!(
         page.contains("It is closed") && !page.contains("<form"),
