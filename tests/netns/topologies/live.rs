@@ -172,7 +172,9 @@ fn zones(lan: &str, wan: &str) -> String {
 }
 
 /// The firewall is loaded again and again, as `fw4 reload` does it: in one transaction.
-fn reloads(arrangement: Arrangement) {
+#[test]
+fn a_transfer_survives_reloads_of_the_firewall() {
+    let arrangement = Arrangement::BRIDGE;
     let rules = zones(arrangement.lan_device(), arrangement.wan_device());
     at_once(&WAYS, |by| {
         let scene = Scene::new(by, &untranslated(arrangement), SERVER, NO_REPROOF)?;
@@ -200,15 +202,4 @@ fn reloads(arrangement: Arrangement) {
         scene.lives("everything may go out again")?;
         scene.transfer.stop().map(drop)
     });
-}
-
-#[test]
-fn a_transfer_survives_reloads_of_the_firewall() {
-    reloads(Arrangement::BRIDGE);
-}
-
-#[test]
-#[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
-fn a_transfer_survives_reloads_of_the_firewall_at_home() {
-    reloads(Arrangement::HOME);
 }
