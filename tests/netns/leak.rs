@@ -1,59 +1,14 @@
-//! IPsec: a policy that appears during a flow must end its plain packets at once; one that lets
-//! them pass ends when it does by the kernel alone.
+//! IPsec: a policy that lets plain packets pass ends when it does by the kernel alone. One that
+//! appears during a flow is in `tunnels/ipsec.rs`.
 
 use std::time::{Duration, Instant};
 
 use lab::gateway::{self, Options};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
-use lab::{Error, Lab, Tap};
+use lab::{Error, Lab};
 use weir_tests::scene::{self, WAYS, at_once};
-use weir_tests::{LIMIT, Weir, gateway_weir};
-
-#[test]
-fn an_ipsec_policy_ends_plain_packets() -> Result<(), Error> {
-    for hook in ["xdp", "tc"] {
-        let lab = Lab::gateway(&Options {
-            nat: true,
-            plain_offloads: true,
-            ..Options::default()
-        })?;
-        let weir = gateway_weir(&lab, hook)?;
-        let (client, server, router) = (
-            lab.node("client")?,
-            lab.node("server")?,
-            lab.node("router")?,
-        );
-        let echo = Echo::serve(server, (gateway::SERVER, 7).into())?;
-        let talk = Datagrams::open(client, (gateway::SERVER, 7).into())?;
-        wait_until("weir forwards the flow", LIMIT, || {
-            talk.ask(b"hello", Duration::from_millis(200))?;
-            Ok(weir.forwarded()? > 10)
-        })?;
-
-        // To be encrypted, but no key is there: the kernel drops what it may not send in the clear.
-        router.run(
-            "ip xfrm policy add src 0.0.0.0/0 dst 10.0.0.2/32 dir out tmpl src 10.0.0.1 dst \
-                10.0.0.2 proto esp mode tunnel",
-        )?;
-        std::thread::sleep(Duration::from_secs(1));
-        let mut tap = Tap::open(server, "eth0")?;
-        for _ in 0..20 {
-            assert!(
-                !talk.ask(b"hello", Duration::from_millis(50))?,
-                "{hook}: answered in the clear"
-            );
-        }
-        let leaked = tap
-            .drain(Duration::from_millis(100))?
-            .iter()
-            .filter(|frame| frame.windows(5).any(|w| w == b"hello"))
-            .count();
-        assert_eq!(leaked, 0, "{hook}: {}", weir.log());
-        drop(echo);
-    }
-    Ok(())
-}
+use weir_tests::{LIMIT, Weir};
 
 /// One who asks, and weir, where there is one.
 struct Allowed {
@@ -148,7 +103,7 @@ fn a_policy_that_lives_by_use_lives_with_the_flow() {
     at_once(&WAYS, |by| {
         let allowed = Allowed::new(by, "time-use-hard 5")?;
         let before = allowed.packets()?;
-        let (asked, answered) = allowed.until(20)?;
+        let (asked, answered) = allowed.until(12)?;
         assert_eq!(asked, answered, "{by:?}: it was in use");
         let forwarded = allowed.packets()? - before;
         let most = allowed.weir.is_none() || forwarded > asked / 2;
@@ -168,7 +123,6 @@ fn a_switch_that_the_kernel_does_not_tell_of_takes_effect() {
         lan0 meta mark set 1\n}\n}\n";
     for (switch, device, let_pass, cut, prepare) in [
         ("disable_xfrm", "wan0", 1, 0, vec![block("out")]),
-        ("disable_policy", "lan0", 1, 0, vec![block("fwd")]),
         ("disable_policy", "all", 1, 0, vec![block("fwd")]),
         (
             "src_valid_mark",

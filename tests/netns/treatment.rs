@@ -13,8 +13,6 @@ use weir_tests::scene::{self, By, ENOUGH, PORT, Scene};
 use weir_tests::{LIMIT, Weir};
 
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
-/// Where echoes are.
-const ECHO: u16 = 7;
 
 fn each(run: impl Fn(By) -> Result<(), Error>) {
     for by in WEIR {
@@ -31,20 +29,20 @@ fn with_rules(by: By, rules: &str) -> Result<(Lab, Weir), Error> {
     Ok((lab, weir))
 }
 
-/// A chain of one rule.
+/// A chain.
 fn chain(hook: &str, rule: &str) -> String {
     format!("chain {hook} {{ type filter hook {hook} priority mangle; policy accept;\n{rule}\n}}")
 }
 
 /// Asks by UDP, so often as any proof needs once weir forwards what comes back, and returns the
 /// packets that reached the server then.
-fn asked(lab: &Lab, weir: &Weir) -> Result<Vec<Vec<u8>>, Error> {
+fn asked(lab: &Lab, weir: &Weir, port: u16) -> Result<Vec<Vec<u8>>, Error> {
     let server = lab.node("server")?;
-    let to = SocketAddr::new(SERVER, ECHO);
+    let to = SocketAddr::new(SERVER, port);
     let _echo = Echo::serve(server, to)?;
     let datagrams = Datagrams::open(lab.node("client")?, to)?;
     let back = || -> Result<u64, Error> {
-        let flow = weir.flow_at(ECHO)?;
+        let flow = weir.flow_at(port)?;
         Ok(flow.map_or(0, |flow| flow.directions.reply.packets))
     };
     wait_until("weir forwards what comes back", LIMIT, || {
@@ -63,102 +61,87 @@ fn asked(lab: &Lab, weir: &Weir) -> Result<Vec<Vec<u8>>, Error> {
     let mut frames = tap.drain(Duration::from_millis(200))?;
     frames.retain(|frame| {
         let ports = View::of(frame).and_then(|view| view.ports);
-        ports.is_some_and(|(_, to)| to == ECHO)
+        ports.is_some_and(|(_, to)| to == port)
     });
     assert_eq!(frames.len(), 300);
     Ok(frames)
 }
 
-/// The control: without a rule that changes packets, nearly all of these are weir's.
+/// A rule for packets to a port of its own: hook, port, what it does, TTL and TOS on the wire.
+type Written = (&'static str, u16, &'static str, u8, u8);
+
+/// Before the kernel lowers the TTL, and after. The first is the control: it changes nothing, and
+/// nearly all of these packets are weir's.
+const WRITTEN: [Written; 7] = [
+    ("forward", 7, "ip ttl 63 accept", 63, 0),
+    ("prerouting", 8, "ip ttl set 65", 64, 0),
+    ("forward", 9, "ip ttl set 65", 65, 0),
+    ("postrouting", 10, "ip ttl set 7", 7, 0),
+    ("prerouting", 11, "ip dscp set cs1", 63, 0x20),
+    ("forward", 12, "ip dscp set cs1", 63, 0x20),
+    ("postrouting", 13, "ip dscp set cs1", 63, 0x20),
+];
+
 #[test]
-fn packets_that_nothing_changes_are_forwarded() {
+fn a_ttl_or_dscp_that_a_rule_writes_is_the_one_on_the_wire() {
+    let chains: Vec<String> = ["prerouting", "forward", "postrouting"]
+        .iter()
+        .map(|hook| {
+            let own = WRITTEN.iter().filter(|(at, ..)| at == hook);
+            let rules: Vec<String> = own
+                .map(|(_, port, rule, ..)| format!("udp dport {port} {rule}"))
+                .collect();
+            chain(hook, &rules.join("\n"))
+        })
+        .collect();
     each(|by| {
-        let (lab, weir) = with_rules(by, &chain("forward", "ip ttl 63 accept"))?;
-        let frames = asked(&lab, &weir)?;
-        let ttls: Vec<u8> = frames
-            .iter()
-            .filter_map(|f| Some(View::of(f)?.ttl))
-            .collect();
-        assert_eq!(ttls, [63; 300]);
-        let forwarded = weir.forwarded()?;
-        assert!(forwarded > 300, "{forwarded}");
+        let (lab, weir) = with_rules(by, &chains.join("\n"))?;
+        for (hook, port, rule, ttl, tos) in WRITTEN {
+            let frames = asked(&lab, &weir, port)?;
+            let found: Vec<(u8, u16)> = frames
+                .iter()
+                .filter_map(|f| Some((View::of(f)?.ttl, word(f, 14)? & 0xff)))
+                .collect();
+            assert_eq!(found, [(ttl, tos.into()); 300], "{hook}: {rule}");
+            let flow = weir.flow_at(port)?.expect("the flow is known");
+            let forwarded = flow.directions.original.packets;
+            match port == WRITTEN[0].1 {
+                true => assert!(forwarded > 200, "nothing changes them: {flow:#?}"),
+                false => assert_eq!(forwarded, 0, "{hook}: {rule}: {flow:#?}"),
+            }
+        }
         Ok(())
     });
 }
 
-#[test]
-fn a_ttl_that_a_rule_writes_is_the_one_on_the_wire() {
-    // Before the kernel lowers it, and after.
-    for (hook, written, sent) in [
-        ("prerouting", 65, 64),
-        ("forward", 65, 65),
-        ("postrouting", 7, 7),
-    ] {
-        each(|by| {
-            let rule = chain(hook, &format!("udp dport {ECHO} ip ttl set {written}"));
-            let (lab, weir) = with_rules(by, &rule)?;
-            let frames = asked(&lab, &weir)?;
-            let ttls: Vec<u8> = frames
-                .iter()
-                .filter_map(|f| Some(View::of(f)?.ttl))
-                .collect();
-            assert_eq!(ttls, [sent; 300], "{hook}");
-            let flow = weir.flow_at(ECHO)?.expect("the flow is known");
-            assert_eq!(flow.directions.original.packets, 0, "{flow:#?}");
-            Ok(())
-        });
-    }
-}
-
-#[test]
-fn a_dscp_that_a_rule_writes_is_the_one_on_the_wire() {
-    for hook in ["prerouting", "forward", "postrouting"] {
-        each(|by| {
-            let rule = chain(hook, &format!("udp dport {ECHO} ip dscp set cs1"));
-            let (lab, weir) = with_rules(by, &rule)?;
-            let frames = asked(&lab, &weir)?;
-            let all: Vec<u16> = frames
-                .iter()
-                .filter_map(|f| Some(word(f, 14)? & 0xff))
-                .collect();
-            assert_eq!(all, [0x20; 300], "{hook}");
-            let flow = weir.flow_at(ECHO)?.expect("the flow is known");
-            assert_eq!(flow.directions.original.packets, 0, "{flow:#?}");
-            Ok(())
-        });
-    }
-}
-
 /// The kernel's FTP helper reads the control connection: it must see all of it.
 #[test]
-fn a_connection_with_a_helper_stays_with_the_kernel() {
-    each(|by| {
-        let rules = format!(
-            "ct helper reader {{ type \"ftp\" protocol tcp; l3proto ip; }}\n{}",
-            chain(
-                "forward",
-                &format!("tcp dport {PORT} ct helper set \"reader\"")
-            )
-        );
-        // Fails where the kernel has no nf_conntrack_ftp: then this is not shown, and must not look
-        // as if.
-        let (lab, weir) = with_rules(by, &rules)?;
-        let to = SocketAddr::new(SERVER, PORT);
-        let transfer = Transfer::start(
-            lab.node("client")?,
-            lab.node("server")?,
-            to,
-            1,
-            Some(8 << 20),
-        )?;
-        wait_until("weir sees the helper", LIMIT, || {
-            let reason = weir.flow_at(PORT)?.and_then(|flow| flow.reason);
-            Ok(reason.is_some_and(|reason| reason.code == "helper"))
-        })?;
-        transfer.advance(ENOUGH, LIMIT)?;
-        assert_eq!(weir.forwarded()?, 0);
-        transfer.stop().map(drop)
-    });
+fn a_connection_with_a_helper_stays_with_the_kernel() -> Result<(), Error> {
+    let rules = format!(
+        "ct helper reader {{ type \"ftp\" protocol tcp; l3proto ip; }}\n{}",
+        chain(
+            "forward",
+            &format!("tcp dport {PORT} ct helper set \"reader\"")
+        )
+    );
+    // Fails where the kernel has no nf_conntrack_ftp: then this is not shown, and must not look as
+    // if.
+    let (lab, weir) = with_rules(By::Weir("tc"), &rules)?;
+    let to = SocketAddr::new(SERVER, PORT);
+    let transfer = Transfer::start(
+        lab.node("client")?,
+        lab.node("server")?,
+        to,
+        1,
+        Some(8 << 20),
+    )?;
+    wait_until("weir sees the helper", LIMIT, || {
+        let reason = weir.flow_at(PORT)?.and_then(|flow| flow.reason);
+        Ok(reason.is_some_and(|reason| reason.code == "helper"))
+    })?;
+    transfer.advance(ENOUGH, LIMIT)?;
+    assert_eq!(weir.forwarded()?, 0);
+    transfer.stop().map(drop)
 }
 
 /// Bytes that a class of the qdisc at wan0 let through.

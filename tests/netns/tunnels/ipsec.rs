@@ -14,14 +14,14 @@ use weir_tests::scene::{WAYS, at_once};
 use crate::tunnels::play::{Script, act, play};
 use crate::tunnels::{ECHO, HIDDEN, PLAIN, flows, plain};
 
-/// Adds or deletes a policy of both families: `selector` as in "from, to", `{m}` in the template
-/// stands for the mode.
+/// Adds or deletes a policy of both families, for questions or for answers; one that is added says
+/// what is to be encrypted, in tunnel mode.
 fn policy(
     lab: &Lab,
     verb: &str,
     direction: &str,
     answers: bool,
-    mode: Option<&str>,
+    encrypted: bool,
 ) -> Result<(), Error> {
     let router = lab.node("router")?;
     for (client, inner, near, far) in [
@@ -33,10 +33,9 @@ fn policy(
             false => (client, inner, (near, far)),
             true => (inner, client, (far, near)),
         };
-        let template = match mode {
-            Some("tunnel") => format!("tmpl src {} dst {} proto esp mode tunnel", ends.0, ends.1),
-            Some(mode) => format!("tmpl proto esp mode {mode}"),
-            None => String::new(),
+        let template = match encrypted {
+            true => format!("tmpl src {} dst {} proto esp mode tunnel", ends.0, ends.1),
+            false => String::new(),
         };
         router.run(&format!(
             "ip xfrm policy {verb} src {from}/{length} dst {to}/{length} dir {direction} {template}"
@@ -49,88 +48,57 @@ fn policy(
 /// anything that it wants to have come encrypted. Then the policy is removed, and all is as before.
 #[test]
 fn what_a_policy_wants_encrypted_never_passes_in_the_clear() {
-    for mode in ["tunnel", "transport"] {
-        let tunnel = [
-            act("no policy", |_| Ok(()), PLAIN),
-            act(
-                "questions are to be encrypted",
-                |s| policy(&s.lab, "add", "out", false, Some("tunnel")),
-                "all -",
-            )
-            .left(),
-            act(
-                "no longer",
-                |s| policy(&s.lab, "delete", "out", false, None),
-                PLAIN,
-            ),
-            act(
-                "answers are to be encrypted",
-                |s| policy(&s.lab, "add", "out", true, Some("tunnel")),
-                "all answer+asked!",
-            )
-            .any(),
-            act(
-                "no longer",
-                |s| policy(&s.lab, "delete", "out", true, None),
-                PLAIN,
-            ),
-            act(
-                "answers are to come encrypted",
-                |s| policy(&s.lab, "add", "fwd", true, Some("tunnel")),
-                "all answer+asked!",
-            )
-            .any(),
-            act(
-                "no longer",
-                |s| policy(&s.lab, "delete", "fwd", true, None),
-                PLAIN,
-            ),
-            act(
-                "questions are to come encrypted",
-                |s| policy(&s.lab, "add", "fwd", false, Some("tunnel")),
-                "all -",
-            )
-            .left(),
-            act(
-                "no longer",
-                |s| policy(&s.lab, "delete", "fwd", false, None),
-                PLAIN,
-            ),
-        ];
-        let transport = [
-            act("no policy", |_| Ok(()), PLAIN),
-            act(
-                "questions are to be encrypted",
-                |s| policy(&s.lab, "add", "out", false, Some("transport")),
-                "all -",
-            )
-            .left(),
-            act(
-                "no longer",
-                |s| policy(&s.lab, "delete", "out", false, None),
-                PLAIN,
-            ),
-            act(
-                "answers are to come encrypted",
-                |s| policy(&s.lab, "add", "fwd", true, Some("transport")),
-                "all answer+asked!",
-            )
-            .any(),
-            act(
-                "all policies are flushed",
-                |s| s.lab.node("router")?.run("ip xfrm policy flush").map(drop),
-                PLAIN,
-            ),
-        ];
-        let acts = match mode {
-            "tunnel" => &tunnel[..],
-            _ => &transport,
-        };
-        play(&Script::new(
-            &|by| flows(plain(by)?, &[SERVER_INNER, SERVER_INNER6]),
-            acts,
-        ));
-    }
+    let acts = [
+        act("no policy", |_| Ok(()), PLAIN),
+        act(
+            "questions are to be encrypted",
+            |s| policy(&s.lab, "add", "out", false, true),
+            "all -",
+        )
+        .left(),
+        act(
+            "no longer",
+            |s| policy(&s.lab, "delete", "out", false, false),
+            PLAIN,
+        ),
+        act(
+            "answers are to be encrypted",
+            |s| policy(&s.lab, "add", "out", true, true),
+            "all answer+asked!",
+        )
+        .any(),
+        act(
+            "no longer",
+            |s| policy(&s.lab, "delete", "out", true, false),
+            PLAIN,
+        ),
+        act(
+            "answers are to come encrypted",
+            |s| policy(&s.lab, "add", "fwd", true, true),
+            "all answer+asked!",
+        )
+        .any(),
+        act(
+            "no longer",
+            |s| policy(&s.lab, "delete", "fwd", true, false),
+            PLAIN,
+        ),
+        act(
+            "questions are to come encrypted",
+            |s| policy(&s.lab, "add", "fwd", false, true),
+            "all -",
+        )
+        .left(),
+        act(
+            "all policies are flushed",
+            |s| s.lab.node("router")?.run("ip xfrm policy flush").map(drop),
+            PLAIN,
+        ),
+    ];
+    play(&Script::new(
+        &|by| flows(plain(by)?, &[SERVER_INNER, SERVER_INNER6]),
+        &acts,
+    ));
 }
 
 /// Encrypts all between client and server on the wire, in tunnel mode, or no longer. Both families
