@@ -108,7 +108,7 @@ system-short: ## those of `system` that tell most in two minutes
 # two processors (scripts/system-tests tells). So there are three at a time, beside all others.
 WAITING := setup traffic
 WAITING_ROUTERS := bench:: bridging:: cables:: copies:: counters:: detect:: expiry:: leak:: page:: parity:: portal:: \
-	ports_auto:: setup:: setup_debian:: timeouts:: uplinks:: wires::
+	ports_auto:: setup:: setup_debian:: uplinks:: wires::
 
 # Of these modules those that ROUTERS_OF names, or all.
 of = $(if $(ROUTERS_OF),$(foreach one,$1,$(if $(filter $(firstword $(subst ::, ,$(one)))::,$(ROUTERS_OF)),$(one))),$1)

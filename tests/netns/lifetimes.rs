@@ -118,70 +118,39 @@ fn an_idle_connection_lives_as_long_as_with_the_kernel_alone() {
     });
 }
 
-/// A connection that says a little, all at once, and then rests.
-struct Brief {
-    lab: Lab,
-    _weir: Option<Weir>,
-    stream: TcpStream,
-}
-
-impl Brief {
-    fn new(by: By) -> Result<Self, Error> {
+/// A connection that said a little, all at once: its entry goes while it rests (as where the WAN
+/// dials again, or somebody flushes conntrack), and a few packets make another one in the middle.
+/// After a while that has what is left of a minute.
+#[test]
+fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
+    at_once(&WAYS, |by| {
         let lab = scene::lab(by, &Options::default())?;
         set(&lab, &tcp(60, 12))?;
-        let weir = scene::weir(by, &lab, "")?;
-        Ok(Self {
-            stream: connect_for(&lab, 1_000)?,
-            lab,
-            _weir: weir,
-        })
-    }
-
-    fn speak(&mut self, times: usize) -> Result<(), Error> {
-        let mut octets = [0; 1_000];
-        (0..times)
-            .try_for_each(|_| {
-                self.stream.write_all(&[1])?;
-                self.stream.read_exact(&mut octets)
-            })
-            .map_err(Error::system("speak"))
-    }
-
-    /// After a while its entry has what is left of a minute.
-    fn lives(&self, by: By) -> Result<(), Error> {
+        let _weir = scene::weir(by, &lab, "")?;
+        let mut stream = connect_for(&lab, 1_000)?;
+        let mut speak = |times: usize| {
+            let mut octets = [0; 1_000];
+            (0..times)
+                .try_for_each(|_| {
+                    stream.write_all(&[1])?;
+                    stream.read_exact(&mut octets)
+                })
+                .map_err(Error::system("speak"))
+        };
+        speak(30)?;
+        thread::sleep(Duration::from_secs(3));
+        lab.node("router")?.run("conntrack -F")?;
+        thread::sleep(Duration::from_secs(2));
+        speak(5)?;
         let rest = Instant::now();
         thread::sleep(Duration::from_secs(8));
-        let left = u64::from(entry(self.lab.node("router")?, PORT)?.timeout);
+        let left = u64::from(entry(lab.node("router")?, PORT)?.timeout);
         let passed = rest.elapsed().as_secs();
         assert!(
             left + passed + 3 >= 60 && left <= 60,
             "{by:?}: {left} s are left after {passed} s"
         );
         Ok(())
-    }
-}
-
-#[test]
-fn a_connection_that_says_little_lives_as_long_as_with_the_kernel_alone() {
-    at_once(&WAYS, |by| {
-        let mut brief = Brief::new(by)?;
-        brief.speak(5)?;
-        brief.lives(by)
-    });
-}
-
-/// Its entry goes while it rests (as where the WAN dials again, or somebody flushes conntrack), and
-/// a few packets make another one in the middle.
-#[test]
-fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
-    at_once(&WAYS, |by| {
-        let mut brief = Brief::new(by)?;
-        brief.speak(30)?;
-        thread::sleep(Duration::from_secs(3));
-        brief.lab.node("router")?.run("conntrack -F")?;
-        thread::sleep(Duration::from_secs(2));
-        brief.speak(5)?;
-        brief.lives(by)
     });
 }
 
@@ -218,50 +187,6 @@ fn a_connection_that_is_given_back_has_five_days() {
         let left = entry(lab.node("router")?, PORT)?.timeout;
         assert!(left > 300, "{by:?}: {left} s are left");
         Ok(())
-    });
-}
-
-/// Entries that are older than every listener tell nothing (`nf_conntrack_events` = 2), not even
-/// that they close.
-#[test]
-fn a_connection_that_closes_unheard_is_not_kept() {
-    at_once(&WAYS, |by| {
-        let lab = scene::lab(by, &Options::default())?;
-        let node = lab.node("router")?;
-        let events = |on: u8| node.sysctl("net.netfilter.nf_conntrack_events", on);
-        events(0)?;
-        let mut stream = connect(&lab)?;
-        stream.write_all(&[1]).map_err(Error::system("ask"))?;
-        events(2)?;
-        let weir = scene::weir(by, &lab, REPROOF)?;
-        let mut octets = vec![0; DOWNLOAD];
-        let read = stream.read_exact(&mut octets);
-        read.map_err(Error::system("download"))?;
-        download(&mut stream)?;
-        forwarded(weir.as_ref(), PORT, 100)?;
-        drop(stream);
-        // Twice as long as a visit to all connections takes, and a second look.
-        thread::sleep(Duration::from_secs(25));
-        let left = entry_to(node, PORT)?.map_or(0, |entry| entry.timeout);
-        assert!(left <= 120, "{by:?}: {left} s are left");
-        Ok(())
-    });
-}
-
-/// The same with the kernel's own time-outs: five days are given, not five minutes.
-#[test]
-fn an_idle_connection_has_five_days() {
-    at_once(&WAYS, |by| {
-        let (lab, weir) = router(by, &[])?;
-        let mut stream = connect(&lab)?;
-        download(&mut stream)?;
-        forwarded(weir.as_ref(), PORT, 100)?;
-        let mut left = 0;
-        wait_until("five days are left", LIMIT, || {
-            left = entry(lab.node("router")?, PORT)?.timeout;
-            Ok(left > 431_900)
-        })
-        .map_err(|error| Error::Unexpected(format!("{error}: {left}")))
     });
 }
 
@@ -362,6 +287,9 @@ fn a_policy_of_the_entry_is_kept() {
             })?;
             let lived = last.elapsed().as_millis();
             assert!(lived >= seconds * 1_000 - 500, "{by:?}: {port}, {lived} ms");
+        }
+        if let Some(weir) = &weir {
+            wait_until("weir forgets it", LIMIT, || Ok(weir.flow_at(7)?.is_none()))?;
         }
         Ok(())
     });

@@ -47,7 +47,6 @@ mod stations;
 mod strangers;
 mod survival;
 mod systemd;
-mod timeouts;
 mod topologies;
 mod treatment;
 mod tunnels;

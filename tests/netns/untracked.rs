@@ -153,14 +153,6 @@ fn ends(
     })
 }
 
-/// The last rule that needs conntrack goes, and with it its hooks.
-#[test]
-fn entries_end_where_nothing_needs_conntrack() {
-    at_once(&WAYS, |by| {
-        ends(by, false, Some(PLAIN), &["flush ruleset"], &REFUSE_ALL)
-    });
-}
-
 #[test]
 fn entries_end_behind_a_notrack_rule() {
     at_once(&WAYS, |by| {
@@ -170,7 +162,7 @@ fn entries_end_behind_a_notrack_rule() {
     });
 }
 
-/// Nor are packets translated then.
+/// The last rule that needs conntrack goes, and with it its hooks and all translation.
 #[test]
 fn entries_of_what_is_translated_no_more_end() {
     at_once(&WAYS, |by| {
