@@ -72,52 +72,28 @@ fn all_arrive(
     });
 }
 
-/// A rule copies the answers to the second wire.
-fn duplicated(router: &Namespace) -> Result<(), Error> {
-    let rule = format!("udp sport {ECHO} dup to 10.0.1.2 device wan1");
-    let chain = format!("type filter hook forward priority 0; policy accept;\n{rule}\n");
-    let table = format!("table ip copies {{\nchain forward {{ {chain} }}\n}}\n");
-    router.nft(&table).map(drop)
-}
-
-/// The same, at the way out of lan0.
-fn duplicated_at_the_way_out(router: &Namespace) -> Result<(), Error> {
-    let rule = format!("udp sport {ECHO} dup to wan1");
-    let chain = format!("type filter hook egress device lan0 priority 0; policy accept;\n{rule}\n");
-    let table = format!("table netdev copies {{\nchain out {{ {chain} }}\n}}\n");
-    router.nft(&table).map(drop)
-}
-
-#[test]
-fn what_a_rule_duplicates_arrives() {
-    all_arrive(None, "", duplicated);
-}
-
-/// Of the connections that such rules concern, weir is told to take over what it can.
+/// A rule copies the answers to the second wire, and weir is told to take over what it can of the
+/// connections that such rules concern.
 #[test]
 fn what_a_rule_duplicates_arrives_though_it_is_ignored() {
     let ignored = "[offload]\neach_packet = \"ignore\"\n";
-    all_arrive(None, ignored, duplicated);
-}
-
-#[test]
-fn what_iptables_duplicates_arrives() {
-    all_arrive(None, "", |router| {
-        let rule = format!("FORWARD -p udp --sport {ECHO} -j TEE --gateway 10.0.1.2");
-        let added = router.run(&format!("iptables -t mangle -A {rule}"));
-        added.map(drop)
+    all_arrive(None, ignored, |router| {
+        let rule = format!("udp sport {ECHO} dup to 10.0.1.2 device wan1");
+        let chain = format!("type filter hook forward priority 0; policy accept;\n{rule}\n");
+        let table = format!("table ip copies {{\nchain forward {{ {chain} }}\n}}\n");
+        router.nft(&table).map(drop)
     });
-}
-
-#[test]
-fn what_a_chain_duplicates_at_the_way_out_arrives() {
-    all_arrive(None, "", duplicated_at_the_way_out);
 }
 
 /// The packets leave where weir does not look: only the copies are seen.
 #[test]
 fn what_a_chain_duplicates_where_weir_is_off_arrives() {
-    all_arrive(Some("lan0"), "", duplicated_at_the_way_out);
+    all_arrive(Some("lan0"), "", |router| {
+        let rule = format!("udp sport {ECHO} dup to wan1");
+        let hook = "type filter hook egress device lan0 priority 0; policy accept;";
+        let table = format!("table netdev copies {{\nchain out {{ {hook}\n{rule}\n }}\n}}\n");
+        router.nft(&table).map(drop)
+    });
 }
 
 #[test]

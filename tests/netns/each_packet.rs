@@ -1,10 +1,8 @@
 //! Rules that look at each packet see each packet, also of flows that weir could forward: what the
 //! kernel alone drops is dropped.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::process::Command;
-use std::thread::sleep;
 use std::time::Duration;
 
 use lab::gateway::{CLIENT, SERVER};
@@ -222,56 +220,46 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
     });
 }
 
+/// A rule, and then an element that has a limit of its own, as it may where packets may write the
+/// set.
 #[test]
-fn a_rule_that_comes_later_takes_what_weir_has() {
+fn what_comes_later_takes_what_weir_has() {
     at_once(&scene::WAYS[1..], |by| {
-        let lab = scene::lab(by, &Options::default())?;
-        let weir = started(by, &lab, "")?.expect("weir runs");
-        let (_echoes, open) = flows(&lab, Some(&weir))?;
-        lab.node("router")?.nft(&format!(
-            "table inet later {{ chain forward {{ type filter hook forward priority 0;
-            udp dport {FREE} meta length < 100 drop\n}}\n}}\n"
-        ))?;
-        let free = open.last().expect("opened");
-        wait_until("the flow is judged anew", LIMIT, || {
-            let reason = weir.flow_at(FREE)?.and_then(|flow| flow.reason);
-            Ok(reason.is_some_and(|reason| reason.code == "each-packet"))
-        })?;
-        assert_eq!(ask(free, LONG, 30, LIMIT)?, 30);
-        assert_eq!(ask(free, SHORT, 10, Duration::from_millis(20))?, 0);
-        // And gives it back.
-        lab.node("router")?.run("nft delete table inet later")?;
-        let before = weir.forwarded()?;
-        wait_until("it is forwarded again", LIMIT, || {
-            ask(free, LONG, 20, LIMIT)?;
-            Ok(weir.forwarded()? > before + 20)
-        })
-    });
-}
-
-/// An element of a set may have a limit of its own, where packets may write the set.
-#[test]
-fn an_element_with_a_limit_takes_what_weir_has() {
-    at_once(&scene::WAYS, |by| {
         let lab = scene::lab(by, &Options::default())?;
         let router = lab.node("router")?;
         router.nft(&format!(
-            "table inet later {{
+            "table inet named {{
             set limited {{ type ipv4_addr; size 100; flags dynamic; elements = {{ 192.0.2.99 }}; }}
             chain forward {{ type filter hook forward priority 0;
             udp dport {FREE} ip saddr @limited drop\n}}\n}}\n"
         ))?;
-        let weir = started(by, &lab, "")?;
-        let (_echoes, open) = flows(&lab, weir.as_ref())?;
-        let element = format!("{CLIENT} limit rate over 5/second burst 5 packets");
-        router.nft(&format!("add element inet later limited {{ {element} }}\n"))?;
-        if let Some(weir) = &weir {
-            wait_until("the flow is judged anew", LIMIT, || {
+        let weir = started(by, &lab, "")?.expect("weir runs");
+        let (_echoes, open) = flows(&lab, Some(&weir))?;
+        let taken = |by: &str| {
+            wait_until(&format!("the flow is judged anew, by {by}"), LIMIT, || {
                 let reason = weir.flow_at(FREE)?.and_then(|flow| flow.reason);
                 Ok(reason.is_some_and(|reason| reason.code == "each-packet"))
-            })?;
-        }
+            })
+        };
+        router.nft(&format!(
+            "table inet later {{ chain forward {{ type filter hook forward priority 0;
+            udp dport {FREE} meta length < 100 drop\n}}\n}}\n"
+        ))?;
         let free = open.last().expect("opened");
+        taken("a rule")?;
+        assert_eq!(ask(free, LONG, 30, LIMIT)?, 30);
+        assert_eq!(ask(free, SHORT, 10, Duration::from_millis(20))?, 0);
+        // And gives it back.
+        router.run("nft delete table inet later")?;
+        let before = weir.forwarded()?;
+        wait_until("it is forwarded again", LIMIT, || {
+            ask(free, LONG, 20, LIMIT)?;
+            Ok(weir.forwarded()? > before + 20)
+        })?;
+
+        let element = format!("{CLIENT} limit rate over 5/second burst 5 packets");
+        router.nft(&format!("add element inet named limited {{ {element} }}\n"))?;
+        taken("an element")?;
         let answered = ask(free, LONG, 60, Duration::from_millis(20))?;
         // 1.2 s at most, and as much again for a busy machine.
         assert!((1..=20).contains(&answered), "{answered}");
@@ -314,105 +302,6 @@ fn what_iptables_drops_by_each_packet_is_dropped() {
     });
 }
 
-/// As mwan3 has it: dice for what has no mark yet, once that of the connection is restored.
-const BALANCE: &str = "*mangle
-:hook - [0:0]
-:rules - [0:0]
-:policy - [0:0]
--A hook -m mark --mark 0x0/0x3f00 -j CONNMARK --restore-mark --nfmask 0x3f00 --ctmask 0x3f00
--A hook -m mark --mark 0x0/0x3f00 -j rules
--A hook -j CONNMARK --save-mark --nfmask 0x3f00 --ctmask 0x3f00
--A rules -p udp -m multiport --ports 7001 -j RETURN
--A rules -m mark --mark 0x0/0x3f00 -j policy
--A policy -m mark --mark 0x0/0x3f00 -m statistic --mode random --probability 0.5 -j MARK \
---set-xmark 0x200/0x3f00
--A policy -m mark --mark 0x0/0x3f00 -j MARK --set-xmark 0x100/0x3f00
--A PREROUTING -j hook
-COMMIT
-";
-
-#[test]
-fn dice_for_what_has_no_mark_cost_nothing_where_it_is_restored() {
-    at_once(&scene::WAYS[1..], |by| {
-        let lab = scene::lab(by, &Options::default())?;
-        lab.node("router")?.feed("iptables-nft-restore", BALANCE)?;
-        let weir = started(by, &lab, "")?.expect("weir runs");
-        let (_echoes, open) = flows(&lab, Some(&weir))?;
-        let reason = weir.flow_at(CASES[0].port)?.and_then(|flow| flow.reason);
-        let reason = reason.expect("without a mark it is left to the kernel");
-        assert!(
-            reason.text.contains("ip mangle policy, handle"),
-            "{reason:?}"
-        );
-        for case in &CASES[1..] {
-            let reason = weir.flow_at(case.port)?.and_then(|flow| flow.reason);
-            let declined = reason.is_some_and(|reason| reason.code == "each-packet");
-            assert!(!declined, "{}", case.port);
-        }
-        assert_eq!(ask(&open[1], LONG, 10, LIMIT)?, 10);
-        Ok(())
-    });
-}
-
-/// A connection, and whether what is said on it comes back.
-fn say(stream: &mut TcpStream, limit: Duration) -> bool {
-    let mut answer = [0; 5];
-    let set = stream.set_read_timeout(Some(limit));
-    set.and_then(|()| stream.write_all(b"hello"))
-        .and_then(|()| stream.read_exact(&mut answer))
-        .is_ok()
-}
-
-#[test]
-fn pushed_segments_are_dropped() {
-    at_once(&scene::WAYS, |by| {
-        let lab = scene::lab(by, &Options::default())?;
-        lab.node("router")?.nft(
-            "table inet each { chain forward { type filter hook forward priority 0;
-            tcp dport 7008 tcp flags psh drop\n}\n}\n",
-        )?;
-        let client = lab.node("client")?;
-        let client_pushes = |pushes: bool| {
-            let rule = match pushes {
-                true => "",
-                false => "tcp flags & (syn | fin | rst | psh) == psh tcp flags set ack",
-            };
-            client.nft(&format!(
-                "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter \
-                    hook output priority 0;\n{rule}\n}}\n}}\n"
-            ))
-        };
-        client_pushes(false)?;
-        let weir = started(by, &lab, "")?;
-        let mut open = Vec::new();
-        let mut echoes = Vec::new();
-        for port in [7008, FREE] {
-            let to = SocketAddr::new(SERVER, port);
-            echoes.push(Echo::serve(lab.node("server")?, to)?);
-            let connect = || TcpStream::connect_timeout(&to, LIMIT);
-            let stream = client.enter(connect)?.map_err(Error::system("connect"))?;
-            stream.set_nodelay(true).map_err(Error::system("nodelay"))?;
-            open.push(stream);
-        }
-        for stream in &mut open {
-            assert!((0..20).all(|_| say(stream, LIMIT)), "not pushed");
-        }
-        if let Some(weir) = &weir {
-            wait_until("the free one is forwarded", LIMIT, || {
-                let flow = weir.flow_at(FREE)?;
-                let forwarded = flow.is_some_and(|flow| flow.directions.original.packets > 5);
-                Ok(say(&mut open[1], LIMIT) && forwarded)
-            })?;
-            let reason = weir.flow_at(7008)?.and_then(|flow| flow.reason);
-            assert_eq!(reason.expect("a reason").code, "each-packet");
-        }
-        client_pushes(true)?;
-        assert!(say(&mut open[1], LIMIT));
-        assert!(!say(&mut open[0], Duration::from_millis(800)), "pushed");
-        Ok(())
-    });
-}
-
 /// What the option is for: the rule then sees a sample, as it did before there was one.
 #[test]
 fn who_says_so_has_such_rules_ignored() {
@@ -430,30 +319,4 @@ fn who_says_so_has_such_rules_ignored() {
         assert!(answered > 0, "the length is not looked at");
         Ok(())
     });
-}
-
-/// What the rule goes by changes without a message. What it concerns is the kernel's; so nobody's
-/// proofs end for it, unless it is ignored.
-#[test]
-fn a_rule_that_sees_each_packet_ends_no_proofs() {
-    let ended = |each_packet: &str| -> Result<u64, Error> {
-        let lab = scene::lab(By::Weir("tc"), &Options::default())?;
-        lab.node("router")?.nft(
-            "table inet each { chain forward { type filter hook forward priority 0;
-            udp dport 7001 ct state established ct expiration < 1s drop\n}\n}\n",
-        )?;
-        let more = format!("[offload]\neach_packet = \"{each_packet}\"\n");
-        let weir = started(By::Weir("tc"), &lab, &more)?.expect("weir runs");
-        let _flows = flows(&lab, Some(&weir))?;
-        let ends = || Ok(weir.status()?.bumps.get("expiry").copied().unwrap_or(0));
-        let before = ends()?;
-        sleep(Duration::from_millis(3_500));
-        let reason = weir.flow_at(7001)?.and_then(|flow| flow.reason);
-        let declined = reason.is_some_and(|reason| reason.code == "each-packet");
-        assert_eq!(declined, each_packet == "respect");
-        Ok(ends()? - before)
-    };
-    assert_eq!(ended("respect").expect("runs"), 0);
-    let ended = ended("ignore").expect("runs");
-    assert!((2..=5).contains(&ended), "{ended} in 3.5 s");
 }

@@ -109,21 +109,6 @@ fn a_transfer_survives() {
     });
 }
 
-/// A translated transfer, with the two things that need translation to go on: another neighbour,
-/// and a new life of weir.
-#[test]
-fn a_translated_transfer_survives() {
-    at_once(&WAYS, |by| {
-        let mut scene = Scene::new(by, &Options::default(), SERVER, NO_REPROOF)?;
-        for index in [0, 3, 7] {
-            let (what, step) = HARMLESS[index];
-            step(&mut scene)?;
-            scene.lives(what)?;
-        }
-        scene.transfer.stop().map(drop)
-    });
-}
-
 /// Something that holds a transfer up, where to look for packets that come through all the same,
 /// and what undoes it.
 struct Cut {

@@ -139,6 +139,14 @@ fn what_a_rule_asks_for_narrows_it() {
     };
     assert!(one(both("198.51.100.7", "192.168.1.2"), Tcp, 80));
     assert!(!one(both("192.168.1.2", "203.0.113.1"), Tcp, 80));
+    // Copies, of nftables and of iptables.
+    let dup = json!({"dup": {"addr": "10.0.1.2", "dev": "wan1"}});
+    let tee = json!({"xt": {"type": "target", "name": "TEE"}});
+    for copy in [dup, tee] {
+        let copies = json!([asks("udp", "sport", json!(7)), copy]);
+        assert!(one(copies.clone(), Udp, 7), "{copies}");
+        assert!(!one(copies.clone(), Udp, 8), "{copies}");
+    }
 }
 
 #[test]
