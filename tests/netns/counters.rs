@@ -268,19 +268,12 @@ macro_rules! arrangements {
 }
 
 arrangements! {
-    counters_of_plain: PLAIN;
     counters_of_a_bridge: BRIDGE;
     counters_of_a_hairpin: HAIRPIN;
-    #[ignore = "needs 802.1Q: run by tests/vm/run"]
-    counters_of_vlans: VLAN;
     #[ignore = "needs 802.1Q: run by tests/vm/run"]
     counters_of_a_vlan_with_own_mac: VLAN_WITH_OWN_MAC;
     #[ignore = "needs 802.1Q: run by tests/vm/run"]
     counters_of_two_tags: QINQ;
-    #[ignore = "needs PPPoE: run by tests/vm/run"]
-    counters_of_pppoe: PPPOE;
-    #[ignore = "needs bridges that filter VLANs: run by tests/vm/run"]
-    counters_of_a_filtering_bridge: FILTERING_BRIDGE;
     #[ignore = "needs bridges that filter VLANs: run by tests/vm/run"]
     counters_of_the_trunk_of_a_filtering_bridge: FILTERING_BRIDGE_TRUNK;
     #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]

@@ -98,7 +98,6 @@ macro_rules! beside {
 
 beside! {
     plain: PLAIN, 70;
-    vlan: VLAN, 80;
     pppoe_over_vlan: PPPOE_OVER_VLAN, 90;
 }
 
@@ -131,13 +130,11 @@ fn left_alone(weir: &Weir) -> Result<(), Error> {
 }
 
 /// Who forwards changes in every way under a transfer, which must not notice.
-fn comes_and_goes(arrangement: Arrangement) {
-    let options = Options {
-        arrangement,
-        ..Options::default()
-    };
+#[test]
+#[ignore = "needs flowtables: run by tests/vm/run"]
+fn a_transfer_survives_a_flowtable_that_comes_and_goes() {
     at_once(&WAYS, |by| {
-        let mut scene = Scene::new(by, &options, SERVER, "")?;
+        let mut scene = Scene::new(by, &Options::default(), SERVER, "")?;
         scene.lab.flowtable()?;
         offloaded(&scene, true)?;
         // Nobody told weir: it goes on before the flowtable.
@@ -184,16 +181,4 @@ fn ends(scene: Scene) -> Result<(), Error> {
         }),
         None => Ok(()),
     }
-}
-
-#[test]
-#[ignore = "needs flowtables: run by tests/vm/run"]
-fn a_transfer_survives_a_flowtable_that_comes_and_goes() {
-    comes_and_goes(Arrangement::PLAIN);
-}
-
-#[test]
-#[ignore = "needs flowtables, PPPoE and 802.1Q: run by tests/vm/run"]
-fn a_transfer_survives_a_flowtable_that_comes_and_goes_over_pppoe() {
-    comes_and_goes(Arrangement::PPPOE_OVER_VLAN);
 }

@@ -183,36 +183,12 @@ fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Err
 }
 
 #[test]
-fn htb_keeps_its_rate() {
-    kept(
-        true,
-        Duty::Through,
-        &[
-            "tc qdisc add dev wan0 root handle 1: htb default 10",
-            "tc class add dev wan0 parent 1: classid 1:10 htb rate 2mbit ceil 2mbit",
-        ],
-        &["tc qdisc del dev wan0 root"],
-    );
-}
-
-#[test]
 fn tbf_keeps_its_rate() {
     kept(
         true,
         Duty::Through,
         &["tc qdisc add dev wan0 root tbf rate 2mbit burst 16k latency 200ms"],
         &["tc qdisc del dev wan0 root"],
-    );
-}
-
-/// The way down is shaped where it leaves to the inside.
-#[test]
-fn a_shaper_on_the_inside_keeps_its_rate() {
-    kept(
-        false,
-        Duty::Through,
-        &["tc qdisc add dev lan0 root tbf rate 2mbit burst 16k latency 200ms"],
-        &["tc qdisc del dev lan0 root"],
     );
 }
 
@@ -287,20 +263,6 @@ fn a_shaper_at_ingress_keeps_its_rate() {
     kept(true, Duty::Off("lan0"), &add, &[&end]);
 }
 
-/// The same by way of `clsact`, for the way down.
-#[test]
-fn a_shaper_at_the_ingress_of_a_clsact_keeps_its_rate() {
-    let redirect = "tc filter add dev wan0 ingress pref 7 protocol all u32 match u32 0 0 action \
-        mirred egress redirect dev ifb0";
-    let add = [&IFB[..], &["tc qdisc replace dev wan0 clsact", redirect]].concat();
-    kept(
-        false,
-        Duty::Off("wan0"),
-        &add,
-        &["tc filter del dev wan0 ingress pref 7"],
-    );
-}
-
 /// A filter where packets leave sends them through an ifb: the qdisc of the device itself is none.
 #[test]
 fn a_filter_at_egress_is_not_passed_by() {
@@ -347,39 +309,6 @@ fn cake_at_ingress_keeps_its_rate() {
     );
 }
 
-#[test]
-#[ignore = "needs sch_fq_codel: run by tests/vm/run"]
-fn fq_codel_below_a_shaper_keeps_its_rate() {
-    for shaper in [
-        &[
-            "tc qdisc add dev wan0 root handle 1: htb default 10",
-            "tc class add dev wan0 parent 1: classid 1:10 htb rate 2mbit ceil 2mbit",
-            "tc qdisc add dev wan0 parent 1:10 fq_codel",
-        ][..],
-        &[
-            "tc qdisc add dev wan0 root handle 1: tbf rate 2mbit burst 16k latency 200ms",
-            "tc qdisc add dev wan0 parent 1:1 fq_codel",
-        ],
-    ] {
-        kept(true, Duty::Through, shaper, &["tc qdisc del dev wan0 root"]);
-    }
-}
-
-#[test]
-#[ignore = "needs sch_hfsc and sch_sfq: run by tests/vm/run"]
-fn hfsc_with_sfq_keeps_its_rate() {
-    kept(
-        true,
-        Duty::Through,
-        &[
-            "tc qdisc add dev wan0 root handle 1: hfsc default 10",
-            "tc class add dev wan0 parent 1: classid 1:10 hfsc ls rate 2mbit ul rate 2mbit",
-            "tc qdisc add dev wan0 parent 1:10 sfq",
-        ],
-        &["tc qdisc del dev wan0 root"],
-    );
-}
-
 /// `fq` shapes nothing, unless it is told to.
 #[test]
 #[ignore = "needs sch_fq: run by tests/vm/run"]
@@ -389,22 +318,6 @@ fn fq_with_a_rate_keeps_it() {
         Duty::Through,
         &["tc qdisc add dev wan0 root fq maxrate 2mbit"],
         &["tc qdisc del dev wan0 root"],
-    );
-}
-
-#[test]
-#[ignore = "needs act_police: run by tests/vm/run"]
-fn a_policer_keeps_its_rate() {
-    let [qdisc, end] = ingress("lan0");
-    kept(
-        true,
-        Duty::Off("lan0"),
-        &[
-            &qdisc,
-            "tc filter add dev lan0 ingress pref 7 protocol all matchall action police rate 2mbit \
-                burst 32k drop",
-        ],
-        &[&end],
     );
 }
 
