@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use answers::TalksQuery;
 use datapath::bench::{Bench, Exit, Traffic};
 use lab::frame::{Body, Packet};
-use lab::gateway::{CLIENT, CLIENT6, SERVER, SERVER6};
+use lab::gateway::{CLIENT, SERVER};
 use lab::namespace::wait_until;
 use lab::topology::mac;
 use lab::{Error, Ipv6, Lab, Namespace, Options};
@@ -21,20 +21,14 @@ fn failed(error: impl std::fmt::Display) -> Error {
 /// new ones are again soon after.
 #[test]
 fn a_flood_takes_nothing_from_those_that_live() {
-    undisturbed(|| through(false, RECORDS, FLOOD)).expect("no flow is lost");
-}
-
-/// The same of IPv6, which has fewer records of its own.
-#[test]
-fn nor_does_a_flood_of_ipv6() {
-    undisturbed(|| through(true, RECORDS, FLOOD)).expect("no flow is lost");
+    undisturbed(|| through(RECORDS, FLOOD)).expect("no flow is lost");
 }
 
 /// With records for all, and a daemon that has memory for few: it remembers no more than it may, and
 /// those that begin during the flood.
 #[test]
 fn who_comes_during_a_flood_is_remembered() {
-    undisturbed(|| through(false, MEMORY, 900_000)).expect("no flow is lost");
+    undisturbed(|| through(MEMORY, 900_000)).expect("no flow is lost");
 }
 
 /// Fewer records than the flood has conversations, and little memory for them: the daemon grows by
@@ -42,10 +36,10 @@ fn who_comes_during_a_flood_is_remembered() {
 const RECORDS: &str = "[monitor]\nsize = 1024\nmemory = \"2MiB\"\n";
 const MEMORY: &str = "[monitor]\nmemory = \"1MiB\"\n";
 
-fn through(ipv6: bool, config: &str, many: u32) -> Result<(), Error> {
+fn through(config: &str, many: u32) -> Result<(), Error> {
     let lab = Lab::gateway(&Options {
         nat: false,
-        ipv6: if ipv6 { Ipv6::Routed } else { Ipv6::Off },
+        ipv6: Ipv6::Off,
         plain_offloads: true,
         raw: true,
         ..Options::default()
@@ -69,7 +63,7 @@ fn through(ipv6: bool, config: &str, many: u32) -> Result<(), Error> {
     let out = lab.index("client", "eth0")?;
     let router = lab.node("router")?;
     lab.node("client")?
-        .enter(|| flood(&weir, router, out, ipv6, many))?
+        .enter(|| flood(&weir, router, out, many))?
 }
 
 const LIVE: u32 = 64;
@@ -88,15 +82,10 @@ fn arrived(router: &Namespace) -> Result<[u64; 2], Error> {
     }
 }
 
-fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool, many: u32) -> Result<(), Error> {
+fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Error> {
     let kind = |port, flows| -> Result<Bench, Error> {
-        let (client, server) = if ipv6 {
-            (CLIENT6, SERVER6)
-        } else {
-            (CLIENT, SERVER)
-        };
-        let from = (mac("client", "eth0"), client);
-        let to = (mac("router", "lan0"), server);
+        let from = (mac("client", "eth0"), CLIENT);
+        let to = (mac("router", "lan0"), SERVER);
         let packet = Packet::new(from, to, Body::Udp(1024, port, vec![b'w'; 18]));
         let traffic = Traffic::of(packet.bytes(), flows);
         Bench::load(&traffic, out, &Exit::default()).map_err(failed)

@@ -7,21 +7,16 @@ mod peers;
 mod slow;
 mod translations;
 
-use std::net::SocketAddr;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use answers::{Count, Devices, Talk, TalksQuery};
 use frames::{Connection, Connections, Ends};
-use lab::gateway::{CLIENT, CLIENT6, ROUTER_LAN, ROUTER_LAN6};
+use lab::gateway::{CLIENT, CLIENT6};
 use lab::generate::Side;
 use lab::namespace::wait_until;
-use lab::transfer::{Datagrams, Echo, ask_tcp};
-use lab::{Error, Lab, Namespace, Options, topology};
-use nix::sys::signal::Signal;
-use peers::{Capture, Collector, Folder, Key, Table};
-use weir_tests::scene::{self, By};
+use lab::{Error, Lab, Namespace, Options};
+use peers::{Capture, Folder, Key, Table};
 use weir_tests::{LIMIT, Weir};
 
 /// Milliseconds that weir's times and tshark's may differ by.
@@ -352,120 +347,4 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
     // would show everywhere.
     assert!(compared == 48 && apart.len() <= 4, "{apart:#?}");
     Ok(())
-}
-
-/// What is exported and scraped is what the API tells, with weir's own forwarding and NAT.
-#[test]
-fn exports_and_metrics_say_what_the_api_says() -> Result<(), Error> {
-    let options = Options {
-        plain_offloads: true,
-        ..Options::default()
-    };
-    let lab = Lab::gateway(&options)?;
-    // Nobody asks for a neighbour between two looks at the same sums.
-    for (own, far) in [(ROUTER_LAN, CLIENT), (ROUTER_LAN6, CLIENT6)] {
-        lab.neighbour("router", "lan0", far, topology::mac("client", "eth0"))?;
-        lab.neighbour("client", "eth0", own, topology::mac("router", "lan0"))?;
-    }
-    let (router, client) = (lab.node("router")?, lab.node("client")?);
-    let folder = Folder::new()?;
-    let collector = Collector::begin(router, folder.make("nfcapd")?)?;
-    let more = format!(
-        "[monitor.ipfix]\ncollector = \"127.0.0.1:{}\"\n[web]\nmetrics = \"loopback\"\npassword = \
-            {:?}\n",
-        peers::COLLECTOR,
-        folder.at("password"),
-    );
-    let weir = scene::weir(By::Weir("tc"), &lab, &more)?;
-    let weir = weir.ok_or_else(|| Error::Unexpected("no weir".into()))?;
-    // It forwards a little before it counts.
-    wait_until("both ports are counted", LIMIT, || {
-        Ok(devices(&weir)?.ports.len() == 2)
-    })?;
-    for ipv6 in [false, true] {
-        let echo = SocketAddr::new(options.arrangement.server(ipv6), 7);
-        let _echo = Echo::serve(lab.node("server")?, echo)?;
-        let to = SocketAddr::new(lab.arrangement().reached(ipv6), 7);
-        let datagrams = Datagrams::open(client, to)?;
-        for length in [1, 100, 1300] {
-            for _ in 0..100 {
-                if !datagrams.ask(&vec![b'w'; length], LIMIT)? {
-                    return Err(Error::Unexpected(format!("{to}: no answer")));
-                }
-            }
-            ask_tcp(client, to, &vec![b'w'; 40 * length])?;
-        }
-    }
-    let mac = topology::text(topology::mac("client", "eth0"));
-    let told = at_rest(|| devices(&weir).map(|told| sums(&told)))?;
-    let station = devices(&weir)?
-        .devices
-        .into_iter()
-        .find(|device| device.mac == mac);
-    let station = station.ok_or_else(|| Error::Unexpected(format!("no client in {told:?}")))?;
-    assert!(station.forwarded.packets > 100, "{station:?}");
-
-    let mut curl = Command::new("curl");
-    curl.args(["--silent", "--show-error", "--fail", "--max-time", "30"]);
-    curl.args(["-H", "Accept: application/openmetrics-text"]);
-    curl.arg(format!("http://{}/metrics", web_address()));
-    let figures = peers::output(router, &mut curl)?;
-    let lan = &station.lan;
-    for (kind, direction, count) in [
-        ("", "sent", station.sent),
-        ("", "received", station.received),
-        ("lan_", "sent", lan.sent),
-        ("lan_", "received", lan.received),
-    ] {
-        for (metric, value) in [("bytes", count.bytes), ("packets", count.packets)] {
-            let wanted = |line: &&str| {
-                line.starts_with(&format!("weir_device_{kind}{metric}_total{{"))
-                    && line.contains(&format!("mac=\"{mac}\""))
-                    && line.contains(&format!("direction=\"{direction}\""))
-            };
-            let line = figures.lines().find(wanted).unwrap_or_default();
-            assert!(
-                line.ends_with(&format!(" {value}")),
-                "{line:?}, {station:?}, {figures}"
-            );
-        }
-    }
-    assert!(figures.ends_with("# EOF\n"), "{figures}");
-
-    // Weir has told of conversations that are over, and at its own end tells of the others.
-    weir.end(Signal::SIGTERM)?;
-    let directory = collector.end(router)?;
-    let port = lab.index("router", "lan0")?;
-    let at_port = |filter: &str| -> Result<Count, Error> {
-        let table = peers::nfdump(router, &directory, &format!("{filter} {port}"))?;
-        Ok(peers::sum(&table, |_| true))
-    };
-    let exported = [at_port("in if")?, at_port("out if")?];
-    let told = told
-        .iter()
-        .find(|(name, _)| name == "lan0")
-        .map(|(_, counts)| *counts);
-    assert_eq!(Some(exported), told);
-
-    // Both families spoke from the client's own addresses, and IPv4 left by the router's.
-    let mut raw = Command::new("nfdump");
-    raw.arg("-R")
-        .arg(&directory)
-        .args(["-o", "raw", "src ip 192.168.1.2 and dst port 7"]);
-    let text = peers::output(router, &mut raw)?;
-    let (records, translated) = (
-        text.matches("src addr").count(),
-        text.matches("src xlt ip").count(),
-    );
-    println!("{records} records, {translated} with a translation");
-    assert!(
-        records >= 4 && translated == records && text.contains("10.0.0.1"),
-        "{text}"
-    );
-    Ok(())
-}
-
-/// Where the page is unless the configuration says otherwise.
-fn web_address() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 9347))
 }
