@@ -14,12 +14,6 @@ use weir_tests::{LIMIT, Weir};
 
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
 
-fn each(run: impl Fn(By) -> Result<(), Error>) {
-    for by in WEIR {
-        run(by).unwrap_or_else(|error| panic!("{by:?}: {error}"));
-    }
-}
-
 /// Weir between client and server, and rules in the chains of a table.
 fn with_rules(by: By, rules: &str) -> Result<(Lab, Weir), Error> {
     let lab = scene::lab(by, &Options::default())?;
@@ -94,7 +88,7 @@ fn a_ttl_or_dscp_that_a_rule_writes_is_the_one_on_the_wire() {
             chain(hook, &rules.join("\n"))
         })
         .collect();
-    each(|by| {
+    scene::at_once(&WEIR, |by| {
         let (lab, weir) = with_rules(by, &chains.join("\n"))?;
         for (hook, port, rule, ttl, tos) in WRITTEN {
             let frames = asked(&lab, &weir, port)?;
@@ -102,7 +96,7 @@ fn a_ttl_or_dscp_that_a_rule_writes_is_the_one_on_the_wire() {
                 .iter()
                 .filter_map(|f| Some((View::of(f)?.ttl, word(f, 14)? & 0xff)))
                 .collect();
-            assert_eq!(found, [(ttl, tos.into()); 300], "{hook}: {rule}");
+            assert_eq!(found, [(ttl, u16::from(tos)); 300], "{hook}: {rule}");
             let flow = weir.flow_at(port)?.expect("the flow is known");
             let forwarded = flow.directions.original.packets;
             match port == WRITTEN[0].1 {
@@ -158,7 +152,7 @@ fn class(router: &Namespace, name: &str) -> Result<u64, Error> {
 /// them.
 #[test]
 fn a_qdisc_sees_what_weir_forwards() {
-    each(|by| {
+    scene::at_once(&WEIR, |by| {
         let lab = scene::lab(by, &Options::default())?;
         let router = lab.node("router")?;
         router.run("tc qdisc add dev wan0 root handle 1: htb default 20")?;
@@ -220,7 +214,7 @@ fn a_qdisc_sees_what_weir_forwards() {
 /// Weir's counters against those of the wire, which carries nothing but the transfer.
 #[test]
 fn the_counters_are_those_of_the_wire() {
-    each(|by| {
+    scene::at_once(&WEIR, |by| {
         let by_wire = |node: &Namespace| -> Result<u64, Error> {
             let text = node.run("cat /proc/net/dev")?;
             let line = text.lines().find_map(|l| l.trim().strip_prefix("eth0:"));
@@ -272,7 +266,7 @@ fn the_counters_are_those_of_the_wire() {
 /// The transfer lives while its rules change between several kinds of treatment.
 #[test]
 fn treatment_that_comes_and_goes() {
-    each(|by| {
+    scene::at_once(&WEIR, |by| {
         let scene = Scene::new(
             by,
             &Options::default(),
