@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use kernel::io::Nl80211;
 use kernel::nl80211::Station;
 use lab::Error;
-use lab::goodput::Goodput;
-use lab::medium::{Cells, Counts, Place, Report, Scene, Wall};
+use lab::medium::{Cells, Place, Report, Scene, Wall};
 use lab::namespace::wait_until;
 use weir_tests::LIMIT;
 
@@ -118,59 +117,6 @@ fn rate_control_follows_power_and_walls() -> Result<(), Error> {
     assert!(behind < less.0 * 1.2, "{behind} behind a wall, {found:?}");
     // 9 dB less for a little longer on the air.
     assert!(less.1 < 0.5 * full.1, "{found:?}");
-    Ok(())
-}
-
-/// Two access points that hear each other take turns; with less power they do not, and send at
-/// once.
-#[test]
-#[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
-fn access_points_take_turns_or_send_at_once() -> Result<(), Error> {
-    let pairs = [["ap", "sta"], ["other", "client"]];
-    let scene = Scene::default()
-        .with("ap", 0.0, 0.0)
-        .with("sta", 0.0, 5.0)
-        .with("other", 60.0, 0.0)
-        .with("client", 60.0, 5.0);
-    // 1 Mbit/s: an emulated machine does not fill the air with more.
-    let settings = "hw_mode=b\nchannel=1\nsupported_rates=10\nbasic_rates=10";
-    let world = Cells::begin(&pairs, scene, 1, 2412, settings)?;
-    let loads = [
-        world.load(pairs[0], 850_000)?,
-        world.load(pairs[1], 850_000)?,
-    ];
-    let mut found = Vec::new();
-    for power in [20, 8] {
-        for role in pairs.iter().flatten() {
-            world.set_power(role, power)?;
-        }
-        std::thread::sleep(Duration::from_secs(1));
-        let from = loads.each_ref().map(Goodput::now);
-        let before = world.medium().told()?;
-        std::thread::sleep(Duration::from_secs(4));
-        let told = world.medium().told()?;
-        let time = (told.time - before.time).as_secs_f64();
-        let rates = [0, 1].map(|load: usize| {
-            let until = loads[load].now();
-            loads[load].series().rate(from[load]..until) / 1e6
-        });
-        let sum = |of: fn(&Counts) -> u64| {
-            let sum = |report: &Report| report.radios.values().map(of).sum::<u64>() as f64 / 1e9;
-            sum(&told) - sum(&before)
-        };
-        let (airtime, over) = (sum(|of| of.airtime), sum(|of| of.over_others));
-        println!(
-            "{power} dBm: {rates:.2?} Mbit/s, on the air {:.2} of the time, {:.3} of it at once",
-            airtime / time,
-            over / airtime,
-        );
-        found.push((rates[0] + rates[1], over / airtime));
-    }
-    print(&world.medium().told()?);
-    let ratio = found[1].0 / found[0].0;
-    println!("{ratio:.2} times as much where they do not hear each other");
-    // Within a slot they cannot know; and 20 dBm are heard 60 m away, 8 are not.
-    assert!(found[1].1 > 2.0 * found[0].1, "{found:?}");
     Ok(())
 }
 

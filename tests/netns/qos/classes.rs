@@ -1,13 +1,14 @@
 //! Which class of a qdisc packets go to, by the priorities, marks and DSCPs that rules give them.
 
 use std::net::SocketAddr;
+use std::sync::Mutex;
 
 use lab::gateway::{ROUTER_WAN, SERVER};
 use lab::topology::mac;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Namespace, Options};
 use weir_tests::LIMIT;
-use weir_tests::scene::{self, By};
+use weir_tests::scene::{self, By, WAYS, at_once};
 
 use crate::qos::{NO_REPROOF, SETTLED};
 
@@ -111,11 +112,17 @@ fn counts(
 
 /// The kernel's counts, which weir's equal.
 fn compared(filters: &[String], rulesets: &[String], taken: u64) -> Vec<Vec<u64>> {
-    let run =
-        |by| counts(by, filters, rulesets, taken).unwrap_or_else(|error| panic!("{by:?}: {error}"));
-    let kernel = run(By::Kernel);
-    for by in [By::Weir("tc"), By::Weir("xdp")] {
-        assert_eq!(run(by), kernel, "{by:?}");
+    let found = Mutex::new(Vec::new());
+    at_once(&WAYS, |by| {
+        let counts = counts(by, filters, rulesets, taken)?;
+        found.lock().expect("no panic").push((by, counts));
+        Ok(())
+    });
+    let mut found = found.into_inner().expect("no panic");
+    found.sort_by_key(|(by, _)| *by != By::Kernel);
+    let (_, kernel) = found.remove(0);
+    for (by, counts) in found {
+        assert_eq!(counts, kernel, "{by:?}");
     }
     kernel
 }
