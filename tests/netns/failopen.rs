@@ -50,7 +50,7 @@ fn traces(router: &Namespace) -> Result<Vec<String>, Error> {
     Ok(found)
 }
 
-/// It hangs, and the kernel forwards; it goes on, and is killed.
+/// Weir hangs, and the kernel forwards; weir goes on, and is killed.
 #[test]
 fn silent_for_too_long_and_killed_with_xdp_attached() {
     check(|| {

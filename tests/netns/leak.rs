@@ -152,9 +152,9 @@ fn a_switch_that_the_kernel_does_not_tell_of_takes_effect() {
             assert!(!allowed.asked()?, "{by:?}: answered, {key} = {cut}");
             allowed.over(by)?;
             router.sysctl(key, let_pass)?;
-            allowed.forwards().map_err(|error| {
-                Error::Unexpected(format!("{key} = {let_pass} again: {error}"))
-            })?;
+            allowed
+                .forwards()
+                .map_err(|error| Error::Unexpected(format!("{key} = {let_pass} again: {error}")))?;
         }
         Ok(())
     });

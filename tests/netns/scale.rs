@@ -208,9 +208,9 @@ fn a_storm_of_changes() {
                 scene.transfer.advance(scene::ENOUGH, LIMIT)
             };
             let asked = ask();
-            storms = storm.join().unwrap_or_else(|_| {
-                Err(Error::Unexpected("the storm's thread panicked".into()))
-            });
+            storms = storm
+                .join()
+                .unwrap_or_else(|_| Err(Error::Unexpected("the storm's thread panicked".into())));
             asked
         })?;
         let storms = storms?;

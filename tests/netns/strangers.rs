@@ -227,7 +227,9 @@ fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
 /// or more than conntrack's own numbers can tell apart.
 #[test]
 fn an_abort_arrives() {
-    scene::at_once(&WAYS, |by| aborts(Talk::new(by)?, by == By::Weir("xdp"), by));
+    scene::at_once(&WAYS, |by| {
+        aborts(Talk::new(by)?, by == By::Weir("xdp"), by)
+    });
 }
 
 /// At TC, where packets that come together go as one.
@@ -244,8 +246,8 @@ fn an_abort_after_more_than_two_gibioctets_arrives() -> Result<(), Error> {
     let mut buffer = vec![0; 1 << 20];
     let mut got = 0;
     while got < octets {
-        got += lab::uninterrupted(|| talk.server.read(&mut buffer))
-            .map_err(Error::system("read"))?;
+        got +=
+            lab::uninterrupted(|| talk.server.read(&mut buffer)).map_err(Error::system("read"))?;
     }
     sender
         .join()

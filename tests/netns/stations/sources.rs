@@ -1,5 +1,5 @@
-//! Who knows a flow's addresses and ports, and sends with a source that a locked member refuses: it
-//! gets no further than by the kernel alone.
+//! Somebody knows a flow's addresses and ports, and sends with a source that a locked member
+//! refuses: that gets no further than by the kernel alone.
 
 use std::time::Duration;
 
