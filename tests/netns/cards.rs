@@ -1,14 +1,13 @@
 //! Devices that do not take frames of others' XDP programs, or should not. Network cards whose
 //! driver (`virtio_net`) transmits such only while a program is attached to the card itself: one
-//! port at XDP, the other at TC. Slower cards. Virtual ones whose other end sleeps.
+//! port at XDP, the other at TC. Slower cards.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::gateway::{CLIENT, ROUTER_LAN, ROUTER_WAN, SERVER};
 use lab::talk::Talk;
-use lab::{Error, Lab, Namespace, Options};
-use weir_tests::scene::{self, By};
+use lab::{Error, Lab, Namespace};
 use weir_tests::{LIMIT, Weir, kernel_has};
 
 /// Where echoes are.
@@ -160,56 +159,20 @@ fn queued(lan: u32, wan: u32) -> Result<(u64, Option<String>), Error> {
     }
     let after = (sent(router)?, weir.forwarded()?);
     assert!(after.1 - before.1 > ECHOES as u64, "weir forwarded");
-    let (_, said) = told(&weir)?;
+    let said = told(&weir)?;
     drop(weir);
     give_back(&lab)?;
     Ok((after.0 - before.0, said))
 }
 
-/// Whether XDP sends to wan0, and what `weir ports` says of it.
-fn told(weir: &Weir) -> Result<(bool, Option<String>), Error> {
+/// What `weir ports` says of wan0, if it says anything.
+fn told(weir: &Weir) -> Result<Option<String>, Error> {
     let ports = weir.client()?.ports();
     let ports = ports.map_err(|error| Error::Unexpected(error.to_string()))?;
     let port = ports.into_iter().find(|port| port.name == "wan0");
     let port = port.ok_or_else(|| Error::Unexpected("no wan0".into()))?;
     let mut limits = port.stack.limits.into_iter();
-    Ok((
-        port.xdp_transmit,
-        limits.next().map(|limit| limit.reason.code),
-    ))
-}
-
-/// What XDP sends to a veth device waits for the other end to poll, which it does with GRO or XDP
-/// only.
-#[test]
-fn why_xdp_does_not_send_to_a_veth_device_is_told() {
-    let sleeping = || -> Result<(), Error> {
-        let by = By::Weir("xdp");
-        let lab = scene::lab(by, &Options::default())?;
-        let server = lab.node("server")?;
-        server.run("ethtool -K eth0 gro off")?;
-        let weir = scene::weir(by, &lab, "")?.expect("weir");
-        if !kernel_has([6, 3]) {
-            let silent = (false, Some("no-rings".to_owned()));
-            assert_eq!(told(&weir)?, silent, "the kernel does not tell");
-            return Ok(());
-        }
-        let asleep = (false, Some("peer-sleeps".to_owned()));
-        for (gro, expected) in [
-            ("off", asleep.clone()),
-            ("on", (true, None)),
-            ("off", asleep),
-        ] {
-            server.run(&format!("ethtool -K eth0 gro {gro}"))?;
-            let end = Instant::now() + LIMIT;
-            while told(&weir)? != expected {
-                assert!(Instant::now() < end, "GRO {gro}: {:?}", told(&weir)?);
-                std::thread::sleep(Duration::from_millis(100));
-            }
-        }
-        Ok(())
-    };
-    sleeping().expect("a router");
+    Ok(limits.next().map(|limit| limit.reason.code))
 }
 
 /// Packets that the root qdisc of wan0 has let go.
