@@ -165,7 +165,7 @@ fn queued(lan: u32, wan: u32) -> Result<(u64, Option<String>), Error> {
     Ok((after.0 - before.0, said))
 }
 
-/// What `weir ports` says of wan0, if it says anything.
+/// The reason that `weir ports` gives for what wan0 may not do, if any.
 fn told(weir: &Weir) -> Result<Option<String>, Error> {
     let ports = weir.client()?.ports();
     let ports = ports.map_err(|error| Error::Unexpected(error.to_string()))?;

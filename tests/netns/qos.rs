@@ -20,7 +20,7 @@ const RATE: f64 = 250e3;
 /// What the transfer would send without one, bytes per second.
 const OFFERED: u64 = 4_000_000;
 /// How long bytes are counted.
-const WINDOW: Duration = Duration::from_secs(4);
+const WINDOW: Duration = Duration::from_secs(3);
 /// What a shaper may let through at once, bytes: its burst, and what stood in a queue behind it.
 const BURST: f64 = 65_536.0;
 /// A shaper that was added has filled its queue by then, and what had passed before has arrived.
