@@ -255,14 +255,28 @@ fn portals_and_ipv6_only_are_read_of_both() {
         );
         wire.router(None, &advertisement(1800, 0, &[&nat64]));
     });
-    assert_eq!(said.internet, Internet::Ipv6Only);
+    // No prefix for the LAN is offered.
+    assert_eq!((said.internet, said.sure), (Internet::Ipv6Only, false));
     assert_eq!(said.details.nat64.as_deref(), Some("64:ff9b::/96"));
+    let told = |said: &Suggestion, what: &str| said.why.iter().any(|it| it.contains(what));
+    assert!(
+        told(&said, "asks devices to do without IPv4"),
+        "{:?}",
+        said.why
+    );
     let (said, _) = found(|wire| {
+        wire.router(None, &advertisement(1800, 0, &[&nat64]));
+        wire.dhcp6(None, &advertise(Some(56), &[]));
+    });
+    assert_eq!((said.internet, said.sure), (Internet::Ipv6Only, true));
+    assert!(told(&said, "464XLAT"), "{:?}", said.why);
+    let (said, evidence) = found(|wire| {
         wire.dhcp(
             None,
             &[offer([192, 0, 2, 57], &[(1, &MASK), (3, &ROUTER), alone])],
         );
     });
+    assert!(evidence.iter().any(|it| it.kind == Kind::Ipv6Only));
     assert_eq!(
         said.internet,
         Internet::Dhcp,
@@ -273,6 +287,28 @@ fn portals_and_ipv6_only_are_read_of_both() {
         "{:?}",
         said.untold
     );
+}
+
+#[test]
+fn dhcp_beside_ipv6_says_whether_there_is_a_prefix_for_the_lan() {
+    for (length, what) in [
+        (None, "without a prefix for the LAN"),
+        (Some(56), "with a prefix for the LAN"),
+    ] {
+        let (said, _) = found(|wire| {
+            wire.dhcp(None, &[offer([192, 0, 2, 57], &[(1, &MASK), (3, &ROUTER)])]);
+            wire.router(None, &advertisement(1800, 0, &[]));
+            wire.dhcp6(None, &advertise(length, &[]));
+        });
+        assert_eq!((said.internet, said.sure), (Internet::Dhcp, true));
+        assert!(said.details.ipv6);
+        assert_eq!(said.details.delegated.len(), usize::from(length.is_some()));
+        assert!(
+            said.why.iter().any(|it| it.contains(what)),
+            "{:?}",
+            said.why
+        );
+    }
 }
 
 #[test]
@@ -368,20 +404,41 @@ fn stations_that_ask_for_each_other_are_a_static_network() {
             .iter()
             .any(|it| it.contains("free for this router"))
     );
+    let (said, _) = found(|wire| {
+        for (host, other) in [(7, 9), (9, 7)] {
+            wire.hear(&arp([203, 0, 113, host], [203, 0, 113, other]));
+        }
+        wire.pass(3000);
+    });
+    assert_eq!((said.internet, said.sure), (Internet::Static, false));
+    assert!(
+        said.untold
+            .iter()
+            .any(|it| it.contains("Which one is the router")),
+        "{:?}",
+        said.untold
+    );
 }
 
 #[test]
 fn silence_a_loop_and_no_link_are_told_apart() {
     let (said, _) = found(|_| {});
     assert_eq!((said.internet, said.sure), (Internet::None, false));
-    assert!(
-        said.untold.iter().any(|it| it.contains("802.1X")),
-        "{:?}",
-        said.untold
-    );
+    for what in [
+        "static addresses",
+        "another VLAN than those tried",
+        "802.1X",
+    ] {
+        assert!(
+            said.untold.iter().any(|it| it.contains(what)),
+            "{:?}",
+            said.untold
+        );
+    }
     let (said, evidence) = found(Wire::reflect);
     assert_eq!((said.internet, said.sure), (Internet::None, true));
     assert!(said.why[0].contains("loop"), "{:?}", said.why);
+    assert_eq!(said.untold, ["What is behind the loop."]);
     assert_eq!(
         evidence.iter().filter(|it| it.kind == Kind::Loop).count(),
         1

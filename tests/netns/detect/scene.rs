@@ -1,6 +1,6 @@
 //! An uplink for the laboratory: the router's port, a dumb switch, and who is behind it.
 
-use std::net::{Ipv6Addr, SocketAddrV6};
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use lab::relay::{Relay, Treatment};
 use lab::topology::mac;
 use lab::wire::Frame;
 use lab::{Error, Lab, Offloads, Tap};
-use socket2::{Domain, Protocol, Socket, Type};
 use weir_tests::{LIMIT, binary};
 
 /// The router and its port; the switch and its port for that.
@@ -248,30 +247,6 @@ impl Scene {
         self.start(role, Command::new("sh").args(["-c", &script]), None)
     }
 
-    /// A router of IPv6 that says what the radvd of Debian 12 cannot (2.19): options as octets.
-    pub fn advertises(&mut self, role: &str, options: &[&[u8]]) -> Result<(), Error> {
-        let mut message = vec![134, 0, 0, 0, 64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0];
-        message.extend(options.concat());
-        let link = self.lab.index(role, UP)?;
-        // The kernel makes the checksum of this protocol.
-        let socket = self.lab.node(role)?.enter(|| -> std::io::Result<Socket> {
-            let socket = Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
-            socket.set_multicast_hops_v6(255)?;
-            socket.set_multicast_if_v6(link)?;
-            Ok(socket)
-        })?;
-        let socket = socket.map_err(Error::system("open a raw socket"))?;
-        let everybody = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
-        let everybody = SocketAddrV6::new(everybody, 0, 0, link).into();
-        self.threads.push(Thread::start(move || {
-            let sent = socket.send_to(&message, &everybody);
-            sent.map_err(Error::system("advertise a router"))?;
-            sleep(Duration::from_millis(200));
-            Ok(())
-        }));
-        Ok(())
-    }
-
     /// What the router sends to everybody comes back, as through a switch with a looped cable: just
     /// once, as the laboratory is to survive it.
     pub fn reflects(&mut self) -> Result<(), Error> {
@@ -289,16 +264,6 @@ impl Scene {
             Ok(())
         }));
         Ok(())
-    }
-
-    /// Asks for another by a frame that is made, five times a second: the kernel of a host that was
-    /// asked a moment ago need not ask itself.
-    pub fn asks_anew(&mut self, role: &str, own: [u8; 4], whom: [u8; 4]) -> Result<(), Error> {
-        let from = mac(role, UP);
-        let mut frame = [[0xff; 6], from].concat();
-        frame.extend([0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
-        frame.extend([&from[..], &own, &[0; 6], &whom].concat());
-        self.says(role, frame)
     }
 
     /// Says such a frame again and again.

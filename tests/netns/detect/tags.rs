@@ -3,34 +3,7 @@
 use lab::Error;
 
 use super::scene::{Scene, UP, WAN};
-use super::{ISP, PORTAL, heard, is, untold, why};
-
-#[test]
-fn pppoe_in_vlan_7() -> Result<(), Error> {
-    let mut scene = Scene::new()?;
-    scene.tagged("isp", 7, &[])?;
-    scene.pppoe("isp", &[])?;
-    let found = scene.found()?;
-    is(&found, "pppoe", Some(7), true);
-    why(&found, "VLAN 7");
-    heard(&found, "vlan");
-    Ok(())
-}
-
-#[test]
-fn dhcp_in_vlan_35() -> Result<(), Error> {
-    let mut scene = Scene::new()?;
-    scene.tagged("isp", 35, &ISP)?;
-    scene.dhcp("isp", &[])?;
-    let found = scene.found()?;
-    is(&found, "dhcp", Some(35), true);
-    assert_eq!(
-        found.suggestion.details.gateway.as_deref(),
-        Some("192.0.2.1")
-    );
-    untold(&found, PORTAL);
-    Ok(())
-}
+use super::{ISP, heard, is, why};
 
 #[test]
 fn pppoe_in_vlan_7_behind_a_modem_with_a_page() -> Result<(), Error> {
@@ -40,20 +13,9 @@ fn pppoe_in_vlan_7_behind_a_modem_with_a_page() -> Result<(), Error> {
     scene.pppoe("isp", &[])?;
     let found = scene.found()?;
     is(&found, "pppoe", Some(7), true);
+    why(&found, "VLAN 7");
+    heard(&found, "vlan");
     heard(&found, "dhcp");
-    Ok(())
-}
-
-#[test]
-fn dhcp_without_a_tag_comes_before_pppoe_in_vlan_7() -> Result<(), Error> {
-    let mut scene = Scene::new()?;
-    scene.peer("near", &ISP)?;
-    scene.dhcp("near", &[])?;
-    scene.tagged("isp", 7, &[])?;
-    scene.pppoe("isp", &[])?;
-    let found = scene.found()?;
-    is(&found, "dhcp", None, false);
-    why(&found, "PPPoE in VLAN 7");
     Ok(())
 }
 
@@ -66,22 +28,6 @@ fn dhcp_in_a_vlan_that_is_heard() -> Result<(), Error> {
     scene.asks("isp", "192.0.2.200")?;
     let found = scene.found()?;
     is(&found, "dhcp", Some(1234), true);
-    Ok(())
-}
-
-#[test]
-fn a_vlan_that_is_neither_tried_nor_heard_cannot_be_told() -> Result<(), Error> {
-    let mut scene = Scene::new()?;
-    scene.tagged("isp", 1235, &ISP)?;
-    scene.dhcp("isp", &[])?;
-    // Or the kernel there would say to which groups it belongs.
-    scene
-        .lab
-        .node("isp")?
-        .sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
-    let found = scene.found()?;
-    is(&found, "none", None, false);
-    untold(&found, "another VLAN than those tried");
     Ok(())
 }
 
