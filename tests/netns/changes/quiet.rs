@@ -67,25 +67,28 @@ fn an_older_connection_is_cut_or_given_back_within_a_second() {
             let reason = older.weir.flow_at(ECHO)?.and_then(|flow| flow.reason);
             Ok(reason.is_some_and(|reason| reason.code == "opted-out"))
         })?;
-        for forget in ["conntrack -D -p udp", "conntrack -F"] {
-            let older = Older::new(by)?;
-            let router = older.lab.node("router")?;
-            router.nft(&format!(
-                "table inet cut {{ chain forward {{ type filter hook forward priority -10; policy \
-                    accept;\nudp dport {ECHO} ct state new drop\n}}\n}}\n"
-            ))?;
-            assert!(older.datagrams.ask(b"established", LIMIT)?);
-            wait_until("weir forwards it again", LIMIT, || {
-                assert!(older.datagrams.ask(b"again", LIMIT)?);
-                let flow = older.weir.flow_at(ECHO)?;
-                Ok(flow.is_some_and(|flow| flow.directions.original.proven))
-            })?;
-            router.run(forget)?;
-            std::thread::sleep(SOON);
-            for _ in 0..10 {
-                let answered = older.datagrams.ask(b"new", Duration::from_millis(50))?;
-                assert!(!answered, "{by:?}, {forget}: {}", older.weir.log());
-            }
+        let older = Older::new(by)?;
+        let router = older.lab.node("router")?;
+        router.nft(&format!(
+            "table inet cut {{ chain forward {{ type filter hook forward priority -10; policy \
+                accept;\nudp dport {ECHO} ct state new drop\n}}\n}}\n"
+        ))?;
+        assert!(older.datagrams.ask(b"established", LIMIT)?);
+        wait_until("weir forwards it again", LIMIT, || {
+            assert!(older.datagrams.ask(b"again", LIMIT)?);
+            let flow = older.weir.flow_at(ECHO)?;
+            Ok(flow.is_some_and(|flow| flow.directions.original.proven))
+        })?;
+        // Weir looks for the entry by itself, whatever removed it: one of the two at each hook.
+        let forget = match by {
+            By::Weir("tc") => "conntrack -D -p udp",
+            _ => "conntrack -F",
+        };
+        router.run(forget)?;
+        std::thread::sleep(SOON);
+        for _ in 0..10 {
+            let answered = older.datagrams.ask(b"new", Duration::from_millis(50))?;
+            assert!(!answered, "{by:?}, {forget}: {}", older.weir.log());
         }
         Ok(())
     });
@@ -93,7 +96,7 @@ fn an_older_connection_is_cut_or_given_back_within_a_second() {
 
 #[test]
 fn without_events_weir_forwards_nothing_and_says_so() {
-    at_once(&WEIR, |by| {
+    at_once(&WEIR[1..], |by| {
         let lab = scene::lab(by, &Options::default())?;
         let router = lab.node("router")?;
         router.sysctl(EVENTS, 0)?;
@@ -139,18 +142,26 @@ fn bridge_netfilter_is_noticed_within_a_second() {
             arrangement: Arrangement::BRIDGE,
             ..Options::default()
         };
-        for switch in [
-            "sysctl -w net.bridge.bridge-nf-call-iptables=1",
-            "ip link set br0 type bridge nf_call_iptables 1",
+        let scene = Scene::new(by, &options, SERVER, NO_REPROOF)?;
+        let router = scene.router()?;
+        router.run("iptables-nft -A FORWARD -m physdev --physdev-in lan1 -j DROP")?;
+        scene.lives("a rule that matches nothing yet")?;
+        for (on, off) in [
+            (
+                "sysctl -w net.bridge.bridge-nf-call-iptables=1",
+                "sysctl -w net.bridge.bridge-nf-call-iptables=0",
+            ),
+            (
+                "ip link set br0 type bridge nf_call_iptables 1",
+                "ip link set br0 type bridge nf_call_iptables 0",
+            ),
         ] {
-            let scene = Scene::new(by, &options, SERVER, NO_REPROOF)?;
-            let router = scene.router()?;
-            router.run("iptables-nft -A FORWARD -m physdev --physdev-in lan1 -j DROP")?;
-            scene.lives("a rule that matches nothing yet")?;
-            router.run(switch)?;
-            scene.cut(switch, ("server", "eth0"), SOON)?;
+            router.run(on)?;
+            scene.cut(on, ("server", "eth0"), SOON)?;
+            router.run(off)?;
+            scene.lives(off)?;
         }
-        Ok(())
+        scene.transfer.stop().map(drop)
     });
 }
 
@@ -175,7 +186,7 @@ fn a_program_on_a_route_sees_each_packet() {
         .args([source.as_os_str(), "-o".as_ref(), object.as_os_str()])
         .status();
     assert!(built.expect("clang runs").success());
-    at_once(&WEIR, |by| {
+    at_once(&WEIR[1..], |by| {
         let lab = scene::lab(by, &Options::default())?;
         let router = lab.node("router")?;
         let weir = scene::weir(by, &lab, NO_REPROOF)?.expect("weir runs");
