@@ -29,6 +29,15 @@ fn each(run: impl Fn(By) -> Result<(), Error> + Sync) {
     scene::at_once(&WEIR, run);
 }
 
+/// The first at TC, the second at XDP: both hooks read the same tables by the same code, in either
+/// family (crates/datapath/tests/datapath/drops.rs).
+fn of_hook<T>(by: By, [tc, xdp]: [T; 2]) -> T {
+    match by {
+        By::Weir("tc") => tc,
+        _ => xdp,
+    }
+}
+
 /// A router with weir, and a host that sends whatever it likes.
 struct Fence {
     weir: Weir,
@@ -138,56 +147,55 @@ const LEARN: &str = "learn = true";
 
 #[test]
 fn what_netfilter_drops_is_learned_and_ends_with_the_rule() {
-    for (from, to) in [(CLIENT, SERVER), (CLIENT6, SERVER6)] {
-        each(|by| {
-            let mut fence = Fence::new(by, &unwanted(), &[], LEARN)?;
-            let frame = datagram(from, to, 40000, UNWANTED);
-            fence.flood("it is learned", std::slice::from_ref(&frame), |f| {
-                Ok(f.drops()?.learned.dropped > 2000)
-            })?;
-            let learned = fence.drops()?.learned;
-            assert_eq!((learned.known, learned.cached), (1, 1), "{learned:#?}");
-            let tuple = &learned.tuples[0];
-            assert_eq!(tuple.device, "lan0");
-            assert_eq!(tuple.endpoints.destination_port, UNWANTED);
-            assert!(tuple.sampled > 0 && tuple.confirmed >= 8, "{tuple:#?}");
+    each(|by| {
+        let (from, to) = of_hook(by, [(CLIENT, SERVER), (CLIENT6, SERVER6)]);
+        let mut fence = Fence::new(by, &unwanted(), &[], LEARN)?;
+        let frame = datagram(from, to, 40000, UNWANTED);
+        fence.flood("it is learned", std::slice::from_ref(&frame), |f| {
+            Ok(f.drops()?.learned.dropped > 2000)
+        })?;
+        let learned = fence.drops()?.learned;
+        assert_eq!((learned.known, learned.cached), (1, 1), "{learned:#?}");
+        let tuple = &learned.tuples[0];
+        assert_eq!(tuple.device, "lan0");
+        assert_eq!(tuple.endpoints.destination_port, UNWANTED);
+        assert!(tuple.sampled > 0 && tuple.confirmed >= 8, "{tuple:#?}");
 
-            // The rule goes on counting: it sees the samples.
-            let seen = fence.counter("seen")?;
-            let dropped = tuple.dropped;
-            fence.flood("samples arrive", std::slice::from_ref(&frame), |f| {
-                Ok(f.counter("seen")? >= seen + 10 && f.drops()?.learned.dropped > dropped + 500)
-            })?;
-            let asked: FlowQuery = format!("{}", tuple.endpoints).parse().expect("a tuple");
-            let told = fence.weir.client()?.explain(&asked);
-            let told = told.map_err(|e| Error::Unexpected(e.to_string()))?;
-            assert!(told.verdict.contains("dropped early"), "{told:#?}");
-            let counts = fence.weir.status()?.drops.expect("drops are learned");
-            assert!(counts.learned >= dropped, "{counts:?}");
-            assert_eq!(fence.arrived(UNWANTED)?, 0);
+        // The rule goes on counting: it sees the samples.
+        let seen = fence.counter("seen")?;
+        let dropped = tuple.dropped;
+        fence.flood("samples arrive", std::slice::from_ref(&frame), |f| {
+            Ok(f.counter("seen")? >= seen + 10 && f.drops()?.learned.dropped > dropped + 500)
+        })?;
+        let asked: FlowQuery = format!("{}", tuple.endpoints).parse().expect("a tuple");
+        let told = fence.weir.client()?.explain(&asked);
+        let told = told.map_err(|e| Error::Unexpected(e.to_string()))?;
+        assert!(told.verdict.contains("dropped early"), "{told:#?}");
+        let counts = fence.weir.status()?.drops.expect("drops are learned");
+        assert!(counts.learned >= dropped, "{counts:?}");
+        assert_eq!(fence.arrived(UNWANTED)?, 0);
 
-            // What the rule no longer drops goes through, all of it, as soon as weir has heard of
-            // the change.
-            let epoch = fence.weir.status()?.epoch;
-            fence
-                .router()?
-                .run("nft flush chain inet fence forwarded")?;
-            wait_until("the change is heard of", LIMIT, || {
-                Ok(fence.weir.status()?.epoch != epoch)
-            })?;
-            for _ in 0..50 {
-                fence.lan.send(&frame)?;
-            }
-            assert_eq!(fence.arrived(UNWANTED)?, 50, "{:#?}", fence.drops()?);
-            Ok(())
-        });
-    }
+        // What the rule no longer drops goes through, all of it, as soon as weir has heard of
+        // the change.
+        let epoch = fence.weir.status()?.epoch;
+        fence
+            .router()?
+            .run("nft flush chain inet fence forwarded")?;
+        wait_until("the change is heard of", LIMIT, || {
+            Ok(fence.weir.status()?.epoch != epoch)
+        })?;
+        for _ in 0..50 {
+            fence.lan.send(&frame)?;
+        }
+        assert_eq!(fence.arrived(UNWANTED)?, 50, "{:#?}", fence.drops()?);
+        Ok(())
+    });
 }
 
 /// A rule that accepts some packets of a tuple, and drops the others.
 #[test]
 fn what_is_accepted_now_and_then_is_never_cached() {
-    each(|by| {
+    scene::at_once(&WEIR[..1], |by| {
         let rules = forward(&format!(
             "udp dport {UNWANTED} limit rate 20/second burst 1 packets accept\nudp dport \
                 {UNWANTED} counter name seen drop"
@@ -299,68 +307,68 @@ fn active(fence: &Fence) -> Result<bool, Error> {
 #[test]
 fn a_set_is_followed_live() {
     let v6: IpAddr = "2001:db8:bad::7".parse().expect("an address");
-    for (kind, family, range, from, to) in [
+    let families = [
         ("ipv4_addr", "ip", "198.51.100.0/24", STRANGER, SERVER),
         ("ipv6_addr", "ip6", "2001:db8:bad::/48", v6, SERVER6),
-    ] {
-        each(|by| {
-            let rule = format!("{family} saddr @banned counter name seen drop");
-            let mut fence = Fence::new(by, &banned(kind, &rule), &[], &sets(""))?;
-            wait_until("the set is gone by", LIMIT, || active(&fence))?;
-            let frame = datagram(from, to, 40000, 5000);
-            let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
+    ];
+    each(|by| {
+        let (kind, family, range, from, to) = of_hook(by, families);
+        let rule = format!("{family} saddr @banned counter name seen drop");
+        let mut fence = Fence::new(by, &banned(kind, &rule), &[], &sets(""))?;
+        wait_until("the set is gone by", LIMIT, || active(&fence))?;
+        let frame = datagram(from, to, 40000, 5000);
+        let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
 
-            nft(&format!("add element inet fence banned {{ {range} }}"))?;
-            fence.flood("the range is dropped", std::slice::from_ref(&frame), |f| {
-                Ok(f.drops()?.sets[0].dropped > 1000)
-            })?;
-            let set = fence.drops()?.sets.remove(0);
-            assert_eq!(set.prefixes, 1, "{set:#?}");
-            assert_eq!(set.busiest[0].prefix, range);
-            let seen = fence.counter("seen")?;
-            fence.flood("samples arrive", std::slice::from_ref(&frame), |f| {
-                Ok(f.counter("seen")? >= seen + 3)
-            })?;
-            assert!(fence.weir.status()?.drops.is_some_and(|d| d.sets > 1000));
-            let other = datagram(CLIENT, SERVER, 40000, 5000);
-            fence.lan.send(&other)?;
-            assert_eq!(fence.arrived(5000)?, 1, "another source is let through");
+        nft(&format!("add element inet fence banned {{ {range} }}"))?;
+        fence.flood("the range is dropped", std::slice::from_ref(&frame), |f| {
+            Ok(f.drops()?.sets[0].dropped > 1000)
+        })?;
+        let set = fence.drops()?.sets.remove(0);
+        assert_eq!(set.prefixes, 1, "{set:#?}");
+        assert_eq!(set.busiest[0].prefix, range);
+        let seen = fence.counter("seen")?;
+        fence.flood("samples arrive", std::slice::from_ref(&frame), |f| {
+            Ok(f.counter("seen")? >= seen + 3)
+        })?;
+        assert!(fence.weir.status()?.drops.is_some_and(|d| d.sets > 1000));
+        let other = datagram(CLIENT, SERVER, 40000, 5000);
+        fence.lan.send(&other)?;
+        assert_eq!(fence.arrived(5000)?, 1, "another source is let through");
 
-            // Taken out: all of it goes through.
-            let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
-            nft(&format!("delete element inet fence banned {{ {range} }}"))?;
-            wait_until("the element is gone", LIMIT, || {
-                Ok(fence.drops()?.sets[0].prefixes == 0)
-            })?;
-            for _ in 0..20 {
-                fence.lan.send(&frame)?;
-            }
-            assert_eq!(fence.arrived(5000)?, 20);
+        // Taken out: all of it goes through.
+        let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
+        nft(&format!("delete element inet fence banned {{ {range} }}"))?;
+        wait_until("the element is gone", LIMIT, || {
+            Ok(fence.drops()?.sets[0].prefixes == 0)
+        })?;
+        for _ in 0..20 {
+            fence.lan.send(&frame)?;
+        }
+        assert_eq!(fence.arrived(5000)?, 20);
 
-            // Of itself, too, when its time is over.
-            let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
-            nft(&format!(
-                "add element inet fence banned {{ {from} timeout 2s }}"
-            ))?;
-            wait_until("the element comes", LIMIT, || {
-                Ok(fence.drops()?.sets[0].prefixes == 1)
-            })?;
-            wait_until("and goes", LIMIT, || {
-                Ok(fence.drops()?.sets[0].prefixes == 0)
-            })?;
-            for _ in 0..20 {
-                fence.lan.send(&frame)?;
-            }
-            assert_eq!(fence.arrived(5000)?, 20);
-            Ok(())
-        });
-    }
+        // Of itself, too, when its time is over.
+        let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
+        nft(&format!(
+            "add element inet fence banned {{ {from} timeout 2s }}"
+        ))?;
+        wait_until("the element comes", LIMIT, || {
+            Ok(fence.drops()?.sets[0].prefixes == 1)
+        })?;
+        wait_until("and goes", LIMIT, || {
+            Ok(fence.drops()?.sets[0].prefixes == 0)
+        })?;
+        for _ in 0..20 {
+            fence.lan.send(&frame)?;
+        }
+        assert_eq!(fence.arrived(5000)?, 20);
+        Ok(())
+    });
 }
 
 /// What the ruleset does not drop as a whole is left to it, and said why.
 #[test]
 fn a_set_that_no_rule_stands_behind_is_left_to_the_kernel() {
-    each(|by| {
+    scene::at_once(&WEIR[1..], |by| {
         let rule = "ct state established accept\nip saddr @banned counter name seen drop";
         let mut fence = Fence::new(by, &banned("ipv4_addr", rule), &[], &sets(""))?;
         let reason = |fence: &Fence| -> Result<String, Error> {
@@ -414,7 +422,7 @@ fn a_set_that_no_rule_stands_behind_is_left_to_the_kernel() {
 
 #[test]
 fn a_set_may_be_gone_by_whatever_the_rules_say() {
-    each(|by| {
+    scene::at_once(&WEIR[..1], |by| {
         let rules = banned("ipv4_addr", "");
         let mut fence = Fence::new(by, &rules, &[], &sets("verify = false\nports = [\"wan0\"]"))?;
         fence.router()?.run(&format!(
@@ -477,6 +485,7 @@ fn routes_that_drop_are_gone_by_where_nothing_else_can_decide() {
         let routes = [
             "route add blackhole 203.0.113.0/24",
             "route add 203.0.113.128/25 via 10.0.0.2",
+            "route add unreachable 192.0.2.0/24",
         ];
         let mut fence = Fence::new(by, "", &routes, "routes = true")?;
         let on = |fence: &Fence| -> Result<bool, Error> { Ok(fence.drops()?.routes.state.active) };
@@ -490,11 +499,23 @@ fn routes_that_drop_are_gone_by_where_nothing_else_can_decide() {
         fence.lan.send(&datagram(CLIENT, within, 40000, 5000))?;
         assert_eq!(fence.arrived(5000)?, 1);
 
+        // A route that answers does so under a flood, too.
+        let before = fence.drops()?.routes.dropped;
+        let refused: IpAddr = "192.0.2.9".parse().expect("an address");
+        let refused = datagram(CLIENT, refused, 40000, 5000);
+        fence.flood("it is dropped, too", std::slice::from_ref(&refused), |f| {
+            Ok(f.drops()?.routes.dropped > before + 500)
+        })?;
+        let answers = fence.lan.drain(Duration::from_millis(200))?;
+        // ICMP, destination unreachable.
+        let icmp = |f: &&Vec<u8>| f.get(23) == Some(&1) && f.get(34) == Some(&3);
+        assert!(answers.iter().filter(icmp).count() >= 2, "{answers:?}");
+
         // The route goes, and so does the drop.
         let router = fence.router()?;
         router.run("ip route replace 203.0.113.0/24 via 10.0.0.2")?;
         wait_until("the route is seen", LIMIT, || {
-            Ok(fence.drops()?.routes.prefixes == 0)
+            Ok(fence.drops()?.routes.prefixes == 1)
         })?;
         for _ in 0..20 {
             fence.lan.send(&frame)?;
@@ -530,27 +551,6 @@ ip daddr 203.0.113.9 dnat to 10.0.0.2
                 .reason
                 .is_some_and(|reason| reason.contains("policy rules")))
         })
-    });
-}
-
-/// A route that answers does so under a flood, too.
-#[test]
-fn what_is_unreachable_is_answered() {
-    each(|by| {
-        let routes = ["route add unreachable 203.0.113.0/24"];
-        let mut fence = Fence::new(by, "", &routes, "routes = true")?;
-        wait_until("routes are gone by", LIMIT, || {
-            Ok(fence.drops()?.routes.state.active)
-        })?;
-        let frame = datagram(CLIENT, NOWHERE, 40000, 5000);
-        fence.flood("it is dropped", std::slice::from_ref(&frame), |f| {
-            Ok(f.drops()?.routes.dropped > 500)
-        })?;
-        let answers = fence.lan.drain(Duration::from_millis(200))?;
-        // ICMP, destination unreachable.
-        let icmp = |f: &&Vec<u8>| f.get(23) == Some(&1) && f.get(34) == Some(&3);
-        assert!(answers.iter().filter(icmp).count() >= 2, "{answers:?}");
-        Ok(())
     });
 }
 
