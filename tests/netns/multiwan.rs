@@ -174,38 +174,55 @@ fn a_restored_connection_mark_chooses_the_provider() {
     play(&Script::new(&stage, &acts));
 }
 
+/// By source, destination, way in, and type of service.
 #[test]
-fn the_source_chooses_the_provider() {
+fn rules_choose_the_provider() {
     let stage = |by| {
         let mut stage = providers(by, false)?;
-        stage
-            .lab
-            .address("client", "eth0", &format!("{SECOND_CLIENT}/24"))?;
-        stage
-            .lab
-            .address("client", "eth0", &format!("{SECOND_CLIENT6}/64"))?;
+        guest(&mut stage.lab, by)?;
+        let lab = &stage.lab;
+        lab.address("client", "eth0", &format!("{SECOND_CLIENT}/24"))?;
+        lab.address("client", "eth0", &format!("{SECOND_CLIENT6}/64"))?;
+        lab.route("server", "192.168.2.0/24", ROUTER_WAN)?;
+        lab.route("server", "2001:db8:4::/64", ROUTER_WAN6)?;
         pair(&mut stage, "first", ECHO)?;
-        let from = address(SECOND_CLIENT);
-        stage.call("second4", "client", from, (SERVER_INNER, ECHO))?;
-        let from = address(SECOND_CLIENT6);
-        stage.call("second6", "client", from, (SERVER_INNER6, ECHO))?;
+        for (name, role, from, to) in [
+            ("second4", "client", SECOND_CLIENT, SERVER_INNER),
+            ("second6", "client", SECOND_CLIENT6, SERVER_INNER6),
+            ("guest4", "guest", "192.168.2.2", SERVER_INNER),
+            ("guest6", "guest", "2001:db8:4::2", SERVER_INNER6),
+        ] {
+            stage.call(name, role, address(from), (to, ECHO))?;
+        }
+        pair(&mut stage, "quick", OTHER)?;
+        // One flow of both kinds of packets: each is to go its own way. It may be slow.
+        pair(&mut stage, "mixed", ECHO)?;
+        for caller in &mut stage.callers[6..8] {
+            caller.tos = [0x10; 2];
+        }
+        for caller in &mut stage.callers[8..] {
+            caller.tos = [0, 0x10];
+            caller.taken = false;
+        }
+        stage.port("lan1");
         Ok(stage)
     };
-    fn source(lab: &Lab, verb: &str, table: u32) -> Result<(), Error> {
+    fn source(lab: &Lab, verb: &str) -> Result<(), Error> {
         let router = lab.node("router")?;
         for (family, from) in [("-4", SECOND_CLIENT), ("-6", SECOND_CLIENT6)] {
             router.run(&format!(
-                "ip {family} rule {verb} pref 500 from {from} lookup {table}"
+                "ip {family} rule {verb} pref 500 from {from} lookup 102"
             ))?;
         }
         Ok(())
     }
+    // Two of each: the first address, the second one, guests, quick ones, mixed ones.
     let acts = [
-        act("no rule", |_| Ok(()), "eth0 eth0 eth0 eth0"),
+        act("no rule", |_| Ok(()), "all eth0"),
         act(
             "a rule by source",
-            |s| source(&s.lab, "add", 102),
-            "eth0 eth0 eth1 eth1",
+            |s| source(&s.lab, "add"),
+            "eth0 eth0 eth1 eth1 eth0 eth0 eth0 eth0 eth0 eth0",
         ),
         act(
             "a rule by destination, before it",
@@ -220,41 +237,16 @@ fn the_source_chooses_the_provider() {
                     ))
                     .map(drop)
             },
-            "eth1 eth1 eth1 eth1",
+            "all eth1",
         ),
-        act(
-            "no rules again",
-            |s| {
-                both(&s.lab, "rule del pref 400")?;
-                source(&s.lab, "del", 102)
-            },
-            "eth0 eth0 eth0 eth0",
-        ),
-    ];
-    play(&Script::new(&stage, &acts));
-}
-
-#[test]
-fn the_way_in_chooses_the_provider() {
-    let stage = |by| {
-        let mut stage = providers(by, false)?;
-        guest(&mut stage.lab, by)?;
-        let lab = &stage.lab;
-        lab.route("server", "192.168.2.0/24", ROUTER_WAN)?;
-        lab.route("server", "2001:db8:4::/64", ROUTER_WAN6)?;
-        pair(&mut stage, "client", ECHO)?;
-        let guest = (address("192.168.2.2"), address("2001:db8:4::2"));
-        stage.call("guest4", "guest", guest.0, (SERVER_INNER, ECHO))?;
-        stage.call("guest6", "guest", guest.1, (SERVER_INNER6, ECHO))?;
-        stage.port("lan1");
-        Ok(stage)
-    };
-    let acts = [
-        act("no rule", |_| Ok(()), "eth0 eth0 eth0 eth0"),
         act(
             "guests go by the second provider",
-            |s| both(&s.lab, "rule add pref 500 iif lan1 lookup 102"),
-            "eth0 eth0 eth1 eth1",
+            |s| {
+                both(&s.lab, "rule del pref 400")?;
+                source(&s.lab, "del")?;
+                both(&s.lab, "rule add pref 500 iif lan1 lookup 102")
+            },
+            "eth0 eth0 eth0 eth0 eth1 eth1 eth0 eth0 eth0 eth0",
         ),
         act(
             "all others do",
@@ -262,40 +254,20 @@ fn the_way_in_chooses_the_provider() {
                 both(&s.lab, "rule del pref 500")?;
                 both(&s.lab, "rule add pref 500 iif lan0 lookup 102")
             },
-            "eth1 eth1 eth0 eth0",
+            "eth1 eth1 eth1 eth1 eth0 eth0 eth1 eth1 eth1 eth1",
         ),
-    ];
-    play(&Script::new(&stage, &acts));
-}
-
-#[test]
-fn the_type_of_service_chooses_the_provider() {
-    let stage = |by| {
-        let mut stage = providers(by, false)?;
-        pair(&mut stage, "bulk", ECHO)?;
-        pair(&mut stage, "quick", OTHER)?;
-        stage.callers[2].tos = [0x10; 2];
-        stage.callers[3].tos = [0x10; 2];
-        // One flow of both kinds of packets: each is to go its own way. It may be slow.
-        stage.call("mixed4", "client", CLIENT, (SERVER_INNER, ECHO))?;
-        stage.call("mixed6", "client", CLIENT6, (SERVER_INNER6, ECHO))?;
-        for caller in &mut stage.callers[4..] {
-            caller.tos = [0, 0x10];
-            caller.taken = false;
-        }
-        Ok(stage)
-    };
-    let acts = [
-        act("no rule", |_| Ok(()), "eth0 eth0 eth0 eth0 eth0 eth0"),
         act(
             "a rule by type of service",
-            |s| both(&s.lab, "rule add pref 500 tos 0x10 lookup 102"),
-            "eth0 eth0 eth1 eth1 eth0+eth1 eth0+eth1",
+            |s| {
+                both(&s.lab, "rule del pref 500")?;
+                both(&s.lab, "rule add pref 500 tos 0x10 lookup 102")
+            },
+            "eth0 eth0 eth0 eth0 eth0 eth0 eth1 eth1 eth0+eth1 eth0+eth1",
         ),
         act(
             "no rule again",
             |s| both(&s.lab, "rule del pref 500"),
-            "eth0 eth0 eth0 eth0 eth0 eth0",
+            "all eth0",
         ),
     ];
     play(&Script::new(&stage, &acts));

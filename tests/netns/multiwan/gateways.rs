@@ -12,41 +12,6 @@ use weir_tests::scene::{PORT, Scene, WAYS, at_once};
 use crate::multiwan::play::{self, Script, Stage, act, play};
 use crate::multiwan::{ECHO, both, pair, providers};
 
-#[test]
-fn the_metric_of_a_default_route_moves_all() {
-    let stage = |by| {
-        let mut stage = providers(by, false)?;
-        both(&stage.lab, "route add default via {} metric 200")?;
-        pair(&mut stage, "flow", ECHO)?;
-        Ok(stage)
-    };
-    let acts = [
-        act("the lower metric", |_| Ok(()), "eth0 eth0"),
-        act(
-            "the other one gets a still lower one",
-            |s| {
-                both(&s.lab, "route add default via {} metric 50")?;
-                both(&s.lab, "route del default metric 200")
-            },
-            "eth1 eth1",
-        ),
-        act(
-            "and a higher one",
-            |s| {
-                both(&s.lab, "route add default via {} metric 200")?;
-                both(&s.lab, "route del default metric 50")
-            },
-            "eth0 eth0",
-        ),
-        act(
-            "the first one is removed",
-            |s| both(&s.lab, "route del default metric 100"),
-            "eth1 eth1",
-        ),
-    ];
-    play(&Script::new(&stage, &acts));
-}
-
 /// A live transfer, byte for byte, over a change of the default route there and back.
 #[test]
 fn a_transfer_lives_through_other_metrics() {
