@@ -211,10 +211,30 @@ fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
     Ok(())
 }
 
-/// Names of devices, directions, and what is kept of a packet.
+/// What does not fit the filter is not captured, and a count ends it.
 #[test]
-fn one_side_and_the_first_octets() -> Result<(), Error> {
+fn filters_and_limits() -> Result<(), Error> {
     let scene = Scene::new("tc")?;
+    let nothing = scene.capture("nothing", &["--address", "192.0.2.0/24", "--duration", "2"])?;
+    scene.forward(20)?;
+    let told = nothing.ended()?;
+    assert_eq!(
+        (number(&told, "captured (a"), nothing.lines().len()),
+        (0, 0)
+    );
+
+    let five = scene.capture("five", &["--count", "5"])?;
+    scene.forward(20)?;
+    let told = five.ended()?;
+    assert_eq!((number(&told, "captured (a"), five.lines().len()), (5, 5));
+
+    let flow = scene.weir.flow_at(PORT)?.expect("a flow").id.to_string();
+    let one = scene.capture("one", &[&flow, "--count", "2"])?;
+    scene.forward(20)?;
+    one.ended()?;
+    assert_eq!(one.lines().len(), 2);
+
+    // Names of devices, directions, and what is kept of a packet.
     let capture = scene.capture(
         "out",
         &[
@@ -244,38 +264,8 @@ fn one_side_and_the_first_octets() -> Result<(), Error> {
         let to_client = line.contains(&format!("> {}.", gateway::CLIENT));
         assert!(to_server || to_client, "{line}");
     }
-    Ok(())
-}
 
-/// What does not fit the filter is not captured, and a count ends it.
-#[test]
-fn filters_and_limits() -> Result<(), Error> {
-    let scene = Scene::new("xdp")?;
-    let nothing = scene.capture("nothing", &["--address", "192.0.2.0/24", "--duration", "2"])?;
-    scene.forward(20)?;
-    let told = nothing.ended()?;
-    assert_eq!(
-        (number(&told, "captured (a"), nothing.lines().len()),
-        (0, 0)
-    );
-
-    let five = scene.capture("five", &["--count", "5"])?;
-    scene.forward(20)?;
-    let told = five.ended()?;
-    assert_eq!((number(&told, "captured (a"), five.lines().len()), (5, 5));
-
-    let flow = scene.weir.flow_at(PORT)?.expect("a flow").id.to_string();
-    let one = scene.capture("one", &[&flow, "--count", "2"])?;
-    scene.forward(20)?;
-    one.ended()?;
-    assert_eq!(one.lines().len(), 2);
-    Ok(())
-}
-
-/// What is beyond the rate is counted, and forwarded.
-#[test]
-fn the_rate_is_bounded() -> Result<(), Error> {
-    let scene = Scene::new("tc")?;
+    // What is beyond the rate is counted, and forwarded.
     let capture = scene.capture("slow", &["--rate", "1"])?;
     let begun = Instant::now();
     scene.forward(200)?;
@@ -288,7 +278,7 @@ fn the_rate_is_bounded() -> Result<(), Error> {
     Ok(())
 }
 
-/// One at a time; and however the one that runs ends, another can begin.
+/// One at a time; and however the one that runs ends, another can begin. The daemon may end, too.
 #[test]
 fn a_capture_ends_with_its_client() -> Result<(), Error> {
     let scene = Scene::new("xdp")?;
@@ -310,7 +300,19 @@ fn a_capture_ends_with_its_client() -> Result<(), Error> {
             Err(error) if error.to_string().contains("a capture runs already") => Ok(false),
             Err(error) => Err(error),
         }
-    })
+    })?;
+
+    // Weir is killed: the file ends with a whole packet, and the command says why it ended.
+    let capture = scene.capture("crash", &[])?;
+    scene.forward(40)?;
+    wait_until("some of it is written", LIMIT, || {
+        Ok(!capture.lines().is_empty())
+    })?;
+    scene.weir.end(Signal::SIGKILL)?;
+    let error = capture.ended().expect_err("a failure").to_string();
+    assert!(error.contains("the connection to weir broke"), "{error}");
+    assert!(!capture.lines().is_empty());
+    Ok(())
 }
 
 /// A client that does not read costs itself packets, and the daemon nothing.
@@ -352,21 +354,5 @@ fn a_slow_reader_loses_packets() -> Result<(), Error> {
     assert!(process.wait(LIMIT)?.success(), "{told}");
     assert!(number(&told, "not written fast enough") > 0, "{told}");
     assert!(number(&told, "captured (a") > 0, "{told}");
-    Ok(())
-}
-
-/// Weir is killed: the file ends with a whole packet, and the command says why it ended.
-#[test]
-fn a_crash_leaves_a_whole_file() -> Result<(), Error> {
-    let scene = Scene::new("xdp")?;
-    let capture = scene.capture("crash", &[])?;
-    scene.forward(40)?;
-    wait_until("some of it is written", LIMIT, || {
-        Ok(!capture.lines().is_empty())
-    })?;
-    scene.weir.end(Signal::SIGKILL)?;
-    let error = capture.ended().expect_err("a failure").to_string();
-    assert!(error.contains("the connection to weir broke"), "{error}");
-    assert!(!capture.lines().is_empty());
     Ok(())
 }
