@@ -352,14 +352,8 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
         assert_eq!(scene.past()?, all, "after {by}");
         before = all;
     }
-    Ok(())
-}
 
-/// Warned, then cut off, whoever forwards; until the quota is lifted or weir ends, and over a kill.
-/// The sandbox knows the folder as it was: one that is made again is another.
-#[test]
-fn a_folder_that_is_gone_is_told_and_written_to_once_it_is_back() -> Result<(), Error> {
-    let scene = Scene::begin("tc", "", Ipv6::Off)?;
+    // The sandbox knows the folder as it was: one that is made again is another.
     let file = scene.folder.join("history.db");
     let to = SocketAddr::new(SERVER, ECHO);
     let use_some = || ask_tcp(scene.lab.node("client")?, to, &[b'w'; 1000]).map(drop);
@@ -380,98 +374,97 @@ fn a_folder_that_is_gone_is_told_and_written_to_once_it_is_back() -> Result<(), 
     })
 }
 
+/// Warned, then cut off; until the quota is lifted or weir ends, and over a kill.
 #[test]
-fn who_used_up_a_quota_is_cut_off() {
-    scene::at_once(&[By::Weir("tc"), By::Weir("xdp")], |by| {
-        let By::Weir(hook) = by else { return Ok(()) };
-        let quota = quota();
-        let mut scene = Scene::begin(hook, &quota, Ipv6::Routed)?;
-        scene.copies()?;
-        scene.forges()?;
-        let cut = scene.transfer("client", PORT)?;
-        let cut6 = scene.transfer_to("client", SocketAddr::new(SERVER6, PORT + 2))?;
-        let spared = scene.transfer("other", PORT + 1)?;
-        scene.weir.wait_for_forwarding(PORT)?;
-        scene.weir.wait_for_forwarding(PORT + 2)?;
-        scene.weir.wait_for_forwarding(PORT + 1)?;
+fn who_used_up_a_quota_is_cut_off() -> Result<(), Error> {
+    let hook = "xdp";
+    let quota = quota();
+    let mut scene = Scene::begin(hook, &quota, Ipv6::Routed)?;
+    scene.copies()?;
+    scene.forges()?;
+    let cut = scene.transfer("client", PORT)?;
+    let cut6 = scene.transfer_to("client", SocketAddr::new(SERVER6, PORT + 2))?;
+    let spared = scene.transfer("other", PORT + 1)?;
+    scene.weir.wait_for_forwarding(PORT)?;
+    scene.weir.wait_for_forwarding(PORT + 2)?;
+    scene.weir.wait_for_forwarding(PORT + 1)?;
 
-        let mut states: Vec<String> = Vec::new();
-        let ends = wait_until("the quota is used up", LIMIT, || {
-            let Some(quota) = scene.client()?.quota else {
-                return Ok(false);
-            };
-            let ended = quota.state == "cut" && quota.used >= QUOTA && quota.limit == QUOTA;
-            if states.last() != Some(&quota.state) {
-                states.push(quota.state);
-            }
-            Ok(ended)
-        });
-        ends.map_err(|error| Error::Unexpected(format!("{error}: {states:?}")))?;
-        let order: Vec<_> = states.iter().map(String::as_str).collect();
-        assert!(order.ends_with(&["warned", "cut"]), "{order:?}");
-        let log = scene.weir.log();
-        for state in ["warned", "cut"] {
-            assert!(log.contains(&format!("state=\"{state}\"")), "{log}");
+    let mut states: Vec<String> = Vec::new();
+    let ends = wait_until("the quota is used up", LIMIT, || {
+        let Some(quota) = scene.client()?.quota else {
+            return Ok(false);
+        };
+        let ended = quota.state == "cut" && quota.used >= QUOTA && quota.limit == QUOTA;
+        if states.last() != Some(&quota.state) {
+            states.push(quota.state);
         }
-        wait_until("the rules are there", LIMIT, || scene.has_table())?;
-        // What is on its way arrives.
-        let mut had = (cut.progress(), cut6.progress());
-        wait_until("what is on its way arrived", LIMIT, || {
-            thread::sleep(Duration::from_millis(500));
-            let before = std::mem::replace(&mut had, (cut.progress(), cut6.progress()));
-            Ok(before == had)
-        })?;
-        spared.advance(ENOUGH, LIMIT)?;
-        scene.weir.wait_for_forwarding(PORT + 1)?;
-        let has = (cut.progress(), cut6.progress());
-        assert_eq!(has, had, "a transfer goes on");
-        drop((cut, cut6));
-        scene.expect(true, "used up")?;
-        let other = scene.weir.flow_at(PORT + 1)?;
-        assert!(other.is_some(), "the other transfer is not known any more");
-
-        scene
-            .lab
-            .node("router")?
-            .run("nft delete table inet weir_quota")?;
-        scene.expect(true, "somebody removed the table")?;
-
-        scene.weir.end(Signal::SIGKILL)?;
-        scene.expect(true, "weir is killed")?;
-        scene.weir.restart(scene.lab.node("router")?)?;
-        scene.ready()?;
-        scene.expect(true, "weir is there again")?;
-        let state = scene.client()?.quota.map(|quota| quota.state);
-        assert_eq!(state.as_deref(), Some("cut"));
-
-        scene.configure("")?;
-        scene.restart(Signal::SIGKILL)?;
-        scene.expect(false, "killed, and started without quotas")?;
-        scene.reload(&quota)?;
-        scene.expect(true, "a quota is set meanwhile")?;
-        scene.reload("")?;
-        scene.expect(false, "it is lifted")?;
-        assert!(scene.client()?.quota.is_none());
-        scene.reload(&quota)?;
-        scene.expect(true, "it is set again")?;
-        scene.weir.end(Signal::SIGTERM)?;
-        assert!(
-            !scene.has_table()?,
-            "the table is left: {}",
-            scene.weir.log()
-        );
-        scene.expect(false, "weir has ended")?;
-
-        // And one that keeps no history removes what a killed one left.
-        scene.weir.restart(scene.lab.node("router")?)?;
-        scene.expect(true, "weir runs")?;
-        scene.weir.end(Signal::SIGKILL)?;
-        let none = format!(
-            "{}[web]\nenabled = false\n",
-            hooked_at(hook, &["lan0", "lan1", "wan0"])
-        );
-        std::fs::write(scene.weir.config_file(), none).map_err(system("write a configuration"))?;
-        scene.weir.restart(scene.lab.node("router")?)?;
-        scene.expect(false, "no history is kept")
+        Ok(ended)
     });
+    ends.map_err(|error| Error::Unexpected(format!("{error}: {states:?}")))?;
+    let order: Vec<_> = states.iter().map(String::as_str).collect();
+    assert!(order.ends_with(&["warned", "cut"]), "{order:?}");
+    let log = scene.weir.log();
+    for state in ["warned", "cut"] {
+        assert!(log.contains(&format!("state=\"{state}\"")), "{log}");
+    }
+    wait_until("the rules are there", LIMIT, || scene.has_table())?;
+    // What is on its way arrives.
+    let mut had = (cut.progress(), cut6.progress());
+    wait_until("what is on its way arrived", LIMIT, || {
+        thread::sleep(Duration::from_millis(500));
+        let before = std::mem::replace(&mut had, (cut.progress(), cut6.progress()));
+        Ok(before == had)
+    })?;
+    spared.advance(ENOUGH, LIMIT)?;
+    scene.weir.wait_for_forwarding(PORT + 1)?;
+    let has = (cut.progress(), cut6.progress());
+    assert_eq!(has, had, "a transfer goes on");
+    drop((cut, cut6));
+    scene.expect(true, "used up")?;
+    let other = scene.weir.flow_at(PORT + 1)?;
+    assert!(other.is_some(), "the other transfer is not known any more");
+
+    scene
+        .lab
+        .node("router")?
+        .run("nft delete table inet weir_quota")?;
+    scene.expect(true, "somebody removed the table")?;
+
+    scene.weir.end(Signal::SIGKILL)?;
+    scene.expect(true, "weir is killed")?;
+    scene.weir.restart(scene.lab.node("router")?)?;
+    scene.ready()?;
+    scene.expect(true, "weir is there again")?;
+    let state = scene.client()?.quota.map(|quota| quota.state);
+    assert_eq!(state.as_deref(), Some("cut"));
+
+    scene.configure("")?;
+    scene.restart(Signal::SIGKILL)?;
+    scene.expect(false, "killed, and started without quotas")?;
+    scene.reload(&quota)?;
+    scene.expect(true, "a quota is set meanwhile")?;
+    scene.reload("")?;
+    scene.expect(false, "it is lifted")?;
+    assert!(scene.client()?.quota.is_none());
+    scene.reload(&quota)?;
+    scene.expect(true, "it is set again")?;
+    scene.weir.end(Signal::SIGTERM)?;
+    assert!(
+        !scene.has_table()?,
+        "the table is left: {}",
+        scene.weir.log()
+    );
+    scene.expect(false, "weir has ended")?;
+
+    // And one that keeps no history removes what a killed one left.
+    scene.weir.restart(scene.lab.node("router")?)?;
+    scene.expect(true, "weir runs")?;
+    scene.weir.end(Signal::SIGKILL)?;
+    let none = format!(
+        "{}[web]\nenabled = false\n",
+        hooked_at(hook, &["lan0", "lan1", "wan0"])
+    );
+    std::fs::write(scene.weir.config_file(), none).map_err(system("write a configuration"))?;
+    scene.weir.restart(scene.lab.node("router")?)?;
+    scene.expect(false, "no history is kept")
 }
