@@ -235,7 +235,7 @@ fn rules_that_see_each_packet_are_named() {
 }
 
 #[test]
-fn a_chain_at_ingress_keeps_weir_away() {
+fn a_chain_at_ingress_and_a_shaper_are_kept() {
     let lab = gateway();
     let router = lab.node("router").expect("a router");
     router
@@ -244,12 +244,12 @@ fn a_chain_at_ingress_keeps_weir_away() {
             policy accept; }; }",
         )
         .expect("rules");
-    let (_, report) = report(router);
-    let place = report["firewall"][0]["place"].as_str().expect("text");
+    let (_, told) = report(router);
+    let place = told["firewall"][0]["place"].as_str().expect("text");
     assert!(place.starts_with("netdev n early, handle "), "{place}");
     // Not asked of lan0: nft 1.0.6 does not tell the chain's device, and then every device is left
     // alone.
-    let wan = device(&report, "wan0");
+    let wan = device(&told, "wan0");
     assert_eq!(
         wan["hook"], "tc",
         "what leaves there does not come by the chain"
@@ -262,6 +262,20 @@ fn a_chain_at_ingress_keeps_weir_away() {
             "hint": "move the chain's rules to prerouting or forward",
         }])
     );
+
+    router.nft("delete table netdev n").expect("rules");
+    router
+        .run("tc qdisc add dev wan0 root handle 1: htb default 1")
+        .expect("HTB");
+    let (code, told) = report(router);
+    assert_eq!(code, Some(0));
+    let why = device(&told, "wan0")["why"].as_str().expect("text");
+    assert!(
+        why.ends_with("its qdisc htb is kept: what leaves here goes through it"),
+        "{why}"
+    );
+    let why = device(&told, "lan0")["why"].as_str().expect("text");
+    assert!(!why.contains("qdisc"), "{why}");
 }
 
 #[test]
@@ -345,24 +359,6 @@ fn what_stands_on_a_device_is_shown_with_what_it_forbids() {
     daemon.wait_for_ports(&["lan0"]);
     let lan = daemon.port("lan0").expect("a port");
     assert!(lan.stack.is_empty(), "{lan:?}");
-}
-
-#[test]
-fn a_shaper_is_kept() {
-    let lab = gateway();
-    let router = lab.node("router").expect("a router");
-    router
-        .run("tc qdisc add dev wan0 root handle 1: htb default 1")
-        .expect("HTB");
-    let (code, report) = report(router);
-    assert_eq!(code, Some(0));
-    let why = device(&report, "wan0")["why"].as_str().expect("text");
-    assert!(
-        why.ends_with("its qdisc htb is kept: what leaves here goes through it"),
-        "{why}"
-    );
-    let why = device(&report, "lan0")["why"].as_str().expect("text");
-    assert!(!why.contains("qdisc"), "{why}");
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The page's files, the headers of every answer, names, sites and figures.
 
 use crate::support;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use support::{Answer, Directory, PASSWORD, Server, password_in};
 use weir_web::{Metrics, assets, secret};
@@ -299,46 +298,4 @@ fn figures_with_a_token() {
         secret::write(&file, useless).expect("written");
         assert_eq!(with("Bearer "), 500, "an empty token lets nobody in");
     }
-}
-
-/// A session as curl keeps it: cookie jar, header, and the password from standard input rather than
-/// the command line.
-#[test]
-fn curl_logs_in() {
-    let server = Server::start();
-    let jar = server.directory.path().join("jar");
-    let curl = |arguments: &[&str], path: &str, input: &str| {
-        let mut child = Command::new("curl")
-            .args(["-sS", "--fail", "--max-time", "60", "-b"])
-            .arg(&jar)
-            .arg("-c")
-            .arg(&jar)
-            .args(arguments)
-            .arg(format!("http://localhost:{}{path}", server.address.port()))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("curl");
-        let mut stdin = child.stdin.take().expect("piped");
-        stdin.write_all(input.as_bytes()).expect("written");
-        drop(stdin);
-        let output = child.wait_with_output().expect("curl ends");
-        (
-            output.status.success(),
-            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap_or_default(),
-        )
-    };
-    assert!(!curl(&[], "/api/v1/status", "").0);
-    let json = ["-H", "Content-Type: application/json", "--data", "@-"];
-    let (done, state) = curl(
-        &json,
-        "/api/login",
-        &format!(r#"{{"password":"{PASSWORD}"}}"#),
-    );
-    assert!(done && state["user"] == true, "{state}");
-    let (done, status) = curl(&[], "/api/v1/status", "");
-    assert!(done && status["version"] == "paper", "{status}");
-    let header = format!("X-Weir-Csrf: {}", state["csrf"].as_str().expect("a token"));
-    assert!(!curl(&["--data", ""], "/api/v1/reload", "").0);
-    assert!(curl(&["-H", &header, "--data", ""], "/api/v1/reload", "").0);
 }
