@@ -261,7 +261,7 @@ fn series_and_a_page_are_written() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
+fn what_makes_no_sense_or_cannot_be_is_told() {
     for (arguments, word) in [
         (&["bench", "lab", "--only", "warp"][..], "kernel-nat"),
         (&["bench", "lab", "--cpu", "4096"], "no processor 4096"),
@@ -302,11 +302,7 @@ fn what_makes_no_sense_is_told() {
             "{what}: {text}"
         );
     }
-}
-
-/// Without modprobe there is no mac80211_hwsim; where it is loaded already, that is told.
-#[test]
-fn where_there_are_no_radios_it_is_told() {
+    // Without modprobe there is no mac80211_hwsim; where it is loaded already, that is told.
     let ran = Command::new(binary())
         .args(["bench", "radio", "--seconds", "1"])
         .env("PATH", "/nowhere")

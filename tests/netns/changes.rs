@@ -104,7 +104,7 @@ fn the_opt_out_mark_gives_a_connection_back_and_frees_it_again() {
 }
 
 #[test]
-fn a_smaller_mtu_is_told_to_the_sender() {
+fn a_smaller_mtu_is_told_to_the_sender_and_a_device_is_made_anew() {
     at_once(&WAYS, |by| {
         let scene = Scene::new(by, &Options::default(), SERVER, NO_REPROOF)?;
         let client = scene.lab.node("client")?;
@@ -121,14 +121,8 @@ fn a_smaller_mtu_is_told_to_the_sender() {
                 .and_then(|f| f.directions.original.longest);
             assert!(longest.is_none_or(|octets| octets <= 1300), "{longest:?}");
         }
-        scene.transfer.stop().map(drop)
-    });
-}
 
-#[test]
-fn a_device_is_made_anew_under_the_same_name() {
-    at_once(&WAYS, |by| {
-        let scene = Scene::new(by, &Options::default(), SERVER, NO_REPROOF)?;
+        // Another device under the same name.
         let lab = &scene.lab;
         let before = lab.index("router", "wan0")?;
         scene.router()?.run("ip link del wan0")?;
