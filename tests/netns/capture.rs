@@ -211,7 +211,7 @@ fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
     Ok(())
 }
 
-/// What does not fit the filter is not captured, and a count ends it.
+/// What does not fit the filter is not captured; a count ends it, and a rate bounds it.
 #[test]
 fn filters_and_limits() -> Result<(), Error> {
     let scene = Scene::new("tc")?;
