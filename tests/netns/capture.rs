@@ -211,7 +211,7 @@ fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
     Ok(())
 }
 
-/// What does not fit the filter is not captured; a count ends it, and a rate bounds it.
+/// A filter leaves out what does not fit; a count ends a capture, and a rate bounds it.
 #[test]
 fn filters_and_limits() -> Result<(), Error> {
     let scene = Scene::new("tc")?;
@@ -265,7 +265,7 @@ fn filters_and_limits() -> Result<(), Error> {
         assert!(to_server || to_client, "{line}");
     }
 
-    // What is beyond the rate is counted, and forwarded.
+    // Packets beyond the rate are counted, and forwarded.
     let capture = scene.capture("slow", &["--rate", "1"])?;
     let begun = Instant::now();
     scene.forward(200)?;
@@ -278,7 +278,7 @@ fn filters_and_limits() -> Result<(), Error> {
     Ok(())
 }
 
-/// One at a time; and however the one that runs ends, another can begin. The daemon may end, too.
+/// No two run at a time; and however one ends, another can begin. The daemon may end, too.
 #[test]
 fn a_capture_ends_with_its_client() -> Result<(), Error> {
     let scene = Scene::new("xdp")?;

@@ -175,8 +175,7 @@ fn what_netfilter_drops_is_learned_and_ends_with_the_rule() {
         assert!(counts.learned >= dropped, "{counts:?}");
         assert_eq!(fence.arrived(UNWANTED)?, 0);
 
-        // What the rule no longer drops goes through, all of it, as soon as weir has heard of
-        // the change.
+        // All that the rule no longer drops goes through, as soon as weir has heard of the change.
         let epoch = fence.weir.status()?.epoch;
         fence
             .router()?

@@ -195,7 +195,7 @@ fn rules_choose_the_provider() {
             stage.call(name, role, address(from), (to, ECHO))?;
         }
         pair(&mut stage, "quick", OTHER)?;
-        // One flow of both kinds of packets: each is to go its own way. It may be slow.
+        // A flow of both kinds of packets: each is to go its own way, which may be slow.
         pair(&mut stage, "mixed", ECHO)?;
         for caller in &mut stage.callers[6..8] {
             caller.tos = [0x10; 2];

@@ -408,7 +408,7 @@ fn who_used_up_a_quota_is_cut_off() -> Result<(), Error> {
         assert!(log.contains(&format!("state=\"{state}\"")), "{log}");
     }
     wait_until("the rules are there", LIMIT, || scene.has_table())?;
-    // What is on its way arrives.
+    // Packets that are on their way arrive.
     let mut had = (cut.progress(), cut6.progress());
     wait_until("what is on its way arrived", LIMIT, || {
         thread::sleep(Duration::from_millis(500));
