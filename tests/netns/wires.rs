@@ -65,11 +65,15 @@ impl Receiver {
     }
 
     fn wait_for(&self, text: &str) {
+        self.wait_for_times(text, 1);
+    }
+
+    fn wait_for_times(&self, text: &str, times: usize) {
         let begun = Instant::now();
-        while !self.read("err").contains(text) {
+        while self.read("err").matches(text).count() < times {
             assert!(
                 begun.elapsed() < LIMIT,
-                "{text:?} in {:?}",
+                "{times} times {text:?} in {:?}",
                 self.read("err")
             );
             std::thread::sleep(Duration::from_millis(20));
@@ -261,52 +265,59 @@ fn a_limit_of_the_router_is_found() {
 }
 
 #[test]
-fn either_end_may_vanish_in_the_middle() {
+fn either_end_or_the_link_may_go_in_the_middle() {
     let lab = gateway();
     let receiver = Receiver::start(&lab, &[]);
     let client = lab.node("client").expect("there");
     let code = receiver.code_file();
-    let arguments = [
-        "--rate",
-        "500",
-        "--seconds",
-        "60",
-        "--json",
-        "--code-file",
-        &code,
-    ];
+    let router = lab.node("router").expect("there");
     let host = SERVER.to_string();
-    let start = || {
+    let start = |seconds: &str| {
+        let arguments = [
+            "--rate",
+            "500",
+            "--seconds",
+            seconds,
+            "--json",
+            "--code-file",
+            &code,
+        ];
         let mut command = sender(client, &host, &arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("weir runs")
     };
     // The sender is killed: the receiver waits for the next.
-    let mut child = start();
+    let mut child = start("60");
     receiver.wait_for("measures");
     std::thread::sleep(Duration::from_secs(1));
     child.kill().expect("it runs");
     child.wait().expect("it is gone");
     receiver.wait_for("went away in the middle");
     // Ctrl-C at the sender: what was measured is told, and marked.
-    let child = start();
-    let begun = Instant::now();
-    while receiver.read("err").matches("measures").count() < 2 {
-        assert!(begun.elapsed() < LIMIT, "{}", receiver.read("err"));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let child = start("60");
+    receiver.wait_for_times("measures", 2);
     std::thread::sleep(Duration::from_secs(1));
     let process = nix::unistd::Pid::from_raw(child.id() as i32);
     nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGINT).expect("it runs");
     let told = json(&child.wait_with_output().expect("it ends"));
     assert_eq!(told["complete"], false);
+    // A link that flaps gives no figure.
+    let child = start("7");
+    receiver.wait_for_times("measures", 3);
+    std::thread::sleep(Duration::from_secs(3));
+    router.run("ip link set lan0 down").expect("down");
+    std::thread::sleep(Duration::from_millis(300));
+    router.run("ip link set lan0 up").expect("up");
+    let told = json(&child.wait_with_output().expect("it ends"));
+    let trial = &told["trials"][0];
+    assert_eq!(
+        (&trial["judgement"], &trial["received_pps"]),
+        (&Value::from("link-flapped"), &Value::Null),
+        "{told:#}"
+    );
     // The receiver is killed: the sender says so, and does not wait for ever.
-    let child = start();
-    let begun = Instant::now();
-    while receiver.read("err").matches("measures").count() < 3 {
-        assert!(begun.elapsed() < LIMIT, "{}", receiver.read("err"));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let child = start("60");
+    receiver.wait_for_times("measures", 4);
     std::thread::sleep(Duration::from_secs(1));
     receiver.process.stop();
     let text = refusal(&child.wait_with_output().expect("it ends"));
@@ -417,39 +428,6 @@ fn what_cannot_be_measured_is_told() {
     drop_udp(&lab, "drop");
     let text = refusal(&send(&lab, &host, &quick));
     assert!(text.contains("no packet arrives"), "{text}");
-}
-
-#[test]
-fn a_link_that_flaps_gives_no_figure() {
-    let lab = gateway();
-    let receiver = Receiver::start(&lab, &[]);
-    let client = lab.node("client").expect("there");
-    let router = lab.node("router").expect("there");
-    let code = receiver.code_file();
-    let arguments = [
-        "--rate",
-        "500",
-        "--seconds",
-        "7",
-        "--json",
-        "--code-file",
-        &code,
-    ];
-    let mut command = sender(client, &SERVER.to_string(), &arguments);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("weir runs");
-    receiver.wait_for("measures");
-    std::thread::sleep(Duration::from_secs(3));
-    router.run("ip link set lan0 down").expect("down");
-    std::thread::sleep(Duration::from_millis(300));
-    router.run("ip link set lan0 up").expect("up");
-    let told = json(&child.wait_with_output().expect("it ends"));
-    let trial = &told["trials"][0];
-    assert_eq!(
-        (&trial["judgement"], &trial["received_pps"]),
-        (&Value::from("link-flapped"), &Value::Null),
-        "{told:#}"
-    );
 }
 
 /// A link of the sender that is slower than it sends: its own queue drops, and that is not the
