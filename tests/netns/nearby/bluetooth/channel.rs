@@ -150,7 +150,7 @@ fn a_peer_that_calls_may_make_a_channel_and_lies_in_vain() -> Result<(), Error> 
         ];
         let mut peer = scene.peer(LOW, &options)?;
         node.linked(LOW, "v2")?;
-        let lies = ["ffffffff", "00000000", "0004000041"];
+        let lies = ["ffffffff", "0004000041"];
         for (seed, lie) in (1..).zip(lies) {
             peer.ask(&format!("l2open {}", node.id))?;
             channel(&node, LOW, true)?;
