@@ -124,7 +124,7 @@ fn another_cable_is_another_decision() -> Result<(), Error> {
 
 #[test]
 #[ignore = "needs batman-adv: run by tests/vm/run"]
-fn a_node_with_batman_adv_is_a_border_and_of_the_mesh_with_the_key() -> Result<(), Error> {
+fn a_node_with_batman_adv_is_a_border() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.passes_all()?;
     scene.peer("node", &[])?;
@@ -136,11 +136,5 @@ fn a_node_with_batman_adv_is_a_border_and_of_the_mesh_with_the_key() -> Result<(
     let cable = plug.plugged()?;
     is(&cable, "border");
     assert!(cable.why.contains("batman-adv"), "{cable:#?}");
-    plug.unplug()?;
-    plug.wait("the link to be gone", |cable| !cable.link)?;
-    plug.scene.weir("node", peers::SECRET)?;
-    plug.plugged()?;
-    // Nor does it stay a border where the hello comes late, as it may in an emulated machine.
-    plug.wait("the hello", |cable| cable.role == "mesh")?;
     Ok(())
 }

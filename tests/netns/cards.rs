@@ -109,7 +109,8 @@ fn give_back(lab: &Lab) -> Result<(), Error> {
 #[test]
 #[ignore = "needs two wires between virtio cards: run by tests/vm/run"]
 fn a_card_without_a_program_gets_no_frames_from_xdp() {
-    for (lan, wan) in [("tc", "xdp"), ("xdp", "tc"), ("xdp", "xdp")] {
+    // Echoes go both ways, so that another order of the two is no other case.
+    for (lan, wan) in [("xdp", "tc"), ("xdp", "xdp")] {
         let lost = lost(lan, wan).unwrap_or_else(|error| panic!("lan {lan}, wan {wan}: {error}"));
         assert_eq!(lost, 0, "of {ECHOES} echoes, lan {lan}, wan {wan}");
     }

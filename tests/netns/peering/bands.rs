@@ -7,10 +7,10 @@ use weir_tests::radios::RADIO;
 
 use super::scene::{SECRET, Scene, unexpected};
 
-const PEER: &str = "02:00:00:00:01:00";
+pub const PEER: &str = "02:00:00:00:01:00";
 const CLIENT: &str = "02:00:00:00:02:00";
 /// How many frames are looked at: now and then, rate control tries one of the band's first rates.
-const FRAMES: usize = 10;
+pub const FRAMES: usize = 10;
 const NODES: [&str; 3] = ["north", "south", "client"];
 /// 80 MHz, without which the kernel uses no VHT (`ieee80211_vht_cap_ie_to_sta_vht_cap`,
 /// net/mac80211/vht.c). The rules of a country allow that; those of the other radios do not.
@@ -20,7 +20,7 @@ const SIX: &str = "hw_mode=a\nchannel=5\nop_class=131\nieee80211ax=1\nsae_pwe=1"
 
 /// The kind of rates at which the last frame was sent to a station, of a dump of `iw`: those that
 /// have a name, or none where they are the first ones of the band.
-fn kind(dump: &str, mac: &str) -> Result<Option<&'static str>, Error> {
+pub fn kind(dump: &str, mac: &str) -> Result<Option<&'static str>, Error> {
     let mut sections = dump.split("Station ");
     let section = sections.find(|section| section.starts_with(mac));
     let mut lines = section.unwrap_or_default().lines();

@@ -74,17 +74,15 @@ fn peers_come_back_after_hostapd_began_anew() -> Result<(), Error> {
     speak(&scene)
 }
 
-#[test]
-#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
-fn peers_follow_to_another_channel() -> Result<(), Error> {
-    let scene = begin_with_peers()?;
+/// Peers follow to another channel: north and south, which have one another.
+pub fn to_another_channel(scene: &Scene) -> Result<(), Error> {
     // Both at once.
     let ordered = second_of_day();
     for at in [0, 1] {
         scene.switch(at, 2437)?;
     }
-    found(&scene, ordered, ordered, "the order")?;
-    speak(&scene)?;
+    found(scene, ordered, ordered, "the order")?;
+    speak(scene)?;
     // One alone: it has no peer until the other follows.
     scene.switch(0, 2462)?;
     for (at, role) in NODES.iter().enumerate() {
@@ -98,8 +96,8 @@ fn peers_follow_to_another_channel() -> Result<(), Error> {
     }
     let ordered = second_of_day();
     scene.switch(1, 2462)?;
-    found(&scene, ordered, ordered, "it followed")?;
-    speak(&scene)
+    found(scene, ordered, ordered, "it followed")?;
+    speak(scene)
 }
 
 #[test]

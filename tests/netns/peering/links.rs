@@ -1,9 +1,10 @@
-//! What batman-adv knows of links, and that whole frames fit in them.
+//! What batman-adv knows of links, that whole frames fit in them, and that they go out at rates of HT.
 
 use lab::Error;
 use lab::namespace::wait_until;
 use weir_tests::LIMIT;
 
+use super::bands::{FRAMES, PEER, kind};
 use super::scene::{SECRET, Scene, unexpected};
 
 const NODES: [&str; 2] = ["north", "south"];
@@ -45,7 +46,7 @@ fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Er
     };
     algorithm("BATMAN_V")?;
     for (at, role) in NODES.iter().enumerate() {
-        scene.access_point(role, false)?;
+        scene.access_point_with(role, false, "ieee80211n=1")?;
         scene.lab.node(role)?.ip(&format!(
             "link add bat0 type batadv\nlink set bat0 up\naddress add 10.9.0.{}/24 dev bat0\n",
             at + 1
@@ -84,8 +85,17 @@ fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Er
         let apart = apart.and_then(|line| line.split_whitespace().last());
         assert_eq!(apart, Some("0"), "{counted}");
     }
-    // What somebody takes away is made anew.
     let device = scene.peers(0)?.remove(0).interface;
+    // Rate control gets to know the link.
+    north.run("ping -q -f -c 300 -s 1400 10.9.0.2")?;
+    let mut best = None;
+    for _ in 0..FRAMES {
+        north.run("ping -q -c 1 -s 1400 10.9.0.2")?;
+        let dump = north.run(&format!("iw dev {device} station dump"))?;
+        best = best.or(kind(&dump, PEER)?);
+    }
+    assert_eq!(best, Some("MCS"), "as its beacon says");
+    // What somebody takes away is made anew.
     let device = device.replacen("peer-", "mesh-", 1);
     north.ip(&format!("link del {device}\n"))?;
     wait_until("a way again", LIMIT, || {

@@ -7,9 +7,10 @@ use lab::namespace::wait_until;
 use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 
-use super::scene::{SECRET, Scene, between, mac, said, second_of_day};
+use super::scene::{SECRET, Scene, between, mac, said, second_of_day, unexpected};
+use super::{changes, intruder};
 
-const NODES: [&str; 4] = ["north", "south", "stranger", "client"];
+const NODES: [&str; 5] = ["north", "south", "stranger", "client", "intruder"];
 
 fn begin() -> Result<Scene, Error> {
     let mut scene = Scene::begin(&NODES)?;
@@ -33,13 +34,17 @@ fn speak(scene: &Scene, devices: [&str; 2]) -> Result<(), Error> {
         node.ip(&format!("address replace {address} dev {device}\n"))?;
     }
     let north = scene.lab.node("north")?;
-    println!("{}", north.run("ping -c 10 -i 0.1 -W 5 10.9.0.2")?);
-    Ok(())
+    let told = north.run("ping -c 10 -i 0.1 -W 5 10.9.0.2")?;
+    println!("{told}");
+    match told.contains("10 received") {
+        true => Ok(()),
+        false => Err(unexpected(told)),
+    }
 }
 
 #[test]
 #[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
-fn two_access_points_peer_and_a_stranger_does_not() -> Result<(), Error> {
+fn two_access_points_peer_and_stay_so_whoever_else_is_there() -> Result<(), Error> {
     let mut scene = begin()?;
     // An ordinary client, which notices nothing of what follows.
     let _client = scene.client("client", "north", 0, false)?;
@@ -74,7 +79,11 @@ fn two_access_points_peer_and_a_stranger_does_not() -> Result<(), Error> {
     let [protected, clear] = between(&capture, [mac(0), mac(1)])?;
     println!("data frames between the two: {protected} protected, {clear} in clear");
     assert!(protected >= 40 && clear == 0, "{protected}, {clear}");
-    Ok(())
+
+    intruder::joins_by_a_peers_address(&scene, "intruder")?;
+    speak(&scene, [&north, &south])?;
+    changes::to_another_channel(&scene)?;
+    intruder::nobody_is_denied_after_the_end(&scene)
 }
 
 #[test]

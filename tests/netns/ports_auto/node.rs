@@ -7,6 +7,7 @@ use answers::Cables;
 use lab::Error;
 use lab::namespace::wait_until;
 use weir_tests::binary;
+use weir_tests::client::Client;
 
 use crate::ports_auto::panel::Panel;
 use crate::ports_auto::router::{Router, unexpected};
@@ -157,11 +158,11 @@ impl Node {
         Ok(())
     }
 
-    /// What weir tells of its ports.
+    /// What weir tells of its ports: by its socket, as each command is work for a slow machine.
     pub fn cables(&self) -> Result<Cables, Error> {
-        let weir = binary().display().to_string();
-        let told = self.router.run(&format!("{weir} cables --json"))?;
-        serde_json::from_str(&told).map_err(|error| unexpected(format!("{error}: {told}")))
+        let socket = self.router.outside("/run/weir/weir.sock");
+        let told = Client::new(&socket).and_then(|client| client.cables());
+        told.map_err(|error| unexpected(error.to_string()))
     }
 
     /// Waits until a port is used so, and open.

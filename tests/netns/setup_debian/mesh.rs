@@ -79,7 +79,7 @@ fn decided(node: &Namespace, document: &str) -> Result<Router, Error> {
 #[test]
 #[ignore = "needs mac80211_hwsim and batman-adv: run by tests/vm/run"]
 fn a_client_reaches_wan_through_a_mesh() -> Result<(), Error> {
-    const OCTETS: usize = 300_000;
+    const OCTETS: usize = 100_000;
     let mut lab = scene()?;
     for role in ["relay", "remote"] {
         lab.host(role)?;

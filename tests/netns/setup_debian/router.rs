@@ -129,6 +129,11 @@ impl Router {
         std::fs::read_to_string(self.folder.join("etc").join(path)).unwrap_or_default()
     }
 
+    /// Where a path of it is for whoever is not in it.
+    pub fn outside(&self, path: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root{path}", self.init))
+    }
+
     /// A command in it.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("nsenter");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lab::gateway::{CLIENT, ROUTER_LAN, SERVER, SERVER_INNER};
 use lab::topology::{mac, text};
 use lab::{Arrangement, Error, Options};
-use weir_tests::scene::{Scene, WAYS, at_once};
+use weir_tests::scene::{By, Scene, WAYS, at_once};
 
 /// Events must do it: no proof ends of its own accord while a test runs.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
@@ -82,14 +82,24 @@ fn a_transfer_survives_roaming_between_lan_and_wifi_at_home() {
     roams(Arrangement::HOME, "at-wlan0");
 }
 
-/// The provider ends the session, and gives another number to the next one.
 #[test]
 #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
 fn a_transfer_survives_another_pppoe_session() {
-    at_once(&WAYS, |by| {
+    sessions(&[By::Weir("tc")], 1);
+}
+
+#[test]
+#[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
+fn a_transfer_survives_two_more_pppoe_sessions() {
+    sessions(&[By::Kernel, By::Weir("xdp")], 2);
+}
+
+/// The provider ends the session, and gives another number to the next one, so often.
+fn sessions(ways: &[By], count: usize) {
+    at_once(ways, |by| {
         let options = untranslated(Arrangement::PPPOE_OVER_VLAN);
         let mut scene = Scene::new(by, &options, SERVER, NO_REPROOF)?;
-        for _ in 0..2 {
+        for _ in 0..count {
             let former = scene.lab.session()?;
             scene.lab.hang_up()?;
             scene.cut("no session", ("client", "eth0"), SETTLED)?;
