@@ -15,7 +15,7 @@ const LATER: Duration = Duration::from_secs(45);
 /// One of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrangement {
-    /// As the test is called.
+    /// As the test is called, where there is one.
     pub name: &'static str,
     /// For people.
     pub text: &'static str,
@@ -31,11 +31,12 @@ pub struct Arrangement {
     pub build: fn(&mut Scene) -> Result<(), Error>,
 }
 
-/// Arrangements, and a test of each.
+/// Arrangements, and a test of each that is marked so. What the others are taken for is held by the
+/// core's tests (`arrangements`), and what they are made of by those that are marked; `matrix` has all.
 ///
-/// `name: "text" is "role" or "role" says "word", Used::Not, |scene| { … };`
+/// `#[test] name: "text" is "role" or "role" says "word", Used::Not, |scene| { … };`
 macro_rules! arrangements {
-    ($($name:ident: $text:literal is $is:literal $(or $or:literal)* $(says $says:literal)*,
+    ($($(#[$test:meta])? $name:ident: $text:literal is $is:literal $(or $or:literal)* $(says $says:literal)*,
        $used:expr, $build:expr;)*) => {
         /// Those of this file.
         pub const ALL: &[$crate::cables::arrangement::Arrangement] = &[$(
@@ -49,12 +50,12 @@ macro_rules! arrangements {
                 build: $build,
             },
         )*];
-        $(
-            #[test]
+        $($(
+            #[$test]
             fn $name() -> Result<(), ::lab::Error> {
                 $crate::cables::arrangement::holds(ALL, stringify!($name))
             }
-        )*
+        )?)*
     };
 }
 pub(crate) use arrangements;

@@ -8,6 +8,7 @@ use crate::cables::scene::LINE;
 const STRAY: [&str; 1] = ["192.0.2.1/24"];
 
 arrangements! {
+    #[test]
     a_computer_that_asks_for_an_address:
         "a computer, at a port of the LAN" is "client", Used::Lan, |scene| {
         scene.peer("laptop", &[])?;
@@ -18,6 +19,7 @@ arrangements! {
         scene.peer("laptop", &[])?;
         scene.asks_for_an_address("laptop")
     };
+    #[test]
     a_printer_with_an_address_of_its_own:
         "a printer with an address of its own, at a port of the LAN" is "client",
         Used::Lan, |scene| {
@@ -71,6 +73,7 @@ arrangements! {
         scene.peer("stray", &STRAY)?;
         scene.dhcp("stray", &[])
     };
+    #[test]
     a_client_that_pretends_to_be_a_provider:
         "a client with PPPoE and router advertisements, at a port of the LAN"
         is "client" or "unknown" says "PPPoE", Used::Lan, |scene| {
@@ -86,10 +89,12 @@ arrangements! {
         }
         Ok(())
     };
+    #[test]
     a_switch_that_says_so:
         "a switch with LLDP" is "switch" says "lldp", Used::Lan, |scene| {
         scene.lldp(LINE, "port")
     };
+    #[test]
     a_switch_with_a_spanning_tree:
         "a switch with a spanning tree" is "switch" or "unknown" says "spanning tree",
         Used::Lan, |scene| {

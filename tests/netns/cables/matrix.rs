@@ -22,7 +22,7 @@ const ROLES: [&str; 8] = [
 const HEAD: &str = "\
 # Arrangements
 
-What is plugged in at a port, and what weir said of it. Each arrangement is a test of its own
+What is plugged in at a port, and what weir said of it. Many arrangements are tests of their own
 (tests/netns/cables.rs, and cables/ beside it), with real programs: dnsmasq, pppoe-server, radvd, dhcp6s, lldpd, babeld,
 BIRD, udhcpc, other nodes with weir. Where Debian has none, frames are made, and the row says so. Switches are bridges of
 Linux; two radios are two of them, 15 ms and 5 % of loss apart.

@@ -89,19 +89,6 @@ fn decided(weir: &Weir) -> Result<Cable, Error> {
 }
 
 #[test]
-fn two_nodes_with_one_secret_are_a_mesh() -> Result<(), Error> {
-    let nodes = Nodes::new(["the valley's long secret\n"; 2])?;
-    nodes.plug()?;
-    for weir in &nodes.weirs {
-        let cable = decided(weir)?;
-        println!("{cable:#?}");
-        assert_eq!(cable.role, "mesh", "{cable:#?}");
-        assert!(cable.decided < Some(5000), "{cable:#?}");
-    }
-    Ok(())
-}
-
-#[test]
 fn a_hello_that_was_recorded_proves_nothing_after_the_cable_came_anew() -> Result<(), Error> {
     let nodes = Nodes::new(["the valley's long secret"; 2])?;
     let mut ear = Tap::open(nodes.lab.node("hub")?, "south")?;

@@ -12,6 +12,7 @@ const ISP: [&str; 1] = ["192.0.2.1/24"];
 const RESTS: Duration = Duration::from_secs(22);
 
 arrangements! {
+    #[test]
     a_node_of_this_mesh:
         "a node of this mesh" is "mesh", Used::Not, |scene| {
         scene.peer("node", &[])?;
@@ -31,6 +32,7 @@ arrangements! {
         scene.peer("node", &[])?;
         scene.weir("node", SECRET)
     };
+    #[test]
     a_node_behind_radios:
         "a node of this mesh behind two radios" is "mesh", Used::Not, |scene| {
         scene.radio_bridge()?;
@@ -56,6 +58,7 @@ arrangements! {
         scene.plugged_together("node");
         scene.weir("node", SECRET)
     };
+    #[test]
     a_node_that_has_been_there_for_long:
         "a node of this mesh that has been at the switch for long, and both serve addresses" is "mesh",
         Used::Serves, |scene| {
@@ -77,6 +80,7 @@ arrangements! {
         scene.plugged_together("node");
         scene.weir("node", SECRET)
     };
+    #[test]
     a_node_of_another_mesh:
         "a node of another mesh" is "border", Used::Not, |scene| {
         scene.peer("node", &[])?;
@@ -90,11 +94,13 @@ arrangements! {
         scene.peer("thief", &[])?;
         scene.speaks("thief", |own| frames::recorded(own, SECRET))
     };
+    #[test]
     another_network_with_babel:
         "a router with Babel" is "border" says "babel", Used::Not, |scene| {
         scene.peer("neighbour", &[])?;
         scene.babel("neighbour")
     };
+    #[test]
     another_network_with_ospf:
         "a router with OSPF" is "border" says "routing protocol", Used::Not, |scene| {
         scene.peer("neighbour", &ISP)?;
@@ -118,14 +124,17 @@ arrangements! {
         scene.peer("neighbour", &[])?;
         scene.speaks("neighbour", frames::batman)
     };
+    #[test]
     a_cable_that_comes_back:
         "a switch that says the own frames back once" is "loop", Used::Lan, |scene| {
         scene.reflects()
     };
+    #[test]
     a_cable_between_two_own_ports:
         "a cable between two ports of this router" is "loop", Used::Not, |scene| scene.short();
     a_cable_between_two_ports_of_the_lan:
         "the same, both ports of the LAN" is "loop", Used::Lan, |scene| scene.short();
+    #[test]
     two_own_ports_at_one_switch:
         "two ports of this router at one simple switch (told at either)" is "loop",
         Used::Not, |scene| {

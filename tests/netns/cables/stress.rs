@@ -19,7 +19,7 @@ const STORM: Duration = Duration::from_secs(4);
 /// Hundredths of a second (USER_HZ) of the processor, of 400; and pages of memory more.
 const TICKS: u64 = 60;
 const PAGES: u64 = 2048;
-const PLUGS: usize = 100;
+const PLUGS: usize = 50;
 /// A link holds so long, in all less than a minute.
 const HELD: Duration = Duration::from_millis(100);
 /// What is sent at a port with a link: a look's frames and the first hellos.
@@ -71,7 +71,7 @@ fn a_storm_costs_little_and_hides_nothing() -> Result<(), Error> {
 }
 
 #[test]
-fn a_hundred_plugs_leave_nothing_behind_and_decide_nothing() -> Result<(), Error> {
+fn fifty_plugs_leave_nothing_behind_and_decide_nothing() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("isp", &ISP)?;
     scene.dhcp("isp", &[])?;
@@ -79,7 +79,7 @@ fn a_hundred_plugs_leave_nothing_behind_and_decide_nothing() -> Result<(), Error
     is(&plug.plugged()?, "uplink");
     // The thread that asked ends four seconds after it began, which may be after the decision.
     let quiet = |plug: &Plug| {
-        std::thread::sleep(Duration::from_secs(10));
+        std::thread::sleep(Duration::from_secs(5));
         held(plug.id())
     };
     let before = quiet(&plug)?;
@@ -117,18 +117,5 @@ fn a_ring_of_switches_gets_no_more_than_is_asked_and_said_at_any_port() -> Resul
     println!("{} frames", sent.len());
     assert!(sent.iter().all(|frame| frame[6..12] == own), "{sent:02x?}");
     assert!((1..=SENT).contains(&sent.len()), "{} frames", sent.len());
-    Ok(())
-}
-
-#[test]
-fn a_second_cable_to_a_switch_is_a_loop_or_unknown() -> Result<(), Error> {
-    let mut scene = Scene::new()?;
-    scene.second_port()?;
-    scene.ends.retain(|end| end == PORT);
-    let mut plug = Plug::of(scene, Used::Not)?;
-    // The other port has its link for so long that weir listens there no more.
-    std::thread::sleep(Duration::from_secs(20));
-    let cable = plug.plugged()?;
-    assert!(["loop", "unknown"].contains(&&*cable.role), "{cable:#?}");
     Ok(())
 }

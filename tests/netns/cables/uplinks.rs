@@ -20,6 +20,7 @@ arrangements! {
         scene.peer("isp", &[])?;
         scene.pppoe("isp", &[])
     };
+    #[test]
     an_isp_with_router_advertisements:
         "a provider with router advertisements" is "uplink" says "router-advertisement",
         Used::Not, |scene| {
@@ -32,16 +33,19 @@ arrangements! {
         scene.dhcp("isp", &[])?;
         scene.radvd("isp", PREFIX)
     };
+    #[test]
     an_isp_with_dhcpv6_alone:
         "a provider with DHCPv6 alone" is "uplink", Used::Not, |scene| {
         scene.peer("isp", &SIX)?;
         scene.delegates("isp", "2001:db8:100::/56")
     };
+    #[test]
     an_isp_that_answers_after_three_seconds:
         "a provider whose DHCP answers after 3 s" is "uplink", Used::Not, |scene| {
         scene.peer("isp", &ISP)?;
         scene.dhcp("isp", &["dhcp-reply-delay=3"])
     };
+    #[test]
     an_isp_that_routes_ipv4_alone_and_asks_for_routers_itself:
         "a provider of IPv4 that asks for routers of IPv6" is "uplink", Used::Not, |scene| {
         scene.peer("isp", &ISP)?;
@@ -78,12 +82,14 @@ arrangements! {
         scene.tagged("isp", 7, &[])?;
         scene.pppoe("isp", &[])
     };
+    #[test]
     an_isp_in_a_vlan_with_router_advertisements:
         "a provider with router advertisements in VLAN 7" is "uplink" says "in VLAN 7",
         Used::Not, |scene| {
         scene.tagged("isp", 7, &SIX)?;
         scene.radvd("isp", PREFIX)
     };
+    #[test]
     a_neighbour_at_the_providers_line_that_asks:
         "a provider with PPPoE, and a neighbour who asks for an address" is "uplink",
         Used::Not, |scene| {
@@ -99,6 +105,7 @@ arrangements! {
         scene.peer("isp", &ISP)?;
         scene.dhcp("isp", &[])
     };
+    #[test]
     an_isp_behind_radios:
         "a provider with DHCP behind two radios" is "uplink", Used::Not, |scene| {
         scene.radio_bridge()?;
