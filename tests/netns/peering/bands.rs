@@ -72,12 +72,6 @@ fn band(band: &str, settings: &str, expected: Option<&str>) -> Result<(), Error>
 
 #[test]
 #[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
-fn a_peer_can_do_at_2_4_ghz_what_its_beacon_says() -> Result<(), Error> {
-    band("2.4 GHz", "ieee80211n=1\nieee80211ax=1", Some("MCS"))
-}
-
-#[test]
-#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
 fn a_peer_can_do_at_5_ghz_what_its_beacon_says() -> Result<(), Error> {
     band("5 GHz", FIVE, Some("VHT-MCS"))
 }

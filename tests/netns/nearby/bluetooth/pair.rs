@@ -25,14 +25,6 @@ fn meet(one: &Node, other: &Node) -> Result<(), Error> {
 
 #[test]
 #[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
-fn two_know_each_other_and_each_hears_what_the_other_says() -> Result<(), Error> {
-    tried("pair", |scene: &mut Scene| {
-        meet(&scene.node("both")?, &scene.node("both")?)
-    })
-}
-
-#[test]
-#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
 fn who_rests_and_who_hurries_meet() -> Result<(), Error> {
     tried("power", |scene: &mut Scene| {
         let mut node = |power| scene.node_with("both", &["--power", power]);
