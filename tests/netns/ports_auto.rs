@@ -29,12 +29,8 @@ fn two_cables_make_a_router_and_swapped_they_do_again() -> Result<(), Error> {
     let _provider = Provider::with(far, "eth0", 6)?;
     let client = panel.node("client")?;
     let told = |error| unexpected(format!("{error}\n{}", node.logs()));
-    // The third time both cables are swapped at once: neither socket waits for the other.
-    for (uplink, lan, at_once) in [
-        ("eth0", "eth1", false),
-        ("eth1", "eth0", false),
-        ("eth0", "eth1", true),
-    ] {
+    // Swapped, both cables come at once: neither socket waits for the other.
+    for (uplink, lan, at_once) in [("eth0", "eth1", false), ("eth1", "eth0", true)] {
         panel.plug(("router", uplink), ("far", "eth0"))?;
         if !at_once {
             node.is_used(uplink, "uplink")?;

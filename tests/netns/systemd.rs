@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use answers::Paths;
 use lab::namespace::{Process, wait_until};
@@ -12,6 +13,9 @@ use lab::uplinks::{Options, PARTNER, SERVER};
 use lab::{Error, Namespace, Uplinks};
 use weir_tests::client::Client;
 use weir_tests::{LIMIT, binary};
+
+/// Between two questions by a command.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// `$1`: its name; `$2`: the unit; `$3`: the program. What it writes is in memory, and gone with it.
 const MACHINE: &str = r#"
@@ -63,6 +67,8 @@ impl Machine {
         })?;
         let machine = Self { process, init };
         wait_until("the unit", 3 * LIMIT, || {
+            // It needs the only processor more than who asks.
+            std::thread::sleep(PAUSE);
             if let Some(status) = machine.process.ended()? {
                 return Err(Error::Unexpected(format!("systemd ended: {status}")));
             }
