@@ -47,16 +47,22 @@ fn first(stream: &mut TcpStream) -> std::io::Result<usize> {
 }
 
 /// Each of these is to be so whether streams are encrypted or not.
-const ENCRYPT: [&str; 2] = ["encrypt = \"all\"\n", "encrypt = \"none\"\n"];
-
 #[test]
-fn either_end_may_speak_first_and_end_first() -> Result<(), Error> {
-    ENCRYPT.into_iter().try_for_each(either_end)
+fn a_connection_ends_as_its_ends_end_it() -> Result<(), Error> {
+    for encrypt in ["all", "none"] {
+        eprintln!("encrypt = {encrypt}");
+        let more = format!("encrypt = \"{encrypt}\"\n");
+        let pair = Pair::with(&Options::mbit(&[100, 100]), &more)?;
+        many_at_once(&pair)?;
+        either_end_speaks_and_ends_first(&pair)?;
+        resets_are_resets(&pair)?;
+        refused_is_refused(&pair)?;
+    }
+    Ok(())
 }
 
-fn either_end(encrypt: &str) -> Result<(), Error> {
-    let pair = Pair::with(&Options::mbit(&[100, 100]), encrypt)?;
-    let (mut near, mut far) = ends(&pair, at(SERVER))?;
+fn either_end_speaks_and_ends_first(pair: &Pair) -> Result<(), Error> {
+    let (mut near, mut far) = ends(pair, SocketAddr::new(SERVER, 5001))?;
     // A server with a banner, to a client that waits for it.
     far.write_all(b"220 ready").expect("written");
     assert_eq!(read(&near, 9), b"220 ready");
@@ -72,7 +78,7 @@ fn either_end(encrypt: &str) -> Result<(), Error> {
     assert_eq!(first(&mut near).expect("the end comes"), 0);
 
     // The other way round.
-    let (mut near, far) = ends(&pair, SocketAddr::new(SERVER, 5001))?;
+    let (mut near, far) = ends(pair, SocketAddr::new(SERVER, 5002))?;
     far.shutdown(Shutdown::Write).expect("shut down");
     assert_eq!(first(&mut near).expect("the end comes"), 0);
     near.write_all(&[8; 100_000]).expect("written");
@@ -80,15 +86,9 @@ fn either_end(encrypt: &str) -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn a_reset_is_a_reset_at_the_other_end() -> Result<(), Error> {
-    ENCRYPT.into_iter().try_for_each(reset)
-}
-
-fn reset(encrypt: &str) -> Result<(), Error> {
-    let pair = Pair::with(&Options::mbit(&[100, 100]), encrypt)?;
-    for (port, client_breaks) in [(5000, true), (5001, false)] {
-        let (mut near, mut far) = ends(&pair, SocketAddr::new(SERVER, port))?;
+fn resets_are_resets(pair: &Pair) -> Result<(), Error> {
+    for (port, client_breaks) in [(5003, true), (5004, false)] {
+        let (mut near, mut far) = ends(pair, SocketAddr::new(SERVER, port))?;
         near.write_all(b"x").expect("written");
         assert_eq!(read(&far, 1), b"x");
         far.write_all(b"y").expect("written");
@@ -111,12 +111,10 @@ fn reset(encrypt: &str) -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn a_server_that_refuses_refuses() -> Result<(), Error> {
-    let pair = Pair::build(&Options::mbit(&[100, 100]))?;
+fn refused_is_refused(pair: &Pair) -> Result<(), Error> {
     // Accepted in its place, and broken off as soon as it is known: on a busy machine, before the
     // client looks.
-    let seen = match connect(pair.uplinks.client(), at(SERVER)) {
+    let seen = match connect(pair.uplinks.client(), SocketAddr::new(SERVER, 5005)) {
         Ok(mut near) => {
             near.set_read_timeout(Some(10 * SECOND)).expect("set");
             first(&mut near).expect_err("nobody is there")
@@ -128,13 +126,7 @@ fn a_server_that_refuses_refuses() -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn many_at_once() -> Result<(), Error> {
-    ENCRYPT.into_iter().try_for_each(many)
-}
-
-fn many(encrypt: &str) -> Result<(), Error> {
-    let pair = Pair::with(&Options::mbit(&[100, 100]), encrypt)?;
+fn many_at_once(pair: &Pair) -> Result<(), Error> {
     let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
     std::thread::scope(|scope| {
         let ask = |number: usize| {
@@ -210,22 +202,5 @@ fn weir_comes_and_goes() -> Result<(), Error> {
     );
     let tables = router.run("nft list tables")?;
     assert!(!tables.contains("weir_multipath"), "{tables}");
-    Ok(())
-}
-
-#[test]
-fn local_and_listed_networks_are_reached_directly() -> Result<(), Error> {
-    let more = format!("direct = [\"{SERVER}\"]\n");
-    let pair = Pair::with(&Options::mbit(&[100, 100]), &more)?;
-    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
-    assert_eq!(
-        ask_tcp(pair.uplinks.client(), at(SERVER), b"direct")?,
-        b"direct"
-    );
-    // A private address behind an uplink: a modem's page.
-    let modem = SocketAddr::new(pair.uplinks.gateway(0), crate::multipath::PORT);
-    let _modem = Echo::serve(pair.uplinks.provider(0), modem)?;
-    assert_eq!(ask_tcp(pair.uplinks.client(), modem, b"modem")?, b"modem");
-    assert_eq!(pair.paths()?.connections.all, 0);
     Ok(())
 }

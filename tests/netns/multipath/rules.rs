@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
 use answers::PartnerState;
 use lab::namespace::wait_until;
-use lab::transfer::Echo;
+use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{CLIENT, CLIENT6, Options, PARTNER, PARTNER6, SERVER, SERVER6, Uplinks};
 use lab::{Error, Talk};
 use socket2::{Domain, Socket, Type};
@@ -14,6 +14,8 @@ use weir_tests::partner::{Pair, Partner};
 
 /// Another of the client's own addresses.
 const OTHER: &str = "192.168.77.7";
+/// Of somebody in the Internet.
+const LISTED: &str = "203.0.113.1";
 
 fn failed() -> impl FnOnce(std::io::Error) -> Error {
     Error::system("talk to the server")
@@ -60,9 +62,10 @@ fn at(port: u16) -> SocketAddr {
 }
 
 #[test]
-fn ports_and_clients_go_directly() -> Result<(), Error> {
+fn ports_clients_and_networks_go_directly() -> Result<(), Error> {
     let more = format!(
-        "direct_ports = [\"tcp/5025\", \"udp/5060-5090\"]\ndirect_devices = [\"{OTHER}\"]\n"
+        "direct = [\"{LISTED}\"]\ndirect_ports = [\"tcp/5025\", \"udp/5060-5090\"]\n\
+         direct_devices = [\"{OTHER}\"]\n"
     );
     let pair = Pair::with(&Options::mbit(&[100, 100]), &more)?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
@@ -82,6 +85,18 @@ fn ports_and_clients_go_directly() -> Result<(), Error> {
         let to = at(port);
         assert_eq!(by_tcp(&pair, from, to)?, tcp, "TCP, {from} to {port}");
         assert_eq!(by_udp(&pair, from, to)?, udp, "UDP, {from} to {port}");
+    }
+    // A private address behind an uplink is a modem's page.
+    pair.wait_for("what the partner carried", |told| told.connections.all == 4)?;
+    let listed = SocketAddr::new(LISTED.parse().expect("an address"), 5000);
+    let modem = SocketAddr::new(pair.uplinks.gateway(0), 5000);
+    for (node, to) in [
+        (pair.uplinks.lab().node("internet")?, listed),
+        (pair.uplinks.provider(0), modem),
+    ] {
+        let _echo = Echo::serve(node, to)?;
+        assert_eq!(ask_tcp(pair.uplinks.client(), to, b"direct")?, b"direct");
+        assert_eq!(pair.paths()?.connections.all, 4, "{to}");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
-use lab::transfer::{Echo, Transfer, ask_tcp};
+use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, SERVER};
 use lab::view::View;
 use lab::wire::Tap;
@@ -146,53 +146,25 @@ fn backwards(pair: &Pair, line: &str) -> Result<String, Error> {
 const NAME: &str = "cake.example.net";
 const TRIES: u32 = 10;
 
+/// On a busy machine it is tried again: a client whose first word comes later than the router waits is
+/// encrypted, and what is sent twice is on the wire twice.
 #[test]
 fn tls_is_encrypted_once_with_auto() -> Result<(), Error> {
-    for (encrypt, same) in [("auto", true), ("all", false)] {
-        let [lan, wan] = tls(encrypt, same)?;
-        for (lan, wan) in lan.iter().zip(&wan) {
-            assert!(lan.len() > 200, "{encrypt}: a handshake");
-            assert_eq!(contains(wan, lan), same, "{encrypt}: all that was said");
-            // Not even a part.
-            assert_eq!(contains(wan, &lan[lan.len() - 24..]), same, "{encrypt}");
-        }
-        assert!(contains(&lan[0], NAME.as_bytes()), "TLS shows names");
-        assert_eq!(contains(&wan[0], NAME.as_bytes()), same, "{encrypt}");
-    }
-    Ok(())
-}
-
-/// What one conversation was on both sides of the router, up and down. On a busy machine it is
-/// tried again: a client whose first word comes later than the router waits is encrypted, and what
-/// is sent twice is on the wire twice.
-fn tls(encrypt: &str, same: bool) -> Result<[[Vec<u8>; 2]; 2], Error> {
     let mut tries = 0;
     loop {
-        let mut wires = Wires::build(encrypt)?;
-        let answer = backwards(&wires.pair, "stressed")?;
-        assert_eq!(answer, "desserts", "{encrypt}");
+        let mut wires = Wires::build("auto")?;
+        assert_eq!(backwards(&wires.pair, "stressed")?, "desserts");
         let (lan, wan) = (wires.lan.said()?, wires.wan.said()?);
-        let mut sides = lan.iter().zip(&wan);
         tries += 1;
-        if sides.all(|(lan, wan)| contains(wan, lan)) == same || tries == TRIES {
-            return Ok([lan, wan]);
+        if lan.iter().zip(&wan).all(|(lan, wan)| contains(wan, lan)) || tries == TRIES {
+            for (lan, wan) in lan.iter().zip(&wan) {
+                assert!(lan.len() > 200, "a handshake");
+                assert!(contains(wan, lan), "all that was said");
+            }
+            assert!(contains(&lan[0], NAME.as_bytes()), "TLS shows names");
+            return Ok(());
         }
     }
-}
-
-#[test]
-fn much_goes_through_unchanged() -> Result<(), Error> {
-    let pair = Pair::with(&Options::mbit(&[200, 200]), "encrypt = \"all\"\n")?;
-    let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
-    let transfer = Transfer::start(client, server, at(SERVER), 11, None)?;
-    transfer.advance(100_000_000, LIMIT)?;
-    transfer.stop()?;
-    let carried = pair.paths()?.connections;
-    assert!(
-        carried.direct == 0 && carried.sent > 100_000_000,
-        "{carried:?}"
-    );
-    Ok(())
 }
 
 /// A reader that does not read holds its sender up, and loses nothing.
