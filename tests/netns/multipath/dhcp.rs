@@ -10,7 +10,6 @@ use std::time::Duration;
 use lab::counters::Octets;
 use lab::goodput::{Demand, Goodput, Transport};
 use lab::namespace::{Process, wait_until};
-use lab::transfer::Transfer;
 use lab::uplinks::{Cut, Options, SERVER};
 use lab::{Error, Uplinks};
 use nix::sys::signal::{Signal, kill};
@@ -59,17 +58,15 @@ impl<'a> Lease<'a> {
             client: None,
             server: None,
         };
-        lease.offer(100)?;
+        lease.offer()?;
         lease.ask()?;
         lease.wait()?;
         Ok(lease)
     }
 
-    /// The provider gives addresses from this one on, and has forgotten who had others.
-    fn offer(&mut self, first: u8) -> Result<(), Error> {
-        self.server = None;
+    /// Starts a server.
+    fn offer(&mut self) -> Result<(), Error> {
         let leases = self.folder.join("leases");
-        let _ = std::fs::remove_file(&leases);
         let network = format!("10.64.{}", self.path);
         let mut dnsmasq = Command::new("dnsmasq");
         // Those that begin at once would be in each other's way.
@@ -82,8 +79,7 @@ impl<'a> Lease<'a> {
         ]);
         dnsmasq.args(["--interface=home", "--dhcp-authoritative", "--no-ping"]);
         dnsmasq.arg(format!(
-            "--dhcp-range={network}.{first},{network}.{},255.255.255.0,2m",
-            first + 9
+            "--dhcp-range={network}.100,{network}.109,255.255.255.0,2m"
         ));
         dnsmasq.arg(format!("--dhcp-leasefile={}", leases.display()));
         dnsmasq.stdin(Stdio::null()).stdout(Stdio::null());
@@ -192,7 +188,7 @@ fn a_lease_that_is_lost_and_had_again() -> Result<(), Error> {
     assert!(sum > 32.0 * MBIT, "{sum} bit/s before");
     // As netifd does: the client ends with the link, and another begins with it; or the same one is
     // told.
-    for (path, away, restarts) in [(1, 3, true), (0, 3, false), (1, 7, false), (0, 7, true)] {
+    for (path, away, restarts) in [(1, 3, true), (0, 7, false)] {
         let lease = &mut leases[path];
         let cut = goodput.now();
         match restarts {
@@ -236,32 +232,6 @@ fn a_lease_that_is_lost_and_had_again() -> Result<(), Error> {
         );
     }
     goodput.stop()?;
-    assert_eq!(pair.paths()?.connections.direct, 0);
-    Ok(())
-}
-
-#[test]
-fn another_address_in_the_middle_of_a_transfer() -> Result<(), Error> {
-    let pair = Pair::build(&Options::mbit(&[20, 20]))?;
-    let uplinks = &pair.uplinks;
-    let mut leases = leased(&pair)?;
-    let transfer = Transfer::start(uplinks.client(), uplinks.server(), at(SERVER), 7, None)?;
-    transfer.advance(4_000_000, LIMIT)?;
-    for first in [120, 140] {
-        for lease in &mut leases {
-            let old = lease.wait()?;
-            lease.offer(first)?;
-            // It is told that it cannot have the old one any more, and asks for any.
-            lease.tell(Signal::SIGUSR1)?;
-            wait_until("another address", LIMIT, || {
-                Ok(lease.address()?.is_some_and(|new| new != old))
-            })?;
-            uses(&pair, lease.path, lease.wait()?)?;
-            transfer.advance(6_000_000, LIMIT)?;
-        }
-    }
-    let octets = transfer.stop()?;
-    eprintln!("{octets} bytes over four changes of address");
     assert_eq!(pair.paths()?.connections.direct, 0);
     Ok(())
 }

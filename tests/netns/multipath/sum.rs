@@ -46,11 +46,6 @@ fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Resul
 }
 
 #[test]
-fn of_two_paths() -> Result<(), Error> {
-    sums(&Options::mbit(&[20, 20]), SERVER, 32.0..40.0)
-}
-
-#[test]
 fn of_three_paths() -> Result<(), Error> {
     sums(&Options::mbit(&[20, 20, 20]), SERVER, 48.0..60.0)
 }

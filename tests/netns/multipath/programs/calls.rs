@@ -127,8 +127,10 @@ fn calls_beside_a_full_download_and_over_a_cut() -> Result<(), Error> {
         (heard, thread::spawn(move || talk(socket, clock, &note)))
     });
     sleep(5 * SECOND);
+    let cut = download.now();
     stage.pair.uplinks.cut(1, Cut::Hole)?;
     sleep(4 * SECOND);
+    let healed = download.now();
     stage.pair.uplinks.heal(1)?;
     for (name, (heard, talking)) in ["caller", "callee"].into_iter().zip(ends) {
         let hearing = talking.join().expect("no panic").map_err(broken("talk"))?;
@@ -158,5 +160,7 @@ fn calls_beside_a_full_download_and_over_a_cut() -> Result<(), Error> {
         "{:?}",
         series.slots()
     );
+    let longest = series.silence(cut..healed);
+    assert!(longest < 2 * SECOND, "no TCP came for {longest:?}");
     stage.by_the_partner()
 }

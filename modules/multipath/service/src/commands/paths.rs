@@ -327,6 +327,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_wrong_with_a_path_is_told_first() {
+        let path = |more: &str| -> Path {
+            let text = format!(
+                "{{ \"device\": \"wan1\", \"address\": \"10.64.1.2\", \"subflows\": 1, \
+                 \"fell_back\": 0, \"backup\": true, \"sent\": 0, \"received\": 0, \
+                 \"retransmitted\": 0, \"rests\": true, \"tunnel_sent\": 1500{more} }}"
+            );
+            serde_json::from_str(&text).expect("a path")
+        };
+        let [sent, heard] = [1500, 0].map(units::bytes);
+        let silent = format!("no answer in the tunnel: sent {sent}, heard {heard}");
+        let rests = "resting: it slowed the others down";
+        for (more, text, tone) in [
+            (", \"answers\": false", &*silent, Tone::Bad),
+            (", \"answers\": true", rests, Tone::Warn),
+            ("", rests, Tone::Warn),
+        ] {
+            assert_eq!(note(&path(more)), Cell::toned(text, tone), "{more}");
+        }
+    }
+
+    #[test]
     fn its_status_is_one_line() {
         let said = |state, redirects, uplinks| {
             let paths = PathsStatus {
