@@ -81,35 +81,23 @@ fn takes_over(pair: &Pair, demand: &Demand, least: f64) -> Result<(), Error> {
     goodput.stop().map(drop)
 }
 
-fn backup(transport: Transport) -> Result<(), Error> {
+/// By TCP what the router sends, by the tunnel what the partner does.
+#[test]
+fn a_backup_is_left_alone_until_it_is_needed() -> Result<(), Error> {
     let pair = Pair::with(&Options::mbit(&[20, 20]), &hint(1, "use = \"backup\""))?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
-    for demand in [
-        Demand::down(transport, at(SERVER)),
-        Demand::up(transport, at(SERVER)),
-    ] {
-        match transport {
-            Transport::Udp => takes_over(&pair, &demand.with_rate(2_000_000), 1.0 * MBIT)?,
-            _ => takes_over(&pair, &demand, 10.0 * MBIT)?,
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn tcp_leaves_a_backup_alone_until_it_needs_it() -> Result<(), Error> {
-    backup(Transport::Tcp)
-}
-
-#[test]
-fn the_tunnel_leaves_a_backup_alone_until_it_needs_it() -> Result<(), Error> {
-    backup(Transport::Udp)
+    let demand = Demand::up(Transport::Tcp, at(SERVER));
+    takes_over(&pair, &demand, 10.0 * MBIT)?;
+    let demand = Demand::down(Transport::Udp, at(SERVER)).with_rate(2_000_000);
+    takes_over(&pair, &demand, 1.0 * MBIT)
 }
 
 #[test]
 fn what_costs_is_used_before_the_last_resort() -> Result<(), Error> {
-    let more = hint(1, "use = \"backup\"") + &hint(2, "use = \"metered\"");
-    let pair = Pair::with(&Options::mbit(&[20, 20, 20]), &more)?;
+    let words = [(1, "backup"), (2, "metered"), (7, "never")];
+    let more = words.map(|(path, word)| hint(path, &format!("use = \"{word}\"")));
+    let pair = Pair::with(&Options::mbit(&[20, 20, 20]), &more.concat())?;
+    assert_eq!(pair.paths()?.unmatched, ["wan7"]);
     let uplinks = &pair.uplinks;
     let demand = Demand::down(Transport::Tcp, at(SERVER));
     let goodput = Goodput::start(uplinks.client(), uplinks.server(), &demand)?;
@@ -169,11 +157,7 @@ fn another_word_is_heeded_at_once_and_breaks_nothing() -> Result<(), Error> {
         Ok(uplinks.router().run(what)?.contains(&address.to_string()))
     };
     both()?;
-    for (word, used) in [
-        ("backup", PathUse::Backup),
-        ("metered", PathUse::Metered),
-        ("never", PathUse::Never),
-    ] {
+    for (word, used) in [("backup", PathUse::Backup), ("never", PathUse::Never)] {
         reload(&pair, &original, &hint(1, &format!("use = \"{word}\"")))?;
         told(used, false)?;
         falls_silent(&pair, 1)?;
@@ -208,12 +192,4 @@ fn another_word_is_heeded_at_once_and_breaks_nothing() -> Result<(), Error> {
         (told.connections.all, told.connections.direct) == (1, 0)
     })?;
     goodput.stop().map(drop)
-}
-
-#[test]
-fn a_word_of_a_path_that_is_not_there_is_told() -> Result<(), Error> {
-    let more = hint(0, "up = \"18Mbit\"\ndown = \"18Mbit\"") + &hint(7, "use = \"never\"");
-    let pair = Pair::with(&Options::mbit(&[20, 20]), &more)?;
-    assert_eq!(pair.paths()?.unmatched, ["wan7"]);
-    Ok(())
 }
