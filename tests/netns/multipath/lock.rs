@@ -380,8 +380,19 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
     assert!(told.starts_with("unlocked"), "{told}");
     let told = tell(router, &pair.weir, &["unlock"])?;
     assert_eq!(told, "it was not locked\n");
-    router.run("nft flush ruleset")?;
+    // Other rules that somebody flushes are put back.
+    let talk = talk(&pair)?;
+    assert_eq!(say(&talk, "before")?, PARTNER);
+    for _ in 0..2 {
+        router.run("nft flush ruleset")?;
+        wait_until("the rules", LIMIT, || {
+            Ok(router.run("nft list tables")?.contains("weir_multipath"))
+        })?;
+    }
     pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
+    assert_eq!(by_tcp(&pair, CLIENT, (SERVER, 5003).into())?, PARTNER);
+    assert_eq!(say(&talk, "after")?, PARTNER);
+    assert!(pair.weir.log().contains("they are put back"), "it is told");
     sleep(SECOND);
     assert!(!router.run("nft list tables")?.contains("weir_lock"));
     assert!(!router.run("ip rule")?.contains("iif lan0"));

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
 
-use crate::multipath::{SECOND, at};
+use crate::multipath::at;
 
 /// Beyond the partner, as somebody beside it thinks.
 const BEYOND: &str = "192.0.2.77";
@@ -89,23 +89,6 @@ fn the_ports_that_routers_come_to_lead_to_none_of_them() -> Result<(), Error> {
     pair.weir.restart(pair.uplinks.router())?;
     works(&pair)?;
     assert_eq!(pair.paths()?.partner, Some(format!("{PARTNER}:443")));
-    Ok(())
-}
-
-#[test]
-fn a_partner_whose_rules_are_flushed_puts_them_back() -> Result<(), Error> {
-    let pair = Pair::build(&Options::mbit(&[20]))?;
-    pair.wait_for("the tunnel", |told| told.tunnel)?;
-    let partner = pair.uplinks.partner();
-    partner.run("nft flush ruleset")?;
-    wait_until("the rules", LIMIT, || {
-        Ok(partner.run("nft list tables")?.contains("weir_partner"))
-    })?;
-    std::thread::sleep(SECOND);
-    let ping = format!("ping -c 2 -i 0.2 -W 5 {SERVER}");
-    let told = pair.uplinks.client().run(&ping)?;
-    assert!(told.contains("2 received"), "{told}");
-    assert!(pair.partner.log().contains("they are back"));
     Ok(())
 }
 

@@ -111,8 +111,18 @@ fn rules_that_were_refused_are_tried_again() -> Result<(), Error> {
         Ok(pair.partner.log().contains(refused))
     })?;
     partners.take()?;
-    wait_until("the partner's rules", LIMIT, || {
+    let is_there = || -> Result<bool, Error> {
         let tables = pair.uplinks.partner().run("nft list tables")?;
         Ok(tables.contains("weir_partner"))
-    })
+    };
+    wait_until("the partner's rules", LIMIT, is_there)?;
+    // Somebody takes them away, and nothing refuses them.
+    pair.uplinks.partner().run("nft flush ruleset")?;
+    wait_until("the partner's rules again", LIMIT, || {
+        Ok(is_there()? && pair.partner.log().contains("they are back"))
+    })?;
+    let ping = format!("ping -c 2 -i 0.2 -W 5 {SERVER}");
+    let told = pair.uplinks.client().run(&ping)?;
+    assert!(told.contains("2 received"), "{told}");
+    Ok(())
 }

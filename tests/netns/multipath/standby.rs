@@ -30,11 +30,7 @@ fn carries(pair: &Pair) -> Result<(), Error> {
 }
 
 /// A router with two partners: the second is in the server.
-fn build() -> Result<(Pair, Partner), Error> {
-    build_with("fallback = \"stop\"\n")
-}
-
-fn build_with(more: &str) -> Result<(Pair, Partner), Error> {
+fn build(more: &str) -> Result<(Pair, Partner), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[50, 50]))?;
     let partner = Partner::start(uplinks.partner(), &[])?;
     let standby = Partner::start(uplinks.server(), &[])?;
@@ -42,6 +38,29 @@ fn build_with(more: &str) -> Result<(Pair, Partner), Error> {
     let second = standby.pair(&SERVER.to_string())?;
     let more = format!("standby = [\"{second}\"]\n{more}");
     Ok((Pair::join(uplinks, partner, &first, &more)?, standby))
+}
+
+/// Counts what goes to that one past the partners.
+fn count_direct(pair: &Pair) -> Result<(), Error> {
+    for path in 0..pair.uplinks.paths() {
+        pair.uplinks.provider(path).nft(&format!(
+            "table inet direct {{ chain c {{ type filter hook prerouting priority -300;
+            iifname \"home\" ip daddr {FAR} counter\n }}\n }}\n"
+        ))?;
+    }
+    Ok(())
+}
+
+fn is_direct(pair: &Pair) -> Result<bool, Error> {
+    let mut seen = false;
+    for path in 0..pair.uplinks.paths() {
+        let told = pair
+            .uplinks
+            .provider(path)
+            .run("nft list table inet direct")?;
+        seen |= !told.contains("counter packets 0 ");
+    }
+    Ok(seen)
 }
 
 /// Waits until clients go by this one.
@@ -54,13 +73,18 @@ fn by(pair: &Pair, whom: IpAddr, limit: Duration) -> Result<(), Error> {
     })
 }
 
+/// Where what is not TCP may go directly, it does not in between: who hears it would be told one more
+/// address.
 #[test]
 fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
-    let (mut pair, standby) = build()?;
+    let (mut pair, standby) = build("")?;
     let internet = pair.uplinks.lab().node("internet")?;
-    let _echo = Echo::serve(internet, at(FAR.parse().expect("an address")))?;
+    let far = at(FAR.parse().expect("an address"));
+    let _echo = Echo::serve(internet, far)?;
     by(&pair, PARTNER, LIMIT)?;
     carries(&pair)?;
+    count_direct(&pair)?;
+    let _client = Restless::to(pair.uplinks.client(), far)?;
     // Whether the other is there is known before it is needed, and its line is nobody else's.
     wait_until("a look at the other", LIMIT, || {
         Ok(pair.paths()?.partners[1].reached == Some(true))
@@ -68,6 +92,7 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
     assert!(standby.tell(&["list"])?.contains(" paired "));
     pair.partner.stop();
     by(&pair, SERVER, LIMIT)?;
+    assert!(!is_direct(&pair)?, "to the other\n{}", pair.weir.log());
     let told = pair.paths()?.partners;
     assert!(!told[0].in_use && told[1].in_use, "{told:?}");
     let problem = told[0].problem.clone().unwrap_or_default();
@@ -76,6 +101,7 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
     pair.partner.restart(pair.uplinks.partner())?;
     by(&pair, PARTNER, 30 * SECOND)?;
     carries(&pair)?;
+    assert!(!is_direct(&pair)?, "and back\n{}", pair.weir.log());
     let log = pair.weir.log();
     assert_eq!(log.matches("connected to the partner").count(), 2, "{log}");
     assert_eq!(
@@ -83,12 +109,15 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
         1,
         "{log}"
     );
-    Ok(())
+    // What is looked at is seen: without either they go directly, and soon.
+    pair.partner.stop();
+    drop(standby);
+    wait_until("them to go directly", LIMIT, || is_direct(&pair))
 }
 
 #[test]
 fn a_lock_lets_out_to_each_partner_and_to_nobody_else() -> Result<(), Error> {
-    let (mut pair, _standby) = build()?;
+    let (mut pair, _standby) = build("fallback = \"stop\"\n")?;
     by(&pair, PARTNER, LIMIT)?;
     tell(pair.uplinks.router(), &pair.weir, &["lock", "lan0"])?;
     watch(&pair.uplinks, &[PARTNER, SERVER])?;
@@ -110,7 +139,7 @@ fn a_lock_lets_out_to_each_partner_and_to_nobody_else() -> Result<(), Error> {
 /// which clients are known.
 #[test]
 fn a_reset_or_two_are_no_reason_to_go_elsewhere() -> Result<(), Error> {
-    let (pair, _standby) = build()?;
+    let (pair, _standby) = build("fallback = \"stop\"\n")?;
     by(&pair, PARTNER, LIMIT)?;
     let internet = pair.uplinks.lab().node("internet")?;
     let far = at(FAR.parse().expect("an address"));
@@ -140,40 +169,4 @@ fn a_reset_or_two_are_no_reason_to_go_elsewhere() -> Result<(), Error> {
         "{log}"
     );
     Ok(())
-}
-
-/// Where what is not TCP may go directly, it does not in between: who hears it would be told one more
-/// address.
-#[test]
-fn datagrams_go_from_one_partner_to_the_other() -> Result<(), Error> {
-    let (mut pair, standby) = build_with("")?;
-    by(&pair, PARTNER, LIMIT)?;
-    for path in 0..pair.uplinks.paths() {
-        pair.uplinks.provider(path).nft(&format!(
-            "table inet direct {{ chain c {{ type filter hook prerouting priority -300;
-            iifname \"home\" ip daddr {FAR} counter\n }}\n }}\n"
-        ))?;
-    }
-    let direct = |pair: &Pair| -> Result<bool, Error> {
-        let mut seen = false;
-        for path in 0..pair.uplinks.paths() {
-            let told = pair
-                .uplinks
-                .provider(path)
-                .run("nft list table inet direct")?;
-            seen |= !told.contains("counter packets 0 ");
-        }
-        Ok(seen)
-    };
-    let _client = Restless::to(pair.uplinks.client(), at(FAR.parse().expect("an address")))?;
-    pair.partner.stop();
-    by(&pair, SERVER, LIMIT)?;
-    assert!(!direct(&pair)?, "to the other\n{}", pair.weir.log());
-    pair.partner.restart(pair.uplinks.partner())?;
-    by(&pair, PARTNER, 30 * SECOND)?;
-    assert!(!direct(&pair)?, "and back\n{}", pair.weir.log());
-    // What is looked at is seen: without either they go directly, and soon.
-    pair.partner.stop();
-    drop(standby);
-    wait_until("them to go directly", LIMIT, || direct(&pair))
 }
