@@ -86,14 +86,11 @@ fn a_line_is_worth_nothing_once_its_router_came() -> Result<(), Error> {
     // Nor is it after the partner began anew.
     pair.partner.restart(pair.uplinks.partner())?;
     assert_eq!(told(&pair, &line, &thief)?, Err(HandshakeError::Another));
-    Ok(())
+    a_router_that_lost_its_key_is_told_what_to_do(&mut pair)
 }
 
-#[test]
-fn a_router_that_lost_its_key_is_told_what_to_do() -> Result<(), Error> {
-    let mut pair = Pair::build(&Options::mbit(&[100]))?;
-    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
-    let file = key_file(&pair);
+fn a_router_that_lost_its_key_is_told_what_to_do(pair: &mut Pair) -> Result<(), Error> {
+    let file = key_file(pair);
     let about = fs::metadata(&file).map_err(Error::system("look at the key"))?;
     assert_eq!(
         (about.len(), about.permissions().mode() & 0o777),
@@ -116,7 +113,7 @@ fn a_router_that_lost_its_key_is_told_what_to_do() -> Result<(), Error> {
     let line = pair
         .partner
         .tell(&["rotate", "home", &PARTNER.to_string()])?;
-    assert_eq!(state(&pair)?, "waits");
+    assert_eq!(state(pair)?, "waits");
     let config = format!("[multipath]\npartner = \"{line}\"\n");
     fs::write(pair.weir.config_file(), config).map_err(Error::system("write the line"))?;
     pair.weir
@@ -124,8 +121,8 @@ fn a_router_that_lost_its_key_is_told_what_to_do() -> Result<(), Error> {
         .reload()
         .map_err(|error| Error::Unexpected(error.to_string()))?;
     pair.wait_for("the partner", |told| told.redirects)?;
-    assert_eq!(state(&pair)?, "paired");
-    carries(&pair)
+    assert_eq!(state(pair)?, "paired");
+    carries(pair)
 }
 
 /// Where nothing can be written, a router is what its line says; and once it can keep a key of its own,

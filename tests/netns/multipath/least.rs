@@ -17,7 +17,7 @@ use crate::multipath::at;
 const NET_ADMIN: &str = "0000000000001000";
 
 #[test]
-fn a_partner_keeps_one_capability() -> Result<(), Error> {
+fn a_partner_keeps_one_capability_and_serves_alone() -> Result<(), Error> {
     let mut pair = Pair::build(&Options::mbit(&[100]))?;
     let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
     // In each of its threads: what strangers speak to, too.
@@ -39,6 +39,9 @@ fn a_partner_keeps_one_capability() -> Result<(), Error> {
     assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"one")?, b"one");
     pair.partner.restart(pair.uplinks.partner())?;
     assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"two")?, b"two");
+    a_secret_that_others_can_read_is_told_of(&pair)?;
+    a_second_partner_leaves_the_first_alone(&pair)?;
+    assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"six")?, b"six");
     let id = i32::try_from(pair.partner.id()).expect("a number");
     nix::sys::signal::kill(
         nix::unistd::Pid::from_raw(id),
@@ -54,9 +57,7 @@ fn a_partner_keeps_one_capability() -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn a_secret_that_others_can_read_is_told_of() -> Result<(), Error> {
-    let pair = Pair::build(&Options::mbit(&[100]))?;
+fn a_secret_that_others_can_read_is_told_of(pair: &Pair) -> Result<(), Error> {
     let file = pair.weir.config_file();
     let warned = || pair.weir.log().matches("others can read it").count();
     let mode = |mode| fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("set");
@@ -75,10 +76,7 @@ fn a_secret_that_others_can_read_is_told_of() -> Result<(), Error> {
 }
 
 /// Its end would undo what the first one set of the kernel.
-#[test]
-fn a_second_partner_leaves_the_first_alone() -> Result<(), Error> {
-    let pair = Pair::build(&Options::mbit(&[100]))?;
-    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
+fn a_second_partner_leaves_the_first_alone(pair: &Pair) -> Result<(), Error> {
     let limits = || pair.uplinks.partner().run("ip mptcp limits show");
     let before = limits()?;
     let serve = || pair.partner.tell(&["serve", "--listen", "[::]:9444"]);
@@ -111,6 +109,5 @@ fn a_second_partner_leaves_the_first_alone() -> Result<(), Error> {
     let _ = fs::remove_dir_all(&folder);
     assert_eq!(limits()?, before);
     assert!(!pair.partner.tell(&["list"])?.contains("does not serve"));
-    assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"one")?, b"one");
     Ok(())
 }

@@ -148,7 +148,8 @@ fn delete_by_hand(pair: &Pair, name: &str) -> Result<(), Error> {
 
 /// Whatever a revoked router says, its own connection and its tunnel end: nobody else has to come
 /// for that.
-fn it_ends(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Error> {
+#[test]
+fn what_a_revoked_router_has_ends_at_once() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[20]))?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     let uplinks = &pair.uplinks;
@@ -158,7 +159,7 @@ fn it_ends(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Error>
     assert!(talk.ask(b"by the tunnel", LIMIT)?);
     let transfer = Transfer::start(uplinks.client(), uplinks.server(), at(SERVER), 7, None)?;
     transfer.advance(1_000_000, LIMIT)?;
-    revoke(&pair)?;
+    pair.partner.tell(&["revoke", "home"])?;
     let begun = Instant::now();
     while !transfer.broke() {
         assert!(begun.elapsed() < 6 * SECOND, "the connection goes on");
@@ -184,21 +185,9 @@ fn it_ends(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Error>
     Ok(())
 }
 
+/// The one whose line is deleted asks for the other's port, too: it never gets it.
 #[test]
-fn what_a_revoked_router_has_ends_at_once() -> Result<(), Error> {
-    it_ends(|pair| {
-        pair.partner.tell(&["revoke", "home"])?;
-        Ok(())
-    })
-}
-
-#[test]
-fn what_a_deleted_router_has_ends_at_once() -> Result<(), Error> {
-    it_ends(|pair| delete_by_hand(pair, "home"))
-}
-
-/// The revoked one asks for the other's port, too: it never gets it.
-fn others_stay(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Error> {
+fn ports_of_others_stay_where_they_are() -> Result<(), Error> {
     let greedy = "forward = [\"tcp/8022 = 192.168.77.2:22\", \"tcp/8122 = 192.168.77.2:22\"]\n";
     let given = ["--forward", "tcp/8022"];
     let pair = Pair::paired(&Options::mbit(&[20]), greedy, &given)?;
@@ -215,7 +204,7 @@ fn others_stay(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Er
             Ok(who(server, port)?.as_deref() == Some(name))
         })?;
     }
-    revoke(&pair)?;
+    delete_by_hand(&pair, "home")?;
     let begun = Instant::now();
     let (mut asked, mut answered) = (0, 0);
     while begun.elapsed() < 6 * SECOND {
@@ -233,19 +222,6 @@ fn others_stay(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Er
     assert!(answered + 5 > asked, "{answered} of {asked} were answered");
     assert_eq!(who(server, 8022)?, None, "nothing leads to the first");
     Ok(())
-}
-
-#[test]
-fn ports_of_others_stay_where_they_are() -> Result<(), Error> {
-    others_stay(|pair| {
-        pair.partner.tell(&["revoke", "home"])?;
-        Ok(())
-    })
-}
-
-#[test]
-fn they_stay_when_a_line_is_deleted_by_hand() -> Result<(), Error> {
-    others_stay(|pair| delete_by_hand(pair, "home"))
 }
 
 fn key_of(line: &str) -> Key {
