@@ -179,17 +179,8 @@ impl Datagrams {
 }
 
 #[test]
-fn by_tc() -> Result<(), Error> {
-    beside("tc")
-}
-
-#[test]
-fn by_xdp() -> Result<(), Error> {
-    beside("xdp")
-}
-
-fn beside(hook: &'static str) -> Result<(), Error> {
-    let mut scene = Scene::build(hook, "")?;
+fn each_has_what_is_its_own() -> Result<(), Error> {
+    let mut scene = Scene::build("xdp", "")?;
     let own = scene.own();
     // Before the partner is there.
     let mut first = Stream::open(&scene, 5000)?;
@@ -206,7 +197,7 @@ fn beside(hook: &'static str) -> Result<(), Error> {
     assert_eq!((carried.source, direct.source), (PARTNER, own));
     direct.until_offloaded(&scene, 5002)?;
     // A proof may just have ended: rules change when the partner comes.
-    let hook = scene.weir.way_out("wan0", hook)?;
+    let hook = scene.weir.way_out("wan0", "xdp")?;
     wait_until(&format!("it is forwarded by {hook}"), LIMIT, || {
         direct.exchange();
         let flows = scene.weir.flows()?.into_iter();
