@@ -122,7 +122,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn curl_and_nginx() -> Result<(), Error> {
+fn curl_nginx_and_ssh() -> Result<(), Error> {
     let stage = Stage::build(&[40, 40])?;
     let certificate = format!(
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj \
@@ -171,12 +171,11 @@ fn curl_and_nginx() -> Result<(), Error> {
     assert_eq!(access.lines().count(), 4, "{access}");
     let by = format!("{PARTNER} ");
     assert!(access.lines().all(|line| line.starts_with(&by)), "{access}");
+    ssh_and_its_copies(&stage)?;
     stage.by_the_partner()
 }
 
-#[test]
-fn ssh_and_its_copies() -> Result<(), Error> {
-    let stage = Stage::build(&[40, 40])?;
+fn ssh_and_its_copies(stage: &Stage) -> Result<(), Error> {
     // Where Debian's waits for attackers.
     std::fs::create_dir_all("/run/sshd").map_err(Error::system("make /run/sshd"))?;
     for key in ["host", "own"] {
@@ -194,7 +193,6 @@ fn ssh_and_its_copies() -> Result<(), Error> {
     let config = stage.write("sshd.conf", config.as_bytes())?;
     let mut sshd = Command::new("/usr/sbin/sshd");
     let _sshd = stage.serve(sshd.args(["-D", "-e", "-f"]).arg(config), "t", 22)?;
-    stage.big("big")?;
     let options = format!(
         "-F none -i {folder}/own -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o \
             UserKnownHostsFile={folder}/known"
@@ -212,8 +210,7 @@ fn ssh_and_its_copies() -> Result<(), Error> {
     stage
         .client()
         .feed(&format!("sftp -q {options} -b - root@{SERVER}"), &batch)?;
-    stage.same("big", "down")?;
-    stage.by_the_partner()
+    stage.same("big", "down")
 }
 
 #[test]
@@ -234,7 +231,7 @@ fn iperf3() -> Result<(), Error> {
 }
 
 #[test]
-fn dig_ping_traceroute_and_mtr() -> Result<(), Error> {
+fn dig_ping_traceroute_mtr_and_wireguard() -> Result<(), Error> {
     let stage = Stage::build(&[20, 20])?;
     let mut dnsmasq = Command::new("dnsmasq");
     // Those that begin at once would be in each other's way.
@@ -252,6 +249,7 @@ fn dig_ping_traceroute_and_mtr() -> Result<(), Error> {
         assert_eq!(stage.client().run(&asked)?.trim(), "192.0.2.77", "{way}");
     }
     ping_traceroute_and_mtr(&stage)?;
+    wireguard_within(&stage)?;
     stage.by_the_partner()
 }
 
@@ -344,11 +342,9 @@ impl<'a> WireGuard<'a> {
     }
 }
 
-#[test]
-fn wireguard_within() -> Result<(), Error> {
-    let stage = Stage::build(&[20, 20])?;
-    let near = WireGuard::start(stage.client(), &stage, "10.99.0.2")?;
-    let far = WireGuard::start(stage.server(), &stage, "10.99.0.1")?;
+fn wireguard_within(stage: &Stage) -> Result<(), Error> {
+    let near = WireGuard::start(stage.client(), stage, "10.99.0.2")?;
+    let far = WireGuard::start(stage.server(), stage, "10.99.0.1")?;
     far.meet(&near, "10.99.0.2", "")?;
     near.meet(&far, "10.99.0.1", &format!("endpoint {SERVER}:51820"))?;
     let told = stage.client().run("ping -c 5 -i 0.2 -W 10 10.99.0.1")?;
@@ -361,5 +357,5 @@ fn wireguard_within() -> Result<(), Error> {
         .server()
         .run(&format!("wg show {} endpoints", far.device))?;
     assert!(told.contains(&format!("{PARTNER}:")), "{told}");
-    stage.by_the_partner()
+    Ok(())
 }

@@ -222,7 +222,7 @@ fn addresses_may_change_under_way() -> Result<(), Error> {
     Ok(())
 }
 
-/// Twenty times what the paths carry.
+/// Garbage from a stranger, and of a client twenty times what the paths carry.
 #[test]
 fn a_flood_is_dropped_and_not_kept() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[5, 5]))?;
@@ -230,6 +230,7 @@ fn a_flood_is_dropped_and_not_kept() -> Result<(), Error> {
     let _echo = Echo::serve(uplinks.server(), ECHO)?;
     let talk = Datagrams::open(uplinks.client(), ECHO)?;
     assert!(talk.ask(b"before", LIMIT)?);
+    garbage_at_the_partners_door_costs_little(&pair, &talk)?;
     let processes = [pair.weir.process.id(), pair.partner.id()];
     for demand in [
         Demand::up(Transport::Udp, at(SERVER)),
@@ -240,7 +241,7 @@ fn a_flood_is_dropped_and_not_kept() -> Result<(), Error> {
         let flood = Goodput::start(uplinks.client(), uplinks.server(), &demand)?;
         let (mut asked, mut answered) = (0, 0);
         let begun = Instant::now();
-        while begun.elapsed() < 6 * SECOND {
+        while begun.elapsed() < 4 * SECOND {
             asked += 1;
             answered += u32::from(talk.ask(b"beside it", SECOND)?);
             sleep(ms(20));
@@ -249,7 +250,7 @@ fn a_flood_is_dropped_and_not_kept() -> Result<(), Error> {
             let (now, before) = (memory(process)?, before?);
             assert!(now < before + 24_576, "{before} KiB before, {now} KiB now");
         }
-        let arrived = flood.stop()?.rate(2 * SECOND..5 * SECOND) / MBIT;
+        let arrived = flood.stop()?.rate(SECOND..4 * SECOND) / MBIT;
         assert!(
             answered * 2 > asked && answered > 6,
             "{answered} of {asked} answered, {arrived} Mbit/s, {demand:?}"
@@ -263,14 +264,9 @@ fn a_flood_is_dropped_and_not_kept() -> Result<(), Error> {
 }
 
 /// Someone who sends the partner 50,000 datagrams a second that are none of a router's.
-#[test]
-fn garbage_at_the_partners_door_costs_little() -> Result<(), Error> {
+fn garbage_at_the_partners_door_costs_little(pair: &Pair, talk: &Datagrams) -> Result<(), Error> {
     const EACH_MS: u64 = 50;
-    let pair = tunnelled(&Options::mbit(&[20, 20]))?;
     let uplinks = &pair.uplinks;
-    let _echo = Echo::serve(uplinks.server(), ECHO)?;
-    let talk = Datagrams::open(uplinks.client(), ECHO)?;
-    assert!(talk.ask(b"before", LIMIT)?);
     let process = pair.partner.id();
     let (weighed, lines) = (memory(process)?, pair.partner.log().lines().count());
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
