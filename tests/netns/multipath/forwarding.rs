@@ -129,7 +129,7 @@ fn datagrams_come_in_too(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was not given, or not asked for, stays closed; and what was given can be taken away.
+/// Ports that were not given, or not asked for, stay closed; those that were can be taken away.
 #[test]
 fn nothing_else_comes_in() -> Result<(), Error> {
     let pair = build()?;

@@ -63,8 +63,7 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     // A second of what it can carry would be twice as much; the tunnel's probes go by it too.
     assert!(octets < 250_000, "{octets} bytes by the path that rests");
 
-    // It rests for what goes the other way as well, and for new connections: from their beginning
-    // on.
+    // So does it for the other way, and for new connections: from their beginning on.
     let up = Demand::up(Transport::Tcp, at(SERVER));
     let series = Goodput::measure(uplinks.client(), uplinks.server(), &up, 6 * SECOND)?;
     let rate = series.rate(SECOND..6 * SECOND) / MBIT;

@@ -380,7 +380,7 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
     assert!(told.starts_with("unlocked"), "{told}");
     let told = tell(router, &pair.weir, &["unlock"])?;
     assert_eq!(told, "it was not locked\n");
-    // Other rules that somebody flushes are put back.
+    // All but the lock is put back when somebody flushes it.
     let talk = talk(&pair)?;
     assert_eq!(say(&talk, "before")?, PARTNER);
     for _ in 0..2 {

@@ -52,7 +52,7 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     }
     pair.partner.stop();
     let begun = Instant::now();
-    // One that begins now need not wait for long.
+    // A new one need not wait for long.
     let mut ports = 5100..;
     wait_until("a new one, directly", 6 * SECOND, || {
         let port = ports.next().expect("a port");

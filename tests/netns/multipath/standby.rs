@@ -73,7 +73,7 @@ fn by(pair: &Pair, whom: IpAddr, limit: Duration) -> Result<(), Error> {
     })
 }
 
-/// Where what is not TCP may go directly, it does not in between: who hears it would be told one more
+/// UDP and the like may go directly, and do not in between: who hears them would be told one more
 /// address.
 #[test]
 fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
@@ -109,7 +109,7 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
         1,
         "{log}"
     );
-    // What is looked at is seen: without either they go directly, and soon.
+    // The look is a good one: without either they go directly, and soon.
     pair.partner.stop();
     drop(standby);
     wait_until("them to go directly", LIMIT, || is_direct(&pair))
@@ -119,6 +119,7 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
 fn a_lock_lets_out_to_each_partner_and_to_nobody_else() -> Result<(), Error> {
     let (mut pair, _standby) = build("fallback = \"stop\"\n")?;
     by(&pair, PARTNER, LIMIT)?;
+    a_reset_or_two_are_no_reason_to_go_elsewhere(&pair)?;
     tell(pair.uplinks.router(), &pair.weir, &["lock", "lan0"])?;
     watch(&pair.uplinks, &[PARTNER, SERVER])?;
     let _client = Restless::at(pair.uplinks.client(), 5007, true)?;
@@ -137,10 +138,7 @@ fn a_lock_lets_out_to_each_partner_and_to_nobody_else() -> Result<(), Error> {
 
 /// Whoever is on the way can end a connection or two: that is no reason to change the address under
 /// which clients are known.
-#[test]
-fn a_reset_or_two_are_no_reason_to_go_elsewhere() -> Result<(), Error> {
-    let (pair, _standby) = build("fallback = \"stop\"\n")?;
-    by(&pair, PARTNER, LIMIT)?;
+fn a_reset_or_two_are_no_reason_to_go_elsewhere(pair: &Pair) -> Result<(), Error> {
     let internet = pair.uplinks.lab().node("internet")?;
     let far = at(FAR.parse().expect("an address"));
     let _echo = Echo::serve(internet, far)?;
@@ -161,7 +159,7 @@ fn a_reset_or_two_are_no_reason_to_go_elsewhere() -> Result<(), Error> {
             .run("nft list table inet once")?;
         assert!(told.contains("counter packets 2 "), "{told}");
     }
-    by(&pair, PARTNER, LIMIT)?;
+    by(pair, PARTNER, LIMIT)?;
     let log = pair.weir.log();
     assert_eq!(
         log.matches("another partner takes over").count(),

@@ -45,7 +45,7 @@ fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Res
         Goodput::start(uplinks.client(), uplinks.server(), &demand)
     });
     let streams = streams.collect::<Result<Vec<_>, _>>()?;
-    sleep(8 * SECOND);
+    sleep(5 * SECOND);
     for stream in streams {
         stream.stop()?;
     }
