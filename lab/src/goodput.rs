@@ -43,8 +43,6 @@ pub enum Transport {
 pub struct Demand {
     /// Where the server listens.
     pub to: SocketAddr,
-    /// The client's address; `None`: as its routes say.
-    pub from: Option<IpAddr>,
     /// How.
     pub transport: Transport,
     /// The server sends; else the client does. It is the client that connects all the same.
@@ -60,7 +58,6 @@ impl Demand {
     pub fn up(transport: Transport, to: SocketAddr) -> Self {
         Self {
             to,
-            from: None,
             transport,
             down: false,
             rate: None,
@@ -80,14 +77,6 @@ impl Demand {
     pub fn with_rate(self, rate: u64) -> Self {
         Self {
             rate: Some(rate),
-            ..self
-        }
-    }
-
-    /// The same, from this address of the client.
-    pub fn with_source(self, from: IpAddr) -> Self {
-        Self {
-            from: Some(from),
             ..self
         }
     }
@@ -256,26 +245,18 @@ fn listen(demand: &Demand) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// The client's own address; any, if none is asked for.
-fn source(demand: &Demand) -> SocketAddr {
-    let any = match demand.to {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    SocketAddr::new(demand.from.unwrap_or(any), 0)
-}
-
 fn connect(demand: &Demand) -> io::Result<TcpStream> {
     let socket = stream_socket(demand)?;
-    if demand.from.is_some() {
-        socket.bind(&source(demand).into())?;
-    }
     socket.connect_timeout(&demand.to.into(), PATIENCE)?;
     Ok(socket.into())
 }
 
 fn call(demand: &Demand) -> io::Result<UdpSocket> {
-    let socket = UdpSocket::bind(source(demand))?;
+    let any: IpAddr = match demand.to {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0))?;
     socket.connect(demand.to)?;
     Ok(socket)
 }

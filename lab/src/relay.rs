@@ -59,8 +59,6 @@ pub struct Relayed {
     pub lost: u64,
     /// Frames lost because too much was held: a delay too long for such a rate.
     pub overrun: u64,
-    /// Segments that MPTCP options were taken out of.
-    pub stripped: u64,
     /// Segments with MP_PRIO that were lost on purpose.
     pub hushed: u64,
 }
@@ -80,7 +78,6 @@ struct Shared {
     passed: AtomicU64,
     lost: AtomicU64,
     overrun: AtomicU64,
-    stripped: AtomicU64,
     hushed: AtomicU64,
 }
 
@@ -126,7 +123,6 @@ impl Relay {
             passed: value(&shared.passed),
             lost: value(&shared.lost),
             overrun: value(&shared.overrun),
-            stripped: value(&shared.stripped),
             hushed: value(&shared.hushed),
         }
     }
@@ -175,8 +171,8 @@ fn take(hold: &mut Hold, mut frame: Vec<u8>, treatment: Treatment, shared: &Shar
     } else if treatment.hush && options::tells_priority(&frame) {
         &shared.hushed
     } else {
-        if treatment.strip && options::strip(&mut frame) {
-            shared.stripped.fetch_add(1, Ordering::Relaxed);
+        if treatment.strip {
+            options::strip(&mut frame);
         }
         match hold.keep(frame, Instant::now(), treatment.delay) {
             true => return,

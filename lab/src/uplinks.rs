@@ -213,8 +213,8 @@ impl Uplinks {
         access(self.network(path), 1)[0]
     }
 
-    /// Changes the rates of a path while it carries traffic; `None`: as fast as the machine.
-    pub fn shape(&self, path: usize, up: Option<Shape>, down: Option<Shape>) -> Result<(), Error> {
+    /// Sets the rates of a path; `None`: as fast as the machine.
+    fn shape(&self, path: usize, up: Option<Shape>, down: Option<Shape>) -> Result<(), Error> {
         let (provider, isp) = (self.provider(path), format!("isp{path}"));
         let senders = [
             (self.router(), self.device(path)),
@@ -224,8 +224,7 @@ impl Uplinks {
             [("core", up), ("home", down)].into_iter().zip(senders)
         {
             if shape.is_some() {
-                // A super-packet that is in the queue and longer than a new, shorter burst would
-                // stay at its head for ever.
+                // A super-packet that is longer than a short burst would stay at its head for ever.
                 sender.run(&format!("ethtool -K {wire} tso off gso off"))?;
             }
             provider.run(&shape::command(device, shape))?;

@@ -10,7 +10,7 @@ use lab::goodput::{Demand, Goodput, Transport};
 use lab::namespace::wait_until;
 use lab::relay::Treatment;
 use lab::transfer::{Datagrams, Echo};
-use lab::uplinks::{Cut, Options, PARTNER, PARTNER6, Path, SERVER, SERVER6, Shape};
+use lab::uplinks::{Cut, Options, PARTNER, PARTNER6, Path, SERVER, SERVER6};
 use lab::{Error, Namespace, Uplinks};
 use weir_tests::LIMIT;
 
@@ -50,31 +50,6 @@ fn keeps(
     Err(Error::Unexpected(format!(
         "{demand:?}: not {least} to {most} Mbit/s, but (after a second, in all) {seen:?}"
     )))
-}
-
-#[test]
-fn rates_change_under_way_and_can_differ() -> Result<(), Error> {
-    let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
-    let to = SocketAddr::new(SERVER, PORT);
-    let goodput = Goodput::start(
-        uplinks.client(),
-        uplinks.server(),
-        &Demand::up(Transport::Tcp, to),
-    )?;
-    sleep(SECOND);
-    uplinks.shape(0, Some(Shape::mbit(4)), Some(Shape::mbit(40)))?;
-    let slow = goodput.now() + ms(500);
-    sleep(2 * SECOND);
-    let until = goodput.now();
-    uplinks.shape(0, None, None)?;
-    let free = goodput.now() + ms(300);
-    sleep(SECOND);
-    let series = goodput.stop()?;
-    let rate = series.rate(slow..until) / MBIT;
-    assert!((2.0..5.0).contains(&rate), "{rate} of 4 Mbit/s");
-    let rate = series.rate(free..free + ms(600)) / MBIT;
-    assert!(rate > 50.0, "{rate} Mbit/s without a shape");
-    Ok(())
 }
 
 /// What the kernel's own MPTCP needs at both ends.
