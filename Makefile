@@ -42,7 +42,8 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
 # The longest first. Tests on this machine's kernel wait for half of their time. A machine beside them, which has a kernel
-# and so locks of its own, takes what they leave of the processors: `nice` sees to that.
+# and so locks of its own, takes what they leave of the processors: `nice` sees to that, and a clock that counts instructions to
+# it that nothing in the machine is late.
 LONG := system+waiting+vm-more/vm-wires vm-air,atlas-test,fuzz-short,lint-release,instructions,vm-oldest,compilers,uci-peer
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
@@ -214,13 +215,13 @@ fuzz-short: ## fuzzes every target for 10 seconds
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 
 vm-wires: ## ways to wrap packets, routers of Debian's services, and cables, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" wires
+	nice -n 10 tests/vm/run --kernel 6.12 --icount --of "$(ROUTERS_OF)" wires
 
 vm-more: ## what else a host may lack, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" more
+	nice -n 10 tests/vm/run --kernel 6.12 --icount --of "$(ROUTERS_OF)" more
 
 vm-air: ## messages by Bluetooth, with BlueZ and adapters that are made up, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" air
+	nice -n 10 tests/vm/run --kernel 6.12 --icount --of "$(ROUTERS_OF)" air
 
 # Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
 vm-oldest: $(OBJECTS) ## loads all programs on kernel 6.1
