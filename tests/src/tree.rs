@@ -96,10 +96,10 @@ fn packages(root: &Path) -> Vec<PathBuf> {
         for entry in fs::read_dir(&folder).expect("a folder").flatten() {
             let path = entry.path();
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            let skipped = ["target", "node_modules", "src", "web"]
+            let skipped = ["target", "node_modules", "src"]
                 .iter()
                 .any(|name| path.ends_with(name));
-            if path.is_dir() && !hidden && !skipped {
+            if path.is_dir() && !hidden && !skipped && path != root.join("web") {
                 open.push(path);
             } else if path.ends_with("Cargo.toml") && folder != root {
                 found.push(folder.clone());

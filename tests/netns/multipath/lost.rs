@@ -12,7 +12,7 @@ use lab::{Error, Talk};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::multipath::{SECOND, at, ms};
+use crate::multipath::{SECOND, ms};
 
 /// Counts what comes to a provider from the tunnel's network.
 const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \
@@ -97,10 +97,11 @@ fn with_fallback_stop_all_waits_for_the_partner() -> Result<(), Error> {
     let (talk, direct) = (open(&pair, 5000)?, open(&pair, 5353)?);
     until(&talk, "by the partner", |source| source == PARTNER)?;
     until(&direct, "directly", |source| source != PARTNER)?;
-    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    let echo = SocketAddr::new(SERVER, 4999);
+    let _echo = Echo::serve(pair.uplinks.server(), echo)?;
     pair.partner.stop();
     for _ in 0..2 {
-        let answer = ask_tcp(pair.uplinks.client(), at(SERVER), b"psst");
+        let answer = ask_tcp(pair.uplinks.client(), echo, b"psst");
         assert!(!answer.as_ref().is_ok_and(|it| it == b"psst"), "{answer:?}");
     }
     pair.wait_for("the tunnel to be lost", |told| !told.tunnel)?;

@@ -110,7 +110,7 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
 /// A password lets in for a while; guesses wait like those of codes.
 #[test]
 fn a_password_lets_in() -> Result<(), Error> {
-    let more = "free = \"password\"\nfree_password = \"FOLDER/password\"\nfree_time = \"8s\"\n\
+    let more = "free = \"password\"\nfree_password = \"FOLDER/password\"\nfree_time = \"10s\"\n\
         free_rate = \"8Mbit\"\n";
     let password = "caf\u{e9} am Markt \nsecond line\n";
     let place = Place::open_with("tc", more, &[("password", password)])?;

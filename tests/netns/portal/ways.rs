@@ -35,7 +35,10 @@ fn what_needs_no_page_is_let_in() -> Result<(), Error> {
 
     let (used, spare) = (place.sell("--duration 1h")?, place.sell("--duration 2d")?);
     place.weir(&format!("voucher activate {} {mac}", used.code))?;
-    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
+    // Right after another change, the kernel has it a quarter of a second later.
+    wait_until("it is let in", LIMIT, || {
+        Ok(ask_tcp(client, to, b"in").is_ok_and(|it| it == b"in"))
+    })?;
     let sheet = place.weir("voucher print --title <Fair>")?;
     assert!(
         sheet.contains("&lt;Fair&gt;") && sheet.contains("<svg"),
