@@ -41,10 +41,10 @@ build: web ## builds target/release/weir, the web page in it
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
-# The longest first. Tests on this machine's kernel wait for half of their time. A machine beside them, which has a kernel
-# and so locks of its own, takes what they leave of the processors: `nice` sees to that, and a clock that counts instructions to
-# it that nothing in the machine is late.
-LONG := system+waiting+vm-more/vm-wires vm-air,atlas-test,fuzz-short,lint-release,instructions,vm-oldest,compilers,uci-peer
+# Three at once, as tests on this machine's kernel wait for half of their time. A machine beside them, which has a kernel and so
+# locks of its own, takes what they leave of the processors: `nice` sees to that, and a clock that counts instructions to it
+# that nothing in the machine is late. What builds comes when `system` is over: cargo builds one thing at a time.
+LONG := system/lint-release/fuzz-short+waiting/atlas-test/compilers/instructions/vm-oldest/uci-peer+vm-more/vm-wires/vm-air
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages compile $(LONG)
