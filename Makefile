@@ -41,10 +41,9 @@ build: web ## builds target/release/weir, the web page in it
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
-# Three at once, as tests on this machine's kernel wait for half of their time. A machine beside them, which has a kernel and so
-# locks of its own, takes what they leave of the processors: `nice` sees to that, and a clock that counts instructions to it
-# that nothing in the machine is late. What builds comes when `system` is over: cargo builds one thing at a time.
-LONG := system/lint-release/fuzz-short+waiting/atlas-test/compilers/instructions/vm-oldest/uci-peer+vm-more/vm-wires/vm-air
+# The longest first. What runs beside `system` are tests that wait as well: what keeps a processor busy comes after it. A
+# machine beside them, with what they leave of the processors, was late for leases and beacons.
+LONG := system+waiting vm-more,vm-wires,vm-air,atlas-test,fuzz-short,lint-release,instructions,vm-oldest,compilers,uci-peer
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages compile $(LONG)
@@ -215,13 +214,13 @@ fuzz-short: ## fuzzes every target for 10 seconds
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 
 vm-wires: ## ways to wrap packets, routers of Debian's services, and cables, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 --icount --of "$(ROUTERS_OF)" wires
+	tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" wires
 
 vm-more: ## what else a host may lack, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 --icount --of "$(ROUTERS_OF)" more
+	tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" more
 
 vm-air: ## messages by Bluetooth, with BlueZ and adapters that are made up, in a machine
-	nice -n 10 tests/vm/run --kernel 6.12 --icount --of "$(ROUTERS_OF)" air
+	tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" air
 
 # Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
 vm-oldest: $(OBJECTS) ## loads all programs on kernel 6.1
