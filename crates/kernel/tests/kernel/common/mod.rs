@@ -1,7 +1,5 @@
 //! A network namespace for one test, and what tests wait with.
 
-#![allow(dead_code)]
-
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! What several tests need.
-#![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
