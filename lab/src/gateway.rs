@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::arrangement::{self, Arrangement, Attachment, Wan};
-use crate::topology::Lab;
+use crate::topology::{Lab, text};
 use crate::{Error, Namespace};
 
 /// What the gateway does with IPv6.
@@ -184,27 +184,30 @@ impl Lab {
             host, far, near, ..
         } = attachment;
         let ipv6 = options.ipv6 != Ipv6::Off;
+        let (mut at_router, mut at_host) = (String::new(), String::new());
         if ipv6 && !options.raw {
             // A router solicits its neighbours from the link-local address, and the lab gives none
             // by itself.
-            self.node("router")?
-                .run(&format!("ip addr replace fe80::1/64 dev {near} nodad"))?;
+            at_router += &format!("address replace fe80::1/64 dev {near} nodad\n");
             let own = if addresses[0].1 == NEIGHBOUR { 3 } else { 2 };
-            self.address(host, far, &format!("fe80::{own}/64"))?;
+            at_host += &format!("address add fe80::{own}/64 dev {far} nodad\n");
         }
         for (index, (router, end)) in on([true, ipv6], addresses).enumerate() {
             let length = [24, 64][index];
             let nodad = if router.is_ipv6() { " nodad" } else { "" };
-            self.node("router")?.run(&format!(
-                "ip addr replace {router}/{length} dev {near}{nodad}"
-            ))?;
+            at_router += &format!("address replace {router}/{length} dev {near}{nodad}\n");
             match (options.raw, attachment.mac) {
-                (true, Some(mac)) => self.neighbour("router", near, end, mac)?,
+                (true, Some(mac)) => {
+                    let mac = text(mac);
+                    at_router +=
+                        &format!("neigh replace {end} lladdr {mac} dev {near} nud permanent\n");
+                }
                 (true, None) => {}
-                (false, _) => self.address(host, far, &format!("{end}/{length}"))?,
+                (false, _) => at_host += &format!("address add {end}/{length} dev {far}{nodad}\n"),
             }
         }
-        Ok(())
+        self.node("router")?.ip(&at_router)?;
+        self.node(host)?.ip(&at_host).map(drop)
     }
 
     /// An address of the server for itself, where the link is not the place for it.
@@ -218,6 +221,7 @@ impl Lab {
 
     fn routes(&self, options: &Options, ipv6: bool) -> Result<(), Error> {
         let wan = options.arrangement.wan;
+        let (mut at_client, mut at_server) = (String::new(), String::new());
         let families = [
             (
                 true,
@@ -240,12 +244,12 @@ impl Lab {
             families.into_iter().filter(|(on, ..)| *on)
         {
             if !options.raw {
-                self.route("client", "default", lan)?;
+                at_client += &format!("route replace default via {lan}\n");
                 match wan {
-                    Wan::Hairpin => self.route("server", "default", lan)?,
+                    Wan::Hairpin => at_server += &format!("route replace default via {lan}\n"),
                     // The line brings its own routes.
                     Wan::Pppoe | Wan::PppoeOverVlan => {}
-                    _ => self.route("server", inside, wan_address)?,
+                    _ => at_server += &format!("route replace {inside} via {wan_address}\n"),
                 }
             }
             if options.second_path {
@@ -256,7 +260,8 @@ impl Lab {
                 }
             }
         }
-        Ok(())
+        self.node("client")?.ip(&at_client)?;
+        self.node("server")?.ip(&at_server).map(drop)
     }
 
     fn translate(&self, options: &Options, device: &str) -> Result<(), Error> {

@@ -77,28 +77,33 @@ impl Lab {
     /// [`mac`]; one queue each; both up.
     pub fn wire(&self, a: (&str, &str), b: (&str, &str), offloads: Offloads) -> Result<(), Error> {
         let (near, far) = (self.node(a.0)?, self.node(b.0)?);
+        let merging = match offloads {
+            Offloads::Default => None,
+            Offloads::Plain => Some("on"),
+            Offloads::WithoutXdp => Some("off"),
+        };
+        let end = |role, device| {
+            let limit = merging.map_or("", |_| "gro_max_size 1");
+            let mac = text(mac(role, device));
+            format!("address {mac} numtxqueues 1 numrxqueues 1 {limit}")
+        };
         near.run(&format!(
-            "ip link add {} address {} numtxqueues 1 numrxqueues 1 type veth peer name {} netns \
-                {} address {} numtxqueues 1 numrxqueues 1",
+            "ip link add {} {} type veth peer name {} netns {} {}",
             a.1,
-            text(mac(a.0, a.1)),
+            end(a.0, a.1),
             b.1,
             far.name(),
-            text(mac(b.0, b.1)),
+            end(b.0, b.1),
         ))?;
         // Both ends are set before either is up: a veth learns whether it takes XDP frames when it
         // goes up, from its peer's GRO.
-        for (node, device) in [(near, a.1), (far, b.1)] {
-            let merge = match offloads {
-                Offloads::Default => continue,
-                Offloads::Plain => "on",
-                Offloads::WithoutXdp => "off",
-            };
-            node.run(&format!(
-                "ethtool -K {device} rx off tx off tso off gso off txvlan off \
-                    tx-vlan-stag-hw-insert off gro {merge}"
-            ))?;
-            node.run(&format!("ip link set {device} gro_max_size 1"))?;
+        if let Some(merging) = merging {
+            for (node, device) in [(near, a.1), (far, b.1)] {
+                node.run(&format!(
+                    "ethtool -K {device} rx off tx off tso off gso off txvlan off \
+                        tx-vlan-stag-hw-insert off gro {merging}"
+                ))?;
+            }
         }
         for (node, device) in [(near, a.1), (far, b.1)] {
             node.run(&format!("ip link set {device} up"))?;
