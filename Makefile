@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected tree test-vm lint lint-release compile unit system-short system routers routers-alone programs golden waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected tree test-vm lint lint-release compile unit system-short routers routers-alone programs golden waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -41,18 +41,19 @@ build: web ## builds target/release/weir, the web page in it
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
-# The longest first. What runs beside `system` are tests that wait as well: what keeps a processor busy comes after it. A
-# machine beside them, with what they leave of the processors, was late for leases and beacons.
-LONG := system+waiting vm-more,vm-wires,vm-air,atlas-test,fuzz-short,lint-release,instructions,vm-oldest,compilers,uci-peer
+# The longest first. Routers wait for half of their time: beside two rows of them runs what is late for nobody, and takes
+# only what they leave of the processors. A machine beside them was late for leases and beacons.
+LONG := routers-alone/routers+waiting/programs/golden+fuzz-short/instructions/lint-release/compilers/uci-peer \
+	vm-more,vm-wires,vm-air,vm-oldest,atlas-test
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages compile $(LONG)
 
 test-affected: setup ## of `test-long` the parts that concern what changed since the commit in .ci/verified
 	@scripts/affected
-	@packages=$$(scripts/affected --packages) && routers=$$(scripts/affected --routers) && parts=$$(scripts/affected --of '$(SYSTEM)') && \
+	@packages=$$(scripts/affected --packages) && routers=$$(scripts/affected --routers) && \
 		stages=$$(scripts/affected --of '$(LONG)') && \
-		AFFECTED="$$(echo $$packages)" ROUTERS_OF="$$(echo $$routers)" SYSTEM="$$(echo $$parts)" MAKE='$(MAKE)' scripts/stages compile $$stages
+		AFFECTED="$$(echo $$packages)" ROUTERS_OF="$$(echo $$routers)" MAKE='$(MAKE)' scripts/stages compile $$stages
 
 affected: ## tells which parts those are, and why
 	@scripts/affected
@@ -82,10 +83,11 @@ lint: $(OBJECTS) ## formatting, warnings of the BPF sources, shell scripts; clip
 compile: ## builds the tests, and the binaries they run; a warning of clippy's fails
 	nice -n 15 scripts/no-warnings $(CARGO) build $(WORKSPACE) --all-targets
 
-# Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all.
-lint-release: ## clippy, with the features of a release and with none
-	nice -n 15 $(CARGO) clippy $(WORKSPACE) --bins -- -D warnings
-	nice -n 15 $(CARGO) clippy -p weir --no-default-features -- -D warnings
+# `compile` warns of what a release has, as tests ask nothing more of its libraries. With other words for clippy than
+# there, build scripts would be built anew, and all that stands on them.
+lint-release: ## the features of a release are those that are tested; warnings of weir with none
+	scripts/release-features $(WORKSPACE)
+	nice -n 15 scripts/no-warnings $(CARGO) check --locked -p weir --no-default-features
 
 unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
@@ -100,7 +102,7 @@ ROUTERS = $(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test 
 SHORT := datapath kernel offload program server web
 SHORT_ROUTERS := oracle:: failopen::
 
-system-short: ## those of `system` that tell most in two minutes
+system-short: ## tests that need the kernel and tell most in two minutes
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(SHORT)) --no-fail-fast -- --test-threads=2 --skip=golden::
 	$(ROUTERS) --test-threads=2 $(SHORT_ROUTERS)
 
@@ -119,11 +121,6 @@ waiting: ## system tests that wait for most of their time
 
 # Those that need a processor when they ask for one: floods, and what is held against the kernel or a second.
 ALONE_ROUTERS := flood:: multipath::experiment:: changes::quiet::
-
-SYSTEM ?= routers routers-alone programs golden
-
-system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
-	@status=0; for part in $(SYSTEM); do $(MAKE) $$part || status=$$?; done; exit $$status
 
 OTHER_ROUTERS = $(filter-out $(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS),$(ROUTERS_OF))
 
@@ -153,12 +150,12 @@ compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts
 	@for compiler in $$(scripts/compilers | tail -n +2); do \
 		echo "-- the programs of $$compiler"; \
 		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(ROOT_RUNNER) \
-			$(CARGO) test $(WORKSPACE) --test datapath --no-fail-fast -- \
+			nice -n 15 $(CARGO) test $(WORKSPACE) --test datapath --no-fail-fast -- \
 			parser::frames_ parser::octets_ golden::forwarding:: golden::encapsulations:: golden::checksums:: golden::witness:: \
 			--test-threads=2 || exit 1; done
 
 uci-peer: ## holds `weir uci` against libuci's own program
-	WEIR_UCI_PEER=$$(scripts/uci-peer) $(CARGO) test $(WORKSPACE) --test program -- uci:: uci_peer:: --include-ignored --nocapture
+	WEIR_UCI_PEER=$$(scripts/uci-peer) nice -n 15 $(CARGO) test $(WORKSPACE) --test program -- uci:: uci_peer:: --include-ignored --nocapture
 
 demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
@@ -267,7 +264,7 @@ install: ## installs binary, man pages, completions and service under DESTDIR an
 
 # In the machine, the clock counts instructions: they repeat exactly.
 instructions: $(OBJECTS) ## compares the packet path's instructions per packet, and the verifier's work, with what is recorded in bench/
-	scripts/vm --icount --timeout 1800 -- bash -c '$(TARGET_DIR)/debug/bench instructions || exit; \
+	nice -n 15 scripts/vm --icount --timeout 3600 -- bash -c '$(TARGET_DIR)/debug/bench instructions || exit; \
 		for compiler in $(shell scripts/compilers); do \
 			WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier || exit; done'
 
