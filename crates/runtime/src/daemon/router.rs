@@ -61,19 +61,19 @@ pub struct Router {
     /// What went through each port, and through flows that ended.
     pub account: Account,
     /// What only looking tells of devices and the firewall.
-    pub surroundings: Surroundings,
+    pub(crate) surroundings: Surroundings,
     /// What ends without a message.
-    pub expiry: expiry::Keeper,
+    pub(crate) expiry: expiry::Keeper,
     /// What else weir does: it hears what happens, and may steer what is here.
-    pub modules: Modules,
+    pub(crate) modules: Modules,
     /// Packets are forwarded at all, rather than only counted.
-    pub forwards: bool,
+    pub(crate) forwards: bool,
     /// Events that were lost, and devices that could not be attached: for `weir status`.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// The heartbeat as it was last given.
-    pub beaten: Instant,
+    pub(crate) beaten: Instant,
     /// Dumps that are to be asked for.
-    pub dumps: Vec<Source>,
+    pub(crate) dumps: Vec<Source>,
     /// Connections that ended while a dump of them is under way.
     gone: Option<HashSet<ConnectionId>>,
     conntrack: Conntrack,
