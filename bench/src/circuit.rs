@@ -9,8 +9,8 @@ use std::path::Path as File;
 use std::time::{Duration, Instant};
 
 use datapath::bench::{Bench, Exit, Program, Sample, Traffic};
-use lab::arrangement::{Outlet, outlets};
 use lab::generate::Side;
+use lab::outlet::{Outlet, outlets};
 use lab::{Ipv6, Lab, Namespace, Options};
 
 use crate::Error;

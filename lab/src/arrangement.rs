@@ -3,17 +3,9 @@
 //! An [`Arrangement`] is what stands between the wires and the addresses, so that one lab, one
 //! workload and one oracle serve all.
 
-mod build;
-pub mod dial;
-mod wire;
-
 use std::net::IpAddr;
 
-use crate::gateway;
-
-pub(crate) use build::{Attachment, build, choose_wan, reflect};
-pub(crate) use wire::is_chatter;
-pub use wire::{Arrival, Outlet, outlets};
+use crate::addresses;
 
 /// VLAN of the LAN, where it has one.
 pub const LAN_VLAN: u16 = 10;
@@ -26,6 +18,9 @@ pub const INNER_VLAN: u16 = 100;
 /// What the WAN's VLAN device makes of priorities 0, 2, 4 and 6, which `ip_forward` sets by TOS:
 /// PCP.
 pub const PCP: [(u16, u16); 4] = [(0, 3), (2, 1), (4, 5), (6, 6)];
+
+/// The device where the server's end of a tunnel looks like Ethernet.
+pub(crate) const TUNNEL_TAP: &str = "tap0";
 
 /// The LAN side of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,20 +192,20 @@ impl Arrangement {
     /// The server's own address of a family.
     pub fn server(&self, ipv6: bool) -> IpAddr {
         match (self.wan == Wan::Hairpin, ipv6) {
-            (false, false) => gateway::SERVER,
-            (false, true) => gateway::SERVER6,
-            (true, false) => gateway::NEIGHBOUR,
-            (true, true) => gateway::NEIGHBOUR6,
+            (false, false) => addresses::SERVER,
+            (false, true) => addresses::SERVER6,
+            (true, false) => addresses::NEIGHBOUR,
+            (true, true) => addresses::NEIGHBOUR6,
         }
     }
 
     /// The address by which the client reaches the server.
     pub fn reached(&self, ipv6: bool) -> IpAddr {
         match (self.wan == Wan::Hairpin, ipv6) {
-            (false, false) => gateway::SERVER,
-            (false, true) => gateway::SERVER6,
-            (true, false) => gateway::ROUTER_WAN,
-            (true, true) => gateway::ROUTER_WAN6,
+            (false, false) => addresses::SERVER,
+            (false, true) => addresses::SERVER6,
+            (true, false) => addresses::ROUTER_WAN,
+            (true, true) => addresses::ROUTER_WAN6,
         }
     }
 }
@@ -237,6 +232,18 @@ impl Lan {
             Self::Wire | Self::Vlan => 0,
             Self::Bridge(_, home) => home,
             Self::Filtering { trunk } => usize::from(trunk),
+        }
+    }
+
+    /// The host behind one of them.
+    pub(crate) fn host(self, index: usize) -> &'static str {
+        match self.members()[index] {
+            _ if index == self.home() => "client",
+            "lan1" => "at-lan1",
+            "lan2" => "at-lan2",
+            "lan3" => "at-lan3",
+            "lan4" => "at-lan4",
+            _ => "at-wlan0",
         }
     }
 }

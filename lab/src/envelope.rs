@@ -1,7 +1,7 @@
 //! What stands between the MAC addresses and the IP header on a wire: VLAN tags and PPPoE.
 
+use crate::frame::Frame;
 use crate::view::word;
-use crate::wire::Frame;
 
 /// TPID of a customer's tag (IEEE 802.1Q).
 pub const CUSTOMER: u16 = 0x8100;

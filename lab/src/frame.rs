@@ -6,6 +6,10 @@ use crate::view::{checksum, pseudo_header};
 
 pub use net::Mac;
 
+/// A frame as it was on the wire, from the Ethernet header on, without the frame check sequence. At
+/// a device without a link layer header (a tunnel): from the IP header on.
+pub type Frame = Vec<u8>;
+
 /// TCP flags, as the bits of bytes 12 and 13 (RFC 9293 section 3.1).
 pub mod flag {
     /// No more data.
@@ -344,4 +348,22 @@ fn octets4(address: IpAddr) -> [u8; 4] {
         IpAddr::V4(address) => address.octets(),
         IpAddr::V6(_) => [0; 4],
     }
+}
+
+/// The MAC of a device: from role and name, so that every lab of the same shape has the same ones.
+/// Unicast, locally administered.
+pub fn mac(role: &str, device: &str) -> Mac {
+    // FNV-1a: short, and stable for ever.
+    let hash = format!("{role}:{device}")
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+        .to_be_bytes();
+    [0x02, hash[3], hash[4], hash[5], hash[6], hash[7]]
+}
+
+/// `02:00:…`.
+pub fn text(mac: Mac) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
 }

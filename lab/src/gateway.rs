@@ -1,106 +1,55 @@
 //! The lab used everywhere: client – router – server, the router being a home gateway.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+mod build;
+mod line;
+mod options;
 
-use crate::arrangement::{self, Arrangement, Attachment, Wan};
-use crate::topology::{Lab, text};
+use std::net::IpAddr;
+use std::ops::{Deref, DerefMut};
+
+use crate::arrangement::{Arrangement, Wan};
+use crate::frame::text;
+use crate::topology::Topology;
 use crate::{Error, Namespace};
 
-/// What the gateway does with IPv6.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ipv6 {
-    /// Nothing: no IPv6 addresses.
-    Off,
-    /// Forwards it untranslated.
-    #[default]
-    Routed,
-    /// Masquerades it (NAT66).
-    Nat66,
-}
+use build::{Attachment, build, choose_wan, reflect};
+use line::Line;
 
-/// How [`Lab::gateway`] is built.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// What is below IP.
-    pub arrangement: Arrangement,
-    /// Masquerade IPv4 on the WAN side.
-    pub nat: bool,
-    /// What happens to IPv6.
-    pub ipv6: Ipv6,
-    /// See [`Offloads::Plain`].
-    pub plain_offloads: bool,
-    /// A second wire router:wan1 – server:eth1 (10.0.1.0/24), and [`SERVER_INNER`] behind both, at
-    /// first by wan0.
-    pub second_path: bool,
-    /// For traffic from [`crate::Tap`]s: hosts have no addresses, so that they never answer by
-    /// themselves; the router's neighbours are permanent, its ICMP errors are not limited in rate,
-    /// and its conntrack entries outlast any run.
-    pub raw: bool,
-    /// Largest IP packet on the WAN, bytes; 1500 on the LAN. PPPoE and WireGuard carry less than
-    /// 1500, whatever this says.
-    pub wan_mtu: u16,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            arrangement: Arrangement::PLAIN,
-            nat: true,
-            ipv6: Ipv6::Routed,
-            plain_offloads: false,
-            second_path: false,
-            raw: false,
-            wan_mtu: 1500,
-        }
-    }
-}
-
-/// Client, IPv4.
-pub const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 2));
-/// Router, LAN side, IPv4.
-pub const ROUTER_LAN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 1));
-/// Router, WAN side, IPv4.
-pub const ROUTER_WAN: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-/// Server, IPv4.
-pub const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
-/// Client, IPv6.
-pub const CLIENT6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 2));
-/// Router, LAN side, IPv6.
-pub const ROUTER_LAN6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 1));
-/// Router, WAN side, IPv6.
-pub const ROUTER_WAN6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 1));
-/// Server, IPv6.
-pub const SERVER6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 2));
-/// Router and server on the second wire.
-pub const SECOND: (IpAddr, IpAddr) = (
-    IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)),
-    IpAddr::V4(Ipv4Addr::new(10, 0, 1, 2)),
-);
-/// Router and server on the second wire, IPv6.
-pub const SECOND6: (IpAddr, IpAddr) = (
-    IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 3, 0, 0, 0, 0, 1)),
-    IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 3, 0, 0, 0, 0, 2)),
-);
-/// An address of the server that either wire leads to, with `second_path`.
-pub const SERVER_INNER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
-/// The same, IPv6.
-pub const SERVER_INNER6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 1));
-
-/// A host of the LAN that the router leads to what arrives at its WAN address, in the arrangement
-/// of that name (hairpin).
-pub const NEIGHBOUR: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 3));
-/// The same, IPv6.
-pub const NEIGHBOUR6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 3));
-/// Where IGMPv3 reports go (RFC 3376 section 4.2.14).
-pub(crate) const ALL_IGMP_ROUTERS: IpAddr = IpAddr::V4(Ipv4Addr::new(224, 0, 0, 22));
-/// Where MLDv2 reports go (RFC 3810 section 5.2.14).
-pub(crate) const ALL_MLD_ROUTERS: IpAddr =
-    IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16));
+pub use crate::addresses::*;
+pub use options::{Ipv6, Options};
 
 /// Addresses of router and host at each end of a link, IPv4 and IPv6.
 type Addresses = [(IpAddr, IpAddr); 2];
 
+/// A [`Topology`], which may be that of a gateway with its hosts. Removed when dropped.
+#[derive(Debug, Default)]
+pub struct Lab {
+    // Dropped in this order: programs end before the devices that they use are gone.
+    line: Option<Line>,
+    arrangement: Arrangement,
+    topology: Topology,
+}
+
+impl Deref for Lab {
+    type Target = Topology;
+
+    fn deref(&self) -> &Topology {
+        &self.topology
+    }
+}
+
+impl DerefMut for Lab {
+    fn deref_mut(&mut self) -> &mut Topology {
+        &mut self.topology
+    }
+}
+
 impl Lab {
+    /// Makes an empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// Builds client – router – server, put together as [`Options::arrangement`] says, with
     /// addresses, routes, forwarding and translation. In the plain arrangement that is client:eth0
     /// – router:lan0, router:wan0 – server:eth0.
@@ -108,7 +57,10 @@ impl Lab {
         let mut lab = Self::new();
         let wan = options.arrangement.wan;
         lab.arrangement = options.arrangement;
-        let attachments = arrangement::build(&mut lab, options)?;
+        let attachments = build(&mut lab, options)?;
+        if wan.dials() {
+            lab.line = Some(Line::lay(&lab, options)?);
+        }
         let ipv6 = options.ipv6 != Ipv6::Off;
         let families = [true, ipv6];
         if options.raw {
@@ -138,7 +90,7 @@ impl Lab {
                 let length = [24, 64][index];
                 lab.address("router", "wan0", &format!("{address}/{length}"))?;
             }
-            arrangement::reflect(&lab, ipv6)?;
+            reflect(lab.node("router")?, ipv6)?;
         }
         lab.routes(options, ipv6)?;
         match wan {
@@ -150,13 +102,88 @@ impl Lab {
             }
         }
         if wan == Wan::Two {
-            arrangement::choose_wan(&lab, ipv6)?;
+            choose_wan(lab.node("router")?, ipv6)?;
         }
         if options.raw {
             // Last: some of its settings appear with the first rule that needs conntrack.
             patient(lab.node("router")?)?;
         }
         Ok(lab)
+    }
+
+    /// The arrangement of a gateway; plain in any other lab.
+    pub fn arrangement(&self) -> Arrangement {
+        self.arrangement
+    }
+
+    /// Dials PPPoE and waits until the link is up with its addresses and routes. Each time it is
+    /// another session.
+    pub fn dial(&mut self) -> Result<(), Error> {
+        let (line, topology) = self.line()?;
+        line.dial(topology)
+    }
+
+    /// Dials a second session beside the first, over the same wire, and waits until its device
+    /// `ppp7` is up. It has no address and carries nothing.
+    pub fn dial_another(&mut self) -> Result<(), Error> {
+        let (line, topology) = self.line()?;
+        line.dial_another(topology)
+    }
+
+    /// Ends the session in order, and waits until the link is gone at both ends.
+    pub fn hang_up(&mut self) -> Result<(), Error> {
+        let (line, topology) = self.line()?;
+        line.hang_up(topology)
+    }
+
+    /// The session that the router's kernel has, if any.
+    pub fn session(&self) -> Result<Option<u16>, Error> {
+        match self.line {
+            Some(_) => line::session(self.node("router")?),
+            None => Ok(None),
+        }
+    }
+
+    /// Adds table `inet fast` to the router: every established connection is handed to a flowtable,
+    /// and what comes through the rules all the same is counted. Connections that exist are handed
+    /// over with their next packet. Needs `CONFIG_NF_FLOW_TABLE`.
+    pub fn flowtable(&self) -> Result<(), Error> {
+        let router = self.node("router")?;
+        let devices = self.arrangement.ports().join(", ");
+        let rules = format!(
+            "table inet fast {{\n\
+             counter slow {{ }}\n\
+             flowtable ft {{ hook ingress priority filter; devices = {{ {devices} }}; }}\n\
+             chain forward {{ type filter hook forward priority filter; policy accept;\n\
+             counter name slow\n\
+             ct state established meta l4proto {{ tcp, udp }} flow add @ft\n\
+             }}\n}}\n"
+        );
+        router.nft(&rules).map(drop)
+    }
+
+    /// Takes the table away: its connections are the rules' again.
+    pub fn without_flowtable(&self) -> Result<(), Error> {
+        let router = self.node("router")?;
+        router.nft("delete table inet fast").map(drop)
+    }
+
+    /// Packets that the flowtable left to the rules so far.
+    pub fn left_by_flowtable(&self) -> Result<u64, Error> {
+        let router = self.node("router")?;
+        let shown = router.run("nft list counter inet fast slow")?;
+        let mut words = shown
+            .split_whitespace()
+            .skip_while(|word| *word != "packets");
+        words
+            .nth(1)
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(|| Error::Unexpected(format!("a counter that nft does not show: {shown}")))
+    }
+
+    fn line(&mut self) -> Result<(&mut Line, &Topology), Error> {
+        let missing = || Error::Unexpected("this lab has no PPPoE".into());
+        Ok((self.line.as_mut().ok_or_else(missing)?, &self.topology))
     }
 
     /// Hosts with no stack to speak of: no IPv6. The server keeps it where a program there needs it

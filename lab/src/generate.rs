@@ -4,17 +4,15 @@
 //! numbers lie within the first window and no data is ever acknowledged. So conntrack never calls a
 //! segment out of window, and any subset of the steps is a valid run, which shrinking needs.
 
+mod flow;
 mod kind;
 mod mangle;
 
-use std::net::IpAddr;
-
-use crate::frame::Mac;
-use crate::gateway;
 use crate::random::Random;
-use crate::topology::mac;
 
+pub use flow::{Flow, Server, Side, Translation};
 pub use kind::{Kind, Mix};
+pub use mangle::Step;
 
 /// Most flows a workload can have: each has ports of its own, so that masquerading never needs to
 /// change one.
@@ -23,130 +21,6 @@ pub const FLOWS_MAX: usize = 16_000;
 const CLIENT_PORTS: u16 = 20_000;
 /// First port of the servers.
 const SERVER_PORTS: u16 = 2_000;
-
-/// Where a frame is put on the wire, or comes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Side {
-    /// client:eth0.
-    Client,
-    /// server:eth0.
-    Server,
-}
-
-impl Side {
-    /// The other one.
-    pub fn other(self) -> Self {
-        match self {
-            Self::Client => Self::Server,
-            Self::Server => Self::Client,
-        }
-    }
-
-    /// MAC of the host on this side.
-    pub fn host_mac(self) -> Mac {
-        match self {
-            Self::Client => mac("client", "eth0"),
-            Self::Server => mac("server", "eth0"),
-        }
-    }
-
-    /// MAC of the router on this side.
-    pub fn router_mac(self) -> Mac {
-        match self {
-            Self::Client => mac("router", "lan0"),
-            Self::Server => mac("router", "wan0"),
-        }
-    }
-}
-
-/// One connection.
-#[derive(Clone, Debug)]
-pub struct Flow {
-    /// Its number in the workload.
-    pub number: usize,
-    /// IPv6, else IPv4.
-    pub ipv6: bool,
-    /// TCP, else UDP.
-    pub tcp: bool,
-    /// The client's port; no other flow has it.
-    pub client_port: u16,
-    /// The server's port; no other flow has it.
-    pub server_port: u16,
-    /// Initial sequence numbers of client and server.
-    isn: [u32; 2],
-    /// TTL of client and server. Never 65: a packet with 64 behind the router is one it made
-    /// itself.
-    ttl: [u8; 2],
-    /// TCP timestamps in every segment.
-    timestamps: bool,
-    /// DF on its packets; always, for TCP.
-    dont_fragment: bool,
-    /// The server's own addresses, and those by which the client reaches it.
-    server: Server,
-}
-
-/// Where the server is: IPv4 and IPv6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// Its own addresses.
-    pub own: [IpAddr; 2],
-    /// Those that the client sends to; others where the router translates the destination.
-    pub reached: [IpAddr; 2],
-}
-
-impl Default for Server {
-    fn default() -> Self {
-        let own = [gateway::SERVER, gateway::SERVER6];
-        Self { own, reached: own }
-    }
-}
-
-impl Flow {
-    /// The client's address.
-    pub fn client(&self) -> IpAddr {
-        if self.ipv6 {
-            gateway::CLIENT6
-        } else {
-            gateway::CLIENT
-        }
-    }
-
-    /// The server's own address.
-    pub fn server(&self) -> IpAddr {
-        self.server.own[usize::from(self.ipv6)]
-    }
-
-    /// The address by which the client reaches the server.
-    pub fn reached(&self) -> IpAddr {
-        self.server.reached[usize::from(self.ipv6)]
-    }
-}
-
-/// What the server takes the client for: what the router's NAT chose, or the client itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Translation {
-    /// Address.
-    pub address: IpAddr,
-    /// Port.
-    pub port: u16,
-}
-
-/// One frame to be put on a wire.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// Its number in the workload.
-    pub number: usize,
-    /// The flow it belongs to.
-    pub flow: usize,
-    /// Where it is injected.
-    pub side: Side,
-    /// What is done to it.
-    pub kind: Kind,
-    /// Everything random about it.
-    seed: u64,
-    /// IPv4 identification where it matters (fragments).
-    id: u16,
-}
 
 /// A sequence of steps, the same for the same arguments.
 #[derive(Clone, Debug)]
@@ -180,13 +54,6 @@ pub struct Recipe {
     pub mix: Mix,
     /// Where the server is.
     pub server: Server,
-}
-
-impl Step {
-    /// A generator for what is random about the step but not in its frame.
-    pub fn random(&self) -> Random {
-        Random::new(!self.seed)
-    }
 }
 
 impl Workload {
@@ -224,7 +91,7 @@ impl Workload {
     /// The frame of a step. `translation` is what the server takes the flow's client for; before
     /// that is known, only the client can send.
     pub fn frame(&self, step: &Step, translation: Translation) -> Vec<u8> {
-        mangle::frame(self, step, translation)
+        step.frame(&self.flows[step.flow], self.mtu, translation)
     }
 
     /// All steps, in order.

@@ -3,12 +3,12 @@
 //!
 //! Everything needs root. Nothing outlives the process: see [`namespace`].
 
+pub mod addresses;
 pub mod arrangement;
 pub mod counters;
 pub mod envelope;
 pub mod error;
 pub mod experiment;
-pub mod flowtable;
 pub mod frame;
 pub mod gateway;
 pub mod generate;
@@ -17,6 +17,7 @@ pub mod medium;
 pub mod namespace;
 pub mod opennds;
 pub mod oracle;
+pub mod outlet;
 pub mod peer;
 pub mod radios;
 pub mod random;
@@ -31,8 +32,9 @@ pub mod wire;
 
 pub use arrangement::Arrangement;
 pub use error::Error;
+pub use gateway::{Ipv6, Lab, Options};
 pub use namespace::{Namespace, Process, asked_to_end, end_gently, sweep};
 pub use talk::{Talk, uninterrupted};
-pub use topology::{Ipv6, Lab, Offloads, Options};
+pub use topology::{Offloads, Topology};
 pub use uplinks::Uplinks;
 pub use wire::Tap;

@@ -2,11 +2,9 @@
 
 use std::net::IpAddr;
 
-use crate::arrangement::{Arrangement, dial::Line};
-use crate::frame::Mac;
 use crate::{Error, Namespace};
 
-pub use crate::gateway::{Ipv6, Options};
+pub use crate::frame::{Mac, mac, text};
 
 /// What a device of a wire does with packets besides carrying them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,19 +22,11 @@ pub enum Offloads {
 
 /// Namespaces and wires that belong together. Removed when dropped.
 #[derive(Debug, Default)]
-pub struct Lab {
-    // Dropped in this order: programs end before the devices that they use are gone.
-    pub(crate) line: Option<Line>,
-    pub(crate) arrangement: Arrangement,
+pub struct Topology {
     nodes: Vec<Namespace>,
 }
 
-impl Lab {
-    /// An empty one.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
+impl Topology {
     /// Adds a host.
     pub fn host(&mut self, role: &str) -> Result<&Namespace, Error> {
         if self.nodes.iter().any(|node| node.role() == role) {
@@ -61,11 +51,6 @@ impl Lab {
             .iter()
             .find(|node| node.role() == role)
             .ok_or_else(|| Error::Unexpected(format!("no namespace called {role}")))
-    }
-
-    /// How a gateway is put together; plain in any other lab.
-    pub fn arrangement(&self) -> Arrangement {
-        self.arrangement
     }
 
     /// All namespaces.
@@ -206,27 +191,9 @@ impl Lab {
     }
 }
 
-/// The MAC of a device: from role and name, so that every lab of the same shape has the same ones.
-/// Unicast, locally administered.
-pub fn mac(role: &str, device: &str) -> Mac {
-    // FNV-1a: short, and stable for ever.
-    let hash = format!("{role}:{device}")
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
-        .to_be_bytes();
-    [0x02, hash[3], hash[4], hash[5], hash[6], hash[7]]
-}
-
-/// `02:00:…`.
-pub fn text(mac: Mac) -> String {
-    mac.map(|byte| format!("{byte:02x}")).join(":")
-}
-
 /// Makes a namespace say nothing of its own accord: no duplicate address detection, no link-local
 /// addresses, no router solicitations, no redirects. A router that is to resolve IPv6 neighbours
-/// needs a link-local address by [`Lab::address`]. Must precede the devices, which copy the
+/// needs a link-local address by [`Topology::address`]. Must precede the devices, which copy the
 /// defaults.
 fn silence(node: &Namespace) -> Result<(), Error> {
     for scope in ["all", "default"] {

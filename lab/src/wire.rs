@@ -12,6 +12,7 @@ use nix::sys::socket::{
     SockaddrLike, bind, recvmsg, send, setsockopt, socket, sockopt,
 };
 
+use crate::frame::Frame;
 use crate::{Error, Namespace};
 
 /// The socket option that asks for a `tpacket_auxdata` with every frame, for which nix has no name.
@@ -48,10 +49,6 @@ const LONGEST: usize = 65_536 + 128;
 const AUXDATA: usize = 20;
 /// TP_STATUS_VLAN_VALID: the frame had a VLAN tag, which the kernel took off.
 const TAGGED: u32 = 1 << 4;
-
-/// A frame as it was on the wire, from the Ethernet header on, without the frame check sequence. At
-/// a device without a link layer header (a tunnel): from the IP header on.
-pub type Frame = Vec<u8>;
 
 /// A packet socket on one device. Frames are sent exactly as given (checksums too) and received
 /// whatever their MAC address is.

@@ -1,6 +1,6 @@
 //! What can be done to a packet, and how often it is.
 
-use super::Flow;
+use super::flow::Flow;
 use crate::random::Random;
 
 /// What a step does.

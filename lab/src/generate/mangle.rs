@@ -1,6 +1,7 @@
 //! From a step to its frame.
 
-use super::{Flow, Kind, Side, Step, Translation, Workload};
+use super::flow::{Flow, Side, Translation};
+use super::kind::Kind;
 use crate::frame::{Body, Checksum, Packet, Tcp, flag};
 use crate::random::Random;
 
@@ -11,30 +12,64 @@ const SPREAD: usize = 8192;
 /// Longest headers of an ordinary packet: IPv6, TCP with timestamps.
 const HEADERS: usize = 40 + 20 + 12;
 
-pub(super) fn frame(workload: &Workload, step: &Step, translation: Translation) -> Vec<u8> {
-    let flow = &workload.flows[step.flow];
-    let mut random = Random::new(step.seed);
-    let mut packet = ordinary(workload, flow, step, translation, &mut random);
-    match step.kind {
-        Kind::FragmentFirst | Kind::FragmentLast | Kind::FragmentAlone => {
-            fragment(step, packet, &mut random)
-        }
-        _ => {
-            mangle(workload, flow, step, translation, &mut packet, &mut random);
-            packet.bytes()
+/// One frame to be put on a wire.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its number in the workload.
+    pub number: usize,
+    /// The flow it belongs to.
+    pub flow: usize,
+    /// Where it is injected.
+    pub side: Side,
+    /// What is done to it.
+    pub kind: Kind,
+    /// Everything random about it.
+    pub(super) seed: u64,
+    /// IPv4 identification where it matters (fragments).
+    pub(super) id: u16,
+}
+
+impl Step {
+    /// A generator for what is random about the step but not in its frame.
+    pub fn random(&self) -> Random {
+        Random::new(!self.seed)
+    }
+
+    /// See [`Workload::frame`](super::Workload::frame).
+    pub(super) fn frame(&self, flow: &Flow, mtu: u16, translation: Translation) -> Vec<u8> {
+        let context = Context {
+            mtu,
+            flow,
+            step: self,
+            translation,
+        };
+        let mut random = Random::new(self.seed);
+        let mut packet = ordinary(context, &mut random);
+        match self.kind {
+            Kind::FragmentFirst | Kind::FragmentLast | Kind::FragmentAlone => {
+                fragment(self, packet, &mut random)
+            }
+            _ => {
+                mangle(context, &mut packet, &mut random);
+                packet.bytes()
+            }
         }
     }
 }
 
-/// The packet before anything is done to it.
-fn ordinary(
-    workload: &Workload,
-    flow: &Flow,
-    step: &Step,
+/// A packet to be made: its step, and what that depends on.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    mtu: u16,
+    flow: &'a Flow,
+    step: &'a Step,
     translation: Translation,
-    random: &mut Random,
-) -> Packet {
-    let limit = usize::from(workload.mtu) - HEADERS;
+}
+
+/// The packet before anything is done to it.
+fn ordinary(context: Context, random: &mut Random) -> Packet {
+    let (flow, step, translation) = (context.flow, context.step, context.translation);
+    let limit = usize::from(context.mtu) - HEADERS;
     let payload = match step.kind {
         Kind::Open if flow.tcp => 0,
         Kind::Confirm if flow.tcp => 0,
@@ -132,14 +167,8 @@ fn fragment(step: &Step, mut packet: Packet, random: &mut Random) -> Vec<u8> {
     }
 }
 
-fn mangle(
-    workload: &Workload,
-    flow: &Flow,
-    step: &Step,
-    translation: Translation,
-    packet: &mut Packet,
-    random: &mut Random,
-) {
+fn mangle(context: Context, packet: &mut Packet, random: &mut Random) {
+    let (flow, step) = (context.flow, context.step);
     match step.kind {
         Kind::Open
         | Kind::Confirm
@@ -175,14 +204,14 @@ fn mangle(
             packet.to_mac =
                 random.pick(&[[0xff; 6], [1, 0, 0x5e, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1]]);
         }
-        Kind::IcmpError => icmp_error(flow, step, translation, packet, random),
+        Kind::IcmpError => icmp_error(context, packet, random),
         Kind::Echo => {
             let length = random.below(100);
             let payload = random.bytes(length);
             let kind = if flow.ipv6 { 128 } else { 8 };
             packet.body = Body::Icmp(kind, 0, u32::from(step.id) << 16 | 1, payload);
         }
-        Kind::Mtu => resize(packet, mtu(workload, step.side, random), random),
+        Kind::Mtu => resize(packet, length(context.mtu, step.side, random), random),
         Kind::HeaderLength => packet.lies.header_length = Some(random.pick(&[0, 1, 4, 6, 10, 15])),
         Kind::Version => {
             packet.lies.version = Some(random.pick(&[0, 5, 7, if flow.ipv6 { 4 } else { 6 }]))
@@ -312,8 +341,8 @@ fn udp_length(packet: &mut Packet, random: &mut Random) {
 }
 
 /// The length of IP packet to try. The server's own wire takes no more than the MTU.
-fn mtu(workload: &Workload, side: Side, random: &mut Random) -> usize {
-    let mtu = usize::from(workload.mtu);
+fn length(mtu: u16, side: Side, random: &mut Random) -> usize {
+    let mtu = usize::from(mtu);
     match side {
         Side::Client => random.pick(&[mtu - 1, mtu, mtu + 1, mtu + 8, 1500.max(mtu)]),
         Side::Server => random.pick(&[mtu - 1, mtu]),
@@ -332,20 +361,15 @@ fn resize(packet: &mut Packet, length: usize, random: &mut Random) {
 }
 
 /// An error about a packet of the other direction, as it looked on this side.
-fn icmp_error(
-    flow: &Flow,
-    step: &Step,
-    translation: Translation,
-    packet: &mut Packet,
-    random: &mut Random,
-) {
+fn icmp_error(context: Context, packet: &mut Packet, random: &mut Random) {
+    let (flow, step) = (context.flow, context.step);
     let other = Step {
         side: step.side.other(),
         ..step.clone()
     };
     let mut ports = match step.side {
         Side::Client => (flow.server_port, flow.client_port),
-        Side::Server => (translation.port, flow.server_port),
+        Side::Server => (context.translation.port, flow.server_port),
     };
     if random.one_in(8) {
         // About nothing that exists.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::arrangement::Arrival;
+use crate::frame::Frame;
 use crate::generate::{Kind, Side, Step, Workload};
-use crate::wire::Frame;
+use crate::outlet::Arrival;
 use crate::{Error, Lab};
 
 use super::plan::{Flowtable, Plan, Report, Start, plain};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::arrangement::Arrival;
 use crate::envelope::Envelope;
+use crate::frame::Frame;
+use crate::outlet::Arrival;
 use crate::view::{View, fold, word};
-use crate::wire::Frame;
 
 /// Puts complete sets of fragments together, each where its first one was. Conntrack assembles
 /// packets, and the kernel then cuts them up again: as they came, if their buffers have room for

@@ -1,14 +1,15 @@
 //! Frames in a wrong envelope: what a wire can carry that the arrangement has no use for, or only
 //! nearly.
 
-use crate::arrangement::{Outlet, WAN_VLAN};
+use crate::arrangement::WAN_VLAN;
 use crate::envelope::{
     CUSTOMER, DISCOVERY, Envelope, PROVIDER, SESSION, header, is_control, ppp_protocol,
 };
+use crate::frame::Frame;
 use crate::generate::Kind;
+use crate::outlet::Outlet;
 use crate::random::Random;
 use crate::view::word;
-use crate::wire::Frame;
 
 /// PADT (RFC 2516 section 5.5): the session is over.
 const TERMINATE: u8 = 0xa7;
@@ -187,9 +188,9 @@ fn session_length(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::mac;
     use crate::frame::{Body, Packet};
     use crate::generate::Side;
-    use crate::topology::mac;
 
     /// A wire with a tag and a session.
     fn outlet() -> Outlet {

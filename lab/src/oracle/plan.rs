@@ -116,21 +116,16 @@ impl Plan {
             ipv6: self.ipv6 != Ipv6::Off,
             mtu: self.options().wan_mtu,
             mix: self.mix.clone(),
-            server: self.options().server(),
+            server: server(&self.arrangement),
         })
     }
 }
 
-impl Options {
-    /// Where the server is.
-    pub(super) fn server(&self) -> Server {
-        let both = |address: fn(&Arrangement, bool) -> std::net::IpAddr| {
-            [false, true].map(|ipv6| address(&self.arrangement, ipv6))
-        };
-        Server {
-            own: both(Arrangement::server),
-            reached: both(Arrangement::reached),
-        }
+/// Where the server is.
+pub(super) fn server(arrangement: &Arrangement) -> Server {
+    Server {
+        own: [false, true].map(|ipv6| arrangement.server(ipv6)),
+        reached: [false, true].map(|ipv6| arrangement.reached(ipv6)),
     }
 }
 

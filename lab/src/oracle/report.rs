@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use crate::frame::Frame;
 use crate::generate::{Kind, Side};
 use crate::view::hex;
-use crate::wire::Frame;
 
 /// One packet sent when the routers differed.
 #[derive(Clone, Debug)]

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::arrangement::{Arrival, Outlet, is_chatter, outlets};
-use crate::frame::{Body, Mac, Packet};
+use crate::frame::{Body, Frame, Mac, Packet};
 use crate::generate::{Flow, Kind, Server, Side, Step, Translation, Workload};
-use crate::topology::{Lab, Options};
+use crate::outlet::{Arrival, Outlet, is_chatter, outlets};
 use crate::view::View;
-use crate::wire::{Frame, Tap};
-use crate::{Error, Namespace, gateway};
+use crate::wire::Tap;
+use crate::{Error, Lab, Namespace, Options, gateway};
 
 use super::mischief;
-use super::plan::{Settle, Start};
+use super::plan::{Settle, Start, server};
 
 /// Begins the payload of the packets that tell how far the router has come.
 const BARRIER: &[u8] = b"weir lab barrier";
@@ -105,7 +104,7 @@ impl Rig {
             barrier: 0,
             barrier_translation: None,
             learned: BTreeMap::new(),
-            server: options.server(),
+            server: server(&options.arrangement),
             lab,
         };
         // Opens the barrier's own flow, out and back.

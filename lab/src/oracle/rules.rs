@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::arrangement::Arrival;
+use crate::frame::Frame;
 use crate::gateway;
 use crate::generate::{Flow, Side, Translation};
+use crate::outlet::Arrival;
 use crate::view::{View, checksum, fold};
-use crate::wire::Frame;
 
 use super::fragments::reassemble;
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::frame::Frame;
 use crate::random::Random;
-use crate::wire::Frame;
 
 /// Bytes held at most: 250 ms at 1 Gbit/s.
 const MOST: usize = 32 << 20;

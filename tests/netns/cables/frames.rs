@@ -3,8 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use cables_core::hello::{MeshKey, NodeKey, Port};
-use lab::frame::{Body, Mac, Packet};
-use lab::wire::Frame;
+use lab::frame::{Body, Frame, Mac, Packet};
 
 const EVERYBODY: Mac = [0xff; 6];
 

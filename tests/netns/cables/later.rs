@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use answers::Cable;
+use lab::frame::Frame;
 use lab::namespace::wait_until;
-use lab::wire::Frame;
 use lab::{Error, Lab, Offloads, Tap};
 use weir_tests::{Weir, binary};
 

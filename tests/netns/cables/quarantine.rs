@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::frame::Mac;
+use lab::frame::{Frame, Mac};
 use lab::topology::{mac, text};
-use lab::wire::Frame;
 use lab::{Error, Tap};
 
 use crate::cables::arrangement::Arrangement;

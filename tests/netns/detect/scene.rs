@@ -9,10 +9,10 @@ use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
 use answers::SetupUplink;
+use lab::frame::Frame;
 use lab::namespace::{Process, wait_until};
 use lab::relay::{Relay, Treatment};
 use lab::topology::mac;
-use lab::wire::Frame;
 use lab::{Error, Lab, Offloads, Tap};
 use weir_tests::{LIMIT, binary};
 

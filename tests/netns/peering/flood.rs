@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lab::frame::Frame;
 use lab::namespace::wait_until;
-use lab::wire::{Frame, Tap};
-use lab::{Error, Namespace};
+use lab::{Error, Namespace, Tap};
 use weir_tests::LIMIT;
 use weir_tests::cost::taken;
 use weir_tests::radios::RADIO;

@@ -7,9 +7,13 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::gateway::{self, Ipv6, Options};
+use crate::addresses::{ROUTER_WAN, ROUTER_WAN6};
+use crate::arrangement::Wan;
 use crate::namespace::wait_until;
-use crate::{Error, Lab, Namespace, Process};
+use crate::topology::Topology;
+use crate::{Error, Namespace, Process};
+
+use super::options::{Ipv6, Options};
 
 /// How long a link may take to come up or go down on an emulated machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,7 +27,7 @@ const LARGEST: u16 = 1492;
 
 /// A line that can be dialled. Dropped: both ends are stopped.
 #[derive(Debug)]
-pub struct Line {
+pub(super) struct Line {
     // Dropped in this order: the router says goodbye, which the other end acknowledges.
     router: Option<Process>,
     another: Option<Process>,
@@ -52,12 +56,8 @@ impl Drop for Files {
 }
 
 impl Line {
-    /// Starts the server, which then waits for calls. `ends`: the devices of router and server.
-    pub(super) fn lay(
-        lab: &Lab,
-        options: &Options,
-        ends: (&'static str, &str),
-    ) -> Result<Self, Error> {
+    /// Starts the server, which then waits for calls.
+    pub(super) fn lay(topology: &Topology, options: &Options) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder =
@@ -69,11 +69,11 @@ impl Line {
         let settings = folder.join("options");
         let text = format!(
             "{}\nipcp-accept-remote\nipv6 ::2,::1\nlogfile {}\n",
-            common(mtu).join("\n"),
+            common(mtu),
             folder.join("server").display()
         );
         fs::write(&settings, text).map_err(failed)?;
-        let server = lab.node("server")?;
+        let server = topology.node("server")?;
         if options.raw {
             // What a test sends to the server must find nobody there; the packet socket sees it
             // before.
@@ -82,17 +82,21 @@ impl Line {
                 policy drop; }\n}\n",
             )?;
         }
+        let (device, far) = match options.arrangement.wan {
+            Wan::PppoeOverVlan => ("wan0.7", "eth0.7"),
+            _ => ("wan0", "eth0"),
+        };
         let mut command = Command::new("pppoe-server");
         command
             .args(["-F", "-C", "isp", "-L", EXCHANGE])
-            .args(["-I", ends.1, "-o", &OFFSET.to_string(), "-O"])
+            .args(["-I", far, "-o", &OFFSET.to_string(), "-O"])
             .arg(&settings);
         Ok(Self {
             router: None,
             another: None,
             _server: server.start(silent(&mut command))?,
             files,
-            device: ends.0,
+            device,
             mtu,
             ipv6: options.ipv6 != Ipv6::Off,
             raw: options.raw,
@@ -107,14 +111,15 @@ impl Line {
             .args(["nodetach", "user", "weir"])
             .args(["ipv6", "::1,::2", "logfile"])
             .arg(self.files.0.join(log))
-            .args(common(self.mtu).iter().flat_map(|line| line.split(' ')));
+            .args(common(self.mtu).split_whitespace());
         command
     }
 
-    fn dial(&mut self, router: &Namespace, server: &Namespace) -> Result<(), Error> {
+    pub(super) fn dial(&mut self, topology: &Topology) -> Result<(), Error> {
+        let (router, server) = (topology.node("router")?, topology.node("server")?);
         let mut command = self.dialler("router");
         // Always the same address, whichever session it is: the server accepts what it is told.
-        command.arg(format!("{}:", gateway::ROUTER_WAN));
+        command.arg(format!("{}:", ROUTER_WAN));
         let process = router.start(silent(&mut command))?;
         let ready = || -> Result<bool, Error> {
             if let Some(status) = process.ended()? {
@@ -138,7 +143,7 @@ impl Line {
     fn equip(&self, router: &Namespace, server: &Namespace) -> Result<(), Error> {
         router.run("ip -4 route replace default dev ppp0")?;
         if self.ipv6 {
-            let line = format!("ip addr add {}/64 dev ppp0 nodad", gateway::ROUTER_WAN6);
+            let line = format!("ip addr add {}/64 dev ppp0 nodad", ROUTER_WAN6);
             router.run(&line)?;
             router.run("ip -6 route replace default dev ppp0")?;
         }
@@ -152,25 +157,11 @@ impl Line {
         }
         Ok(())
     }
-}
 
-impl Lab {
-    /// Dials PPPoE and waits until the link is up with its addresses and routes. Each time it is
-    /// another session.
-    pub fn dial(&mut self) -> Result<(), Error> {
-        let mut line = self.take_line()?;
-        let dialled = line.dial(self.node("router")?, self.node("server")?);
-        self.line = Some(line);
-        dialled
-    }
-
-    /// Dials a second session beside the first, over the same wire, and waits until its device
-    /// `ppp7` is up. It has no address and carries nothing.
-    pub fn dial_another(&mut self) -> Result<(), Error> {
-        let mut line = self.take_line()?;
-        let mut command = line.dialler("another");
+    pub(super) fn dial_another(&mut self, topology: &Topology) -> Result<(), Error> {
+        let mut command = self.dialler("another");
         command.args(["unit", "7", "noip"]);
-        let router = self.node("router")?;
+        let router = topology.node("router")?;
         let process = router.start(silent(&mut command));
         let up = || {
             Ok(router
@@ -178,63 +169,39 @@ impl Lab {
                 .is_ok_and(|text| text.contains("inet6")))
         };
         let waited = wait_until("a second session", PATIENCE, up)
-            .map_err(|error| Error::Unexpected(format!("{error}\n{}", line.files.text("another"))));
-        line.another = process.ok();
-        self.line = Some(line);
+            .map_err(|error| Error::Unexpected(format!("{error}\n{}", self.files.text("another"))));
+        self.another = process.ok();
         waited
     }
 
-    /// Ends the session in order, and waits until the link is gone at both ends.
-    pub fn hang_up(&mut self) -> Result<(), Error> {
-        let mut line = self.take_line()?;
-        drop(line.router.take());
-        self.line = Some(line);
-        let (router, server) = (self.node("router")?, self.node("server")?);
+    pub(super) fn hang_up(&mut self, topology: &Topology) -> Result<(), Error> {
+        drop(self.router.take());
+        let (router, server) = (topology.node("router")?, topology.node("server")?);
         wait_until("PPPoE to go down", PATIENCE, || {
             let gone = |node: &Namespace| node.run("ip link show dev ppp0").is_err();
             Ok(gone(router) && gone(server))
         })
     }
+}
 
-    /// The session that the router's kernel has, if any.
-    pub fn session(&self) -> Result<Option<u16>, Error> {
-        if self.line.is_none() {
-            return Ok(None);
-        }
-        let table = self.node("router")?.run("cat /proc/net/pppoe")?;
-        // Below the heading.
-        let first = table
-            .lines()
-            .skip(1)
-            .find_map(|line| line.split_whitespace().next());
-        // The kernel prints the 16 bits as they are in memory (`pppoe_seq_show`): network order.
-        Ok(first
-            .and_then(|id| u32::from_str_radix(id, 16).ok())
-            .map(|id| u16::from_be_bytes((id as u16).to_ne_bytes())))
-    }
-
-    fn take_line(&mut self) -> Result<Line, Error> {
-        self.line
-            .take()
-            .ok_or_else(|| Error::Unexpected("this lab has no PPPoE".into()))
-    }
+/// The session that the kernel has, if any.
+pub(super) fn session(router: &Namespace) -> Result<Option<u16>, Error> {
+    let table = router.run("cat /proc/net/pppoe")?;
+    // Below the heading.
+    let first = table
+        .lines()
+        .skip(1)
+        .find_map(|line| line.split_whitespace().next());
+    // The kernel prints the 16 bits as they are in memory (`pppoe_seq_show`): network order.
+    Ok(first
+        .and_then(|id| u32::from_str_radix(id, 16).ok())
+        .map(|id| u16::from_be_bytes((id as u16).to_ne_bytes())))
 }
 
 /// Settings of both ends. No echoes and no compression: nothing is sent once the link is up.
-fn common(mtu: u16) -> Vec<String> {
-    let mut lines: Vec<_> = [
-        "noauth",
-        "nodefaultroute",
-        "lcp-echo-interval 0",
-        "noccp",
-        "novj",
-        "+ipv6",
-        "debug",
-    ]
-    .map(String::from)
-    .to_vec();
-    lines.extend([format!("mtu {mtu}"), format!("mru {mtu}")]);
-    lines
+fn common(mtu: u16) -> String {
+    let fixed = "noauth\nnodefaultroute\nlcp-echo-interval 0\nnoccp\nnovj\n+ipv6\ndebug";
+    format!("{fixed}\nmtu {mtu}\nmru {mtu}")
 }
 
 fn silent(command: &mut Command) -> &mut Command {

@@ -1,16 +1,12 @@
 //! The wires of an arrangement, as the oracle sees them: where frames are put in, where they come
 //! out, and what they are wrapped in there.
 
+use crate::arrangement::{INNER_VLAN, LAN_VLAN, Lan, OTHER_VLAN, PCP, TUNNEL_TAP, WAN_VLAN, Wan};
 use crate::envelope::{CUSTOMER, Envelope, PROVIDER, is_control};
-use crate::frame::Mac;
+use crate::frame::{Frame, Mac, mac};
 use crate::generate::Side;
-use crate::topology::{Lab, mac};
 use crate::view::View;
-use crate::wire::Frame;
-use crate::{Error, gateway};
-
-use super::build::{TUNNEL_TAP, bystander};
-use super::{Arrangement, INNER_VLAN, LAN_VLAN, Lan, OTHER_VLAN, PCP, WAN_VLAN, Wan};
+use crate::{Arrangement, Error, Lab, addresses};
 
 /// The end of a wire that is not the router's.
 #[derive(Clone, Debug)]
@@ -60,10 +56,7 @@ fn lan(arrangement: &Arrangement) -> Vec<Outlet> {
     let home = arrangement.lan.home();
     let members = arrangement.lan.members();
     let outlet = |index: usize| {
-        let role = match index == home {
-            true => "client",
-            false => bystander(members[index]),
-        };
+        let role = arrangement.lan.host(index);
         let vlan = match (arrangement.lan, members[index]) {
             (Lan::Vlan, _) | (Lan::Filtering { .. }, "lan2") => Some(LAN_VLAN),
             _ => None,
@@ -252,8 +245,8 @@ pub(crate) fn is_chatter(frame: &[u8], arrival: &Arrival, routers: &[Mac]) -> bo
     // came.
     let redirect = view.protocol == 58 && arrival.frame.get(54) == Some(&137);
     redirect
-        || listener && view.to == gateway::ALL_MLD_ROUTERS
-        || view.protocol == 2 && view.to == gateway::ALL_IGMP_ROUTERS
+        || listener && view.to == addresses::ALL_MLD_ROUTERS
+        || view.protocol == 2 && view.to == addresses::ALL_IGMP_ROUTERS
 }
 
 #[cfg(test)]
@@ -263,7 +256,7 @@ mod tests {
     use crate::frame::{Body, Packet};
 
     fn packet(side: Side) -> Packet {
-        let (from, to) = (gateway::CLIENT6, gateway::SERVER6);
+        let (from, to) = (addresses::CLIENT6, addresses::SERVER6);
         let body = Body::Udp(1, 2, vec![3; 9]);
         Packet::new((side.host_mac(), from), (side.router_mac(), to), body)
     }
@@ -314,12 +307,12 @@ mod tests {
         let member = [2, 0, 0, 0, 0, 5];
         let mut report = packet(Side::Client);
         report.from_mac = member;
-        report.to = gateway::ALL_MLD_ROUTERS;
+        report.to = addresses::ALL_MLD_ROUTERS;
         report.extensions = vec![(0, vec![0, 0, 5, 2, 0, 0, 1, 0])];
         report.body = Body::Icmp(143, 0, 1, vec![0; 20]);
         assert!(chatter(&report, &[member]));
         assert!(!chatter(&report, &[]));
-        report.to = gateway::SERVER6;
+        report.to = addresses::SERVER6;
         assert!(!chatter(&report, &[member]));
         let mut echo = packet(Side::Client).bytes()[..12].to_vec();
         echo[6..12].copy_from_slice(&member);

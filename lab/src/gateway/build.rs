@@ -1,18 +1,20 @@
-//! From an [`Arrangement`] to devices.
+//! From an [`Arrangement`](crate::Arrangement) to devices.
 
 use std::net::IpAddr;
 
-use crate::frame::Mac;
-use crate::gateway::{self, Options};
-use crate::topology::{Lab, Offloads, mac, text};
+use crate::addresses::{
+    CLIENT, CLIENT6, NEIGHBOUR, NEIGHBOUR6, ROUTER_WAN, ROUTER_WAN6, SECOND, SECOND6,
+};
+use crate::arrangement::{INNER_VLAN, LAN_VLAN, Lan, OTHER_VLAN, PCP, TUNNEL_TAP, WAN_VLAN, Wan};
+use crate::frame::{Mac, mac, text};
+use crate::topology::{Offloads, Topology};
 use crate::{Error, Namespace};
 
-use super::dial::Line;
-use super::{INNER_VLAN, LAN_VLAN, Lan, OTHER_VLAN, PCP, WAN_VLAN, Wan};
+use super::options::Options;
 
 /// Where a host with addresses is joined to the router.
 #[derive(Clone, Debug)]
-pub(crate) struct Attachment {
+pub(super) struct Attachment {
     /// The host.
     pub host: &'static str,
     /// Its device with addresses.
@@ -25,18 +27,18 @@ pub(crate) struct Attachment {
 
 /// Makes hosts, wires and devices. The client's attachment comes first, then the server's, then
 /// that of a second WAN. Nothing has an address yet, and PPPoE is not dialled.
-pub(crate) fn build(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
+pub(super) fn build(topology: &mut Topology, options: &Options) -> Result<Vec<Attachment>, Error> {
     let arrangement = &options.arrangement;
-    lab.host("client")?;
-    lab.router("router")?;
-    lab.host("server")?;
+    topology.host("client")?;
+    topology.router("router")?;
+    topology.host("server")?;
     if arrangement.wan == Wan::Hairpin {
-        return hairpin(lab, options);
+        return hairpin(topology, options);
     }
-    let mut attachments = vec![lan(lab, options)?];
-    attachments.extend(wan(lab, options)?);
+    let mut attachments = vec![lan(topology, options)?];
+    attachments.extend(wan(topology, options)?);
     if arrangement.vrf {
-        let router = lab.node("router")?;
+        let router = topology.node("router")?;
         router.ip("link add vrf0 type vrf table 100\nlink set vrf0 up\n")?;
         for device in [arrangement.lan_device(), arrangement.wan_device()] {
             router.run(&format!("ip link set {device} master vrf0"))?;
@@ -45,9 +47,6 @@ pub(crate) fn build(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>,
     Ok(attachments)
 }
 
-/// The device where the server's end of a tunnel looks like Ethernet.
-pub(super) const TUNNEL_TAP: &str = "tap0";
-
 fn offloads(options: &Options) -> Offloads {
     match options.plain_offloads {
         true => Offloads::Plain,
@@ -55,36 +54,21 @@ fn offloads(options: &Options) -> Offloads {
     }
 }
 
-/// The host behind a member that is not the client's.
-pub(super) fn bystander(member: &'static str) -> &'static str {
-    match member {
-        "lan1" => "at-lan1",
-        "lan2" => "at-lan2",
-        "lan3" => "at-lan3",
-        "lan4" => "at-lan4",
-        _ => "at-wlan0",
-    }
-}
-
-fn lan(lab: &mut Lab, options: &Options) -> Result<Attachment, Error> {
+fn lan(topology: &mut Topology, options: &Options) -> Result<Attachment, Error> {
     let arrangement = &options.arrangement;
-    let home = arrangement.lan.home();
     for (index, member) in arrangement.lan.members().iter().enumerate() {
-        let host = match index == home {
-            true => "client",
-            false => bystander(member),
-        };
-        if index != home {
-            lab.host(host)?;
+        let host = arrangement.lan.host(index);
+        if index != arrangement.lan.home() {
+            topology.host(host)?;
         }
         let offloads = match (*member, offloads(options)) {
             ("wlan0", Offloads::Plain) => Offloads::WithoutXdp,
             (_, offloads) => offloads,
         };
-        lab.wire((host, "eth0"), ("router", member), offloads)?;
+        topology.wire((host, "eth0"), ("router", member), offloads)?;
     }
-    let router = lab.node("router")?;
-    let client = lab.node("client")?;
+    let router = topology.node("router")?;
+    let client = topology.node("client")?;
     let mut far = "eth0";
     match arrangement.lan {
         Lan::Wire => {}
@@ -150,8 +134,8 @@ fn vlan(node: &Namespace, on: &str, name: &str, id: u16, settings: &str) -> Resu
 }
 
 /// The VLAN of the WAN, on the router with its PCP by priority, and, where asked, at the server.
-fn wan_vlan(lab: &Lab, server_too: bool) -> Result<(), Error> {
-    let router = lab.node("router")?;
+fn wan_vlan(topology: &Topology, server_too: bool) -> Result<(), Error> {
+    let router = topology.node("router")?;
     vlan(router, "wan0", "wan0.7", WAN_VLAN, "")?;
     let map: Vec<_> = PCP
         .iter()
@@ -162,22 +146,22 @@ fn wan_vlan(lab: &Lab, server_too: bool) -> Result<(), Error> {
         map.join(" ")
     ))?;
     if server_too {
-        vlan(lab.node("server")?, "eth0", "eth0.7", WAN_VLAN, "")?;
+        vlan(topology.node("server")?, "eth0", "eth0.7", WAN_VLAN, "")?;
     }
     Ok(())
 }
 
-fn wan(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
+fn wan(topology: &mut Topology, options: &Options) -> Result<Vec<Attachment>, Error> {
     let wan = options.arrangement.wan;
     let device = options.arrangement.wan_device();
-    lab.wire(("router", "wan0"), ("server", "eth0"), offloads(options))?;
-    let (router, server) = (lab.node("router")?, lab.node("server")?);
+    topology.wire(("router", "wan0"), ("server", "eth0"), offloads(options))?;
+    let (router, server) = (topology.node("router")?, topology.node("server")?);
     let hosts = !options.raw;
     let mut far = "eth0";
     match wan {
         Wan::Wire | Wan::Two | Wan::Hairpin => {}
         Wan::Vlan | Wan::VlanWithOwnMac => {
-            wan_vlan(lab, hosts)?;
+            wan_vlan(topology, hosts)?;
             if wan == Wan::VlanWithOwnMac {
                 let own = text(mac("router", "wan0.7"));
                 router.run(&format!("ip link set wan0.7 address {own}"))?;
@@ -199,15 +183,11 @@ fn wan(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
             far = "eth0.7.100";
         }
         Wan::Pppoe | Wan::PppoeOverVlan => {
-            let mut ends = ("wan0", "eth0");
             if wan == Wan::PppoeOverVlan {
-                wan_vlan(lab, true)?;
-                ends = ("wan0.7", "eth0.7");
+                wan_vlan(topology, true)?;
             }
             // The server's end is a program with a packet socket, which cannot finish checksums.
             router.run("ethtool -K wan0 tx off")?;
-            let line = Line::lay(lab, options, ends)?;
-            lab.line = Some(line);
             return Ok(vec![attached("ppp0", "ppp0", None)]);
         }
         Wan::WireGuard => {
@@ -221,13 +201,13 @@ fn wan(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
     let address = (wan != Wan::WireGuard).then(|| mac("server", "eth0"));
     let mut attachments = vec![attached(far, device, address)];
     if wan == Wan::Two || options.second_path {
-        lab.wire(("router", "wan1"), ("server", "eth1"), offloads(options))?;
+        topology.wire(("router", "wan1"), ("server", "eth1"), offloads(options))?;
         attachments.push(attached("eth1", "wan1", Some(mac("server", "eth1"))));
     }
     for attachment in &attachments {
-        lab.mtu("router", attachment.near, options.wan_mtu)?;
+        topology.mtu("router", attachment.near, options.wan_mtu)?;
         if hosts || matches!(wan, Wan::Wire | Wan::Two | Wan::WireGuard) {
-            lab.mtu("server", attachment.far, options.wan_mtu)?;
+            topology.mtu("server", attachment.far, options.wan_mtu)?;
         }
     }
     Ok(attachments)
@@ -243,27 +223,27 @@ fn attached(far: &'static str, near: &'static str, mac: Option<Mac>) -> Attachme
 }
 
 /// Client, server and router at a switch that has learned where each of them is; nobody at the WAN.
-fn hairpin(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
-    lab.host("switch")?;
-    lab.host("isp")?;
+fn hairpin(topology: &mut Topology, options: &Options) -> Result<Vec<Attachment>, Error> {
+    topology.host("switch")?;
+    topology.host("isp")?;
     let ends = [("client", "eth0"), ("server", "eth0"), ("router", "lan0")];
     let mut lines = String::from("link add br0 type bridge mcast_snooping 0\n");
     let mut learned = Vec::new();
     for (index, (role, device)) in ends.into_iter().enumerate() {
         let port = ["port1", "port2", "port3"][index];
-        lab.wire((role, device), ("switch", port), offloads(options))?;
+        topology.wire((role, device), ("switch", port), offloads(options))?;
         lines += &format!("link set {port} master br0\n");
         learned.push(format!(
             "bridge fdb replace {} dev {port} master static",
             text(mac(role, device))
         ));
     }
-    let switch = lab.node("switch")?;
+    let switch = topology.node("switch")?;
     switch.ip(&format!("{lines}link set br0 up\n"))?;
     for line in learned {
         switch.run(&line)?;
     }
-    lab.wire(("router", "wan0"), ("isp", "eth0"), offloads(options))?;
+    topology.wire(("router", "wan0"), ("isp", "eth0"), offloads(options))?;
     let attachment = |host| Attachment {
         host,
         far: "eth0",
@@ -330,8 +310,7 @@ fn as_ethernet(server: &Namespace) -> Result<(), Error> {
 
 /// Sends a part of the connections by the second WAN: TCP by a mark that the connection keeps, UDP
 /// by where it comes from.
-pub(crate) fn choose_wan(lab: &Lab, ipv6: bool) -> Result<(), Error> {
-    let router = lab.node("router")?;
+pub(super) fn choose_wan(router: &Namespace, ipv6: bool) -> Result<(), Error> {
     router.nft(concat!(
         "table inet wans { chain choose { type filter hook prerouting priority mangle; policy \
             accept;\n",
@@ -345,20 +324,8 @@ pub(crate) fn choose_wan(lab: &Lab, ipv6: bool) -> Result<(), Error> {
         "}\n}\n"
     ))?;
     let families = [
-        (
-            true,
-            "-4",
-            gateway::CLIENT,
-            "192.168.1.0/24",
-            gateway::SECOND.1,
-        ),
-        (
-            ipv6,
-            "-6",
-            gateway::CLIENT6,
-            "2001:db8:1::/64",
-            gateway::SECOND6.1,
-        ),
+        (true, "-4", CLIENT, "192.168.1.0/24", SECOND.1),
+        (ipv6, "-6", CLIENT6, "2001:db8:1::/64", SECOND6.1),
     ];
     for (_, family, client, inside, via) in families.into_iter().filter(|(on, ..)| *on) {
         for rest in [
@@ -375,11 +342,11 @@ pub(crate) fn choose_wan(lab: &Lab, ipv6: bool) -> Result<(), Error> {
 
 /// Leads what the client sends to the router's WAN address to a host in the LAN, and back through
 /// the router.
-pub(crate) fn reflect(lab: &Lab, ipv6: bool) -> Result<(), Error> {
+pub(super) fn reflect(router: &Namespace, ipv6: bool) -> Result<(), Error> {
     let mut rules = [String::new(), String::new()];
     let families = [
-        (true, "ip", gateway::ROUTER_WAN, gateway::NEIGHBOUR),
-        (ipv6, "ip6", gateway::ROUTER_WAN6, gateway::NEIGHBOUR6),
+        (true, "ip", ROUTER_WAN, NEIGHBOUR),
+        (ipv6, "ip6", ROUTER_WAN6, NEIGHBOUR6),
     ];
     for (_, family, wan, to) in families.into_iter().filter(|(on, ..)| *on) {
         let to: IpAddr = to;
@@ -389,7 +356,7 @@ pub(crate) fn reflect(lab: &Lab, ipv6: bool) -> Result<(), Error> {
         rules[1] += &format!("oifname lan0 {family} daddr {to} ct status dnat masquerade\n");
     }
     let [before, behind] = rules;
-    lab.node("router")?
+    router
         .nft(&format!(
             "table inet hairpin {{ chain before {{ type nat hook prerouting priority dstnat; \
                 policy accept;\n{before}}}\nchain behind {{ type nat hook postrouting priority \
