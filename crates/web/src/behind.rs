@@ -12,10 +12,14 @@ use hyper::header::{
     RETRY_AFTER, TE, TRAILER,
 };
 use hyper::{Request, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::channel::Theirs;
+use crate::messages::SESSION_HEADER;
+use crate::reply::{self, Refused};
 use crate::token::Token;
-use crate::warden::{SESSION_HEADER, Warden};
+use crate::warden::Warden;
 
 /// What the daemon says of an answer; other headers are about its connection.
 const TOLD: [HeaderName; 6] = [
@@ -35,52 +39,46 @@ pub enum Behind {
     Here(Rc<Warden>, Routes),
 }
 
-/// A question.
-pub(crate) struct Question<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
-    /// Without the question mark.
-    pub(crate) query: &'a str,
-    pub(crate) body: Bytes,
-    /// Whose session it is asked in.
-    pub(crate) session: Option<&'a Token>,
-}
-
-impl<'a> Question<'a> {
-    pub(crate) fn new(method: &'a str, path: &'a str) -> Self {
-        Self {
-            method,
-            path,
-            query: "",
-            body: Bytes::new(),
-            session: None,
-        }
-    }
-
-    fn request(self) -> Option<Request<Full<Bytes>>> {
-        let target = match self.query {
-            "" => self.path.to_owned(),
-            query => format!("{}?{query}", self.path),
-        };
-        let mut request = Request::builder().method(self.method).uri(target);
-        if let Some(session) = self.session {
+impl Behind {
+    /// Asks the daemon, in a session if there is one. `target`: the path and the query.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        target: &str,
+        session: Option<&Token>,
+        body: Bytes,
+    ) -> Response<Answer> {
+        let mut request = Request::builder().method(method).uri(target);
+        if let Some(session) = session {
             request = request.header(SESSION_HEADER, session.text());
         }
         let request = request.header(TE, "trailers");
-        request.body(Full::new(self.body)).ok()
-    }
-}
-
-impl Behind {
-    /// What the daemon answers.
-    pub(crate) async fn ask(&self, question: Question<'_>) -> Response<Answer> {
-        let Some(request) = question.request() else {
+        let Ok(request) = request.body(Full::new(body)) else {
             let hint = "send a path as the daemon's table has it";
             return refuse(&Problem::new(400, "malformed", "this cannot be asked", hint).into());
         };
         match self {
             Self::There(theirs) => there(theirs, request).await,
             Self::Here(warden, routes) => here(warden, routes, request).await,
+        }
+    }
+
+    /// Sends a message. Returns the daemon's answer as it is.
+    pub(crate) async fn send(&self, path: &str, message: &impl Serialize) -> Response<Answer> {
+        let body = serde_json::to_vec(message).unwrap_or_default();
+        self.ask("POST", path, None, body.into()).await
+    }
+
+    /// Sends a message. Returns the daemon's answer, or its refusal for the client.
+    pub(crate) async fn told<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        message: &impl Serialize,
+    ) -> Result<T, Refused> {
+        let answer = self.send(path, message).await;
+        match answer.status().is_success() {
+            true => Ok(reply::told(answer).await?),
+            false => Err(Refused::Told(answer)),
         }
     }
 }

@@ -2,22 +2,24 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use api::server::{Answer, read_body};
 use api::{LONGEST_BODY, Problem};
 use hyper::body::Body;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, IF_NONE_MATCH};
 use hyper::http::request::Parts;
-use hyper::{Request, Response, Version};
+use hyper::{Request, Response};
 use tokio::net::TcpStream;
 
 use crate::accept::Encoding;
 use crate::assets;
-use crate::behind::{Behind, Question};
+use crate::behind::Behind;
+use crate::clock::{self, Clock};
 use crate::guard::{self, CSRF_HEADER, Peer};
-use crate::host::{Authority, Hosts};
+use crate::host::Hosts;
+use crate::login::Visit;
+use crate::messages::{Bearer, Device, Sought};
 use crate::pool::{self, RequestBody};
 use crate::reply::{self, Refused};
 use crate::route::Route;
@@ -25,59 +27,21 @@ use crate::serve::{Served, speak};
 use crate::settings::{FiguresFor, Front, Limits, is_loopback};
 use crate::throttle::Client;
 use crate::token::{Token, same};
-use crate::warden::{Bearer, Clock, Device, Sought};
 
 /// Decides who gets what.
 pub struct Door {
-    pub(crate) front: Front,
-    pub(crate) clock: Clock,
-    pub(crate) behind: Behind,
+    front: Front,
+    clock: Clock,
+    behind: Behind,
     hosts: Hosts,
     #[cfg(feature = "tls")]
-    pub(crate) tls: Option<crate::tls::Speaker>,
-}
-
-/// A request that has passed the first questions.
-pub(crate) struct Visit<'a> {
-    pub(crate) parts: &'a Parts,
-    pub(crate) peer: Peer,
-    pub(crate) own: Authority,
-}
-
-impl Visit<'_> {
-    /// Whether the client is on this machine. A proxy that says nothing of itself speaks HTTP/1.0,
-    /// as nginx does unless told otherwise.
-    pub(crate) fn is_local(&self) -> bool {
-        self.parts.version >= Version::HTTP_11
-            && guard::is_local(&self.parts.headers, &self.own, &self.peer)
-    }
-
-    /// What the client's cookies hold.
-    pub(crate) fn tokens(&self) -> Vec<Token> {
-        guard::tokens(&self.parts.headers, self.peer.cookie())
-    }
-
-    /// What the client's cookie of a device that logged in before holds.
-    pub(crate) fn device(&self) -> Option<Token> {
-        guard::tokens(&self.parts.headers, self.peer.device_cookie()).pop()
-    }
-
-    /// Whether the browser speaks TLS, with this server or with the proxy before it. Who claims
-    /// that wrongly loses a cookie.
-    pub(crate) fn is_secure(&self) -> bool {
-        self.peer.tls
-            || guard::only(
-                &self.parts.headers,
-                hyper::header::HeaderName::from_static("x-forwarded-proto"),
-            ) == Some("https")
-    }
+    tls: Option<crate::tls::Speaker>,
 }
 
 impl Door {
     /// A door to what is behind it.
     pub fn new(front: Front, behind: Behind) -> Self {
-        let begin = Instant::now();
-        Self::with_clock(front, behind, Rc::new(move || begin.elapsed()))
+        Self::with_clock(front, behind, clock::start())
     }
 
     /// The same with another clock.
@@ -129,7 +93,13 @@ impl Door {
         if !route.takes(method) {
             return Err(wrong_method(route).into());
         }
-        let visit = Visit { parts, peer, own };
+        let behind = &self.behind;
+        let visit = Visit {
+            parts,
+            peer,
+            own,
+            behind,
+        };
         let headers = &parts.headers;
         if let Route::File(name) = route {
             let asset = assets::find(name).ok_or_else(reply::no_file)?;
@@ -143,13 +113,13 @@ impl Door {
 
         let changes = method != "GET";
         guard::same_site(headers, &visit.own, &peer, changes)?;
-        let whose = self.whose(&visit).await?;
+        let whose = visit.whose().await?;
         let session = whose.token.as_ref();
         if session.is_some() {
             pool::logged_in();
         }
         let allowed = || {
-            let token = session.ok_or_else(log_in)?;
+            let token = session.ok_or_else(reply::log_in)?;
             match changes {
                 true => check_csrf(&visit, token),
                 false => Ok(()),
@@ -174,19 +144,15 @@ impl Door {
             false => Default::default(),
         };
         match route {
-            Route::Session => Ok(self.state(&visit, &whose)),
-            Route::Login => self.login(&visit, &body).await,
-            Route::Logout => self.logout(&visit).await,
-            Route::Password => self.change_password(&visit, &body, session).await,
+            Route::Session => Ok(visit.state(&whose)),
+            Route::Login => visit.login(&body).await,
+            Route::Logout => visit.logout().await,
+            Route::Password => visit.change_password(&body, session).await,
             Route::Api(path) if !path.starts_with("/v1/") => Err(no_api(path).into()),
             Route::Api(path) => {
-                let question = Question {
-                    query: parts.uri.query().unwrap_or_default(),
-                    body,
-                    session,
-                    ..Question::new(method, path)
-                };
-                Ok(self.behind.ask(question).await)
+                let query = parts.uri.query().filter(|query| !query.is_empty());
+                let target = query.map_or((*path).into(), |query| format!("{path}?{query}"));
+                Ok(behind.ask(method, &target, session, body).await)
             }
             Route::Metrics | Route::File(_) => Err(reply::no_file().into()),
         }
@@ -212,7 +178,7 @@ impl Door {
             }
             FiguresFor::Token => {}
         }
-        let answer = self.passed("/page/metrics", &Bearer { token }).await?;
+        let answer = self.behind.send("/page/metrics", &Bearer { token }).await;
         if answer.status().is_success() {
             let wanted = guard::only(headers, ACCEPT).unwrap_or_default();
             return match wanted.contains("application/openmetrics-text") {
@@ -235,7 +201,7 @@ impl Served for Door {
     }
 
     async fn client(&self, address: IpAddr) -> Option<Client> {
-        let device: Result<Device, _> = self.told("/page/client", &Sought { address }).await;
+        let device: Result<Device, _> = self.behind.told("/page/client", &Sought { address }).await;
         device.ok().map(|device| device.or(address))
     }
 
@@ -247,8 +213,9 @@ impl Served for Door {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
             let pair = async || {
-                let answer = self.behind.ask(Question::new("GET", "/page/certificate"));
-                reply::told(answer.await).await.ok()
+                let (path, body) = ("/page/certificate", Default::default());
+                let answer = self.behind.ask("GET", path, None, body).await;
+                reply::told(answer).await.ok()
             };
             return tls.converse(stream, peer, self, pair).await;
         }
@@ -265,38 +232,18 @@ fn check_csrf(visit: &Visit<'_>, token: &Token) -> Result<(), Problem> {
     if given.is_some_and(|given| same(given.as_bytes(), token.csrf().as_bytes())) {
         return Ok(());
     }
-    Err(Problem::new(
-        403,
-        "no_csrf",
-        "the request lacks the session's token",
-        "send what /api/session tells as `csrf` in the header X-Weir-Csrf",
-    ))
-}
-
-pub(crate) fn log_in() -> Problem {
-    Problem::new(
-        401,
-        "log_in",
-        "nobody is logged in here, or the session has ended",
-        "log in",
-    )
+    let hint = "send what /api/session tells as `csrf` in the header X-Weir-Csrf";
+    let detail = "the request lacks the session's token";
+    Err(Problem::new(403, "no_csrf", detail, hint))
 }
 
 fn no_api(path: &str) -> Problem {
-    Problem::new(
-        404,
-        "unknown_path",
-        format!("there is nothing at {}", api::problem::clipped(path)),
-        "the API is at /api/v1/",
-    )
+    let detail = format!("there is nothing at {}", api::problem::clipped(path));
+    Problem::new(404, "unknown_path", detail, "the API is at /api/v1/")
 }
 
 fn wrong_method(route: &Route<'_>) -> Problem {
     let wanted = route.method().unwrap_or("GET or POST");
-    Problem::new(
-        405,
-        "wrong_method",
-        "the path does not take this method",
-        format!("use {wanted}"),
-    )
+    let detail = "the path does not take this method";
+    Problem::new(405, "wrong_method", detail, format!("use {wanted}"))
 }

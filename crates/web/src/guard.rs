@@ -58,9 +58,7 @@ impl Peer {
             false => "weir",
         }
     }
-}
 
-impl Peer {
     /// Name of the cookie by which a device is known that logged in before.
     pub(crate) fn device_cookie(&self) -> &'static str {
         match self.tls {

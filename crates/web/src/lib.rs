@@ -25,12 +25,14 @@ pub mod assets;
 mod behind;
 pub mod channel;
 mod claim;
+mod clock;
 mod devices;
 mod door;
 mod error;
 pub mod guard;
 pub mod host;
 mod login;
+mod messages;
 pub mod password;
 mod pool;
 pub mod rate;
@@ -47,10 +49,12 @@ mod token;
 mod warden;
 
 pub use behind::Behind;
+pub use clock::Clock;
 pub use door::Door;
 pub use error::WebError;
 pub use guard::Peer;
 pub use login::SessionState;
+pub use messages::{Device, Pair, Sought};
 pub use pool::{Pool, RequestBody, Slot};
 pub use reply::protect;
 pub use serve::{Listeners, Served, serve};
@@ -58,4 +62,4 @@ pub use settings::{
     DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,
     password_file,
 };
-pub use warden::{Clock, Device, Figures, Pair, Sought, Warden};
+pub use warden::{Figures, Warden};

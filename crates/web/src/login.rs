@@ -2,17 +2,17 @@
 
 use api::Problem;
 use api::server::Answer;
-use hyper::Response;
-use serde::de::DeserializeOwned;
+use hyper::http::request::Parts;
+use hyper::{Response, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::behind::Question;
-use crate::door::{Door, Visit};
-use crate::guard;
+use crate::behind::Behind;
+use crate::guard::{self, Peer};
+use crate::host::Authority;
+use crate::messages::{Login, Opened, Password, Tokens, Whose};
 use crate::pool;
 use crate::reply::{self, Refused};
 use crate::token::Token;
-use crate::warden::{Login, Opened, Password, Tokens, Whose};
 
 /// What `GET /api/session` answers, and whatever changes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,116 +44,119 @@ struct PasswordBody {
     claim: Option<String>,
 }
 
-impl Door {
-    /// Who the client is, by its cookies.
-    pub(crate) async fn whose(&self, visit: &Visit<'_>) -> Result<Whose, Refused> {
-        let tokens = visit.tokens();
-        self.told("/page/session", &Tokens { tokens }).await
+/// A request that has passed the first questions.
+pub(crate) struct Visit<'a> {
+    pub(crate) parts: &'a Parts,
+    pub(crate) peer: Peer,
+    pub(crate) own: Authority,
+    pub(crate) behind: &'a Behind,
+}
+
+impl Visit<'_> {
+    /// Whether the client is on this machine. A proxy that says nothing of itself speaks HTTP/1.0,
+    /// as nginx does unless told otherwise.
+    fn is_local(&self) -> bool {
+        self.parts.version >= Version::HTTP_11
+            && guard::is_local(&self.parts.headers, &self.own, &self.peer)
     }
 
-    pub(crate) fn state(&self, visit: &Visit<'_>, whose: &Whose) -> Response<Answer> {
+    /// What the client's cookies hold.
+    fn tokens(&self) -> Vec<Token> {
+        guard::tokens(&self.parts.headers, self.peer.cookie())
+    }
+
+    /// What the client's cookie of a device that logged in before holds.
+    fn device(&self) -> Option<Token> {
+        guard::tokens(&self.parts.headers, self.peer.device_cookie()).pop()
+    }
+
+    /// Whether the browser speaks TLS, with this server or with the proxy before it. Who claims
+    /// that wrongly loses a cookie.
+    fn is_secure(&self) -> bool {
+        self.peer.tls
+            || guard::only(
+                &self.parts.headers,
+                hyper::header::HeaderName::from_static("x-forwarded-proto"),
+            ) == Some("https")
+    }
+
+    /// Who the client is, by its cookies.
+    pub(crate) async fn whose(&self) -> Result<Whose, Refused> {
+        let tokens = self.tokens();
+        self.behind.told("/page/session", &Tokens { tokens }).await
+    }
+
+    pub(crate) fn state(&self, whose: &Whose) -> Response<Answer> {
         let token = whose.token.as_ref();
         reply::json(&SessionState {
             user: token.is_some(),
             password_set: whose.password_set,
             csrf: token.map(Token::csrf).unwrap_or_default(),
-            local: visit.is_local(),
+            local: self.is_local(),
         })
     }
 
-    pub(crate) async fn login(
-        &self,
-        visit: &Visit<'_>,
-        body: &[u8],
-    ) -> Result<Response<Answer>, Refused> {
-        guard::is_json(&visit.parts.headers)?;
+    pub(crate) async fn login(&self, body: &[u8]) -> Result<Response<Answer>, Refused> {
+        guard::is_json(&self.parts.headers)?;
         let asked: LoginBody = parse(body)?;
         let login = Login {
-            address: visit.peer.address,
+            address: self.peer.address,
             password: asked.password,
-            former: visit.tokens(),
-            device: visit.device(),
+            former: self.tokens(),
+            device: self.device(),
         };
-        let opened: Opened = self.told("/page/login", &login).await?;
-        Ok(self.opened(visit, opened))
+        let opened: Opened = self.behind.told("/page/login", &login).await?;
+        Ok(self.opened(opened))
     }
 
-    pub(crate) async fn logout(&self, visit: &Visit<'_>) -> Result<Response<Answer>, Refused> {
-        let tokens = visit.tokens();
-        let _: api::Nothing = self.told("/page/logout", &Tokens { tokens }).await?;
-        let mut response = self.state(visit, &self.whose(visit).await?);
+    pub(crate) async fn logout(&self) -> Result<Response<Answer>, Refused> {
+        let tokens = self.tokens();
+        let _: api::Nothing = self.behind.told("/page/logout", &Tokens { tokens }).await?;
+        let mut response = self.state(&self.whose().await?);
         let headers = response.headers_mut();
-        reply::set_cookie(headers, visit.peer.cookie(), None, visit.is_secure());
+        reply::set_cookie(headers, self.peer.cookie(), None, self.is_secure());
         Ok(response)
     }
 
     /// Sets another password, or the first one. `session`: the client's, where it said its token.
     pub(crate) async fn change_password(
         &self,
-        visit: &Visit<'_>,
         body: &[u8],
         session: Option<&Token>,
     ) -> Result<Response<Answer>, Refused> {
-        guard::is_json(&visit.parts.headers)?;
+        guard::is_json(&self.parts.headers)?;
         let asked: PasswordBody = parse(body)?;
         let password = Password {
-            address: visit.peer.address,
-            local: visit.is_local(),
+            address: self.peer.address,
+            local: self.is_local(),
             claim: asked.claim,
             old: asked.old,
             new: asked.new,
             session: session.cloned(),
-            former: visit.tokens(),
-            device: visit.device(),
+            former: self.tokens(),
+            device: self.device(),
         };
-        let opened: Opened = self.told("/page/password", &password).await?;
-        Ok(self.opened(visit, opened))
+        let opened: Opened = self.behind.told("/page/password", &password).await?;
+        Ok(self.opened(opened))
     }
 
     /// A session is the client's from now on.
-    fn opened(&self, visit: &Visit<'_>, Opened { token, device }: Opened) -> Response<Answer> {
+    fn opened(&self, Opened { token, device }: Opened) -> Response<Answer> {
         pool::logged_in();
         let text = token.text();
         let whose = Whose {
             token: Some(token),
             password_set: true,
         };
-        let mut response = self.state(visit, &whose);
-        let (name, secure) = (visit.peer.cookie(), visit.is_secure());
+        let mut response = self.state(&whose);
+        let (name, secure) = (self.peer.cookie(), self.is_secure());
         let headers = response.headers_mut();
         reply::set_cookie(headers, name, Some(&text), secure);
         if let Some(device) = device {
-            let name = visit.peer.device_cookie();
+            let name = self.peer.device_cookie();
             reply::set_lasting_cookie(headers, name, &device.text(), secure);
         }
         response
-    }
-
-    /// What the daemon tells; else its answer, which is the client's.
-    pub(crate) async fn told<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, Refused> {
-        let answer = self.passed(path, body).await?;
-        match answer.status().is_success() {
-            true => Ok(reply::told(answer).await?),
-            false => Err(Refused::Told(answer)),
-        }
-    }
-
-    /// What the daemon answers, as it is.
-    pub(crate) async fn passed(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<Response<Answer>, Refused> {
-        let body = serde_json::to_vec(body).unwrap_or_default().into();
-        let question = Question {
-            body,
-            ..Question::new("POST", path)
-        };
-        Ok(self.behind.ask(question).await)
     }
 }
 

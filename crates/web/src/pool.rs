@@ -15,9 +15,9 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::sync::Notify;
 
 use crate::admission::Admission;
+use crate::clock::Clock;
 use crate::rate::Rate;
 use crate::throttle::{Allowance, Client};
-use crate::warden::Clock;
 
 /// Time for which the device of an address is remembered. The kernel is asked for an unknown device
 /// again: the kernel may learn its hardware address a moment later.

@@ -132,12 +132,14 @@ pub(crate) async fn told<T: DeserializeOwned>(answer: Response<Answer>) -> Resul
 
 /// There is no such file, or nothing that this client may see.
 pub(crate) fn no_file() -> Problem {
-    Problem::new(
-        404,
-        "unknown_path",
-        "there is nothing here",
-        "the page is at /",
-    )
+    let hint = "the page is at /";
+    Problem::new(404, "unknown_path", "there is nothing here", hint)
+}
+
+/// Nobody is logged in.
+pub(crate) fn log_in() -> Problem {
+    let detail = "nobody is logged in here, or the session has ended";
+    Problem::new(401, "log_in", detail, "log in")
 }
 
 /// A file of the page, or that it has not changed.

@@ -23,10 +23,10 @@ use tracing::{info, warn};
 
 use crate::WebError;
 use crate::guard::Peer;
+use crate::messages::Pair;
 use crate::secret::Stamp;
 use crate::serve::{Served, speak};
 use crate::settings::{self, Settings};
-use crate::warden::Pair;
 
 /// How often is looked whether the files changed: when somebody connects, and not more often than
 /// this.

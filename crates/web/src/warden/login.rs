@@ -1,76 +1,34 @@
 //! Log-in, log-out and the password, where the password is.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use api::{Body, Problem};
-use serde::{Deserialize, Serialize};
+use api::Problem;
 use tracing::{info, warn};
 
-use super::{Device, Warden};
+use super::queue::Queue;
 use crate::WebError;
 use crate::claim::Claim;
-use crate::devices::DeviceId;
-use crate::password;
+use crate::clock::Clock;
+use crate::devices::{DeviceId, Devices};
+use crate::messages::{Device, Login, Opened, Password, Tokens, Whose};
+use crate::password::{self, Cost};
+use crate::reply;
 use crate::secret::{SecretError, Stamp};
-use crate::throttle::Client;
+use crate::sessions::Sessions;
+use crate::throttle::{Client, LOGIN_ALL, LOGIN_EACH, LOGIN_NETWORK, Throttle, Tries};
 use crate::token::Token;
 
-/// Log-ins that may wait for the one that is being tried: of strangers, and of devices that logged in
-/// before.
-const QUEUE: usize = 4;
+/// Tells the hardware address of who has an address at a port of the router.
+pub type Neighbours = Box<dyn Fn(IpAddr) -> Option<[u8; 6]>>;
 
-/// Somebody wants in.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Login {
-    /// From where.
-    pub(crate) address: IpAddr,
-    pub(crate) password: String,
-    /// Whose sessions end where another begins.
-    pub(crate) former: Vec<Token>,
-    /// The cookie of a device that logged in before.
-    pub(crate) device: Option<Token>,
-}
+/// Reports whether a client has a connection to the page.
+pub type Peers = Box<dyn Fn(IpAddr) -> bool>;
 
-impl Body for Login {
-    const EXPECTED: &'static str =
-        "a JSON object with `address`, `password`, `former` and `device`";
-}
-
-/// Somebody sets a password.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Password {
-    /// From where.
-    pub(crate) address: IpAddr,
-    /// From this machine: the first password may be set.
-    pub(crate) local: bool,
-    /// The code that only the router's console tells: as good as local.
-    pub(crate) claim: Option<String>,
-    pub(crate) old: Option<String>,
-    pub(crate) new: String,
-    /// The session in which that is asked for. With `former`: those that end.
-    pub(crate) session: Option<Token>,
-    pub(crate) former: Vec<Token>,
-    /// As for a [`Login`].
-    pub(crate) device: Option<Token>,
-}
-
-impl Body for Password {
-    const EXPECTED: &'static str = "a JSON object with `address`, `local`, `claim`, `old`, `new`, \
-        `session`, `former` and `device`";
-}
-
-/// A session that was opened.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Opened {
-    pub(crate) token: Token,
-    /// The cookie of this device; `None`: it has one.
-    pub(crate) device: Option<Token>,
-}
+/// How often is looked whether the password's file changed.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Who tries a password.
 #[derive(Clone, Copy)]
@@ -80,27 +38,112 @@ struct Trier {
     known: Option<DeviceId>,
 }
 
-impl Warden {
+/// The password, the sessions, and the tries of those who log in.
+pub(super) struct Logins {
+    /// The password's file.
+    file: PathBuf,
+    pub(super) cost: Cost,
+    clock: Clock,
+    sessions: RefCell<Sessions>,
+    unknown: RefCell<Throttle>,
+    /// Of devices that logged in before.
+    known: RefCell<Tries<DeviceId>>,
+    devices: Devices,
+    pub(super) neighbours: Option<Neighbours>,
+    pub(super) peers: Option<Peers>,
+    /// The password's file as it was when sessions were last opened by it, and when that was looked
+    /// at.
+    stamp: Cell<Option<Stamp>>,
+    /// By which the first password may be set from elsewhere.
+    claim: RefCell<Claim>,
+    looked: Cell<Duration>,
+    queue: Queue,
+}
+
+impl Logins {
+    /// Starts without sessions, of which it allows `most` at once.
+    pub(super) fn new(file: PathBuf, most: usize, clock: Clock) -> Result<Self, WebError> {
+        Ok(Self {
+            cost: Cost::default(),
+            sessions: RefCell::new(Sessions::new(most)),
+            unknown: RefCell::new(
+                Throttle::new(LOGIN_EACH, LOGIN_ALL).with_networks(LOGIN_NETWORK),
+            ),
+            known: RefCell::new(Tries::new(LOGIN_EACH)),
+            devices: Devices::beside(&file),
+            neighbours: None,
+            peers: None,
+            claim: RefCell::new(Claim::random()?),
+            stamp: Cell::new(Stamp::at(&file)),
+            looked: Cell::new(clock()),
+            queue: Queue::new(),
+            clock,
+            file,
+        })
+    }
+
+    /// The code by which the first password may be set. `None`: there is a password.
+    pub(super) fn claim(&self) -> Option<String> {
+        let fresh = Stamp::at(&self.file).is_none();
+        fresh.then(|| self.claim.borrow().shown())
+    }
+
+    pub(super) fn whose(&self, asked: Tokens) -> Whose {
+        let mut tokens = asked.tokens.into_iter();
+        Whose {
+            token: tokens.find(|token| self.is_open(token)),
+            // One that cannot be read is one all the same: it must not be possible to set another
+            // instead.
+            password_set: Stamp::at(&self.file).is_some(),
+        }
+    }
+
+    pub(super) fn is_open(&self, token: &Token) -> bool {
+        let now = (self.clock)();
+        self.look(now);
+        self.sessions.borrow_mut().touch(&token.id(), now)
+    }
+
+    /// Ends all sessions where the password is another one, or was taken away, by `weir passwd` or
+    /// by hand.
+    fn look(&self, now: Duration) {
+        if now.saturating_sub(self.looked.get()) < LOOK {
+            return;
+        }
+        self.looked.set(now);
+        self.know(Stamp::at(&self.file));
+    }
+
+    /// The password's file is this one now: where it was another, its sessions end.
+    fn know(&self, stamp: Option<Stamp>) {
+        if stamp != self.stamp.replace(stamp) {
+            self.sessions.borrow_mut().close_all();
+        }
+    }
+
+    pub(super) fn close(&self, tokens: &[Token]) {
+        let mut sessions = self.sessions.borrow_mut();
+        for token in tokens {
+            sessions.close(&token.id());
+        }
+    }
+
     pub(super) async fn log_in(&self, asked: Login) -> Result<Opened, Problem> {
         let Some((hash, stamp)) = self.password()? else {
+            let hint = "set one on the router: `weir passwd`, or this page through `ssh -L`";
             return Err(Problem::new(
                 409,
                 "no_password",
                 "no password is set yet",
-                "set one on the router: `weir passwd`, or this page through `ssh -L`",
+                hint,
             ));
         };
         self.is_there(asked.address)?;
         let trier = self.trier(asked.address, asked.device.as_ref());
         self.take_try(trier)?;
         self.try_password(trier, asked.password, hash).await?;
-        if Stamp::at(&self.settings.password_file) != Some(stamp) {
-            return Err(Problem::new(
-                409,
-                "password_changed",
-                "the password was changed at this moment",
-                "log in again",
-            ));
+        if Stamp::at(&self.file) != Some(stamp) {
+            return Err(changed("log in again"));
         }
         // Sessions of a former password end before this one begins, and not with it.
         self.know(Some(stamp));
@@ -110,7 +153,7 @@ impl Warden {
 
     /// Sets another password, or the first one.
     pub(super) async fn change_password(&self, asked: Password) -> Result<Opened, Problem> {
-        let file = &self.settings.password_file;
+        let file = &self.file;
         let current = self.password()?;
         self.is_there(asked.address)?;
         let trier = self.trier(asked.address, asked.device.as_ref());
@@ -121,11 +164,12 @@ impl Warden {
                 let typed = asked.claim.as_deref().unwrap_or_default();
                 if !self.claim.borrow().is(typed) {
                     warn!(peer = %asked.address, "a wrong code for the first password");
+                    let hint = "`weir passwd --claim` on the router's console tells it";
                     return Err(Problem::new(
                         403,
                         "wrong_claim",
                         "that is not the code",
-                        "`weir passwd --claim` on the router's console tells it",
+                        hint,
                     ));
                 }
                 self.give_back(trier);
@@ -133,7 +177,7 @@ impl Warden {
             (Some(_), _) => {
                 let session = asked.session.as_ref();
                 if !session.is_some_and(|token| self.is_open(token)) {
-                    return Err(crate::door::log_in());
+                    return Err(reply::log_in());
                 }
             }
             (None, true) => {}
@@ -167,27 +211,23 @@ impl Warden {
         let cost = self.cost;
         let new = asked.new;
         let hash = self
-            .beside(true, move || password::hash(&new, cost))
+            .queue
+            .run(true, move || password::hash(&new, cost))
             .await?
             .map_err(random)?;
         // Nothing waits from here to the end of writing, so that two who set the first one cannot
         // both do it.
         if Stamp::at(file) != before {
-            return Err(Problem::new(
-                409,
-                "password_changed",
-                "the password was changed at this moment",
-                "log in with that one",
-            ));
+            return Err(changed("log in with that one"));
         }
         password::write(file, &hash).map_err(|error| {
             warn!(%error, "the web page's password cannot be written");
-            let hint = "run `weir passwd` as root on the router";
+            let detail = "the password's file cannot be written";
             Problem::new(
                 500,
                 "not_written",
-                "the password's file cannot be written",
-                hint,
+                detail,
+                "run `weir passwd` as root on the router",
             )
         })?;
         // Should it be taken away again, what opened the router once does not do so twice.
@@ -215,7 +255,7 @@ impl Warden {
     }
 
     fn password(&self) -> Result<Option<(String, Stamp)>, Problem> {
-        password::read(&self.settings.password_file).map_err(unusable)
+        password::read(&self.file).map_err(unusable)
     }
 
     fn trier(&self, address: IpAddr, cookie: Option<&Token>) -> Trier {
@@ -242,10 +282,11 @@ impl Warden {
             return Ok(());
         }
         warn!(peer = %address, "a password of a client that is not connected");
+        let detail = "no client with this address is connected";
         Err(Problem::new(
             403,
             "no_client",
-            "no client with this address is connected",
+            detail,
             "stay connected until the answer comes",
         ))
     }
@@ -254,7 +295,7 @@ impl Warden {
         match trier.known {
             Some(id) => self.known.borrow_mut().give_back(id),
             None => self
-                .logins
+                .unknown
                 .borrow_mut()
                 .give_back(self.client(trier.address)),
         }
@@ -266,18 +307,14 @@ impl Warden {
         let taken = match trier.known {
             Some(id) => self.known.borrow_mut().take(id, now),
             None => self
-                .logins
+                .unknown
                 .borrow_mut()
                 .take(self.client(trier.address), now),
         };
         taken.map_err(|wait| {
-            Problem::new(
-                429,
-                "too_many_tries",
-                "too many passwords were tried",
-                format!("wait {} seconds", wait.as_secs() + 1),
-            )
-            .again_after(wait)
+            let hint = format!("wait {} seconds", wait.as_secs() + 1);
+            Problem::new(429, "too_many_tries", "too many passwords were tried", hint)
+                .again_after(wait)
         })
     }
 
@@ -289,7 +326,8 @@ impl Warden {
         hash: String,
     ) -> Result<(), Problem> {
         let result = self
-            .beside(trier.known.is_some(), move || {
+            .queue
+            .run(trier.known.is_some(), move || {
                 password::verify(&password, &hash)
             })
             .await?;
@@ -300,11 +338,12 @@ impl Warden {
             }
             Ok(false) => {
                 warn!(peer = %trier.address, "a wrong password for the web page");
+                let hint = "try again; `weir passwd` on the router sets another";
                 Err(Problem::new(
                     401,
                     "wrong_password",
                     "this is not the password",
-                    "try again; `weir passwd` on the router sets another",
+                    hint,
                 ))
             }
             Err(error) => {
@@ -313,128 +352,24 @@ impl Warden {
             }
         }
     }
-
-    /// Does what takes long on a thread of its own, one at a time: the event loop, and with it the
-    /// packet path's heartbeat, goes on. A client that goes away meanwhile does not make room for a
-    /// second one. `known`: for a device that logged in before.
-    async fn beside<T: Send + 'static>(
-        &self,
-        known: bool,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Problem> {
-        let busy = || {
-            Problem::new(
-                503,
-                "busy",
-                "others are logging in at the moment",
-                "try again in some seconds",
-            )
-            .again_after(Duration::from_secs(2))
-        };
-        let waiting = &self.waiting[usize::from(known)];
-        if waiting.get() > QUEUE {
-            return Err(busy());
-        }
-        let _place = Place::take(waiting);
-        let turn = Arc::clone(&self.trying)
-            .acquire_owned()
-            .await
-            .map_err(|_| busy())?;
-        tokio::task::spawn_blocking(move || {
-            let done = work();
-            drop(turn);
-            done
-        })
-        .await
-        .map_err(|_| busy())
-    }
 }
 
-/// A place in the queue, given back however the request ends.
-struct Place<'a>(&'a Cell<usize>);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a Cell<usize>) -> Self {
-        waiting.set(waiting.get() + 1);
-        Self(waiting)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get().saturating_sub(1));
-    }
+fn changed(hint: &str) -> Problem {
+    let detail = "the password was changed at this moment";
+    Problem::new(409, "password_changed", detail, hint)
 }
 
 fn unusable(error: SecretError) -> Problem {
     warn!(%error, hint = error.hint(), "the web page's password cannot be used");
+    let hint = format!("on the router: {}", error.hint());
     Problem::new(
         500,
         "no_password",
         "the password's file cannot be used",
-        format!("on the router: {}", error.hint()),
+        hint,
     )
 }
 
 fn random(error: WebError) -> Problem {
     Problem::new(500, "internal", error.to_string(), error.hint())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::rc::Rc;
-    use std::sync::mpsc;
-
-    use tokio::task::LocalSet;
-
-    use super::*;
-    use crate::Settings;
-
-    /// Works that last until they are told to end: one is done at a time, four wait, and the next
-    /// is sent away.
-    #[test]
-    fn the_queue_is_short() {
-        let settings = Settings {
-            password_file: "/nonexistent/weir/password".into(),
-            ..Settings::default()
-        };
-        let warden = Rc::new(Warden::new(settings).expect("a warden"));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let (begun, begins) = mpsc::channel();
-        let mut ends = Vec::new();
-        LocalSet::new().block_on(&runtime, async {
-            let mut works = Vec::new();
-            for number in 0..5 {
-                let (end, ended) = mpsc::channel::<()>();
-                ends.push(end);
-                let (warden, begun) = (Rc::clone(&warden), begun.clone());
-                works.push(tokio::task::spawn_local(async move {
-                    let work = move || {
-                        begun.send(number).expect("the test waits");
-                        let _ = ended.recv();
-                    };
-                    warden.beside(false, work).await.is_ok()
-                }));
-                tokio::task::yield_now().await;
-            }
-            assert_eq!(begins.recv(), Ok(0));
-            let Err(refused) = warden.beside(false, || ()).await else {
-                panic!("there is no room");
-            };
-            assert_eq!((refused.status, refused.after.is_some()), (503, true));
-            assert!(begins.try_recv().is_err(), "one at a time");
-            drop(ends);
-            for work in works {
-                assert!(work.await.expect("no panic"));
-            }
-            assert!(
-                warden.beside(false, || ()).await.is_ok(),
-                "there is room again"
-            );
-        });
-        assert_eq!(begins.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4]);
-    }
 }

@@ -1,0 +1,13 @@
+//! The time, which tests set.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Tells the time since some beginning; never goes back.
+pub type Clock = Rc<dyn Fn() -> Duration>;
+
+/// Returns a clock that begins now.
+pub(crate) fn start() -> Clock {
+    let begin = Instant::now();
+    Rc::new(move || begin.elapsed())
+}
