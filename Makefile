@@ -10,16 +10,18 @@ KERNELS ?= 6.12 6.1
 
 CARGO := scripts/cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-# Always the whole workspace: cargo unifies features over the packages it is given, so that another choice of packages
-# would build the dependencies again. Targets and names select what runs.
-WORKSPACE := --workspace --locked
+# Cargo unifies features over the packages it builds: another choice of packages would build the dependencies again. So there
+# are two choices alone, the router (`default-members` in Cargo.toml) and all, and tests/Cargo.toml has both get the same
+# features. Targets and names select what runs.
+WORKSPACE := --locked
+ALL := --workspace --locked
 # Tests that make namespaces need root; cargo hands each test program to this command.
 ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/test-program
 SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh products/nearby/tests/lab/bench packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected tree test-vm lint lint-release compile unit system-short routers routers-alone programs golden waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test products atlas-test test test-long test-affected affected tree test-vm lint lint-release compile unit system-short routers routers-alone programs golden waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -35,7 +37,7 @@ setup-demo: ## the same for the demonstration alone
 # Each program is optimised as a whole, which takes a minute on a small machine: no more of them than are used.
 PROGRAMS := weir
 
-build: web ## builds target/release/weir, the web page in it
+build: web/dist/index.html ## builds target/release/weir, the web page in it
 	$(CARGO) build --release $(WORKSPACE) $(addprefix --bin ,$(PROGRAMS))
 
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
@@ -43,8 +45,8 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 
 # The longest first. Routers wait for half of their time: beside two rows of them runs what is late for nobody, and takes
 # only what they leave of the processors. A machine beside them was late for leases and beacons.
-LONG := routers-alone/routers+waiting/programs/golden+fuzz-short/instructions/lint-release/compilers/uci-peer \
-	vm-more,vm-wires,vm-air,vm-oldest,atlas-test
+LONG := routers-alone/routers+waiting/programs/golden+fuzz-short/instructions/compilers/uci-peer/lint-release \
+	vm-more,vm-wires,products/vm-air/atlas-test,vm-oldest
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages compile $(LONG)
@@ -64,7 +66,8 @@ tree: ## prints figures of the source tree: lines, circles of imports, spread ty
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
 		scripts/vm --kernel $$kernel -- bash -c '$(TARGET_DIR)/debug/bench verifier' || exit 1; \
-		tests/vm/run --kernel $$kernel all || exit 1; done
+		tests/vm/run --kernel $$kernel all || exit 1; \
+		tests/vm/run --kernel $$kernel --package products/nearby all || exit 1; done
 
 # The programs of each compiler, without warnings.
 OBJECTS := $(TARGET_DIR)/objects/.made
@@ -83,15 +86,28 @@ lint: $(OBJECTS) ## formatting, warnings of the BPF sources, shell scripts; clip
 compile: ## builds the tests, and the binaries they run; a warning of clippy's fails
 	nice -n 15 scripts/no-warnings $(CARGO) build $(WORKSPACE) --all-targets
 
-# `compile` warns of what a release has, as tests ask nothing more of its libraries. With other words for clippy than
-# there, build scripts would be built anew, and all that stands on them.
-lint-release: ## the features of a release are those that are tested; warnings of weir with none
-	scripts/release-features $(WORKSPACE)
+# Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all. With words of its
+# own for clippy, build scripts would be built anew, and all that stands on them.
+lint-release: ## warnings with the features of a release, and with none
+	nice -n 15 scripts/no-warnings $(CARGO) check $(WORKSPACE) --bins
 	nice -n 15 scripts/no-warnings $(CARGO) check --locked -p weir --no-default-features
 
 unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
 	$(CARGO) test $(WORKSPACE) --doc
+
+# Test programs of packages: names of test targets that jq selects by $own, whether a package is the router's.
+test_targets = $$($(CARGO) metadata --locked --no-deps --format-version 1 | jq -r --arg affected ' $(AFFECTED) ' \
+	'.workspace_default_members as $$router | [.packages[] | (.id | IN($$router[])) as $$own | .name as $$name | \
+		select($1).targets[] | select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' --args $2)
+
+# After `compile`, which built what products share with the router.
+products: web/dist-atlas/atlas.css web/dist-nearby/page.js ## builds weir-atlas and weir-nearby, and runs their tests; a warning of clippy's fails
+	scripts/same-features
+	nice -n 15 scripts/no-warnings $(CARGO) build $(ALL) --all-targets
+	TESTS_OF=products $(ROOT_RUNNER) $(CARGO) test $(ALL) --lib --bins --no-fail-fast
+	@tests=$(call test_targets,$$own | not) || exit; \
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(ALL) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2
 
 # Whole routers are one program, tests/netns, by the names of its modules; other tests are programs of their own. `routers`
 # runs a list of modules, or all but some: ROUTERS with options of the test program.
@@ -134,11 +150,7 @@ routers-alone: ## whole routers that need both processors
 
 # Of AFFECTED packages, where it names any.
 programs: ## all other test programs: the command line, golden packets, parsers
-	@tests=$$($(CARGO) metadata --locked --no-deps --format-version 1 | \
-		jq -r --arg affected ' $(AFFECTED) ' '[.packages[] | .name as $$name | \
-				select($$affected == "  " or ($$affected | contains(" " + $$name + " "))).targets[] | \
-				select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' \
-			--args routers $(SHORT) $(WAITING)) || exit; \
+	@tests=$(call test_targets,$$own and ($$affected == "  " or ($$affected | contains(" " + $$name + " "))),routers $(SHORT) $(WAITING)) || exit; \
 	[ -z "$$tests" ] || $(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) \
 		--no-fail-fast -- --test-threads=2
 
@@ -162,14 +174,14 @@ demo: setup-demo build ## shows a router being taken over, in namespaces, with f
 	scripts/as-root $(TARGET_DIR)/release/demo
 
 build-nearby: web/dist-nearby/page.js ## builds target/release/weir-nearby, its page in it
-	$(CARGO) build --release $(WORKSPACE) --bin weir-nearby
+	$(CARGO) build --release $(ALL) --bin weir-nearby
 
 build-atlas: web/dist-atlas/atlas.css ## builds target/release/weir-atlas, its pages in it
-	$(CARGO) build --release $(WORKSPACE) --bin weir-atlas
+	$(CARGO) build --release $(ALL) --bin weir-atlas
 
 # Not a release: that would take minutes to build, and this much is imported in some seconds.
 atlas: setup-demo web/dist-atlas/atlas.css ## imports thirteen years of a community's directory, serves them as charts, and opens the page
-	$(CARGO) build $(WORKSPACE) --bin weir-atlas
+	$(CARGO) build $(ALL) --bin weir-atlas
 	@scripts/atlas $(TARGET_DIR)/debug/weir-atlas $(TARGET_DIR)/atlas-data $(ATLAS_PORT)
 
 # What was measured, before it is put into the documentation.
@@ -196,7 +208,7 @@ bench: setup build ## measures against the kernel's own path: the closed loop, s
 	$(TARGET_DIR)/release/bench record $(MEASURED)/*.json
 
 atlas-bench: setup ## measures the atlas on ten years of hourly data, beside DuckDB and ClickHouse; writes docs/atlas-performance.md
-	$(CARGO) bench $(WORKSPACE) --bench atlas -- --write $(CURDIR)/docs/atlas-performance.md
+	$(CARGO) bench $(ALL) --bench atlas -- --write $(CURDIR)/docs/atlas-performance.md
 
 day: PROGRAMS += bench
 day: setup build ## a day in an hour, beside the kernel alone: what rests, dies, roams, expires or is used up ends as it does there
@@ -217,7 +229,7 @@ vm-more: ## what else a host may lack, in a machine
 	tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" more
 
 vm-air: ## messages by Bluetooth, with BlueZ and adapters that are made up, in a machine
-	tests/vm/run --kernel 6.12 --of "$(ROUTERS_OF)" air
+	tests/vm/run --kernel 6.12 --package products/nearby air
 
 # Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
 vm-oldest: $(OBJECTS) ## loads all programs on kernel 6.1
@@ -252,8 +264,8 @@ web-test: web ## checks the page: lint, unit tests, and a browser that uses it (
 	cd web && npm test
 	cd web && npm run browser
 
-# After `compile`: it drives target/debug/weir-atlas, with the real data, and two target/debug/weir-nearby.
-atlas-test: ## checks the pages of weir-atlas and weir-nearby themselves in a browser (needs `make web compile`)
+# After `products`: it drives target/debug/weir-atlas, with the real data, and two target/debug/weir-nearby.
+atlas-test: ## checks the pages of weir-atlas and weir-nearby themselves in a browser (needs `make products`)
 	cd web && npm run browser-atlas
 	cd web && npm run browser-nearby
 

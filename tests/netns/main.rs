@@ -25,7 +25,6 @@ mod monitor;
 mod mptcp;
 mod multipath;
 mod multiwan;
-mod nearby;
 mod oracle;
 mod page;
 mod parity;

@@ -61,7 +61,7 @@ pub fn built(name: &str) -> PathBuf {
         .unwrap_or_default();
     assert!(
         built.exists(),
-        "{} is not built: `cargo build --workspace --bins` first, or set WEIR_BIN",
+        "{} is not built: `cargo build --bins` first, or set WEIR_BIN",
         built.display()
     );
     built

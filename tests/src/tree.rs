@@ -36,7 +36,7 @@ impl Tree {
                 1,
             ),
             ("files with #[path]", self.paths.len(), 2),
-            ("test programs", self.programs.len(), 19),
+            ("test programs", self.programs.len(), 20),
             ("methods of a module", self.methods, 10),
         ]
     }

@@ -3,7 +3,7 @@
 use lab::Error;
 use serde_json::json;
 
-use crate::nearby::scene::{Node, Scene, tried};
+use crate::scene::{Node, Scene, tried};
 
 /// They come near, and each says something to the other.
 fn meet(one: &Node, other: &Node) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::independent::{HIGH, peer_heard};
 use super::{heard, texts};
-use crate::nearby::scene::{Node, Scene, tried};
+use crate::scene::{Node, Scene, tried};
 
 /// Two who are connected, without a channel: it is GATT that loses.
 fn pair(scene: &mut Scene) -> Result<[Node; 2], Error> {

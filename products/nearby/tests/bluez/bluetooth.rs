@@ -10,7 +10,7 @@ mod strangers;
 use lab::Error;
 use serde_json::json;
 
-use crate::nearby::scene::Node;
+use crate::scene::Node;
 
 /// Messages of these sizes, each with letters of its own.
 fn texts(sizes: &[usize]) -> Vec<String> {

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use lab::Error;
 use serde_json::Value;
-use weir_tests::LIMIT;
 
+/// The longest wait for an event, in an emulated machine on a busy host.
+pub const LIMIT: Duration = Duration::from_secs(90);
 /// How many of the last lines an error has.
 const SHOWN: usize = 20;
 /// Until a program that is not needed any more is killed.

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use lab::Error;
 
-use crate::nearby::scene::{self, Scene};
+use crate::scene::{self, Scene};
 
 /// Runs it by an adapter that is nowhere.
 fn run(folder: &Path, variables: &[(&str, &str)]) -> Result<Output, Error> {

@@ -5,7 +5,7 @@ use nearby::envelope::{self, Key};
 use serde_json::{Value, json};
 
 use super::texts;
-use crate::nearby::scene::{Node, Peer, Scene, tried, unexpected};
+use crate::scene::{Node, Peer, Scene, tried, unexpected};
 
 /// Ids below and above all others: who is below calls.
 pub const LOW: &str = "0000000000000001";

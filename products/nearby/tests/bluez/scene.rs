@@ -12,12 +12,11 @@ use std::time::Duration;
 use lab::Error;
 use lab::namespace::wait_until;
 use serde_json::{Value, json};
-use weir_tests::{LIMIT, built};
 
-use crate::nearby::teller::{Teller, Told, ended, fits};
+use crate::teller::{LIMIT, Teller, Told, ended, fits};
 
 /// Where the air's programs are.
-const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../products/nearby/tests/lab");
+const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab");
 /// Where peers of Python's reach the air.
 const PORT: u16 = 7300;
 /// Where programs reach the bus.
@@ -38,12 +37,10 @@ pub fn unexpected(text: impl Into<String>) -> Error {
     Error::Unexpected(text.into())
 }
 
-/// The binary under test: WEIR_NEARBY, or the one built beside this test.
+/// The binary under test: WEIR_NEARBY, or the one built with this test.
 pub fn program() -> PathBuf {
-    match std::env::var_os("WEIR_NEARBY") {
-        Some(path) => path.into(),
-        None => built("weir-nearby"),
-    }
+    let built = || env!("CARGO_BIN_EXE_weir-nearby").into();
+    std::env::var_os("WEIR_NEARBY").map_or_else(built, PathBuf::from)
 }
 
 /// A program of the lab's.

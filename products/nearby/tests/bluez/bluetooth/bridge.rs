@@ -3,7 +3,7 @@
 use lab::Error;
 use serde_json::json;
 
-use crate::nearby::scene::{Scene, tried};
+use crate::scene::{Scene, tried};
 
 #[test]
 #[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::heard;
 use super::independent::HIGH;
-use crate::nearby::scene::{Scene, tried};
+use crate::scene::{Scene, tried};
 
 /// Octets that are no frames of anybody's.
 fn noise(seed: u32) -> String {

@@ -4,11 +4,11 @@ use lab::Error;
 use lab::namespace::wait_until;
 use nearby::envelope::{self, Key};
 use serde_json::{Value, json};
-use weir_tests::LIMIT;
 
 use super::independent::{HIGH, LOW};
 use super::{heard, texts};
-use crate::nearby::scene::{Node, Peer, Scene, tried, unexpected};
+use crate::scene::{Node, Peer, Scene, tried, unexpected};
+use crate::teller::LIMIT;
 
 /// Somebody who is nobody to anybody.
 const STRANGER: &str = "7f00000000000001";
