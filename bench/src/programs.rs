@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use datapath::bench::{Bench, Exit, Target, Traffic};
-use datapath::{Datapath, Options, Port, Sizes, Tagger};
+use datapath::{Datapath, Options, Port, Sizes, SkbFields, Tagger};
 use lab::frame::{Body, Packet, Tcp, flag};
 use lab::topology::mac;
 use lab::{Lab, Offloads};
@@ -71,8 +71,8 @@ pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
         )?;
         path.declare(&Port::new(lan, mac("router", "lan0"), true))?;
         path.declare(&Port::new(wan, mac("router", "wan0"), true))?;
-        path.arm()?;
-        path.bump()?;
+        path.heartbeat.arm()?;
+        path.heartbeat.bump()?;
         let mut stage = Stage {
             path,
             lan,
@@ -183,19 +183,16 @@ impl Stage {
             ("a switch (mtk) to plain", &from_switch, &plain, client),
         ] {
             self.conduit(conduit)?;
-            self.path.bump()?;
+            self.path.heartbeat.bump()?;
             sleep(Duration::from_millis(25));
             for n in 0..kind.flows {
-                self.path.beat()?;
+                self.path.heartbeat.beat()?;
                 // A session's frames count only from where the kernel was seen to send into it.
                 let back = dress(&kind.sent_back(n), lan);
-                self.path
-                    .test_tc(&dress(&kind.answer(n), wan), self.wan, 1)?;
-                self.path.test_witness(&back, self.lan)?;
-                self.path
-                    .test_tc(&dress(&kind.received(n).bytes(), lan), self.lan, 1)?;
-                self.path
-                    .test_witness(&dress(&kind.sent(n), wan), self.wan)?;
+                self.run(false, &dress(&kind.answer(n), wan), self.wan)?;
+                self.run(true, &back, self.lan)?;
+                self.run(false, &dress(&kind.received(n).bytes(), lan), self.lan)?;
+                self.run(true, &dress(&kind.sent(n), wan), self.wan)?;
             }
             let traffic = Traffic {
                 shift: dress(&[0; 14], lan).len() - 14,
@@ -215,6 +212,13 @@ impl Stage {
     fn forwarded(&mut self, flows: u32) -> u64 {
         let readings = (0..flows).filter_map(|flow| self.path.read(flow));
         readings.map(|[sent, _]| sent.packets).sum()
+    }
+
+    /// Runs the TC program (else, with `leaves`, the egress witness) on a frame.
+    fn run(&self, leaves: bool, frame: &[u8], link: u32) -> Result<(), Error> {
+        let fields = &mut SkbFields::default();
+        self.path.test_skb(leaves, frame, link, fields)?;
+        Ok(())
     }
 
     /// Makes one of the ports the conduit of a switch, or none.
@@ -288,7 +292,7 @@ impl Stage {
             let traffic = Traffic::of(frame, 0);
             self.time_traffic(&format!("weir XDP, {name}"), &traffic, &kind, Target::Weir)?;
         }
-        self.path.bump()?;
+        self.path.heartbeat.bump()?;
         self.time(
             "weir XDP, known but not proven, 64 flows",
             &Kind { flows: 64, ..kind },
@@ -316,10 +320,10 @@ impl Stage {
         sleep(Duration::from_millis(25));
         for n in 0..kind.flows {
             if n % 1000 == 0 {
-                self.path.beat()?;
+                self.path.heartbeat.beat()?;
             }
-            self.path.test_xdp(&kind.received(n).bytes(), self.lan, 1)?;
-            self.path.test_witness(&kind.sent(n), self.wan)?;
+            self.path.test_xdp(&kind.received(n).bytes(), self.lan)?;
+            self.run(true, &kind.sent(n), self.wan)?;
         }
         let proven = (0..kind.flows)
             .filter_map(|n| self.path.read(first + n))
@@ -360,7 +364,7 @@ impl Stage {
         let (mut drops, mut all) = (Vec::new(), Vec::new());
         bench.rotate(target, self.lan, traffic.flows.max(64))?;
         for _ in 0..self.effort.batches {
-            self.path.beat()?;
+            self.path.heartbeat.beat()?;
             drops.push(bench.rotate(
                 if tc { Target::BareTc } else { Target::Bare },
                 self.lan,

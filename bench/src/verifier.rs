@@ -39,11 +39,9 @@ pub fn ask() -> Result<Programs, Error> {
         bridge: true,
         ..plain
     };
-    let mut found: Programs = Datapath::load(sizes(), plain)?
-        .verified()?
-        .into_iter()
-        .collect();
-    let with_bridging = Datapath::load(sizes(), bridging)?.verified()?;
+    let path = Datapath::load(sizes(), plain)?;
+    let mut found: Programs = verified::of_the_path(&path)?.into_iter().collect();
+    let with_bridging = verified::of_the_path(&Datapath::load(sizes(), bridging)?)?;
     // Bridging adds to programs that are there without it too.
     found.extend(
         with_bridging

@@ -199,8 +199,8 @@ fn programs() -> Result<(), Error> {
             "lan0",
             Hook::Xdp,
         )?;
-        path.arm()?;
-        path.set_drop_kinds(DropKinds {
+        path.heartbeat.arm()?;
+        path.drops.set_kinds(DropKinds {
             learned: true,
             ..DropKinds::default()
         });
@@ -217,7 +217,7 @@ fn programs() -> Result<(), Error> {
     let least = |target, path: &mut Datapath| -> Result<u64, Error> {
         let mut least = u64::MAX;
         for _ in 0..200 {
-            path.beat()?;
+            path.heartbeat.beat()?;
             least = least.min(once(target)?);
         }
         Ok(least)
@@ -228,17 +228,17 @@ fn programs() -> Result<(), Error> {
         "unknown flow, of which nothing was learned: {}",
         least(Target::Weir, &mut path)? - bare
     );
-    path.set_drop_kinds(DropKinds::default());
+    path.drops.set_kinds(DropKinds::default());
     println!(
         "unknown flow, nothing is dropped early: {}",
         least(Target::Weir, &mut path)? - bare
     );
-    path.set_drop_kinds(DropKinds {
+    path.drops.set_kinds(DropKinds {
         learned: true,
         ..DropKinds::default()
     });
-    while path.learned_totals().cached < FLOWS {
-        path.beat()?;
+    while path.drops.learned_totals().cached < FLOWS {
+        path.heartbeat.beat()?;
         inside(lab.node("client")?, || generator.generate(FLOWS))??;
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -246,16 +246,17 @@ fn programs() -> Result<(), Error> {
     let begun = Instant::now();
     let mut own = u64::MAX;
     while begun.elapsed() < Duration::from_secs(5) {
-        path.beat()?;
+        path.heartbeat.beat()?;
         inside(lab.node("client")?, || generator.generate(FLOWS))??;
         own = own.min(once(Target::Weir)?);
     }
-    println!("learned drop: {}; {:?}", own - bare, path.learned_totals());
-    path.set_drop_kinds(DropKinds {
+    let totals = path.drops.learned_totals();
+    println!("learned drop: {}; {totals:?}", own - bare);
+    path.drops.set_kinds(DropKinds {
         sources: true,
         ..DropKinds::default()
     });
-    path.set_drop_port(lan, true);
+    path.drops.set_port(lan, true);
     for count in [1, 1000, 60_000u32] {
         let entry = DropEntry {
             except: false,
@@ -267,13 +268,13 @@ fn programs() -> Result<(), Error> {
                 address: (0x0a00_0000 + n * 256).to_be_bytes().into(),
                 length: 24,
             };
-            path.put_drop(DropList::Sources, &prefix, entry)?;
+            path.drops.put(DropList::Sources, &prefix, entry)?;
         }
         let client = Prefix {
             address: lab::gateway::CLIENT,
             length: 32,
         };
-        path.put_drop(DropList::Sources, &client, entry)?;
+        path.drops.put(DropList::Sources, &client, entry)?;
         println!(
             "by a list of {count} others: {}",
             least(Target::Weir, &mut path)? - bare

@@ -14,11 +14,12 @@ use kernel::Tuple;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, ProgramInput, TC_EGRESS, TC_INGRESS, TcAttachPoint};
 
-use crate::Datapath;
 use crate::cable::Cables;
 use crate::error::Error;
 use crate::hook;
+use crate::mapped::constants;
 use crate::meter::Programs;
+use crate::path::Datapath;
 use crate::run;
 
 mod peers;
@@ -85,11 +86,7 @@ impl Bench {
         let mut open = skel::BenchSkelBuilder::default()
             .open(storage)
             .map_err(|e| Error::bpf("open the benchmark", e))?;
-        let constants = open
-            .maps
-            .rodata_data
-            .as_mut()
-            .expect("the object has a .rodata");
+        let constants = constants(&mut open.maps.rodata_data);
         constants.header = layout.headers as u32;
         constants.ipv6 = u32::from(layout.ipv6);
         constants.port_at = layout.port as u32;

@@ -2,37 +2,38 @@
 //! path saw.
 
 use kernel::Mac;
-use libbpf_rs::MapCore;
+use libbpf_rs::{MapCore, MapHandle};
 
-use crate::Datapath;
+use crate::control::{Control, Word};
 use crate::error::Error;
-use crate::table::PAIRS;
+use crate::load::Options;
+use crate::mapped::handle;
+use crate::skel::WeirSkel;
 
 /// Pairs read in one go: what is left is read the next time.
 const MOST_READ: usize = 256;
 
-impl Datapath {
-    /// Makes frames between two stations known, both ways, under `pair`, a number of the caller's
-    /// from [`PAIRS`] on. With that number [`Datapath::remove`], [`Datapath::prove`],
-    /// [`Datapath::read`] and [`Datapath::inspect`] take it as they take a flow: the first
-    /// direction is to the first station. Lengths and bytes are those behind the EtherType.
-    ///
-    /// # Errors
-    /// [`Error::Full`] when no bucket of one of the directions has room.
-    pub fn install_pair(&mut self, pair: u32, stations: [Mac; 2]) -> Result<(), Error> {
-        debug_assert!(pair & PAIRS != 0);
-        self.table.install_pair(pair, stations, &mut self.trials)
+/// Forwarding between members of a bridge.
+pub struct Bridges {
+    control: Control,
+    pairs: MapHandle,
+    /// What forwards such frames is loaded.
+    loaded: bool,
+}
+
+impl Bridges {
+    pub(crate) fn new(path: &WeirSkel<'_>, options: &Options) -> Result<Self, Error> {
+        Ok(Self {
+            control: Control::new(path)?,
+            pairs: handle(&path.maps.pairs)?,
+            loaded: options.bridge,
+        })
     }
 
-    /// Whether anything is forwarded between members of a bridge. Off at first; switching it off
-    /// takes effect with the next frame, and what was proven stays so until proofs end.
-    pub fn set_bridging(&mut self, on: bool) {
-        self.control().bridge = u32::from(on && self.options.bridge);
-    }
-
-    /// Whether it is on.
-    pub fn bridging(&mut self) -> bool {
-        self.control().bridge != 0
+    /// Switches all of it. Off at first; switching it off takes effect with the next frame, and
+    /// what was proven stays so until proofs end.
+    pub fn set(&mut self, on: bool) {
+        self.control.set(Word::Bridge, u32::from(on && self.loaded));
     }
 
     /// Pairs of stations, as `[to, from]`, that a bridge passed frames on between and that were not
@@ -41,14 +42,13 @@ impl Datapath {
     /// # Errors
     /// The kernel refuses to delete what was read.
     pub fn take_pairs(&mut self) -> Result<Vec<[Mac; 2]>, Error> {
-        if !self.options.bridge {
+        if !self.loaded {
             return Ok(Vec::new());
         }
-        let map = &self.skel.maps.pairs;
-        let keys: Vec<Vec<u8>> = map.keys().take(MOST_READ).collect();
+        let keys: Vec<Vec<u8>> = self.pairs.keys().take(MOST_READ).collect();
         let mut pairs = Vec::with_capacity(keys.len());
         for key in keys {
-            match map.delete(&key) {
+            match self.pairs.delete(&key) {
                 // The oldest are forgotten where there are many: read, and gone meanwhile.
                 Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
                     return Err(Error::bpf("take a pair of stations", error));

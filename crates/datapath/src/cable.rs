@@ -13,6 +13,7 @@ use kernel::Mac;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags};
 
+use crate::clock::nanoseconds;
 use crate::complaints;
 use crate::error::Error;
 use crate::headers;
@@ -82,13 +83,7 @@ struct Watched {
 
 /// Now, by the clock of [`SortRecord::last`]: nanoseconds (CLOCK_MONOTONIC, bpf_ktime_get_ns).
 pub fn now() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer is to a local of the right type. This clock is always there.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
 impl Cables {

@@ -5,21 +5,23 @@
 //! never captures pays no memory. The packet path takes a token for each packet; [`Capture::give`]
 //! hands out new ones, which bounds the rate, and the room that is needed.
 
-use std::cell::RefCell;
+use std::mem::offset_of;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use kernel::Protocol;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
+use crate::clock::nanoseconds;
+use crate::control::{Control, Word};
 use crate::error::Error;
 use crate::headers;
-use crate::mapped::Mapped;
-use crate::skel::types;
-use crate::{Datapath, Hook};
+use crate::hook::Hook;
+use crate::mapped::{Mapped, handle};
+use crate::ring::Reader;
+use crate::skel::{WeirSkel, types};
+use crate::view::sums;
 
 /// Bytes of a packet that can be kept.
 pub const OCTETS: u32 = headers::CAPTURE_OCTETS as u32;
@@ -108,102 +110,90 @@ pub struct CaptureCounts {
     pub over: u64,
 }
 
-/// A capture under way. Must be ended by [`Datapath::end_capture`]; one that is only dropped gets
+/// A capture under way. Must be ended by [`Captures::end`]; one that is only dropped gets
 /// no more tokens, so it ends as well, but goes on costing a little.
 pub struct Capture {
     settings: Mapped<types::capture_settings>,
-    reader: RingBuffer<'static>,
-    /// Records as they were read: length, then bytes.
-    found: Rc<RefCell<Vec<u8>>>,
+    reader: Reader,
     before: CaptureCounts,
 }
 
-impl Datapath {
+/// Begins and ends captures.
+pub struct Captures {
+    control: Control,
+    rings: MapHandle,
+    settings: MapHandle,
+    states: MapHandle,
+}
+
+impl Captures {
+    pub(crate) fn new(path: &WeirSkel<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            control: Control::new(path)?,
+            rings: handle(&path.maps.captures)?,
+            settings: handle(&path.maps.capture_settings)?,
+            states: handle(&path.maps.capture_states)?,
+        })
+    }
+
     /// Begins to capture. Nothing is captured before [`Capture::give`] gives tokens. `room`:
     /// packets that come in between two reads, at most.
     ///
     /// # Errors
     /// The kernel refuses the ring: too little memory.
-    pub fn capture(&mut self, filter: &CaptureFilter, room: u32) -> Result<Capture, Error> {
+    pub fn begin(&mut self, filter: &CaptureFilter, room: u32) -> Result<Capture, Error> {
         let sides = filter
             .side
             .map_or(Side::In.bit() | Side::Out.bit(), Side::bit);
         let ring = make_ring(ring_size(room, sides.count_ones(), filter.octets))?;
-        let found = Rc::new(RefCell::new(Vec::new()));
-        let into = Rc::clone(&found);
-        let mut builder = RingBufferBuilder::new();
-        builder
-            .add(&ring, move |record| {
-                let mut found = into.borrow_mut();
-                found.extend_from_slice(&(record.len() as u32).to_ne_bytes());
-                found.extend_from_slice(record);
-                0
-            })
-            .and_then(|_| {
-                let key = 0u32.to_ne_bytes();
+        let reader = Reader::new(&ring)
+            .and_then(|reader| {
                 let descriptor = ring.as_fd().as_raw_fd().to_ne_bytes();
-                self.skel
-                    .maps
-                    .captures
-                    .update(&key, &descriptor, MapFlags::ANY)
+                let key = 0u32.to_ne_bytes();
+                self.rings.update(&key, &descriptor, MapFlags::ANY)?;
+                Ok(reader)
             })
             .map_err(|e| Error::bpf("use a ring for a capture", e))?;
-        let reader = builder.build().map_err(|e| Error::bpf("read a ring", e))?;
-        let mut settings = Mapped::new(&self.skel.maps.capture_settings, 1)?;
+        let mut settings = Mapped::new(&self.settings, 1)?;
         settings.set(0, settings_of(filter));
-        let before = self.capture_counts()?;
+        let before = self.counts()?;
         // Whatever a processor noted for an earlier capture does not fit this one.
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        self.control().capture = number << 2 | sides;
+        self.control.set(Word::Capture, number << 2 | sides);
         Ok(Capture {
             settings,
             reader,
-            found,
             before,
         })
     }
 
     /// Ends a capture. What is still in the ring can be read afterwards.
-    pub fn end_capture(&mut self, capture: &mut Capture) {
-        self.control().capture = 0;
+    pub fn end(&mut self, capture: &mut Capture) {
+        self.control.set(Word::Capture, 0);
         capture.give(0);
         // Returns after every program that may have seen the ring has ended
         // (maybe_wait_bpf_programs, kernel/bpf/syscall.c).
-        let _ = self.skel.maps.captures.delete(&0u32.to_ne_bytes());
+        let _ = self.rings.delete(&0u32.to_ne_bytes());
     }
 
     /// What a capture missed so far.
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn capture_missed(&self, capture: &Capture) -> Result<CaptureCounts, Error> {
-        let now = self.capture_counts()?;
+    pub fn missed(&self, capture: &Capture) -> Result<CaptureCounts, Error> {
+        let now = self.counts()?;
         Ok(CaptureCounts {
             lost: now.lost.wrapping_sub(capture.before.lost),
             over: now.over.wrapping_sub(capture.before.over),
         })
     }
 
-    fn capture_counts(&self) -> Result<CaptureCounts, Error> {
-        let states = self
-            .skel
-            .maps
-            .capture_states
-            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
-            .map_err(|e| Error::bpf("read what a capture missed", e))?
-            .unwrap_or_default();
-        let sum = |at: usize| {
-            states
-                .iter()
-                .filter_map(|state| state.get(at..at + 8)?.try_into().ok())
-                .map(u64::from_ne_bytes)
-                .fold(0, u64::wrapping_add)
-        };
-        Ok(CaptureCounts {
-            lost: sum(std::mem::offset_of!(types::capture_state, lost)),
-            over: sum(std::mem::offset_of!(types::capture_state, over)),
-        })
+    fn counts(&self) -> Result<CaptureCounts, Error> {
+        let lost = offset_of!(types::capture_state, lost);
+        let over = offset_of!(types::capture_state, over);
+        let [lost, over] = sums(&self.states, 0, [lost, over])?;
+        Ok(CaptureCounts { lost, over })
     }
 }
 
@@ -212,20 +202,13 @@ impl Capture {
     /// were.
     pub fn read(&mut self, most: usize, mut each: impl FnMut(Captured<'_>)) -> usize {
         let past = realtime_offset();
-        self.reader.consume_raw_n(most);
-        let mut found = std::mem::take(&mut *self.found.borrow_mut());
-        let mut rest = found.as_slice();
         let mut count = 0;
-        while let Some((record, next)) = next(rest) {
-            rest = next;
+        self.reader.read(most, |record| {
             if let Some(captured) = captured(record, past) {
                 each(captured);
                 count += 1;
             }
-        }
-        // The same memory again next time.
-        found.clear();
-        *self.found.borrow_mut() = found;
+        });
         count
     }
 
@@ -285,20 +268,12 @@ fn settings_of(filter: &CaptureFilter) -> types::capture_settings {
             Some(Protocol::Tcp) => 6,
             Some(Protocol::Udp) => 17,
         },
-        proto_mask: if filter.protocol.is_some() {
-            u8::MAX
-        } else {
-            0
-        },
+        proto_mask: filter.protocol.map_or(0, |_| u8::MAX),
         port: filter.port.unwrap_or(0).to_be(),
-        port_mask: mask(filter.port),
+        port_mask: filter.port.map_or(0, |_| u16::MAX),
         end: filter.ends.map(end_of),
         ..Default::default()
     }
-}
-
-fn mask(port: Option<u16>) -> u16 {
-    if port.is_some() { u16::MAX } else { 0 }
 }
 
 fn end_of(end: CaptureEnd) -> types::capture_end {
@@ -322,20 +297,13 @@ fn end_of(end: CaptureEnd) -> types::capture_end {
         addr: words(address),
         addr_mask: words(bits.to_be_bytes()),
         port: end.port.unwrap_or(0).to_be(),
-        port_mask: mask(end.port),
+        port_mask: end.port.map_or(0, |_| u16::MAX),
     }
-}
-
-/// Takes a record off what was read.
-fn next(rest: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = rest.split_first_chunk()?;
-    rest.split_at_checked(u32::from_ne_bytes(*length) as usize)
 }
 
 /// Reads a record. `past`: what is to be added to its time. `None`: not of this version, which
 /// cannot be.
 fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
-    use std::mem::offset_of;
     type Raw = types::captured;
     fn at<const N: usize>(record: &[u8], offset: usize) -> Option<[u8; N]> {
         record.get(offset..)?.first_chunk().copied()
@@ -366,17 +334,7 @@ fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
 /// What has to be added to CLOCK_MONOTONIC for nanoseconds since 1970. Asked again at each read, as
 /// the clock may be set.
 fn realtime_offset() -> i64 {
-    let clock = |id| {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: the buffer is ours.
-        unsafe { libc::clock_gettime(id, &mut time) };
-        // Words of 32 or 64 bits, by processor.
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64
-    };
-    clock(libc::CLOCK_REALTIME) - clock(libc::CLOCK_MONOTONIC)
+    nanoseconds(libc::CLOCK_REALTIME) as i64 - nanoseconds(libc::CLOCK_MONOTONIC) as i64
 }
 
 #[cfg(test)]
@@ -420,6 +378,5 @@ mod tests {
         for length in 0..HEAD {
             assert_eq!(captured(&record[..length], 0), None, "{length}");
         }
-        assert_eq!(next(&[9, 0, 0, 0, 1]), None);
     }
 }

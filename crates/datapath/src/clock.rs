@@ -36,3 +36,14 @@ pub(crate) fn since(ticks: u32, now: u32, then: u32) -> Duration {
     let jiffies = (now.wrapping_sub(then) as i32).max(0);
     Duration::from_micros(jiffies as u64 * 1_000_000 / u64::from(ticks))
 }
+
+/// Now, by a clock of the kernel's, nanoseconds.
+pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a local of the right type. The clocks asked for are always there.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,10 +1,7 @@
 //! What flows forwarded, and by which way: for counters of devices.
 
-use std::time::Instant;
-
 use libbpf_rs::{MapCore, MapFlags};
 
-use crate::Datapath;
 use crate::came_in::CameIn;
 use crate::hops;
 use crate::mapped::Mapped;
@@ -26,7 +23,7 @@ pub struct Growth {
     pub octets: u64,
     /// Where and behind what it comes in, without priorities.
     pub came_in: CameIn,
-    /// Number of the hop by which it leaves, see [`Datapath::hops`].
+    /// Number of the hop by which it leaves, see [`crate::Datapath::hops`].
     pub hop: u32,
     /// Forwarded at XDP, as far as the way tells; else at TC.
     pub xdp: bool,
@@ -37,47 +34,8 @@ pub struct Growth {
     pub bridged: bool,
 }
 
-impl Datapath {
-    /// What a flow forwarded since this was last asked, where it forwarded anything. Due at least
-    /// every two seconds for each flow: the shared counters are narrow. What a flow forwards after
-    /// it was last asked, until it is removed, [`Datapath::tidy`] gives out.
-    pub fn grown(&mut self, flow: u32, mut each: impl FnMut(Growth)) {
-        let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
-        let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
-        self.table.grown(flow, |record, whose, growth| {
-            each(Growth::of(Some(flow), record, whose, growth, hops, &at_xdp));
-        });
-    }
-
-    /// Where frames of PPPoE sessions come in, and the device that the kernel took their packets
-    /// for: the PPP device, or the VRF that it is in. Only of sessions by which a proven packet
-    /// came in; some may have ended since, and their devices be gone.
-    pub fn session_devices(&self) -> Vec<(CameIn, u32)> {
-        let map = &self.skel.maps.session_devices;
-        map.keys()
-            .filter_map(|key| {
-                let device = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
-                let word = u64::from_ne_bytes(key.try_into().ok()?);
-                Some((
-                    CameIn::decode(word),
-                    u32::from_ne_bytes(device.try_into().ok()?),
-                ))
-            })
-            .collect()
-    }
-
-    /// Frees the records that have rested.
-    pub(crate) fn reclaim(&mut self, now: Instant, mut last: impl FnMut(Growth)) {
-        let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
-        let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
-        self.table.reclaim(now, |record, whose, growth| {
-            last(Growth::of(None, record, whose, growth, hops, &at_xdp));
-        });
-    }
-}
-
 impl Growth {
-    fn of(
+    pub(crate) fn of(
         flow: Option<u32>,
         record: &types::flow,
         whose: table::Whose,
@@ -100,4 +58,18 @@ impl Growth {
             xdp: hops.get(hop).is_some_and(|h| h.flags & hops::XDP != 0) && at_xdp(came_in.port),
         }
     }
+}
+
+/// Of the map: see [`crate::Datapath::session_devices`].
+pub(crate) fn session_devices(map: &impl MapCore) -> Vec<(CameIn, u32)> {
+    map.keys()
+        .filter_map(|key| {
+            let device = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
+            let word = u64::from_ne_bytes(key.try_into().ok()?);
+            Some((
+                CameIn::decode(word),
+                u32::from_ne_bytes(device.try_into().ok()?),
+            ))
+        })
+        .collect()
 }

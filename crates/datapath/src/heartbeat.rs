@@ -1,16 +1,63 @@
 //! The heartbeat, and what it carries: proofs that end, pauses in which none is given, and the time
 //! at which all are over.
 
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use crate::clock;
+use crate::control::{Control, Word};
 use crate::error::Error;
-use crate::{Datapath, clock};
+use crate::load::Options;
+use crate::program::keep;
+use crate::run;
+use crate::skel::WeirSkel;
 
-impl Datapath {
+/// Lets the packet path forward as long as the daemon lives, and ends its proofs.
+pub struct Heartbeat {
+    program: OwnedFd,
+    control: Control,
+    /// How long nothing is proven after any change, jiffies.
+    quiet: u32,
+    /// Armed by us: the packet path may have disarmed itself since.
+    wanted: bool,
+    /// From then on no proof holds.
+    end: Option<Instant>,
+    /// Until when nothing is to be proven.
+    paused: Option<Instant>,
+}
+
+impl Heartbeat {
+    pub(crate) fn new(path: &WeirSkel<'_>, options: &Options) -> Result<Self, Error> {
+        let mut own = Self {
+            program: keep(&path.progs.weir_beat)?,
+            control: Control::new(path)?,
+            quiet: options.quiet_jiffies(),
+            wanted: false,
+            end: None,
+            paused: None,
+        };
+        // The kernel's clock begins five minutes before it turns round: the end of a pause that
+        // never was would seem to lie ahead.
+        own.run(0, 0)?;
+        own.control
+            .set(Word::QuietUntil, own.control.get(Word::Now));
+        Ok(own)
+    }
+
+    /// The current global epoch.
+    pub fn epoch(&self) -> u32 {
+        self.control.get(Word::Epoch)
+    }
+
+    /// Whether packets may be forwarded, as long as the heartbeat is not overdue.
+    pub fn armed(&self) -> bool {
+        self.control.get(Word::Armed) != 0
+    }
+
     /// Lets the packet path forward, as long as it is beaten.
     pub fn arm(&mut self) -> Result<(), Error> {
-        self.run_beat(0, 0)?;
-        self.control().armed = 1;
+        self.run(0, 0)?;
+        self.control.set(Word::Armed, 1);
         self.wanted = true;
         Ok(())
     }
@@ -18,39 +65,39 @@ impl Datapath {
     /// Everything goes to the kernel from the next packet on.
     pub fn disarm(&mut self) {
         self.wanted = false;
-        self.control().armed = 0;
+        self.control.set(Word::Armed, 0);
     }
 
     /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2.
     /// Where it had given up on the daemon, all proofs end, and it goes on.
     pub fn beat(&mut self) -> Result<(), Error> {
-        if self.wanted && self.control().armed == 0 {
+        if self.wanted && !self.armed() {
             self.bump()?;
             return self.arm();
         }
-        self.run_beat(0, 0)
+        self.run(0, 0)
     }
 
     /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the
     /// kernel does now.
     pub fn bump(&mut self) -> Result<(), Error> {
-        self.run_beat(self.quiet(), 1)?;
+        self.run(self.quiet(), 1)?;
         // It gave up when proofs reached their end. With the bump they are over, and it may go on.
-        if self.wanted && self.control().armed == 0 {
-            self.control().armed = 1;
+        if self.wanted && !self.armed() {
+            self.control.set(Word::Armed, 1);
         }
         Ok(())
     }
 
-    /// From then on no proof holds, by the kernel's own clock, until [`Datapath::hold_until`] says
+    /// From then on no proof holds, by the kernel's own clock, until [`Heartbeat::hold_until`] says
     /// otherwise and proofs were ended. Counts from the next beat or bump; whether that should come
     /// at once, as this is another end than before.
     pub fn hold_until(&mut self, end: Option<Instant>) -> bool {
         std::mem::replace(&mut self.end, end) != end
     }
 
-    /// Ends every proof, and lets none come up until [`Datapath::resume`], or until so much time is
-    /// over.
+    /// Ends every proof, and lets none come up until [`Heartbeat::resume`], or until so much time
+    /// is over.
     pub fn pause(&mut self, most: Duration) -> Result<(), Error> {
         self.paused = Some(Instant::now() + most);
         self.bump()
@@ -59,21 +106,26 @@ impl Datapath {
     /// Flows may be proven again.
     pub fn resume(&mut self) -> Result<(), Error> {
         match self.paused.take() {
-            Some(_) => self.run_beat(self.quiet(), 0),
+            Some(_) => self.beat_quietly(),
             None => Ok(()),
         }
     }
 
+    /// Lets nothing be proven for as long as after any change.
+    pub(crate) fn beat_quietly(&mut self) -> Result<(), Error> {
+        self.run(self.quiet(), 0)
+    }
+
     /// How long nothing is to be proven after a change, jiffies.
-    pub(crate) fn quiet(&self) -> u32 {
+    fn quiet(&self) -> u32 {
         let paused = self.paused.map_or(0, |until| {
             let left = until.saturating_duration_since(Instant::now());
             clock::jiffies(u32::try_from(left.as_millis()).unwrap_or(u32::MAX))
         });
-        paused.max(self.options.quiet_jiffies())
+        paused.max(self.quiet)
     }
 
-    pub(crate) fn run_beat(&mut self, quiet: u32, bump: u32) -> Result<(), Error> {
+    fn run(&self, quiet: u32, bump: u32) -> Result<(), Error> {
         let most = self.end.map_or(u32::MAX, |end| {
             clock::whole_jiffies(end.saturating_duration_since(Instant::now()))
         });
@@ -81,30 +133,7 @@ impl Datapath {
         for (part, value) in context.chunks_exact_mut(4).zip([quiet, bump, most]) {
             part.copy_from_slice(&value.to_ne_bytes());
         }
-        let input = libbpf_rs::ProgramInput {
-            context_in: Some(&mut context),
-            ..Default::default()
-        };
-        self.skel
-            .progs
-            .weir_beat
-            .test_run(input)
-            .map_err(|e| Error::bpf("run the heartbeat", e))?;
-        Ok(())
-    }
-
-    /// Lets so many jiffies go by for what FINs, RSTs and SYNs hold: the clock itself takes 25 days
-    /// to turn round. For tests.
-    #[doc(hidden)]
-    pub fn age_holds(&mut self, jiffies: u32) {
-        for index in 0..self.sizes.trials() {
-            if let Some(trial) = self.trials.at(index) {
-                // SAFETY: a word of a live mapping, which the packet path writes as a whole.
-                unsafe {
-                    let hold = &raw mut (*trial).hold;
-                    hold.write_volatile(hold.read_volatile().wrapping_sub(jiffies));
-                }
-            }
-        }
+        run::test_run_call(&self.program, &mut context)
+            .map_err(|e| Error::bpf("run the heartbeat", e))
     }
 }

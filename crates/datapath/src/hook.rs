@@ -3,7 +3,6 @@
 //! stops them from forwarding, and replaced at the next start.
 
 use std::collections::HashMap;
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libbpf_rs::{
@@ -12,6 +11,7 @@ use libbpf_rs::{
 
 use crate::error::Error;
 use crate::load::Programs;
+use crate::program::{TC_PROGRAMS, info, name_of};
 use crate::tcx;
 
 /// Where packets of a port are taken over.
@@ -27,17 +27,6 @@ pub enum Hook {
 
 /// Filters of ours on clsact: a handle of our own.
 const HANDLE: u32 = 0x7765;
-
-/// Names of the programs that are attached at TC. Before Linux 6.6 they are filters, which libbpf
-/// names `weir_tc:[17]`.
-pub const TC_PROGRAMS: [&str; 6] = [
-    "weir_tc",
-    "weir_witness",
-    "weir_meter_in",
-    "weir_meter_out",
-    "weir_cable_in",
-    "weir_cable_out",
-];
 
 /// Where a program stands among those at TC of a device. The gate of a cable comes before all: what
 /// it drops is neither forwarded nor counted. At ingress the packet path comes before the meter, at
@@ -124,11 +113,7 @@ impl Hooks {
         name: &str,
         hook: Hook,
     ) -> Result<(), Error> {
-        if self
-            .by_link
-            .get(&link)
-            .is_some_and(|(attached, _)| *attached == hook)
-        {
+        if self.is_at(link, hook) {
             return Ok(());
         }
         self.by_link.remove(&link);
@@ -155,15 +140,17 @@ impl Hooks {
 
     /// Whether XDP runs on a device.
     pub fn at_xdp(&self, link: u32) -> bool {
-        self.by_link
-            .get(&link)
-            .is_some_and(|(hook, _)| *hook == Hook::Xdp)
+        self.is_at(link, Hook::Xdp)
+    }
+
+    fn is_at(&self, link: u32, hook: Hook) -> bool {
+        let attached = self.by_link.get(&link);
+        attached.is_some_and(|(attached, _)| *attached == hook)
     }
 
     /// Takes everything off a device.
-    pub fn detach(&mut self, link: u32) -> Result<(), Error> {
+    pub fn detach(&mut self, link: u32) {
         self.by_link.remove(&link);
-        Ok(())
     }
 }
 
@@ -233,9 +220,10 @@ pub(crate) fn link_create(
     kind: u32,
     flags: u32,
 ) -> Result<OwnedFd, std::io::Error> {
-    // SAFETY: all-zero options are valid.
-    let mut options: libbpf_sys::bpf_link_create_opts = unsafe { std::mem::zeroed() };
-    options.flags = flags;
+    let options = libbpf_sys::bpf_link_create_opts {
+        flags,
+        ..Default::default()
+    };
     link_create_with(program, link, kind, options)
 }
 
@@ -246,9 +234,10 @@ fn link_create_behind(
     kind: u32,
     other: u32,
 ) -> Result<OwnedFd, std::io::Error> {
-    // SAFETY: all-zero options are valid.
-    let mut options: libbpf_sys::bpf_link_create_opts = unsafe { std::mem::zeroed() };
-    options.flags = libbpf_sys::BPF_F_AFTER;
+    let mut options = libbpf_sys::bpf_link_create_opts {
+        flags: libbpf_sys::BPF_F_AFTER,
+        ..Default::default()
+    };
     options.__bindgen_anon_1.tcx = libbpf_sys::bpf_link_create_opts__bindgen_ty_1__bindgen_ty_6 {
         relative_id: other,
         ..Default::default()
@@ -272,33 +261,6 @@ fn link_create_with(
     }
     // SAFETY: a descriptor just made, owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// What the kernel tells of a loaded program.
-pub fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
-    // SAFETY: all-zero is a valid value of this plain struct.
-    let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
-    let mut length = size_of_val(&info) as u32;
-    // SAFETY: the buffer is ours and as long as said.
-    let failed = unsafe {
-        libbpf_sys::bpf_obj_get_info_by_fd(program.as_raw_fd(), (&raw mut info).cast(), &mut length)
-    };
-    match failed {
-        0 => Ok(info),
-        error => Err(io::Error::from_raw_os_error(-error)),
-    }
-}
-
-/// A program's name: 15 bytes at most (BPF_OBJ_NAME_LEN).
-pub fn name_of(info: &libbpf_sys::bpf_prog_info) -> String {
-    let octets = info.name.iter().map(|octet| *octet as u8);
-    let name: Vec<u8> = octets.take_while(|octet| *octet != 0).collect();
-    String::from_utf8_lossy(&name).into_owned()
-}
-
-/// The kernel's number of a loaded program.
-pub fn program_id(program: &impl AsFd) -> Option<u32> {
-    info(program.as_fd()).ok().map(|info| info.id)
 }
 
 /// Lets XDP send out of a device.

@@ -118,13 +118,11 @@ pub fn forget(hops: &mut Mapped<types::hop>, index: &MapMut<'_>) -> Result<(), E
     }
     for slot in 0..MAX {
         let epoch = hops.get(slot).map_or(0, |h| h.epoch);
-        hops.set(
-            slot,
-            types::hop {
-                epoch,
-                ..Default::default()
-            },
-        );
+        let free = types::hop {
+            epoch,
+            ..Default::default()
+        };
+        hops.set(slot, free);
     }
     Ok(())
 }

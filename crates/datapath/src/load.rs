@@ -14,7 +14,9 @@ use crate::clock;
 use crate::drops;
 use crate::error::Error;
 use crate::headers;
+use crate::mapped::constants;
 use crate::port;
+use crate::program::keep;
 use crate::sizes::Sizes;
 use crate::skel::{OpenWeirSkel, WeirSkel, WeirSkelBuilder, types};
 use crate::{complaints, probe};
@@ -188,11 +190,7 @@ fn load_apart(
         .progs()
         .find(|program| program.name() == name)
         .ok_or_else(|| Error::Lacks(format!("the program {name}")))?;
-    let kept = program.as_fd().try_clone_to_owned();
-    kept.map_err(|source| Error::System {
-        what: format!("keep {name}"),
-        source,
-    })
+    keep(&program)
 }
 
 /// Opens an object with tables of these sizes.
@@ -251,11 +249,7 @@ fn set_constants(
     options: &Options,
     buffers: bool,
 ) -> Result<(), Error> {
-    let constants = open
-        .maps
-        .rodata_data
-        .as_mut()
-        .expect("the object has a .rodata");
+    let constants = constants(&mut open.maps.rodata_data);
     constants.hash_seed = random_seed()?;
     constants.flows4_mask = sizes.buckets4() - 1;
     constants.flows6_mask = sizes.buckets6() - 1;

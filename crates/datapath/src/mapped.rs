@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-use libbpf_rs::MapCore;
+use libbpf_rs::{MapCore, MapHandle, MapMut};
 
 use crate::error::Error;
 
@@ -105,6 +105,16 @@ impl<T> Drop for Mapped<T> {
         // SAFETY: the mapping made in `new`, unmapped once.
         unsafe { libc::munmap(self.base.cast(), self.stride * self.len as usize) };
     }
+}
+
+/// The constants of an object that was opened.
+pub fn constants<'a, T>(rodata: &'a mut Option<&mut T>) -> &'a mut T {
+    rodata.as_mut().expect("the object has a .rodata")
+}
+
+/// A map of a loaded object, for a part that outlives the borrow of it.
+pub fn handle(map: &MapMut<'_>) -> Result<MapHandle, Error> {
+    MapHandle::try_from(map).map_err(|e| Error::bpf("keep a map", e))
 }
 
 /// A counter that the kernel side adds to. A 32-bit machine cannot read it in one piece: there it

@@ -25,7 +25,9 @@ use crate::clock::{self, since};
 use crate::complaints;
 use crate::error::Error;
 use crate::load;
-use crate::mapped::Mapped;
+use crate::mapped::{Mapped, constants};
+use crate::ring::Reader;
+use crate::run;
 
 pub use news::{News, Sample};
 #[cfg(feature = "bench")]
@@ -51,7 +53,7 @@ pub struct Meter {
     stations: Stations,
     ports: Ports,
     sizes: MeterSizes,
-    news: news::Reader,
+    news: Reader,
     ticks: u32,
 }
 
@@ -76,11 +78,7 @@ impl Meter {
         let mut open = skel::MeterSkelBuilder::default()
             .open(storage)
             .map_err(|e| Error::bpf("open the meter", e))?;
-        let constants = open
-            .maps
-            .rodata_data
-            .as_mut()
-            .expect("the object has a .rodata");
+        let constants = constants(&mut open.maps.rodata_data);
         constants.hash_seed = load::random_seed()?;
         constants.meter4_mask = sizes.records4 / WAYS - 1;
         constants.meter6_mask = sizes.records6 / WAYS - 1;
@@ -118,7 +116,8 @@ impl Meter {
                 Mapped::new(&skel.maps.meter_ports, sizes.ports)?,
                 Mapped::new(&skel.maps.meter_inside, sizes.ports)?,
             ),
-            news: news::Reader::new(&skel.maps.meter_news)?,
+            news: Reader::new(&skel.maps.meter_news)
+                .map_err(|e| Error::bpf("use the meter's ring", e))?,
             skel,
             sizes,
             ticks: clock::ticks_per_second(),
@@ -194,13 +193,7 @@ impl Meter {
     /// The kernel's clock now, jiffies.
     fn now(&self) -> Result<u32, Error> {
         let mut context = [0u8; 4];
-        self.skel
-            .progs
-            .weir_meter_clock
-            .test_run(libbpf_rs::ProgramInput {
-                context_in: Some(&mut context),
-                ..Default::default()
-            })
+        run::test_run_call(&self.skel.progs.weir_meter_clock, &mut context)
             .map_err(|e| Error::bpf("read the kernel's clock", e))?;
         Ok(u32::from_ne_bytes(context))
     }
@@ -261,11 +254,9 @@ impl Meter {
 
     /// What the kernel side told since the last time, at most `most` pieces.
     pub fn news(&mut self, most: usize, mut each: impl FnMut(News<'_>)) {
-        let all = self.news.consume(most);
-        let found = std::mem::take(&mut *self.news.found.borrow_mut());
-        let records = &mut self.records;
-        let key = |words: &[u64; 5], ipv6| record::key(words, ipv6, |at| self.ports.place(at));
-        news::each(&found, |raw| {
+        let (records, ports) = (&mut self.records, &self.ports);
+        let key = |words: &[u64; 5], ipv6| record::key(words, ipv6, |at| ports.place(at));
+        let all = self.news.read(most, |raw| {
             if let Some(news) = news::decode(raw, key) {
                 if let News::New(id) = news {
                     records.claimed(id.reference);
@@ -274,18 +265,11 @@ impl Meter {
             }
         });
         records.told(all);
-        // The same memory again next time.
-        let mut found = found;
-        found.clear();
-        *self.news.found.borrow_mut() = found;
     }
 
     /// News for which the ring had no room.
     pub fn unsaid(&self) -> u64 {
-        self.skel
-            .maps
-            .bss_data
-            .as_ref()
-            .map_or(0, |bss| bss.meter_unsaid)
+        let bss = self.skel.maps.bss_data.as_ref();
+        bss.map_or(0, |bss| bss.meter_unsaid)
     }
 }

@@ -2,9 +2,9 @@
 //! does not list them, and nothing tells that one came.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-use crate::tcx::name;
+use crate::program::{name, object_info};
 
 /// One of them, in whatever network namespace: the kernel does not tell in which.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,8 @@ fn netfilter(link: u32) -> io::Result<Option<NetfilterProgram>> {
     }
     // SAFETY: a descriptor just made, owned by nobody else.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    let info = info(fd.as_fd())?;
+    // SAFETY: the struct of a link, all numbers.
+    let info: libbpf_sys::bpf_link_info = unsafe { object_info(fd.as_fd())? };
     if info.type_ != libbpf_sys::BPF_LINK_TYPE_NETFILTER {
         return Ok(None);
     }
@@ -75,18 +76,4 @@ fn netfilter(link: u32) -> io::Result<Option<NetfilterProgram>> {
         },
         priority: at.priority,
     }))
-}
-
-fn info(link: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_link_info> {
-    // SAFETY: all-zero is a valid value of this plain struct.
-    let mut info: libbpf_sys::bpf_link_info = unsafe { std::mem::zeroed() };
-    let mut length = size_of_val(&info) as u32;
-    // SAFETY: the buffer is ours and as long as said.
-    let failed = unsafe {
-        libbpf_sys::bpf_obj_get_info_by_fd(link.as_raw_fd(), (&raw mut info).cast(), &mut length)
-    };
-    match failed {
-        0 => Ok(info),
-        error => Err(io::Error::from_raw_os_error(-error)),
-    }
 }

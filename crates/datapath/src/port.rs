@@ -8,6 +8,9 @@ use crate::skel::types;
 /// Own addresses a port can have beside its first.
 pub const VLAN_MACS: usize = headers::PORT_MACS as usize - 1;
 
+/// In the number of a device's stack: packets come in there over PPP, too.
+pub const STACK_PPP: u32 = headers::STACK_PPP as u32;
+
 /// PPPoE sessions that are known of a port at a time.
 pub(crate) const SESSIONS: u32 = headers::SESSION_PLACES as u32;
 

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use libbpf_sys::{bpf_insn, bpf_prog_type};
 
-use crate::{Datapath, Error, Hook, Options, Port, Sizes, hook};
+use crate::program;
 
 /// One thing the kernel can do, or cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,13 +40,13 @@ pub enum Ability {
 /// Whether a program can ask what IPsec decrypted: not where the kernel was built without IPsec,
 /// and then nothing is.
 pub(crate) fn tells_decrypted() -> bool {
-    program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &DECRYPTED).is_ok()
+    load(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &DECRYPTED).is_ok()
 }
 
 /// Whether XDP sees frames in several buffers.
 pub(crate) fn takes_buffers() -> bool {
     let flags = libbpf_sys::BPF_F_XDP_HAS_FRAGS;
-    program(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).is_ok()
+    load(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).is_ok()
 }
 
 /// Tries it.
@@ -60,47 +60,28 @@ pub fn probe(ability: Ability) -> io::Result<()> {
         Ability::Bpf => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, 0),
         Ability::MmapableArray => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, libbpf_sys::BPF_F_MMAPABLE),
         Ability::Devmap => map(libbpf_sys::BPF_MAP_TYPE_DEVMAP, 0),
-        Ability::Xdp => program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO).map(drop),
+        Ability::Xdp => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO).map(drop),
         Ability::XdpFragments => {
             let flags = libbpf_sys::BPF_F_XDP_HAS_FRAGS;
-            program(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).map(drop)
+            load(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).map(drop)
         }
         Ability::SyscallProgram => {
             let flags = libbpf_sys::BPF_F_SLEEPABLE;
-            program(libbpf_sys::BPF_PROG_TYPE_SYSCALL, flags, &ZERO).map(drop)
+            load(libbpf_sys::BPF_PROG_TYPE_SYSCALL, flags, &ZERO).map(drop)
         }
-        Ability::AtomicFetch => program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &FETCH).map(drop),
-        Ability::Jiffies => program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &JIFFIES).map(drop),
+        Ability::AtomicFetch => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &FETCH).map(drop),
+        Ability::Jiffies => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &JIFFIES).map(drop),
         Ability::Jit => jit(),
         Ability::Tcx => tcx(),
         Ability::Clsact => in_a_namespace_of_its_own(clsact)?,
     }
 }
 
-/// Loads the packet path with tiny tables, lets the verifier judge all of it, runs its heartbeat
-/// and, where a network namespace can be made for that, attaches it at TC.
-///
-/// # Errors
-/// Reason of a refusal by the kernel; [`complaints`](crate::complaints::last) has the lines of the verifier.
-pub fn rehearse() -> Result<(), Error> {
-    let rehearse = || {
-        let mut path = Datapath::load(Sizes::new(4, 4, &[]), Options::default())?;
-        path.arm()?;
-        path.attach(&Port::new(LOOPBACK, [0; 6], false), "lo", Hook::Tc)
-    };
-    match in_a_namespace_of_its_own(rehearse) {
-        Ok(result) => result,
-        // Not without CAP_SYS_ADMIN: then at least what needs no device.
-        Err(_) => Datapath::load(Sizes::new(4, 4, &[]), Options::default())
-            .and_then(|mut path| path.arm()),
-    }
-}
-
 /// Index of `lo` in every network namespace (LOOPBACK_IFINDEX).
-const LOOPBACK: u32 = 1;
+pub(crate) const LOOPBACK: u32 = 1;
 
 /// Runs `work` on a thread that moves to a network namespace of its own, which ends with it.
-fn in_a_namespace_of_its_own<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+pub(crate) fn in_a_namespace_of_its_own<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| {
             // SAFETY: concerns this thread alone, and takes no pointer.
@@ -164,7 +145,7 @@ const FETCH: [[u8; 8]; 5] = [
     EXIT,
 ];
 
-fn program(kind: bpf_prog_type, flags: u32, code: &[[u8; 8]]) -> io::Result<OwnedFd> {
+fn load(kind: bpf_prog_type, flags: u32, code: &[[u8; 8]]) -> io::Result<OwnedFd> {
     let mut options = libbpf_sys::bpf_prog_load_opts {
         sz: size_of::<libbpf_sys::bpf_prog_load_opts>() as libbpf_sys::size_t,
         attempts: 1,
@@ -212,8 +193,8 @@ fn owned(fd: i32) -> io::Result<OwnedFd> {
 }
 
 fn jit() -> io::Result<()> {
-    let program = program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO)?;
-    match hook::info(program.as_fd())?.jited_prog_len {
+    let program = load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO)?;
+    match program::info(program.as_fd())?.jited_prog_len {
         0 => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "programs are interpreted",
@@ -225,7 +206,7 @@ fn jit() -> io::Result<()> {
 /// A link to a device that cannot exist: a kernel with TCX misses the device, one without does not
 /// know the kind of link.
 fn tcx() -> io::Result<()> {
-    let program = program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
+    let program = load(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
     // SAFETY: no options are a valid choice.
     let fd = unsafe {
         libbpf_sys::bpf_link_create(
@@ -242,7 +223,7 @@ fn tcx() -> io::Result<()> {
 }
 
 fn clsact() -> io::Result<()> {
-    let program = program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
+    let program = load(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
     let mut hook = libbpf_sys::bpf_tc_hook {
         sz: size_of::<libbpf_sys::bpf_tc_hook>() as libbpf_sys::size_t,
         ifindex: LOOPBACK as i32,
@@ -300,27 +281,11 @@ mod tests {
     #[test]
     fn a_refusal_is_seen() {
         let unset = [EXIT];
-        let refused = program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &unset).unwrap_err();
+        let refused = load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &unset).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EACCES), "r0 is not set");
-        let refused = program(u32::MAX, 0, &ZERO).unwrap_err();
+        let refused = load(u32::MAX, 0, &ZERO).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EINVAL));
         let refused = map(libbpf_sys::BPF_MAP_TYPE_DEVMAP, libbpf_sys::BPF_F_MMAPABLE).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EINVAL));
-    }
-
-    #[test]
-    fn the_packet_path_is_rehearsed_elsewhere() {
-        let before = loopback();
-        rehearse().unwrap_or_else(|error| panic!("{error}: {:#?}", crate::complaints::last()));
-        assert_eq!(loopback(), before, "nothing is left attached here");
-    }
-
-    /// The device and what is attached to it.
-    fn loopback() -> String {
-        let output = std::process::Command::new("ip")
-            .args(["-details", "link", "show", "lo"])
-            .output()
-            .expect("ip runs");
-        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }

@@ -15,6 +15,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use crate::complaints;
 use crate::drops::own_namespace;
 use crate::error::Error;
+use crate::view::sum;
 
 pub use types::KernelTypes;
 
@@ -171,16 +172,9 @@ impl Recorder {
         let Some(map) = self.map("missed") else {
             return Ok(Missed::default());
         };
-        let sum = |which: u32| {
-            let values = map
-                .lookup_percpu(&which.to_ne_bytes(), MapFlags::ANY)
-                .map_err(|e| Error::bpf("read a counter", e))?;
-            let values = values.unwrap_or_default();
-            Ok(values.iter().flat_map(|value| decode(value)).sum())
-        };
         Ok(Missed {
-            no_room: sum(0)?,
-            not_measured: sum(1)?,
+            no_room: sum(&map, 0)?,
+            not_measured: sum(&map, 1)?,
         })
     }
 }

@@ -90,6 +90,22 @@ pub fn test_run_skb_with(
     Ok(result)
 }
 
+/// BPF_PROG_TEST_RUN of a SYSCALL program, which may change its context.
+pub fn test_run_call(program: &impl AsFd, context: &mut [u8]) -> Result<(), libbpf_rs::Error> {
+    let mut options = libbpf_sys::bpf_test_run_opts {
+        sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _,
+        ctx_in: context.as_mut_ptr().cast(),
+        ctx_size_in: context.len() as u32,
+        ..Default::default()
+    };
+    let program = program.as_fd().as_raw_fd();
+    // SAFETY: the options name a buffer that lives on, with its size.
+    match unsafe { libbpf_sys::bpf_prog_test_run_opts(program, &raw mut options) } {
+        0 => Ok(()),
+        failed => Err(libbpf_rs::Error::from_raw_os_error(-failed)),
+    }
+}
+
 fn run(
     program: &impl AsFd,
     frame: &[u8],

@@ -37,6 +37,11 @@ impl Sizes {
         self.flows6 / 4
     }
 
+    /// Where a device is among the ports.
+    pub(crate) fn slot(&self, link: u32) -> u32 {
+        link & (self.ports - 1)
+    }
+
     pub(crate) fn trials(&self) -> u32 {
         self.flows4 + self.flows6
     }

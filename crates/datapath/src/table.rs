@@ -175,13 +175,11 @@ impl Table {
         let refs = [first, second];
         for (i, (key, leaves)) in ways.iter().enumerate() {
             self.write(refs[i], key, leaves);
-            trials.set(
-                self.trial_of(refs[i]),
-                types::trial {
-                    peer: refs[1 - i],
-                    ..Default::default()
-                },
-            );
+            let trial = types::trial {
+                peer: refs[1 - i],
+                ..Default::default()
+            };
+            trials.set(self.trial_of(refs[i]), trial);
         }
         // What was written above is seen before LIVE is.
         fence(Ordering::Release);

@@ -2,12 +2,10 @@
 //! does not tell of them.
 
 use std::collections::BTreeSet;
-use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-use crate::hook::{TC_PROGRAMS, info};
+use crate::program::{TC_PROGRAMS, name};
 
 /// Programs of one device and side that are listed; the kernel takes 64.
 const MOST: usize = 64;
@@ -68,28 +66,15 @@ fn foreign(program: u32) -> Option<String> {
     }
 }
 
-/// The name of a loaded program, for whoever may know.
-pub(crate) fn name(program: u32) -> Option<String> {
-    // SAFETY: takes a number and gives a descriptor or an error.
-    let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(program) };
-    if fd < 0 {
-        return None;
-    }
-    // SAFETY: a descriptor just made, owned by nobody else.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    let info = info(fd.as_fd()).ok()?;
-    let name = info.name.map(|octet| octet as u8);
-    let name = CStr::from_bytes_until_nul(&name).ok()?;
-    Some(name.to_string_lossy().into_owned())
-}
-
 /// The kernel's numbers of what is attached.
 fn attached(link: u32, kind: u32) -> io::Result<Vec<u32>> {
     let mut programs = [0u32; MOST];
-    // SAFETY: all-zero options are valid; sz tells libbpf how much of the struct we know.
-    let mut options: libbpf_sys::bpf_prog_query_opts = unsafe { std::mem::zeroed() };
-    options.sz = size_of::<libbpf_sys::bpf_prog_query_opts>() as libbpf_sys::size_t;
-    options.prog_ids = programs.as_mut_ptr();
+    // sz tells libbpf how much of the struct we know.
+    let mut options = libbpf_sys::bpf_prog_query_opts {
+        sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as libbpf_sys::size_t,
+        prog_ids: programs.as_mut_ptr(),
+        ..Default::default()
+    };
     options.__bindgen_anon_1.count = MOST as u32;
     // SAFETY: options and the list, which is as long as said, outlive the call.
     let failed = unsafe { libbpf_sys::bpf_prog_query_opts(link as i32, kind, &raw mut options) };

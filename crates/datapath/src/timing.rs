@@ -4,14 +4,13 @@
 use std::time::{Duration, Instant};
 
 use kernel::Protocol;
-use libbpf_rs::{MapCore, MapFlags, MapMut};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::Datapath;
 use crate::came_in::CameIn;
 use crate::error::Error;
 use crate::headers;
-use crate::mapped::Mapped;
-use crate::skel::types;
+use crate::mapped::{Mapped, handle};
+use crate::skel::{WeirSkel, types};
 use crate::table::Table;
 use crate::translate::Who;
 
@@ -27,7 +26,7 @@ pub struct Wait {
     pub micros: u32,
     /// Where and behind what the segments come in, without priorities.
     pub came_in: CameIn,
-    /// Number of the hop by which they leave, see [`Datapath::hops`].
+    /// Number of the hop by which they leave, see [`crate::Datapath::hops`].
     pub hop: u32,
     /// Between whom they go, as they come in and as they leave.
     pub whose: Option<(Who, Who)>,
@@ -46,35 +45,29 @@ struct Timed {
 /// Which connections are timed.
 pub struct Timers {
     timers: Mapped<types::timer>,
+    index: MapHandle,
     timed: Vec<Option<Timed>>,
 }
 
 impl Timers {
-    pub fn new(timers: Mapped<types::timer>) -> Self {
-        Self {
-            timed: vec![None; timers.len() as usize],
-            timers,
-        }
+    pub fn new(path: &WeirSkel<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            timers: Mapped::new(&path.maps.timers, TIMERS)?,
+            index: handle(&path.maps.timed)?,
+            timed: vec![None; TIMERS as usize],
+        })
     }
 
     /// Times a connection with these records; not where no timer is free.
-    fn begin(
-        &mut self,
-        flow: u32,
-        refs: [u32; 2],
-        table: &Table,
-        index: &MapMut<'_>,
-    ) -> Result<bool, Error> {
+    fn begin(&mut self, flow: u32, refs: [u32; 2], table: &Table) -> Result<bool, Error> {
         let Some(free) = self.timed.iter().position(Option::is_none) else {
             return Ok(false);
         };
-        self.timers.set(
-            free as u32,
-            types::timer {
-                r#ref: refs,
-                ..Default::default()
-            },
-        );
+        let fresh = types::timer {
+            r#ref: refs,
+            ..Default::default()
+        };
+        self.timers.set(free as u32, fresh);
         self.timed[free] = Some(Timed {
             flow,
             refs,
@@ -83,12 +76,12 @@ impl Timers {
         });
         for (way, reference) in refs.into_iter().enumerate() {
             let place = free as u32 * 2 + way as u32;
-            if let Err(error) = index.update(
+            if let Err(error) = self.index.update(
                 &reference.to_ne_bytes(),
                 &place.to_ne_bytes(),
                 MapFlags::ANY,
             ) {
-                self.end(free, table, index);
+                self.end(free, table);
                 return Err(Error::bpf("time a connection", error));
             }
         }
@@ -99,14 +92,14 @@ impl Timers {
     }
 
     /// Takes the marks off, and frees the timer.
-    fn end(&mut self, timer: usize, table: &Table, index: &MapMut<'_>) {
+    fn end(&mut self, timer: usize, table: &Table) {
         let Some(timed) = self.timed[timer].take() else {
             return;
         };
         for reference in timed.refs {
             table.mark(reference, false);
             // One that is not there is what is wanted.
-            let _ = index.delete(&reference.to_ne_bytes());
+            let _ = self.index.delete(&reference.to_ne_bytes());
         }
     }
 
@@ -115,55 +108,44 @@ impl Timers {
         let known = |timed: &Option<Timed>| timed.is_some_and(|timed| timed.flow == flow);
         self.timed.iter().position(known)
     }
-}
 
-impl Datapath {
-    /// Times a TCP connection that is forwarded: [`Datapath::waits`] gives out one wait of each
-    /// direction, where it has one. Whether it is timed now: not where it is no such connection, or
-    /// [`TIMERS`] others are.
-    ///
-    /// # Errors
-    /// The kernel has no memory.
-    pub fn time(&mut self, flow: u32) -> Result<bool, Error> {
-        let Some(refs) = self.table.refs(flow) else {
+    /// See [`crate::Datapath::time`].
+    pub fn time(&mut self, flow: u32, table: &Table) -> Result<bool, Error> {
+        let Some(refs) = table.refs(flow) else {
             return Ok(false);
         };
         let tcp = |whose: &(Who, Who)| matches!(whose, (Who::Hosts(tuple), _) if tuple.protocol == Protocol::Tcp);
-        if !self.table.whose(refs[0]).as_ref().is_some_and(tcp) {
+        if !table.whose(refs[0]).as_ref().is_some_and(tcp) {
             return Ok(false);
         }
-        if self.timing.of(flow).is_some() {
+        if self.of(flow).is_some() {
             for reference in refs {
-                self.table.mark(reference, true);
+                table.mark(reference, true);
             }
             return Ok(true);
         }
-        let index = &self.skel.maps.timed;
-        self.timing.begin(flow, refs, &self.table, index)
+        self.begin(flow, refs, table)
     }
 
     /// A connection is not timed any more.
-    pub(crate) fn untime(&mut self, flow: u32) {
-        if let Some(timer) = self.timing.of(flow) {
-            let index = &self.skel.maps.timed;
-            self.timing.end(timer, &self.table, index);
+    pub fn untime(&mut self, flow: u32, table: &Table) {
+        if let Some(timer) = self.of(flow) {
+            self.end(timer, table);
         }
     }
 
     /// Connections that are timed.
     pub fn timed(&self) -> usize {
-        self.timing.timed.iter().flatten().count()
+        self.timed.iter().flatten().count()
     }
 
-    /// What was measured since this was last asked. Connections that have it all, or that nobody
-    /// answered for two seconds, are not timed any more. Due every second.
-    pub fn waits(&mut self, now: Instant, mut each: impl FnMut(Wait)) {
-        let (timing, table, index) = (&mut self.timing, &self.table, &self.skel.maps.timed);
-        for timer in 0..timing.timed.len() {
-            let Some(timed) = &mut timing.timed[timer] else {
+    /// See [`crate::Datapath::waits`].
+    pub fn waits(&mut self, now: Instant, table: &Table, mut each: impl FnMut(Wait)) {
+        for timer in 0..self.timed.len() {
+            let Some(timed) = &mut self.timed[timer] else {
                 continue;
             };
-            let ways = timing.timers.get(timer as u32).unwrap_or_default().way;
+            let ways = self.timers.get(timer as u32).unwrap_or_default().way;
             for (way, measured) in ways.iter().enumerate() {
                 if measured.answered == 0 || std::mem::replace(&mut timed.told[way], true) {
                     continue;
@@ -181,7 +163,7 @@ impl Datapath {
                 ways[one].answered != 0 && (timed.told[1 - one] || ways[1 - one].waiting == 0)
             };
             if over(0) || over(1) || now.duration_since(timed.since) >= PATIENCE {
-                timing.end(timer, table, index);
+                self.end(timer, table);
                 continue;
             }
             // A witness that proved anew took the marks away.

@@ -155,14 +155,24 @@ pub fn totals(passed: &MapMut<'_>, totals: &MapMut<'_>) -> Result<Totals, Error>
     Ok(result)
 }
 
-pub(crate) fn sum(map: &MapMut<'_>, key: u32) -> Result<u64, Error> {
+pub(crate) fn sum(map: &impl MapCore, key: u32) -> Result<u64, Error> {
+    sums(map, key, [0]).map(|[sum]| sum)
+}
+
+/// The words at these places of a value, each summed over the processors.
+pub(crate) fn sums<const N: usize>(
+    map: &impl MapCore,
+    key: u32,
+    places: [usize; N],
+) -> Result<[u64; N], Error> {
     let values = map
         .lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY)
         .map_err(|e| Error::bpf("read a counter", e))?
         .unwrap_or_default();
-    Ok(values
-        .iter()
-        .filter_map(|v| v.get(..8)?.try_into().ok())
-        .map(u64::from_ne_bytes)
-        .fold(0, u64::wrapping_add))
+    Ok(places.map(|at| {
+        let words = values
+            .iter()
+            .filter_map(|v| v.get(at..at + 8)?.try_into().ok());
+        words.map(u64::from_ne_bytes).fold(0, u64::wrapping_add)
+    }))
 }

@@ -391,7 +391,7 @@ impl Daemon {
         face.modules.stop(&router).await;
         {
             let router = &mut *router.borrow_mut();
-            router.path.disarm();
+            router.path.heartbeat.disarm();
             router.finish();
         }
         info!("weir stops: all is the kernel's again");

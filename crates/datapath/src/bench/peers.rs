@@ -8,6 +8,7 @@ use libbpf_rs::{MapCore, MapFlags, ProgramMut};
 use super::Target;
 use crate::error::Error;
 use crate::load;
+use crate::mapped::constants;
 
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
@@ -30,11 +31,7 @@ impl Peers {
         let mut open = skel::MeterBenchSkelBuilder::default()
             .open(storage)
             .map_err(|e| Error::bpf("open the meter's peers", e))?;
-        let constants = open
-            .maps
-            .rodata_data
-            .as_mut()
-            .expect("the object has a .rodata");
+        let constants = constants(&mut open.maps.rodata_data);
         constants.hash_seed = load::random_seed()?;
         constants.meter_unaligned = u32::from(load::UNALIGNED);
         let skel = open

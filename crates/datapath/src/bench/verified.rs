@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use libbpf_rs::Object;
 use libbpf_rs::skel::Skel;
 
-use crate::Datapath;
 use crate::cable::Cables;
 use crate::error::Error;
-use crate::hook;
 use crate::load::Programs;
 use crate::meter::{Meter, MeterSizes};
+use crate::path::Datapath;
+use crate::program;
 
 /// Name of a program, and how many instructions the verifier looked at (`verified_insns` of
 /// `bpf_prog_info`: Linux 5.16; 0 before).
@@ -27,26 +27,24 @@ fn all(object: &Object) -> Result<Vec<Verified>, Error> {
 }
 
 fn info(program: BorrowedFd<'_>) -> Result<libbpf_sys::bpf_prog_info, Error> {
-    hook::info(program).map_err(|source| Error::System {
+    program::info(program).map_err(|source| Error::System {
         what: "ask for a program".into(),
         source,
     })
 }
 
-impl Datapath {
-    /// Of all programs that are loaded.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn verified(&self) -> Result<Vec<Verified>, Error> {
-        let mut found = all(self.skel.object())?;
-        let Programs { tc, xdp, witness } = &self.programs;
-        for program in [tc, xdp, witness] {
-            let info = info(program.as_fd())?;
-            found.push((hook::name_of(&info), info.verified_insns));
-        }
-        Ok(found)
+/// Of all programs of a packet path that are loaded.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn of_the_path(path: &Datapath) -> Result<Vec<Verified>, Error> {
+    let mut found = all(path.skel.object())?;
+    let Programs { tc, xdp, witness } = &path.programs;
+    for program in [tc, xdp, witness] {
+        let info = info(program.as_fd())?;
+        found.push((program::name_of(&info), info.verified_insns));
     }
+    Ok(found)
 }
 
 /// Of the monitor's programs.

@@ -1,15 +1,11 @@
 //! What the meter's kernel side tells through its ring: new and ended conversations, and packets
 //! that may tell a name.
 
-use std::cell::RefCell;
 use std::mem::offset_of;
-use std::rc::Rc;
 
 use kernel::{Mac, TalkKey};
-use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
 
 use super::{RecordId, types};
-use crate::error::Error;
 use crate::headers;
 
 const NEW: u32 = headers::METER_NEW as u32;
@@ -40,53 +36,6 @@ pub struct Sample<'a> {
     pub sequence: u32,
     /// Layer 4 payload; perhaps not all of it.
     pub payload: &'a [u8],
-}
-
-/// Reads the ring. Records are gathered first: libbpf's callback lives as long as the ring.
-pub struct Reader {
-    ring: RingBuffer<'static>,
-    /// Length, then bytes, of each.
-    pub found: Rc<RefCell<Vec<u8>>>,
-}
-
-impl Reader {
-    pub fn new(map: &impl MapCore) -> Result<Self, Error> {
-        let found = Rc::new(RefCell::new(Vec::new()));
-        let into = Rc::clone(&found);
-        let mut builder = RingBufferBuilder::new();
-        builder
-            .add(map, move |record| {
-                let mut found = into.borrow_mut();
-                found.extend_from_slice(&(record.len() as u32).to_ne_bytes());
-                found.extend_from_slice(record);
-                0
-            })
-            .map_err(|e| Error::bpf("use the meter's ring", e))?;
-        Ok(Self {
-            ring: builder
-                .build()
-                .map_err(|e| Error::bpf("read the meter's ring", e))?,
-            found,
-        })
-    }
-
-    /// Takes what is in the ring, at most `most` pieces. Whether that was all.
-    pub fn consume(&self, most: usize) -> bool {
-        let taken = self.ring.consume_raw_n(most);
-        usize::try_from(taken).is_ok_and(|taken| taken < most)
-    }
-}
-
-/// Each record of what was gathered.
-pub fn each(mut found: &[u8], mut take: impl FnMut(&[u8])) {
-    while let Some((length, rest)) = found.split_first_chunk::<4>() {
-        let length = u32::from_ne_bytes(*length) as usize;
-        let Some((record, rest)) = rest.split_at_checked(length) else {
-            return;
-        };
-        take(record);
-        found = rest;
-    }
 }
 
 fn word(raw: &[u8], at: usize) -> Option<u32> {

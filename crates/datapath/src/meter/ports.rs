@@ -53,14 +53,12 @@ impl Ports {
             return Ok(());
         }
         // Declared first: from the first packet on everything is counted.
-        self.found.set(
-            slot,
-            types::meter_port {
-                ifindex: link,
-                flags,
-                ..Default::default()
-            },
-        );
+        let fresh = types::meter_port {
+            ifindex: link,
+            flags,
+            ..Default::default()
+        };
+        self.found.set(slot, fresh);
         let made = attach_tc(&progs.weir_meter_out, link, name, Place::FirstOut).and_then(|out| {
             attach_tc(&progs.weir_meter_in, link, name, Place::LastIn).map(|into| [into, out])
         });

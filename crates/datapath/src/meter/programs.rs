@@ -1,9 +1,10 @@
 //! The meter's programs by themselves, for benchmark and tests: run on frames from any thread,
 //! beside the meter that reads what they count.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use crate::error::Error;
+use crate::program::keep;
 use crate::run::{self, SkbFields};
 
 /// File descriptors of the meter's programs. Unlike the meter they may go to other threads.
@@ -26,16 +27,9 @@ pub struct Segments {
 
 impl Programs {
     pub(super) fn of(progs: &super::skel::MeterProgs<'_>) -> Result<Self, Error> {
-        let copy = |program: &libbpf_rs::ProgramMut<'_>| {
-            let copied = program.as_fd().try_clone_to_owned();
-            copied.map_err(|source| Error::System {
-                what: "copy a file descriptor".into(),
-                source,
-            })
-        };
         Ok(Self {
-            into: copy(&progs.weir_meter_in)?,
-            out: copy(&progs.weir_meter_out)?,
+            into: keep(&progs.weir_meter_in)?,
+            out: keep(&progs.weir_meter_out)?,
         })
     }
 

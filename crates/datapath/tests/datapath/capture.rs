@@ -15,7 +15,7 @@ fn everything() -> CaptureFilter {
 }
 
 fn started(router: &mut Router, filter: &CaptureFilter, tokens: u32) -> Capture {
-    let mut capture = router.path.capture(filter, 1000).expect("captures");
+    let mut capture = router.path.captures.begin(filter, 1000).expect("captures");
     capture.give(tokens);
     capture
 }
@@ -100,7 +100,7 @@ fn a_packet_is_captured_as_it_came_and_as_it_left() {
                     assert_eq!(seen.length as usize, frame.len());
                     assert_eq!((seen.segments, seen.tag), (None, None));
                 }
-                router.path.end_capture(&mut capture);
+                router.path.captures.end(&mut capture);
             }
         }
     }
@@ -119,7 +119,7 @@ fn headers_are_those_of_each_side() {
     ];
     for lan in &headers {
         for wan in &headers {
-            router.path.bump().expect("bumps");
+            router.path.heartbeat.bump().expect("bumps");
             for connection in router.connections.clone() {
                 let mut seen_at = |side: Side, [from, to]: [&Behind; 2]| {
                     let frame = connection.frame(side).payload(100);
@@ -138,7 +138,7 @@ fn headers_are_those_of_each_side() {
                     let seen: Vec<_> = read(&mut capture).iter().map(Seen::wire).collect();
                     let place = format!("{hook:?} {lan:?} to {wan:?}, {}", connection.original);
                     assert_eq!(seen, [comes.clone(), leaves.clone()], "{place}");
-                    router.path.end_capture(&mut capture);
+                    router.path.captures.end(&mut capture);
                 }
             }
         }
@@ -186,7 +186,7 @@ fn the_first_octets_of_one_side() {
             let whole = if way == Way::In { &frame } else { &out };
             assert_eq!(seen[0].octets, whole[..octets as usize]);
             assert_eq!(seen[0].length as usize, whole.len());
-            router.path.end_capture(&mut capture);
+            router.path.captures.end(&mut capture);
         }
     }
 }
@@ -206,7 +206,7 @@ fn padding_is_on_one_side_only() {
         assert_eq!(out.len(), real);
         let lengths: Vec<_> = read(&mut capture).iter().map(|s| s.octets.len()).collect();
         assert_eq!(lengths, [real + 9, real], "{hook:?}");
-        router.path.end_capture(&mut capture);
+        router.path.captures.end(&mut capture);
     }
 }
 
@@ -248,152 +248,66 @@ fn a_super_packet_is_one_record() {
 fn filters_choose() {
     let mut router = Router::standard();
     router.prove_all();
-    let prefix = |text: &str, length: u8| CaptureEnd {
+    let end = |text: &str, length: u8, port| CaptureEnd {
         prefix: Some((text.parse().expect("an address"), length)),
-        port: None,
+        port,
     };
-    let end = |text: &str, port: u16| CaptureEnd {
-        prefix: Some((text.parse().expect("an address"), 128)),
-        port: Some(port),
+    let prefix = |text: &str| {
+        let (address, length) = text.split_once('/').expect("a slash");
+        end(address, length.parse().expect("a length"), None)
     };
-    let none = CaptureEnd::default();
     let with = |ends: [CaptureEnd; 2]| CaptureFilter {
         ends,
         ..everything()
     };
+    let one = |text| with([prefix(text), CaptureEnd::default()]);
+    let other = |text| with([CaptureEnd::default(), prefix(text)]);
+    let two = |ends: [(&str, u16); 2]| with(ends.map(|(at, port)| end(at, 128, Some(port))));
+    let all = everything();
+    let link = |link| CaptureFilter {
+        link,
+        ..everything()
+    };
+    let port = |port| CaptureFilter {
+        port,
+        ..everything()
+    };
+    let of = |protocol| CaptureFilter {
+        protocol,
+        ..everything()
+    };
     // Of TCP over IPv4, TCP over IPv6, UDP over IPv4, UDP over IPv6.
+    let (every, never) = ([true; 4], [false; 4]);
+    let (v4, v6) = ([true, false, true, false], [false, true, false, true]);
     let cases = [
-        (everything(), [true; 4], "everything"),
-        (
-            CaptureFilter {
-                protocol: Some(Tcp),
-                ..everything()
-            },
-            [true, true, false, false],
-            "TCP",
-        ),
-        (
-            CaptureFilter {
-                protocol: Some(Udp),
-                ..everything()
-            },
-            [false, false, true, true],
-            "UDP",
-        ),
-        (
-            CaptureFilter {
-                link: Some(LAN),
-                ..everything()
-            },
-            [true; 4],
-            "a device",
-        ),
-        (
-            CaptureFilter {
-                link: Some(99),
-                ..everything()
-            },
-            [false; 4],
-            "another device",
-        ),
-        (
-            CaptureFilter {
-                port: Some(40000),
-                ..everything()
-            },
-            [true; 4],
-            "a port before",
-        ),
-        (
-            CaptureFilter {
-                port: Some(50000),
-                ..everything()
-            },
-            [true; 4],
-            "a port after",
-        ),
-        (
-            CaptureFilter {
-                port: Some(443),
-                ..everything()
-            },
-            [true; 4],
-            "the other port",
-        ),
-        (
-            CaptureFilter {
-                port: Some(444),
-                ..everything()
-            },
-            [false; 4],
-            "no such port",
-        ),
-        (
-            with([prefix("192.168.1.0", 24), none]),
-            [true, false, true, false],
-            "a prefix before",
-        ),
-        (
-            with([none, prefix("192.168.1.0", 24)]),
-            [true, false, true, false],
-            "either end",
-        ),
-        (
-            with([prefix("10.0.0.1", 32), none]),
-            [true, false, true, false],
-            "an address after",
-        ),
-        (
-            with([prefix("192.168.2.0", 24), none]),
-            [false; 4],
-            "another prefix",
-        ),
-        (
-            with([prefix("0.0.0.0", 0), none]),
-            [true, false, true, false],
-            "IPv4",
-        ),
-        (
-            with([prefix("::", 0), none]),
-            [false, true, false, true],
-            "IPv6",
-        ),
-        (
-            with([prefix("fd00:1::", 32), none]),
-            [false, true, false, true],
-            "a long prefix",
-        ),
-        (
-            with([prefix("fd00:1::3", 128), none]),
-            [false; 4],
-            "the last bit",
-        ),
-        (
-            with([end("192.168.1.2", 40000), end("10.0.0.2", 443)]),
-            [true, false, true, false],
-            "a flow before",
-        ),
-        (
-            with([end("10.0.0.2", 443), end("10.0.0.1", 50000)]),
-            [true, false, true, false],
-            "a flow after, reversed",
-        ),
-        (
-            with([end("10.0.0.2", 443), end("192.168.1.2", 50000)]),
-            [false; 4],
-            "half of each",
-        ),
-        (
-            with([end("192.168.1.2", 443), end("10.0.0.2", 40000)]),
-            [false; 4],
-            "ports the other way round",
-        ),
-        (
-            with([end("fd00:1::2", 40000), end("fd00:2::2", 443)]),
-            [false, true, false, true],
-            "a flow of IPv6",
-        ),
+        (all, every, "everything"),
+        (of(Some(Tcp)), [true, true, false, false], "TCP"),
+        (of(Some(Udp)), [false, false, true, true], "UDP"),
+        (link(Some(LAN)), every, "a device"),
+        (link(Some(99)), never, "another device"),
+        (port(Some(40000)), every, "a port before"),
+        (port(Some(50000)), every, "a port after"),
+        (port(Some(443)), every, "the other port"),
+        (port(Some(444)), never, "no such port"),
+        (one("192.168.1.0/24"), v4, "a prefix before"),
+        (other("192.168.1.0/24"), v4, "either end"),
+        (one("10.0.0.1/32"), v4, "an address after"),
+        (one("192.168.2.0/24"), never, "another prefix"),
+        (one("0.0.0.0/0"), v4, "IPv4"),
+        (one("::/0"), v6, "IPv6"),
+        (one("fd00:1::/32"), v6, "a long prefix"),
+        (one("fd00:1::3/128"), never, "the last bit"),
     ];
+    // Both ends of a flow.
+    let flows = [
+        ([("192.168.1.2", 40000), ("10.0.0.2", 443)], v4, "before"),
+        ([("10.0.0.2", 443), ("10.0.0.1", 50000)], v4, "after"),
+        ([("10.0.0.2", 443), ("192.168.1.2", 50000)], never, "mixed"),
+        ([("192.168.1.2", 443), ("10.0.0.2", 40000)], never, "ports"),
+        ([("fd00:1::2", 40000), ("fd00:2::2", 443)], v6, "of IPv6"),
+    ];
+    let flows = flows.map(|(ends, expected, what)| (two(ends), expected, what));
+    let cases = cases.into_iter().chain(flows);
     for (filter, expected, what) in cases {
         for hook in HOOKS {
             let mut capture = started(&mut router, &filter, 1000);
@@ -410,7 +324,7 @@ fn filters_choose() {
                     );
                 }
             }
-            router.path.end_capture(&mut capture);
+            router.path.captures.end(&mut capture);
         }
     }
 }
@@ -427,14 +341,14 @@ fn tokens_bound_the_rate() {
         for _ in 0..5 {
             forward(&mut router, hook, LAN, &frame);
         }
-        let missed = router.path.capture_missed(&capture).expect("counts");
+        let missed = router.path.captures.missed(&capture).expect("counts");
         assert_eq!(missed, CaptureCounts { lost: 0, over: 2 });
         assert_eq!(read(&mut capture).len(), 6);
         assert_eq!(capture.left(), 0);
         capture.give(3);
         forward(&mut router, hook, LAN, &frame);
         assert_eq!(read(&mut capture).len(), 2, "with new tokens it goes on");
-        router.path.end_capture(&mut capture);
+        router.path.captures.end(&mut capture);
     }
 }
 
@@ -445,12 +359,13 @@ fn a_full_ring_loses_and_counts() {
     router.prove_all();
     let frame = router.connections[0].frame(Side::Original).bytes();
     // The smallest ring: 64 KiB.
-    let mut capture = router.path.capture(&everything(), 1).expect("captures");
+    let captures = &mut router.path.captures;
+    let mut capture = captures.begin(&everything(), 1).expect("captures");
     capture.give(1_000_000);
     for _ in 0..500 {
         forward(&mut router, Hook::Tc, LAN, &frame);
     }
-    let lost = router.path.capture_missed(&capture).expect("counts").lost;
+    let lost = router.path.captures.missed(&capture).expect("counts").lost;
     let mut read = 0;
     loop {
         match capture.read(100, |_| ()) {
@@ -460,7 +375,7 @@ fn a_full_ring_loses_and_counts() {
     }
     assert!(read > 0 && lost > 0, "{read} read, {lost} lost");
     assert_eq!(read + lost, 1000);
-    router.path.end_capture(&mut capture);
+    router.path.captures.end(&mut capture);
 }
 
 /// After the end nothing is captured, and what is left of one capture is not in the next.
@@ -471,7 +386,7 @@ fn a_capture_ends() {
     let frame = router.connections[0].frame(Side::Original).bytes();
     let mut first = started(&mut router, &everything(), 10);
     forward(&mut router, Hook::Xdp, LAN, &frame);
-    router.path.end_capture(&mut first);
+    router.path.captures.end(&mut first);
     forward(&mut router, Hook::Xdp, LAN, &frame);
     let mut second = started(&mut router, &everything(), 10);
     assert_eq!(
@@ -482,5 +397,5 @@ fn a_capture_ends() {
     assert_eq!(read(&mut second).len(), 0);
     forward(&mut router, Hook::Xdp, LAN, &frame);
     assert_eq!((read(&mut first).len(), read(&mut second).len()), (0, 2));
-    router.path.end_capture(&mut second);
+    router.path.captures.end(&mut second);
 }

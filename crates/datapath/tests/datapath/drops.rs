@@ -33,9 +33,9 @@ fn router() -> Router {
     let mut router = Router::standard();
     router.prove_all();
     for link in [LAN, WAN] {
-        router.path.set_drop_port(link, true);
+        router.path.drops.set_port(link, true);
     }
-    router.path.set_drop_kinds(DropKinds {
+    router.path.drops.set_kinds(DropKinds {
         learned: false,
         sources: true,
         routes: true,
@@ -44,19 +44,19 @@ fn router() -> Router {
 }
 
 fn put(router: &mut Router, list: DropList, text: &str, entry: DropEntry) {
-    router
-        .path
-        .put_drop(list, &prefix(text), entry)
-        .expect("room");
+    let drops = &mut router.path.drops;
+    drops.put(list, &prefix(text), entry).expect("room");
 }
 
 /// Whether a frame is dropped at a hook.
 fn dropped(router: &mut Router, hook: Hook, link: u32, frame: &[u8]) -> bool {
-    router.path.beat().expect("beats");
-    match hook {
-        Hook::Xdp => router.path.test_xdp(frame, link, 1).expect("runs").0 == XDP_DROP,
-        Hook::Tc => router.path.test_tc(frame, link, 1).expect("runs").0 == TC_SHOT,
-    }
+    router.path.heartbeat.beat().expect("beats");
+    let (path, fields) = (&router.path, &mut SkbFields::default());
+    let (run, drop) = match hook {
+        Hook::Xdp => (path.test_xdp(frame, link), XDP_DROP),
+        Hook::Tc => (path.test_skb(false, frame, link, fields), TC_SHOT),
+    };
+    run.expect("runs").0 == drop
 }
 
 /// From a stranger to the server, through the LAN's port.
@@ -122,11 +122,8 @@ fn sources_are_dropped_but_for_the_first() {
                     "{hook:?} {text}"
                 );
             }
-            let count = router
-                .path
-                .drop_count(list, &prefix(text))
-                .expect("read")
-                .expect("there");
+            let count = router.path.drops.count(list, &prefix(text));
+            let count = count.expect("read").expect("there");
             let more = u64::from(hook == Hook::Xdp);
             assert_eq!(
                 (count.dropped, count.sampled),
@@ -134,12 +131,12 @@ fn sources_are_dropped_but_for_the_first() {
                 "{hook:?} {text}"
             );
             assert_eq!(
-                router.path.take_drop(list, &prefix(text)).expect("taken"),
+                router.path.drops.take(list, &prefix(text)).expect("taken"),
                 count
             );
             assert!(!dropped(&mut router, hook, LAN, &inside), "{hook:?} {text}");
         }
-        let totals = router.path.listed_totals().expect("read");
+        let totals = router.path.drops.listed_totals().expect("read");
         let more = 2 * u64::from(hook == Hook::Xdp);
         assert_eq!((totals.sources, totals.routes), (100 + more, 100 + more));
     }
@@ -243,20 +240,20 @@ fn holes_ports_and_switches_count() {
         assert!(dropped(&mut router, hook, LAN, &beside));
         assert!(!dropped(&mut router, hook, LAN, &in_hole));
         // Not at this port.
-        router.path.set_drop_port(LAN, false);
+        router.path.drops.set_port(LAN, false);
         assert!(!dropped(&mut router, hook, LAN, &beside));
-        router.path.set_drop_port(LAN, true);
+        router.path.drops.set_port(LAN, true);
         assert!(dropped(&mut router, hook, LAN, &beside));
         // Not while it is suspended, not while nobody is in charge.
-        router.path.set_drop_kinds(DropKinds::default());
+        router.path.drops.set_kinds(DropKinds::default());
         assert!(!dropped(&mut router, hook, LAN, &beside));
-        router.path.set_drop_kinds(DropKinds {
+        router.path.drops.set_kinds(DropKinds {
             sources: true,
             ..DropKinds::default()
         });
-        router.path.disarm();
+        router.path.heartbeat.disarm();
         assert!(!dropped(&mut router, hook, LAN, &beside));
-        router.path.arm().expect("arms");
+        router.path.heartbeat.arm().expect("arms");
         assert!(dropped(&mut router, hook, LAN, &beside));
     }
 }
@@ -287,8 +284,8 @@ fn shadow_mode_drops_nothing() {
         shadow: true,
         ..brief()
     });
-    router.path.set_drop_port(LAN, true);
-    router.path.set_drop_kinds(DropKinds {
+    router.path.drops.set_port(LAN, true);
+    router.path.drops.set_kinds(DropKinds {
         learned: true,
         sources: true,
         routes: true,

@@ -231,7 +231,7 @@ fn need_one_of(first: &str, second: &str, features: &mut [Feature]) {
 
 /// The proof of the pudding: all programs through the verifier, and attached.
 fn packet_path() -> Feature {
-    let refused = probe::rehearse().err();
+    let refused = datapath::rehearse().err();
     Feature {
         name: "the packet path".into(),
         min_version: None,

@@ -390,7 +390,7 @@ pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec
     if router.beaten.elapsed().as_millis() > u128::from(limit) {
         findings.push(of_path("heartbeat"));
     }
-    if !router.is_starting() && !router.path.armed() {
+    if !router.is_starting() && !router.path.heartbeat.armed() {
         findings.push(of_path("unarmed"));
     } else if shadow {
         findings.push(of_path("shadow"));

@@ -130,8 +130,8 @@ impl Face {
                 .declines()
                 .map(|(reason, n)| (reason.word().to_owned(), n as u64))
                 .collect(),
-            armed: router.path.armed(),
-            epoch: router.path.epoch(),
+            armed: router.path.heartbeat.armed(),
+            epoch: router.path.heartbeat.epoch(),
             hops: HopCounts {
                 used: router.path.hops_used(),
                 capacity: datapath::HOPS,

@@ -147,7 +147,7 @@ impl Router {
 
     /// Begins to forward.
     pub fn start(&mut self) -> Result<(), datapath::Error> {
-        self.path.arm()?;
+        self.path.heartbeat.arm()?;
         let mut actions = Vec::new();
         self.hold_proofs();
         if self.forwards && self.core.settings().no_events {
@@ -261,7 +261,7 @@ impl Router {
 
     /// Takes the pairs of stations that the packet path saw.
     fn take_pairs(&mut self) {
-        match self.path.take_pairs() {
+        match self.path.bridges.take_pairs() {
             Ok(seen) => {
                 let mut actions = Vec::new();
                 self.core.pairs_seen(&seen, self.now(), &mut actions);
@@ -370,9 +370,9 @@ impl Router {
         // Half of the time already: the packet path's clock is another one.
         let late = self.beaten.elapsed().as_millis() * 2 >= u128::from(self.path.options().silence);
         let outcome = if late {
-            self.path.bump()
+            self.path.heartbeat.bump()
         } else {
-            self.path.beat()
+            self.path.heartbeat.beat()
         };
         match outcome {
             Ok(()) => self.beaten = Instant::now(),
@@ -382,9 +382,9 @@ impl Router {
 
     /// Ends all proofs: something changed of which the kernel says nothing.
     pub fn end_all_proofs(&mut self) {
-        if let Err(error) = self.path.bump() {
+        if let Err(error) = self.path.heartbeat.bump() {
             warn!(%error, "cannot end proofs: the kernel forwards everything");
-            self.path.disarm();
+            self.path.heartbeat.disarm();
         }
     }
 
@@ -404,7 +404,7 @@ impl Router {
         // The packet path stops by itself when the next thing is over, be it that this thread is
         // busy then.
         let until = self.expiry.until();
-        let other = self.path.hold_until(until);
+        let other = self.path.heartbeat.hold_until(until);
         if over {
             let mut actions = Vec::new();
             self.core.expired(self.now(), &mut actions);
@@ -497,16 +497,16 @@ impl Router {
     /// of sets are no such change.
     pub fn hold_proofs(&mut self) {
         if self.core.settings().each_packet
-            && let Err(error) = self.path.pause(HOLD)
+            && let Err(error) = self.path.heartbeat.pause(HOLD)
         {
             warn!(%error, "cannot end proofs: the kernel forwards everything");
-            self.path.disarm();
+            self.path.heartbeat.disarm();
         }
     }
 
     /// The rules are read, or cannot be.
     fn release_proofs(&mut self) {
-        if let Err(error) = self.path.resume() {
+        if let Err(error) = self.path.heartbeat.resume() {
             warn!(%error, "proofs come up again a moment later");
         }
     }
@@ -536,7 +536,7 @@ impl Router {
     /// proofs end, so that none comes up anew.
     fn hold_bridging(&mut self) {
         if !self.surroundings.rules_known() {
-            self.path.set_bridging(false);
+            self.path.bridges.set(false);
         }
     }
 
@@ -544,7 +544,7 @@ impl Router {
     /// them.
     pub fn resume_bridging(&mut self) {
         let on = self.core.settings().bridge && self.surroundings.rules_known();
-        self.path.set_bridging(on);
+        self.path.bridges.set(on);
     }
 
     /// Begins to add up what went through; due every second, as the shared counters are narrow.
@@ -705,10 +705,10 @@ impl Router {
         }
         let Some(cause) = all else { return };
         debug!(%cause, "all proofs end");
-        if let Err(error) = self.path.bump() {
+        if let Err(error) = self.path.heartbeat.bump() {
             // Without it nothing is safe: give everything back to the kernel until the next change.
             warn!(%error, "cannot end proofs: the kernel forwards everything");
-            self.path.disarm();
+            self.path.heartbeat.disarm();
         }
     }
 

@@ -56,7 +56,8 @@ impl Running {
         let mut bucket = Bucket::new(asked.rate);
         let mut capture = router
             .path
-            .capture(&filter, bucket.burst())
+            .captures
+            .begin(&filter, bucket.burst())
             .map_err(|error| {
                 let detail = format!("the capture cannot begin: {error}");
                 let hint = "ask for fewer packets a second, or shorter ones";
@@ -153,7 +154,7 @@ impl Running {
     }
 
     fn missed(&mut self, router: &Router) {
-        match router.path.capture_missed(&self.capture) {
+        match router.path.captures.missed(&self.capture) {
             Ok(missed) => {
                 self.summary.ring_lost = missed.lost;
                 self.summary.over_rate = missed.over;
@@ -164,7 +165,7 @@ impl Running {
 
     /// Nothing is captured any more; what is on its way still arrives.
     pub fn finish(mut self, router: &mut Router) -> CaptureSummary {
-        router.path.end_capture(&mut self.capture);
+        router.path.captures.end(&mut self.capture);
         self.read(router);
         self.statistics(router, usize::MAX);
         let summary = self.summary;

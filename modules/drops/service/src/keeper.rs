@@ -117,7 +117,7 @@ impl Keeper {
         };
         self.put_routes(BTreeMap::new(), path);
         if self.settings.learn
-            && let Some(Err(error)) = path.learns_drops()
+            && let Some(Err(error)) = path.drops.learns()
         {
             warn!(%error, "drops are not learned");
         }
@@ -364,7 +364,7 @@ impl Keeper {
             let Some(number) = self.listed.remove(prefix) else {
                 continue;
             };
-            match path.take_drop(DropList::Sources, prefix) {
+            match path.drops.take(DropList::Sources, prefix) {
                 Ok(count) => {
                     if let Some(set) = self.sets.get_mut(number) {
                         add(&mut set.gone, count);
@@ -374,7 +374,7 @@ impl Keeper {
             }
         }
         for (prefix, number) in change.new {
-            match path.put_drop(DropList::Sources, &prefix, SILENT_DROP) {
+            match path.drops.put(DropList::Sources, &prefix, SILENT_DROP) {
                 Ok(()) => drop(self.listed.insert(prefix, number)),
                 Err(error) => return self.give_up(number, &error),
             }
@@ -391,7 +391,7 @@ impl Keeper {
     fn put_routes(&mut self, wanted: BTreeMap<Prefix, routes::Fate>, path: &mut Datapath) {
         let change = difference(&self.routes.listed, &wanted);
         for prefix in &change.gone {
-            match path.take_drop(DropList::Routes, prefix) {
+            match path.drops.take(DropList::Routes, prefix) {
                 Ok(count) => add(&mut self.routes.gone, count),
                 Err(error) => self.routes.content = Some(Doubt::Refused(error.to_string())),
             }
@@ -402,7 +402,7 @@ impl Keeper {
                 routes::Fate::Silent => SILENT_DROP,
                 routes::Fate::Answered => ANSWERED_DROP,
             };
-            if let Err(error) = path.put_drop(DropList::Routes, prefix, entry) {
+            if let Err(error) = path.drops.put(DropList::Routes, prefix, entry) {
                 self.routes.content = Some(Doubt::Refused(error.to_string()));
             }
         }
@@ -421,7 +421,7 @@ impl Keeper {
     /// Nothing is dropped by what is in doubt.
     fn suspend(&self, path: &mut Datapath) {
         let kinds = self.kinds();
-        path.set_drop_kinds(DropKinds {
+        path.drops.set_kinds(DropKinds {
             sources: false,
             ..kinds
         });
@@ -429,7 +429,7 @@ impl Keeper {
 
     /// Drops by what is certain, and tells what changed.
     fn resume(&mut self, path: &mut Datapath) {
-        path.set_drop_kinds(self.kinds());
+        path.drops.set_kinds(self.kinds());
         let told: Vec<String> = self
             .sets
             .iter()
@@ -453,7 +453,7 @@ impl Keeper {
         for (link, name) in ports {
             let on =
                 self.settings.ports.is_empty() || self.settings.ports.iter().any(|p| p == name);
-            path.set_drop_port(link, on);
+            path.drops.set_port(link, on);
         }
     }
 }

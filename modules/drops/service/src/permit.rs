@@ -44,7 +44,7 @@ impl Permits {
         self.stale = false;
         self.given.clear();
         let own: HashSet<IpAddr> = core.addresses().map(|own| own.address).collect();
-        path.permit_drops(|tuple| {
+        path.drops.permit(|tuple| {
             let may = may_be_dropped(tuple, core, &own);
             if may {
                 self.given.insert(*tuple);

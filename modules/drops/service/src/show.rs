@@ -32,14 +32,14 @@ fn state(problem: Option<&str>) -> DropState {
 }
 
 fn learned(router: &mut Router) -> LearnedDrops {
-    let problem = match router.path.learns_drops() {
+    let problem = match router.path.drops.learns() {
         None => Some("it is not asked for: `learn` under [drops]".to_owned()),
         Some(Err(error)) => Some(error.to_string()),
         Some(Ok(())) => None,
     };
-    let totals = router.path.learned_totals();
+    let totals = router.path.drops.learned_totals();
     let names = names(router);
-    let mut tuples = router.path.learned_drops();
+    let mut tuples = router.path.drops.learned();
     tuples.sort_by_key(|drop| std::cmp::Reverse((drop.count.dropped, drop.tried)));
     tuples.truncate(BUSIEST);
     let tuples = tuples
@@ -95,14 +95,15 @@ fn busiest(mut counts: Vec<(Prefix, DropCount)>) -> Vec<DropPrefix> {
 }
 
 fn count(path: &Datapath, list: DropList, prefix: &Prefix) -> DropCount {
-    path.drop_count(list, prefix)
+    path.drops
+        .count(list, prefix)
         .ok()
         .flatten()
         .unwrap_or_default()
 }
 
 fn sets(keeper: &Keeper, path: &Datapath) -> Vec<DropSet> {
-    let tells = path.learns_drops().is_some_and(|learns| learns.is_ok());
+    let tells = path.drops.learns().is_some_and(|learns| learns.is_ok());
     let of_set = |(number, set): (usize, &SetState)| {
         let mut sum = set.gone;
         let counts: Vec<(Prefix, DropCount)> = keeper
@@ -181,7 +182,7 @@ fn learned_text(
     wanted: Option<answers::Protocol>,
     endpoints: &Endpoints,
 ) -> Option<(String, String)> {
-    let found = router.path.learned_drops().into_iter().find(|drop| {
+    let found = router.path.drops.learned().into_iter().find(|drop| {
         let tuple = &drop.tuple;
         wanted.is_none_or(|wanted| wanted == protocol(tuple.protocol))
             && (tuple.source, tuple.source_port) == (endpoints.source, endpoints.source_port)
@@ -242,9 +243,9 @@ fn listed_text(
 
 /// For `weir status`; nothing, where nothing is to be dropped early.
 pub fn counts(keeper: &Keeper, router: &mut Router) -> Option<answers::DropCounts> {
-    let listed = router.path.listed_totals().unwrap_or_default();
+    let listed = router.path.drops.listed_totals().unwrap_or_default();
     keeper.wanted().then(|| answers::DropCounts {
-        learned: router.path.learned_totals().dropped,
+        learned: router.path.drops.learned_totals().dropped,
         sets: listed.sources,
         routes: listed.routes,
     })

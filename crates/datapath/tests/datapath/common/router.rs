@@ -92,7 +92,7 @@ impl Router {
             .expect("a port");
         path.declare(&Port::new(WAN, ROUTER_WAN, true))
             .expect("a port");
-        path.arm().expect("arms");
+        path.heartbeat.arm().expect("arms");
         Self {
             path,
             connections: Vec::new(),
@@ -153,7 +153,7 @@ impl Router {
 
     /// Runs a frame at a hook, as it came in at `link`.
     pub fn run(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
-        self.path.beat().expect("beats");
+        self.path.heartbeat.beat().expect("beats");
         self.run_unbeaten(hook, link, frame)
     }
 
@@ -161,29 +161,24 @@ impl Router {
     pub fn run_unbeaten(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
         let before = self.counts();
         let (action, out) = match hook {
-            Hook::Xdp => {
-                let (action, out, _) = self.path.test_xdp(frame, link, 1).expect("runs");
-                if action == XDP_DROP {
-                    return self.dropped(&before);
-                }
-                (action, out)
-            }
+            Hook::Xdp => self.path.test_xdp(frame, link),
             Hook::Tc => self
                 .path
-                .test_tc_skb(frame, link, &mut SkbFields::default())
-                .expect("runs"),
-        };
-        if hook == Hook::Tc && action == TC_DROP {
-            return self.dropped(&before);
+                .test_skb(false, frame, link, &mut SkbFields::default()),
         }
-        self.outcome(action, out, frame, &before)
+        .expect("runs");
+        match (hook, action) {
+            (Hook::Xdp, XDP_DROP) | (Hook::Tc, TC_DROP) => self.dropped(&before),
+            _ => self.outcome(action, out, frame, &before),
+        }
     }
 
     /// Runs an skb with more than bytes at TC.
     pub fn run_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Outcome {
-        self.path.beat().expect("beats");
+        self.path.heartbeat.beat().expect("beats");
         let before = self.counts();
-        let (action, out) = self.path.test_tc_skb(frame, link, fields).expect("runs");
+        let run = self.path.test_skb(false, frame, link, fields);
+        let (action, out) = run.expect("runs");
         self.outcome(action, out, frame, &before)
     }
 
@@ -220,12 +215,10 @@ impl Router {
 
     /// The same of an skb with more than bytes.
     pub fn leave_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Option<Reason> {
-        self.path.beat().expect("beats");
+        self.path.heartbeat.beat().expect("beats");
         let before = self.counts();
-        let (action, out) = self
-            .path
-            .test_witness_skb(frame, link, fields)
-            .expect("runs");
+        let run = self.path.test_skb(true, frame, link, fields);
+        let (action, out) = run.expect("runs");
         assert_eq!(action, TC_PASS, "the witness only looks");
         assert_eq!(out, frame, "the witness only looks");
         let reasons = self.reasons_since(&before);

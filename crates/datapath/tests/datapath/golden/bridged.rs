@@ -27,7 +27,7 @@ fn bridged() -> Router {
         };
         router.path.declare(&port).expect("a port");
     }
-    router.path.set_bridging(true);
+    router.path.bridges.set(true);
     router
         .path
         .install_pair(PAIRS, [BOB, ANN])
@@ -282,22 +282,22 @@ fn pairs_that_are_not_known_are_told_once() {
         assert_eq!(through(&mut router, (LAN, &sent), (WAN, &sent)), None);
     }
     through(&mut router, (LAN, &ordinary()), (WAN, &ordinary()));
-    assert_eq!(router.path.take_pairs().expect("read"), [[BOB, stranger]]);
-    assert_eq!(router.path.take_pairs().expect("read"), [[BOB; 2]; 0]);
+    assert_eq!(router.path.bridges.take_pairs().expect("read"), [[BOB, stranger]]);
+    assert_eq!(router.path.bridges.take_pairs().expect("read"), [[BOB; 2]; 0]);
     // Routed: no pair of the bridge's.
     leaves(&mut router, WAN, 99, &sent);
-    assert_eq!(router.path.take_pairs().expect("read"), [[BOB; 2]; 0]);
+    assert_eq!(router.path.bridges.take_pairs().expect("read"), [[BOB; 2]; 0]);
 }
 
 #[test]
 fn switched_off_it_is_the_kernels_and_ports_that_do_not_bridge_do_not() {
     let mut router = bridged();
     prove_ordinary(&mut router);
-    router.path.set_bridging(false);
+    router.path.bridges.set(false);
     for hook in HOOKS {
         assert_eq!(router.run(hook, LAN, &ordinary()), Outcome::Passed(Reason::NotOurs));
     }
-    router.path.set_bridging(true);
+    router.path.bridges.set(true);
     for (port, way) in [
         (Port { into: false, ..Port::new(LAN, BRIDGE, true) }, Reason::Port),
         (Port { bridges: false, ..Port::new(LAN, BRIDGE, true) }, Reason::NotOurs),
@@ -317,7 +317,7 @@ fn switched_off_it_is_the_kernels_and_ports_that_do_not_bridge_do_not() {
 fn a_pair_that_was_removed_is_not_known_and_a_bump_ends_its_proof() {
     let mut router = bridged();
     prove_ordinary(&mut router);
-    router.path.bump().expect("bumps");
+    router.path.heartbeat.bump().expect("bumps");
     for hook in HOOKS {
         assert_eq!(router.run(hook, LAN, &ordinary()), Outcome::Passed(Reason::Unproven));
     }

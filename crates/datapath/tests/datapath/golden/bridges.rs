@@ -210,7 +210,7 @@ fn the_device_that_the_kernel_remembers() {
     const STRANGER: u32 = 702;
     let mut router = Router::standard();
     let said = |router: &mut Router, connection: &Connection, ingress| {
-        router.path.bump().expect("bumps");
+        router.path.heartbeat.bump().expect("bumps");
         for _ in 0..2000 {
             let frame = connection.frame(ORIGINAL);
             let leaves = connection.sent(ORIGINAL, &frame).bytes();

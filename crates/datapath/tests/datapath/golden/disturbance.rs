@@ -154,7 +154,7 @@ fn an_overdue_heartbeat_passes_everything() {
             router.proven(&connection, ORIGINAL),
             "the proof is only not used"
         );
-        router.path.beat().expect("beats");
+        router.path.heartbeat.beat().expect("beats");
         let outcome = router.run(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
         assert_eq!(
             outcome,
@@ -176,24 +176,24 @@ fn an_overdue_heartbeat_passes_everything() {
 fn proofs_end_at_a_time_that_is_known() {
     let mut router = Router::with_four(brief(), true);
     for connection in router.connections.clone() {
-        router.path.hold_until(None);
-        router.path.bump().expect("bumps");
+        router.path.heartbeat.hold_until(None);
+        router.path.heartbeat.bump().expect("bumps");
         router.prove(&connection);
         router.forwards(LAN, &connection.frame(ORIGINAL), "without an end");
         let end = Instant::now() + Duration::from_millis(60);
-        router.path.hold_until(Some(end));
-        router.path.beat().expect("beats");
+        router.path.heartbeat.hold_until(Some(end));
+        router.path.heartbeat.beat().expect("beats");
         std::thread::sleep(end.saturating_duration_since(Instant::now()));
         for hook in HOOKS {
             let outcome = router.run_unbeaten(hook, LAN, &connection.frame(ORIGINAL).bytes());
             assert_eq!(outcome, Outcome::Passed(Reason::Silent), "at {hook:?}");
         }
-        router.path.beat().expect("beats");
+        router.path.heartbeat.beat().expect("beats");
         std::thread::sleep(Duration::from_millis(20));
         let outcome = router.run_unbeaten(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
         assert_eq!(outcome, Outcome::Passed(Reason::Silent), "a beat alone");
-        router.path.hold_until(None);
-        router.path.bump().expect("bumps");
+        router.path.heartbeat.hold_until(None);
+        router.path.heartbeat.bump().expect("bumps");
         let outcome = router.run_unbeaten(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
         assert_eq!(outcome, Outcome::Passed(Reason::Unproven));
         router.prove(&connection);
@@ -206,11 +206,11 @@ fn proofs_end_at_a_time_that_is_known() {
 fn disarmed_passes_everything() {
     let mut router = Router::standard();
     router.prove_all();
-    router.path.disarm();
+    router.path.heartbeat.disarm();
     for connection in router.connections.clone() {
         passes_disarmed(&mut router, &connection);
     }
-    router.path.arm().expect("arms");
+    router.path.heartbeat.arm().expect("arms");
     for connection in router.connections.clone() {
         router.forwards(LAN, &connection.frame(ORIGINAL), "armed again");
     }

@@ -67,7 +67,7 @@ impl Dressed {
     /// Another pair of headers: everything is proven anew.
     fn between(&mut self, lan: &Behind, wan: &Behind) {
         self.sides = [lan.clone(), wan.clone()];
-        self.router.path.bump().expect("bumps");
+        self.router.path.heartbeat.bump().expect("bumps");
         for connection in self.router.connections.clone() {
             for side in SIDES {
                 self.prove(&connection, side, &connection.frame(side).payload(400));

@@ -111,7 +111,7 @@ fn the_longest_length_grows() {
 fn a_bump_ends_all_proofs() {
     let mut router = Router::standard();
     router.prove_all();
-    router.path.bump().expect("bumps");
+    router.path.heartbeat.bump().expect("bumps");
     for connection in router.connections.clone() {
         for side in SIDES {
             router.passes(

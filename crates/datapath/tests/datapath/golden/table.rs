@@ -359,7 +359,7 @@ fn hops_run_out_and_are_learned_anew() {
     // The daemon's upkeep: disarms first, forgets when nobody can be at it any more, arms again.
     let now = Instant::now();
     router.path.tidy(now, |_| {}).expect("tidies");
-    assert!(!router.path.armed());
+    assert!(!router.path.heartbeat.armed());
     assert_eq!(
         router.run(Hook::Xdp, LAN, &frame.bytes()),
         Outcome::Passed(Reason::Silent)
@@ -368,12 +368,12 @@ fn hops_run_out_and_are_learned_anew() {
         .path
         .tidy(now + Duration::from_millis(50), |_| {})
         .expect("tidies");
-    assert!(!router.path.armed(), "too early");
+    assert!(!router.path.heartbeat.armed(), "too early");
     router
         .path
         .tidy(now + Duration::from_millis(150), |_| {})
         .expect("tidies");
-    assert!(router.path.armed());
+    assert!(router.path.heartbeat.armed());
     assert_eq!(router.path.hops_used(), 0);
     assert_eq!(router.path.hops(), []);
     assert_eq!(

@@ -191,7 +191,7 @@ fn a_doubtful_farewell_proves_nothing() {
                 ..plain()
             };
             try_it("of another class", here, &other_dscp);
-            router.path.bump().expect("bumps");
+            router.path.heartbeat.bump().expect("bumps");
             let outcome = farewell(&mut router, &connection, side, (hook, RST), wild);
             assert_eq!(
                 outcome, DROPPED,

@@ -185,7 +185,7 @@ fn judged_before_a_change_proves_nothing() {
         let side = Side::Original;
         let frame = connection.frame(side);
         router.run(Hook::Xdp, LAN, &frame.bytes());
-        router.path.bump().expect("bumps");
+        router.path.heartbeat.bump().expect("bumps");
         std::thread::sleep(std::time::Duration::from_millis(20)); // the quiet period
         let said = router.leave(WAN, &connection.sent(side, &frame).bytes());
         assert_eq!(said, Some(Reason::NotSeen), "{}", connection.original);
@@ -205,7 +205,7 @@ fn nothing_is_proven_while_a_change_settles() {
         true,
     );
     router.prove_all();
-    router.path.bump().expect("bumps");
+    router.path.heartbeat.bump().expect("bumps");
     for connection in router.connections.clone() {
         for side in SIDES {
             let frame = connection.frame(side);
