@@ -365,5 +365,5 @@ pub fn mac(role: &str, device: &str) -> Mac {
 
 /// `02:00:…`.
 pub fn text(mac: Mac) -> String {
-    mac.map(|byte| format!("{byte:02x}")).join(":")
+    net::mac::text(&mac)
 }

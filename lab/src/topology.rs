@@ -167,14 +167,7 @@ impl Topology {
         let shown = self.node(role)?.run("ip -json link show")?;
         let links: serde_json::Value = serde_json::from_str(&shown)
             .map_err(|error| Error::Unexpected(format!("ip -json: {error}")))?;
-        let address = |link: &serde_json::Value| -> Option<Mac> {
-            let octets: Vec<u8> = link["address"]
-                .as_str()?
-                .split(':')
-                .filter_map(|octet| u8::from_str_radix(octet, 16).ok())
-                .collect();
-            octets.try_into().ok()
-        };
+        let address = |link: &serde_json::Value| net::mac::parse(link["address"].as_str()?);
         Ok(links
             .as_array()
             .into_iter()

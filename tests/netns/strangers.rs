@@ -163,15 +163,8 @@ impl Talk {
 fn mac(node: &Namespace, device: &str) -> Result<Mac, Error> {
     let text = node.run(&format!("ip -o link show dev {device}"))?;
     let mut words = text.split_whitespace().skip_while(|w| *w != "link/ether");
-    let octets: Vec<u8> = words
-        .nth(1)
-        .unwrap_or_default()
-        .split(':')
-        .filter_map(|o| u8::from_str_radix(o, 16).ok())
-        .collect();
-    octets
-        .try_into()
-        .map_err(|_| Error::Unexpected(format!("an address: {text}")))
+    let mac = words.nth(1).and_then(net::mac::parse);
+    mac.ok_or_else(|| Error::Unexpected(format!("an address: {text}")))
 }
 
 /// FINs from both sides, a RST, and a FIN by the wrong port, as the kernel alone takes them: as

@@ -241,14 +241,13 @@ mod tests {
     proptest! {
         #[test]
         fn queries_survive_being_written(
-            octets: [u8; 6], from in 0..LATEST - 1, apart in 1u64..1000
+            mac: [u8; 6], from in 0..LATEST - 1, apart in 1u64..1000
         ) {
-            let text: Vec<String> = octets.iter().map(|octet| format!("{octet:02x}")).collect();
             let asked = HistoryQuery {
                 unit: HistoryUnit::Month,
                 from: Some(from),
                 to: Some((from + apart).min(LATEST)),
-                device: Some(text.join(":")),
+                device: Some(net::mac::text(&mac)),
                 by: HistoryBy::Application,
             };
             prop_assert_eq!(read(&asked.to_query()), Ok(asked));

@@ -209,7 +209,7 @@ impl Detection {
 
     fn heard_itself(&mut self, frame: &Frame<'_>, now: u64) {
         if !mem::replace(&mut self.heard.itself, true) {
-            let mac = frame::shown(frame.from);
+            let mac = net::mac::text(&frame.from);
             let text = format!("The cable leads back to another port of this router ({mac})");
             let told = (Kind::Itself, fields([field("mac", [mac])]), text);
             self.tell(frame.vlan, now, told);

@@ -251,11 +251,6 @@ pub fn link_local(mac: Mac) -> Ipv6Addr {
     octets.into()
 }
 
-/// As people write it: `02:00:…`.
-pub fn shown(mac: Mac) -> String {
-    mac.map(|octet| format!("{octet:02x}")).join(":")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,7 +44,7 @@ mod tests;
 pub use details::Details;
 pub use detection::Detection;
 pub use evidence::{Evidence, Fields, Kind};
-pub use frame::{Frame, Mac, shown};
+pub use frame::{Frame, Mac};
 pub use internet::Internet;
 pub use network::Network;
 pub use numbers::{NUMBERS, Number, provider};

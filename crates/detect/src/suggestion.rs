@@ -230,7 +230,7 @@ impl Reasons {
     fn of_pppoe(&mut self, place: &Place) {
         let name =
             |(mac, heard): &(frame::Mac, crate::pppoe::Concentrator)| match heard.name.as_str() {
-                "" => frame::shown(*mac),
+                "" => net::mac::text(mac),
                 name => name.to_owned(),
             };
         let names = listed(place.concentrators.iter().map(name));

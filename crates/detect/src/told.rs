@@ -2,10 +2,12 @@
 
 use std::net::Ipv6Addr;
 
+use net::mac;
+
 use crate::dhcp4::Offer;
 use crate::dhcp6::Advertise;
 use crate::evidence::{Fields, Kind, field, fields, listed};
-use crate::frame::{self, Mac};
+use crate::frame::Mac;
 use crate::pppoe::Concentrator;
 use crate::router::Advertisement;
 use crate::watch::Arp;
@@ -34,7 +36,7 @@ pub fn offer(offer: &Offer, mac: Mac) -> Vec<Told> {
     }
     let figures = fields([
         field("server", [offer.server]),
-        field("mac", [frame::shown(mac)]),
+        field("mac", [mac::text(&mac)]),
         field("address", [address]),
         field("routers", &offer.routers),
         field("dns", &offer.dns),
@@ -141,8 +143,8 @@ pub fn router(router: &Advertisement, from: Ipv6Addr) -> Vec<Told> {
 /// Who terminates PPPoE.
 pub fn concentrator(heard: &Concentrator, mac: Mac) -> Told {
     let name = match heard.name.as_str() {
-        "" => frame::shown(mac),
-        name => format!("{name} ({})", frame::shown(mac)),
+        "" => mac::text(&mac),
+        name => format!("{name} ({})", mac::text(&mac)),
     };
     let named = named(heard);
     let mut text = format!("PPPoE answer from {name}");
@@ -154,7 +156,7 @@ pub fn concentrator(heard: &Concentrator, mac: Mac) -> Told {
     }
     let figures = fields([
         field("name", Some(&heard.name).filter(|name| !name.is_empty())),
-        field("mac", [frame::shown(mac)]),
+        field("mac", [mac::text(&mac)]),
         field("services", &heard.services),
         field("errors", &heard.errors),
     ]);
@@ -176,7 +178,7 @@ pub fn arp(heard: &Arp) -> Told {
     };
     let figures = fields([
         field("sender", [heard.sender]),
-        field("mac", [frame::shown(heard.mac)]),
+        field("mac", [mac::text(&heard.mac)]),
         field("asks", asks.then_some(heard.target)),
     ]);
     (Kind::Arp, figures, text)

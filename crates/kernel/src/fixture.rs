@@ -10,10 +10,7 @@ pub(crate) fn datagrams(name: &str) -> Vec<Vec<u8>> {
     let text = std::fs::read_to_string(&path).expect("a fixture");
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .map(|line| {
-            let octet = |at| u8::from_str_radix(&line[at..at + 2], 16).expect("hexadecimal");
-            (0..line.len()).step_by(2).map(octet).collect()
-        })
+        .map(|line| net::hex::parse(line).expect("hexadecimal"))
         .collect()
 }
 

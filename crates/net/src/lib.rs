@@ -1,6 +1,7 @@
 //! Values of the network as text, and back. Pure, and of no module.
 
 pub mod digits;
+pub mod hex;
 pub mod mac;
 
 pub use mac::Mac;

@@ -1,6 +1,7 @@
 //! Random tokens: what a cookie holds, and what is derived from it.
 
 use blake2::{Blake2s256, Digest};
+use net::hex;
 use serde::{Deserialize, Serialize};
 
 use crate::WebError;
@@ -44,21 +45,11 @@ impl Token {
 
     /// Reads 64 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let digits = text.as_bytes();
-        if digits.len() != 64 {
-            return None;
-        }
-        let mut octets = [0; 32];
-        for (octet, pair) in octets.iter_mut().zip(digits.chunks_exact(2)) {
-            let high = char::from(pair[0]).to_digit(16)?;
-            let low = char::from(pair[1]).to_digit(16)?;
-            *octet = u8::try_from(high * 16 + low).ok()?;
-        }
-        Some(Self(octets))
+        hex::parse(text)?.try_into().ok().map(Self)
     }
 
     pub(crate) fn text(&self) -> String {
-        hexadecimal(&self.0)
+        hex::text(&self.0)
     }
 
     pub(crate) fn id(&self) -> TokenId {
@@ -68,7 +59,7 @@ impl Token {
     /// The token for the header of what changes anything. Whoever knows the cookie can tell it;
     /// nothing more need be kept.
     pub(crate) fn csrf(&self) -> String {
-        hexadecimal(&self.derived(b"weir csrf"))
+        hex::text(&self.derived(b"weir csrf"))
     }
 
     fn derived(&self, purpose: &[u8]) -> [u8; 32] {
@@ -77,15 +68,6 @@ impl Token {
         hash.update(self.0);
         hash.finalize().into()
     }
-}
-
-fn hexadecimal(octets: &[u8]) -> String {
-    use std::fmt::Write;
-    octets.iter().fold(String::new(), |mut text, octet| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{octet:02x}");
-        text
-    })
 }
 
 /// Compares secrets in a time that tells nothing of where they differ.
@@ -109,7 +91,7 @@ mod tests {
     #[test]
     fn what_is_derived_tells_nothing_else() {
         let token = Token([7; 32]);
-        let all = [token.text(), token.csrf(), hexadecimal(&token.id())];
+        let all = [token.text(), token.csrf(), hex::text(&token.id())];
         assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
     }
 

@@ -198,11 +198,7 @@ impl Radio {
         let text = node.run(&line)?;
         let unexpected = || Error::Unexpected(format!("{line}: {text}"));
         let shown: serde_json::Value = serde_json::from_str(&text).map_err(|_| unexpected())?;
-        let octets = |text: &str| -> Option<Mac> {
-            let octets = text.split(':').map(|octet| u8::from_str_radix(octet, 16));
-            octets.collect::<Result<Vec<_>, _>>().ok()?.try_into().ok()
-        };
-        let address = |key: &str| shown[0][key].as_str().and_then(octets);
+        let address = |key: &str| shown[0][key].as_str().and_then(net::mac::parse);
         let mac = address("address").ok_or_else(unexpected)?;
         let mut second = address("permaddr").unwrap_or(mac);
         second[0] |= 0x40;

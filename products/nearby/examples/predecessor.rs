@@ -24,6 +24,7 @@ use bluer::gatt::{CharacteristicReader, WriteOp};
 use bluer::{Adapter, Address, DiscoveryFilter, DiscoveryTransport, Uuid};
 use futures::StreamExt;
 use nearby::{Id, v1};
+use net::hex;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, send};
 
@@ -279,7 +280,7 @@ impl Heard {
     fn write(&mut self, octets: &[u8]) {
         let mut twenty = octets.to_vec();
         twenty.resize(v1::WRITE, 0);
-        let digits: String = twenty.iter().map(|it| format!("{it:02x}")).collect();
+        let digits = hex::text(&twenty);
         self.0 += match digits.contains("24") {
             true => digits.trim_end_matches('0'),
             false => &digits,
@@ -288,11 +289,7 @@ impl Heard {
             return;
         }
         let digits = std::mem::take(&mut self.0);
-        let pairs = digits.as_bytes().chunks(2).map(|it| {
-            let text = std::str::from_utf8(it).ok()?;
-            u8::from_str_radix(text, 16).ok().filter(|_| it.len() == 2)
-        });
-        let octets: Option<Vec<u8>> = pairs.collect();
+        let octets = hex::parse(&digits);
         let mut reader = v1::Reader::default();
         let told = octets.map(|it| reader.write(&it)).unwrap_or_default();
         match told.first() {

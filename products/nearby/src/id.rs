@@ -31,10 +31,10 @@ impl FromStr for Id {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let is_hex = text.len() == 16 && text.bytes().all(|it| it.is_ascii_hexdigit());
-        let number = is_hex.then(|| u64::from_str_radix(text, 16).ok()).flatten();
-        let number = number.ok_or_else(|| IdError::Text(text.to_owned()))?;
-        Ok(Self(number.to_be_bytes()))
+        let octets = net::hex::parse(text).and_then(|octets| octets.try_into().ok());
+        octets
+            .map(Self)
+            .ok_or_else(|| IdError::Text(text.to_owned()))
     }
 }
 

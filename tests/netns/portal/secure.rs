@@ -167,10 +167,8 @@ fn the_page_goes_by_https_and_dhcp_says_where() -> Result<(), Error> {
         "busybox udhcpc -i {device} -n -q -t 10 -T 1 -O 114 -s {script}"
     ))?;
     // BusyBox has no name for it: octets in hexadecimal.
-    let octets: String = format!("https://{HOST}:2443/captive-portal/api")
-        .bytes()
-        .map(|octet| format!("{octet:02x}"))
-        .collect();
+    let api = format!("https://{HOST}:2443/captive-portal/api");
+    let octets = net::hex::text(api.as_bytes());
     assert!(leased.contains(&octets), "{leased}");
     Ok(())
 }

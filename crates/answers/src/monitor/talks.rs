@@ -293,10 +293,9 @@ mod tests {
     proptest! {
         #[test]
         fn queries_survive_being_written(
-            octets: [u8; 6], port in proptest::option::of("\\PC{1,20}"), limit in TALKS
+            mac: [u8; 6], port in proptest::option::of("\\PC{1,20}"), limit in TALKS
         ) {
-            let text: Vec<String> = octets.iter().map(|octet| format!("{octet:02x}")).collect();
-            let device = Some(text.join(":"));
+            let device = Some(net::mac::text(&mac));
             let talks = TalksQuery { device, port, sort: TalkSort::Recent, limit };
             prop_assert_eq!(TalksQuery::from_pairs(&pairs(&talks.to_query())), Ok(talks));
         }

@@ -22,11 +22,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
             .into_owned();
         let text = std::fs::read_to_string(&path).expect("text");
         for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let octet = |at| u8::from_str_radix(&line[at..at + 2], 16).expect("hexadecimal");
-            all.push((
-                name.clone(),
-                (0..line.len()).step_by(2).map(octet).collect(),
-            ));
+            all.push((name.clone(), net::hex::parse(line).expect("hexadecimal")));
         }
     }
     // Directories have no order.

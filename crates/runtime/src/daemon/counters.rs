@@ -49,7 +49,7 @@ fn port(router: &Router, plan: &PortPlan, counted: Option<Traffic>) -> Port {
     Port {
         name: plan.name.clone(),
         index: plan.link,
-        mac: (plan.mac != [0; 6]).then(|| plan.mac.map(|o| format!("{o:02x}")).join(":")),
+        mac: (plan.mac != [0; 6]).then(|| net::mac::text(&plan.mac)),
         hook: hook(plan.hook),
         xdp_transmit: plan.xdp_transmit,
         reason: Some(Reason {

@@ -257,13 +257,7 @@ impl Face {
                 *users.entry(direction.hop).or_default() += 1;
             }
         }
-        let mac = |octets: &[u8]| {
-            octets
-                .iter()
-                .map(|o| format!("{o:02x}"))
-                .collect::<Vec<_>>()
-                .join(":")
-        };
+        let mac = |header: &[u8]| header.first_chunk().map(net::mac::text);
         router
             .path
             .hops()
@@ -274,9 +268,9 @@ impl Face {
                     .get(&hop.link)
                     .cloned()
                     .unwrap_or_else(|| format!("#{}", hop.link)),
-                header: hop.header.iter().map(|o| format!("{o:02x}")).collect(),
-                destination: hop.header.get(..6).filter(|_| !hop.bridged).map(mac),
-                source: hop.header.get(6..12).filter(|_| !hop.bridged).map(mac),
+                header: net::hex::text(&hop.header),
+                destination: hop.header.get(..6).filter(|_| !hop.bridged).and_then(mac),
+                source: hop.header.get(6..12).filter(|_| !hop.bridged).and_then(mac),
                 encapsulation: behind(&Encapsulation::of_header(&hop.header).0),
                 ethertype: (!hop.bridged).then(|| Encapsulation::of_header(&hop.header).1),
                 epoch: hop.epoch,

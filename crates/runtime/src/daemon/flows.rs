@@ -156,9 +156,7 @@ pub fn bridged(
     let readings = router.path.read(id.0).unwrap_or_default();
     let details = router.path.inspect(id.0);
     let proven = readings.iter().any(|reading| reading.proven);
-    let [destination, source] = pair
-        .stations
-        .map(|m| m.map(|o| format!("{o:02x}")).join(":"));
+    let [destination, source] = pair.stations.map(|mac| net::mac::text(&mac));
     answers::Bridged {
         source,
         destination,

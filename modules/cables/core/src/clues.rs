@@ -1,6 +1,7 @@
 //! What was heard, as clues.
 
-use detect::{Internet, shown};
+use detect::Internet;
+use net::mac;
 
 use crate::decision::Clue;
 use crate::heard::{Gathered, Seen};
@@ -44,7 +45,7 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
     if let (Some((maker, mac)), Some(at)) = (heard.maker, heard.first()) {
         let text = format!(
             "The address {} is {}'s, who makes radios among other things",
-            shown(mac),
+            mac::text(&mac),
             maker.name()
         );
         say("maker", at, text);
@@ -65,7 +66,7 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
 }
 
 fn of_sort(sort: Sort, seen: &Seen, heard: &Gathered) -> String {
-    let who = shown(seen.from);
+    let who = mac::text(&seen.from);
     let vlan = within(seen.tagged());
     let said = match sort {
         Sort::Lldp => heard.lldp.as_ref().map(|it| [&it.name, &it.description]),

@@ -1,6 +1,7 @@
 //! What follows from what was heard at one moment, whatever was decided before.
 
-use detect::{Internet, shown};
+use detect::Internet;
+use net::mac;
 
 use crate::decision::Notice;
 use crate::heard::{Gathered, Seen};
@@ -63,7 +64,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     if let Some(twin) = heard.twin() {
         let why = format!(
             "{} both asks for addresses and gives them, so that it is a router like this one",
-            shown(*twin)
+            mac::text(twin)
         );
         if of_lan(port) {
             return pretended(&why);
@@ -167,7 +168,7 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
             };
             let why = format!(
                 "{} speaks {what}{}, without a proof that it is of the same mesh",
-                shown(seen.from),
+                mac::text(&seen.from),
                 within(seen.tagged())
             );
             return Some(verdict(Role::Border, 85, why, change));
@@ -264,7 +265,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     let of = |sort| heard.of(sort).map(|seen| seen.from);
     let both = of(Sort::Padi).filter(|from| of(Sort::DhcpClient) == Some(*from));
     if let Some(from) = both.filter(|_| !of_lan(port)) {
-        let who = shown(from);
+        let who = mac::text(&from);
         let why =
             format!("{who} asks for all ways out at once, as a router does that looks around");
         let change = "A hello with the mesh's key would make it mesh, a server uplink";
@@ -284,7 +285,11 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
             Sort::RouterSolicitation => (50 + more, "asks for routers of IPv6"),
             _ => (55, "asks for addresses or a way out"),
         };
-        let why = format!("{}{} {what}{but}", shown(seen.from), within(seen.tagged()));
+        let why = format!(
+            "{}{} {what}{but}",
+            mac::text(&seen.from),
+            within(seen.tagged())
+        );
         // Clients send no tags: this may be a provider's router, or a switch.
         if seen.tagged().is_some() && !of_lan(port) {
             return verdict(Role::Unknown, 40, why, change);
@@ -319,7 +324,11 @@ pub fn notices(port: &Port, heard: &Gathered, now: u64) -> Vec<Notice> {
     let who = |sort, internet: Option<Internet>| {
         let seen = heard.of(sort).filter(|seen| lately(seen.last));
         match (seen, internet.and_then(found)) {
-            (Some(seen), _) => Some(format!("{}{}", shown(seen.from), within(seen.tagged()))),
+            (Some(seen), _) => Some(format!(
+                "{}{}",
+                mac::text(&seen.from),
+                within(seen.tagged())
+            )),
             (None, Some(look)) => Some(format!(
                 "{}{}",
                 look.servers.join(" and "),

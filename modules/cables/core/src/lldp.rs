@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use detect::{Frame, Reader, shown};
+use detect::{Frame, Reader};
+use net::mac;
 
 use crate::octets::{address, text};
 
@@ -84,7 +85,7 @@ impl Lldp {
 /// The name of a system or port: its subtype says whether it is an address or text.
 fn id(value: &[u8], mac: u8, network: u8) -> String {
     match *value {
-        [kind, a, b, c, d, e, f] if kind == mac => shown([a, b, c, d, e, f]),
+        [kind, a, b, c, d, e, f] if kind == mac => mac::text(&[a, b, c, d, e, f]),
         [kind, family, ref octets @ ..] if kind == network => {
             address(family, octets).map_or_else(String::new, |it| it.to_string())
         }

@@ -1,6 +1,7 @@
 //! Signs of a way to the Internet, and how much they say.
 
-use detect::{Internet, shown};
+use detect::Internet;
+use net::mac;
 
 use crate::heard::{Gathered, Seen};
 use crate::sort::Sort;
@@ -39,7 +40,7 @@ const OTHERS: u8 = 45;
 pub fn way(heard: &Gathered) -> Option<Way> {
     let look = heard.look.as_ref();
     let found = |internet| look.filter(|it| it.internet == internet);
-    let from = |seen: &Seen| format!("{}{}", shown(seen.from), within(seen.tagged()));
+    let from = |seen: &Seen| format!("{}{}", mac::text(&seen.from), within(seen.tagged()));
     if let Some(seen) = heard.of(Sort::Pado) {
         let why = format!("PPPoE is offered by {}", from(seen));
         return Way::of(why, 85);

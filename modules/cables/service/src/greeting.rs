@@ -193,10 +193,9 @@ fn told(heard: &Heard, own: Option<Option<String>>) -> Option<Hello> {
         (State::NotYet, None) => (Proof::Awaited, from()),
         (State::OtherMesh | State::Forged(_) | State::Own, None) => (Proof::None, from()),
     };
-    let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect();
     Some(Hello {
-        node: hex(&heard.node[..4]),
-        mesh: hex(&heard.mesh),
+        node: net::hex::text(&heard.node[..4]),
+        mesh: net::hex::text(&heard.mesh),
         proof,
         port,
     })

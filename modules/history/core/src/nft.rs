@@ -105,10 +105,7 @@ fn sets(cut: &Cut) -> [(&'static str, &'static str, String); 3] {
     fn list(elements: impl Iterator<Item = String>) -> String {
         elements.collect::<Vec<_>>().join(", ")
     }
-    let macs = cut.macs.iter().map(|mac| {
-        let octets = mac.map(|octet| format!("{octet:02x}"));
-        octets.join(":")
-    });
+    let macs = cut.macs.iter().map(net::mac::text);
     [
         ("cut", "ether_addr", list(macs)),
         (

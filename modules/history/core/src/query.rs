@@ -96,10 +96,7 @@ pub enum Key {
 impl std::fmt::Display for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Device(mac) => {
-                let octets = mac.map(|octet| format!("{octet:02x}"));
-                f.write_str(&octets.join(":"))
-            }
+            Self::Device(mac) => f.write_str(&net::mac::text(mac)),
             Self::Application(word) => f.write_str(word),
             Self::Other => f.write_str(OTHER_WORD),
         }

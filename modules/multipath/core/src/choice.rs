@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use kernel::Prefix;
+use net::mac;
 
 /// What has ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -116,9 +117,7 @@ pub struct ClientsError(String);
 impl fmt::Display for Clients {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mac([a, b, c, d, e, f]) => {
-                write!(formatter, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
-            }
+            Self::Mac(mac) => formatter.write_str(&mac::text(mac)),
             Self::Network(prefix) => prefix.fmt(formatter),
         }
     }
@@ -131,18 +130,9 @@ impl FromStr for Clients {
         if let Ok(network) = text.parse() {
             return Ok(Self::Network(network));
         }
-        let mut octets = [0; 6];
-        let mut parts = text.split(':');
-        let read = octets.iter_mut().all(|octet| {
-            let part = parts.next().filter(|part| part.len() == 2);
-            let part = part.filter(|part| part.bytes().all(|digit| digit.is_ascii_hexdigit()));
-            let value = part.and_then(|part| u8::from_str_radix(part, 16).ok());
-            value.map(|value| *octet = value).is_some()
-        });
-        match read && parts.next().is_none() {
-            true => Ok(Self::Mac(octets)),
-            false => Err(ClientsError(text.chars().take(60).collect())),
-        }
+        let mac = mac::parse(text).filter(|_| !text.contains('-'));
+        mac.map(Self::Mac)
+            .ok_or_else(|| ClientsError(text.chars().take(60).collect()))
     }
 }
 

@@ -119,8 +119,8 @@ mod tests {
     use crate::key::PublicError;
 
     fn hexadecimal(text: &str) -> [u8; 32] {
-        let octet = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16);
-        std::array::from_fn(|at| octet(at).expect("digits"))
+        let octets = net::hex::parse(text).expect("digits");
+        octets.try_into().expect("32 octets")
     }
 
     #[test]

@@ -41,11 +41,8 @@ impl FromStr for KeyId {
     type Err = KeyIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digits = text.len() == 16 && text.bytes().all(|octet| octet.is_ascii_hexdigit());
-        match u64::from_str_radix(text, 16) {
-            Ok(number) if digits => Ok(Self(number.to_be_bytes())),
-            _ => Err(KeyIdError(text.to_owned())),
-        }
+        let octets = net::hex::parse(text).and_then(|octets| octets.try_into().ok());
+        octets.map(Self).ok_or_else(|| KeyIdError(text.to_owned()))
     }
 }
 

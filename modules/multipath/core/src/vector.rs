@@ -11,19 +11,11 @@ fn counting<const N: usize>(first: u8) -> [u8; N] {
     std::array::from_fn(|place| first + place as u8)
 }
 
-fn hexadecimal(octets: &[u8]) -> String {
-    octets.iter().fold(String::new(), |mut text, octet| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{octet:02x}");
-        text
-    })
-}
-
 /// A name and bytes, 32 a line.
 fn line(text: &mut String, name: &str, octets: &[u8]) {
     for (place, octets) in octets.chunks(32).enumerate() {
         let name = if place == 0 { name } else { "" };
-        let _ = writeln!(text, "{name:<18}{}", hexadecimal(octets));
+        let _ = writeln!(text, "{name:<18}{}", net::hex::text(octets));
     }
 }
 

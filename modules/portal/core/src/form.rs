@@ -1,6 +1,7 @@
 //! What a form sends (`application/x-www-form-urlencoded`, URL standard section 5), and the token by
 //! which a form of this page is told from another's.
 
+use net::hex;
 use ring::digest::{SHA256, digest};
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
 
@@ -67,22 +68,13 @@ impl Tokens {
     /// The token of somebody, at a time in seconds.
     pub fn token(&self, whose: &str, now: u64) -> String {
         let tag = sign(&self.0, text(whose, now / HOLDS).as_bytes());
-        tag.as_ref()
-            .iter()
-            .map(|octet| format!("{octet:02x}"))
-            .collect()
+        hex::text(tag.as_ref())
     }
 
     /// Whether it is that one's, and not too old.
     pub fn is_valid(&self, token: &str, whose: &str, now: u64) -> bool {
-        let octets = token.as_bytes();
-        if octets.len() != 64 || !token.is_ascii() {
-            return false;
-        }
-        let read = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
-        let tag: Option<Vec<u8>> = octets.chunks(2).map(read).collect();
         let period = now / HOLDS;
-        tag.is_some_and(|tag| {
+        hex::parse(token).is_some_and(|tag| {
             [period, period.wrapping_sub(1)]
                 .iter()
                 .any(|period| verify(&self.0, text(whose, *period).as_bytes(), &tag).is_ok())

@@ -70,8 +70,7 @@ pub(crate) fn of_line<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
 
 fn sum(text: &[u8]) -> String {
     let digest = digest(&SHA256, text);
-    let octets = &digest.as_ref()[..SUM / 2];
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+    net::hex::text(&digest.as_ref()[..SUM / 2])
 }
 
 /// Reads a file.

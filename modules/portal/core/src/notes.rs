@@ -189,8 +189,7 @@ impl Note {
 /// A device's name in notes.
 fn device(id: &str, mac: &Mac) -> String {
     let digest = digest(&SHA256, &[b"weir device 1\n", id.as_bytes(), mac].concat());
-    let octets = &digest.as_ref()[..8];
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+    net::hex::text(&digest.as_ref()[..8])
 }
 
 /// Whether two nodes let devices in by a voucher that it was not sold for. Each note comes with how

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use net::digits::hexadecimal;
+
 use crate::signed::{NotSigned, Signed};
 
 /// A pass. As text: 16 hexadecimal digits, a full stop, the signed voucher.
@@ -27,8 +29,7 @@ impl FromStr for Pass {
 
     fn from_str(text: &str) -> Result<Self, NotSigned> {
         let (token, voucher) = text.split_once('.').ok_or(NotSigned)?;
-        let digits = token.len() == 16 && token.bytes().all(|o| o.is_ascii_hexdigit());
-        let token = u64::from_str_radix(token, 16).ok().filter(|_| digits);
+        let token = hexadecimal(token).filter(|_| token.len() == 16);
         Ok(Self {
             token: token.ok_or(NotSigned)?,
             voucher: voucher.parse()?,

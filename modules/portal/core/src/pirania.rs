@@ -146,8 +146,7 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
 /// The same voucher is imported once.
 fn id(id: &str, code: &str) -> String {
     let digest = digest(&SHA256, format!("pirania\n{id}\n{code}").as_bytes());
-    let octets = &digest.as_ref()[..8];
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+    net::hex::text(&digest.as_ref()[..8])
 }
 
 #[cfg(test)]

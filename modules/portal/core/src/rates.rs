@@ -46,7 +46,7 @@ pub struct Slowed {
 impl Slowed {
     /// A device with these addresses sends so many bits a second at most, and gets as many.
     pub fn add(&mut self, mac: &Mac, addresses: impl IntoIterator<Item = IpAddr>, rate: u64) {
-        let device: String = mac.iter().map(|octet| format!("{octet:02x}")).collect();
+        let device = net::hex::text(mac);
         // No name ever means another rate: see `Limit`.
         let limit = |way: &str| format!("{way}_{device}_{rate}");
         let octets = (rate / 8).max(1);

@@ -264,9 +264,3 @@ fn instance() -> io::Result<Instance> {
     getrandom::fill(&mut octets).map_err(io::Error::other)?;
     Ok(Instance(octets))
 }
-
-/// An address, as people write it.
-fn text(mac: Mac) -> String {
-    let octets = mac.map(|octet| format!("{octet:02x}"));
-    octets.join(":")
-}

@@ -7,6 +7,7 @@
 
 use std::net::Ipv4Addr;
 
+use net::hex;
 use ring::digest::{SHA256, digest};
 
 use crate::plan::{Config, Inside, text, words};
@@ -225,8 +226,7 @@ pub fn keep_out(now: &Config, former: &mut Config, keys: &str) -> Vec<String> {
 /// What tells a text from any other, and nothing else of it.
 pub fn mark_of(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
-    let octets = digest.as_ref().iter().take(8);
-    octets.map(|octet| format!("{octet:02x}")).collect()
+    hex::text(&digest.as_ref()[..8])
 }
 
 /// The tunnel carries no IPv6, and nothing is to go past it: the client sends it there (by an address
@@ -254,15 +254,14 @@ pub fn common_name(name: &str, random: [u8; 8]) -> String {
     }
     let slug = slug.trim_matches('-');
     let slug = if slug.is_empty() { "client" } else { slug };
-    let digits: String = random.iter().map(|octet| format!("{octet:02x}")).collect();
-    format!("{slug}-{digits}")
+    format!("{slug}-{}", hex::text(&random))
 }
 
 /// OpenVPN's form of a key that server and clients share (`--genkey tls-crypt`): 2048 bits.
 pub fn static_key(random: &[u8; 256]) -> String {
     let mut text = String::from("-----BEGIN OpenVPN Static key V1-----\n");
     for line in random.chunks(16) {
-        text.extend(line.iter().map(|octet| format!("{octet:02x}")));
+        text.push_str(&hex::text(line));
         text.push('\n');
     }
     text.push_str("-----END OpenVPN Static key V1-----\n");

@@ -1,3 +1,4 @@
+use net::hex;
 use proptest::prelude::*;
 
 use super::*;
@@ -23,18 +24,13 @@ fn trimming(writes: &[&[u8]]) -> Option<(Id, Vec<u8>)> {
     for write in writes {
         let mut octets = write.to_vec();
         octets.resize(WRITE, 0);
-        let hex: String = octets.iter().map(|it| format!("{it:02x}")).collect();
+        let hex = hex::text(&octets);
         digits += match hex.contains("24") {
             true => hex.trim_end_matches('0'),
             false => &hex,
         };
     }
-    let pairs = digits.as_bytes().chunks(2).map(|it| {
-        let text = std::str::from_utf8(it).ok()?;
-        u8::from_str_radix(text, 16).ok().filter(|_| it.len() == 2)
-    });
-    let octets: Option<Vec<u8>> = pairs.collect();
-    let octets = octets?;
+    let octets = hex::parse(&digits)?;
     read(octets.strip_prefix(MARK)?.strip_suffix(MARK)?).ok()
 }
 

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use net::hex;
 use ring::digest::{SHA256, digest};
 
 /// What the line begins with.
@@ -36,14 +37,7 @@ impl Secret {
 
     /// The line to be kept in a file, without its end.
     pub fn line(&self) -> String {
-        let all = self
-            .0
-            .iter()
-            .chain(&self.sum())
-            .copied()
-            .collect::<Vec<u8>>();
-        let digits: String = all.iter().map(|it| format!("{it:02x}")).collect();
-        format!("{PREFIX}{digits}")
+        format!("{PREFIX}{}{}", hex::text(&self.0), hex::text(&self.sum()))
     }
 
     fn sum(&self) -> [u8; SUM] {
@@ -61,16 +55,7 @@ impl FromStr for Secret {
             .trim()
             .strip_prefix(PREFIX)
             .ok_or(SecretError::Prefix)?;
-        let (all, rest) = digits.as_bytes().as_chunks::<2>();
-        let octet = |pair: &[u8; 2]| {
-            let digit = |it: u8| char::from(it).to_digit(16);
-            let (high, low) = (digit(pair[0])?, digit(pair[1])?);
-            u8::try_from(high << 4 | low).ok()
-        };
-        let octets: Option<Vec<u8>> = all.iter().map(octet).collect();
-        let octets = octets
-            .filter(|_| rest.is_empty())
-            .ok_or(SecretError::Damaged)?;
+        let octets = hex::parse(digits).ok_or(SecretError::Damaged)?;
         let octets = <[u8; 32 + SUM]>::try_from(octets).map_err(|_| SecretError::Damaged)?;
         let secret = Self(std::array::from_fn(|at| octets[at]));
         match octets[32..] == secret.sum() {

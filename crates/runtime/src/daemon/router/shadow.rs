@@ -1,6 +1,7 @@
 //! Shadow mode: packets that the kernel sent otherwise than weir would have.
 
 use datapath::Datapath;
+use net::hex;
 use offload_core::Core;
 use tracing::warn;
 
@@ -19,12 +20,6 @@ impl Shadow {
             return;
         }
         self.reported = different;
-        let hex = |octets: &[u8]| {
-            octets
-                .iter()
-                .map(|o| format!("{o:02x}"))
-                .collect::<String>()
-        };
         for (id, flow) in core.flows().filter(|(_, flow)| flow.installed()) {
             for d in path.differences(id.0) {
                 let tuple = if d.direction == 0 {
@@ -32,7 +27,7 @@ impl Shadow {
                 } else {
                     flow.reply
                 };
-                warn!(%tuple, times = d.times, weir = hex(&d.expected), kernel = hex(&d.sent), "the kernel sent it otherwise");
+                warn!(%tuple, times = d.times, weir = hex::text(&d.expected), kernel = hex::text(&d.sent), "the kernel sent it otherwise");
             }
         }
     }

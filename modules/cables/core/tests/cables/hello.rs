@@ -403,11 +403,7 @@ fn keys_are_long_enough_and_not_shown() {
 fn line(text: &mut String, name: &str, octets: &[u8]) {
     for (place, octets) in octets.chunks(32).enumerate() {
         let name = if place == 0 { name } else { "" };
-        let _ = write!(text, "{name:<14}");
-        for octet in octets {
-            let _ = write!(text, "{octet:02x}");
-        }
-        text.push('\n');
+        let _ = writeln!(text, "{name:<14}{}", net::hex::text(octets));
     }
 }
 

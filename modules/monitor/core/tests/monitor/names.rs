@@ -24,8 +24,7 @@ struct Frame {
 }
 
 fn octets(text: &str) -> Vec<u8> {
-    let octet = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal");
-    (0..text.len()).step_by(2).map(octet).collect()
+    net::hex::parse(text).expect("hexadecimal")
 }
 
 fn lines(file: &str) -> Vec<String> {

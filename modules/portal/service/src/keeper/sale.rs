@@ -18,9 +18,8 @@ pub fn make() -> Result<Voucher, Problem> {
         Problem::new(500, "no_random", what, "try again")
     })?;
     let (code, id) = random.split_at(5);
-    let id = id.iter().map(|octet| format!("{octet:02x}")).collect();
     let code = Code::new(code.try_into().unwrap_or_default());
-    Ok(Voucher::new(id, code, unix_seconds()))
+    Ok(Voucher::new(net::hex::text(id), code, unix_seconds()))
 }
 
 /// A voucher on these terms.

@@ -117,8 +117,5 @@ pub(super) fn device_name(device: &str, public: &[u8; 32]) -> String {
     context.update(&[0]);
     context.update(public);
     let digest = context.finish();
-    let digits = digest.as_ref().iter().take(5);
-    digits.fold("peer-".to_owned(), |name, octet| {
-        format!("{name}{octet:02x}")
-    })
+    format!("peer-{}", net::hex::text(&digest.as_ref()[..5]))
 }

@@ -8,8 +8,7 @@ pub struct Mac(pub [u8; 6]);
 
 impl fmt::Display for Mac {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, f] = self.0;
-        write!(to, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+        to.write_str(&net::mac::text(&self.0))
     }
 }
 

@@ -12,8 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kernel::Mac;
-
-use super::text;
+use net::mac::text;
 
 /// hostapd answers at once, or is not there: the daemon's loop must not wait long.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -53,8 +52,7 @@ impl Hostapd {
     pub fn say(&mut self, element: &[u8]) -> io::Result<()> {
         let there = self.there();
         self.told = None;
-        let digits = element.iter().map(|octet| format!("{octet:02x}"));
-        let digits: String = digits.collect();
+        let digits = net::hex::text(element);
         let socket = self.open()?;
         ask(&socket, &format!("SET vendor_elements {digits}"))?;
         ask(&socket, "UPDATE_BEACON")?;
@@ -95,7 +93,7 @@ impl Hostapd {
         }
         let socket = self.open()?;
         let mut told = about.iter();
-        told.try_for_each(|mac| ask(&socket, &format!("{order} {}", text(*mac))))
+        told.try_for_each(|mac| ask(&socket, &format!("{order} {}", text(mac))))
     }
 
     /// Whether a hostapd is there that was told nothing yet: one that began anew.

@@ -10,6 +10,7 @@ use answers::{RadioPeer, RadioPeers};
 use kernel::Mac;
 use kernel::io::{Beacons, Ear, Peers};
 use kernel::nl80211::AccessPoint;
+use net::mac::text;
 use radio_core::peering::frame::Frame;
 use radio_core::peering::metric::{Metric, expected};
 use radio_core::peering::{Action, Beacon, Event, Machine, Settings, Shown as Node, State, Waits};
@@ -18,7 +19,7 @@ use tracing::{debug, info, warn};
 use super::super::again::Again;
 use super::attach::Carrier;
 use super::kept::Kept;
-use super::{Peered, Shown, instance, text};
+use super::{Peered, Shown, instance};
 use announcer::Announcer;
 
 /// The machine's clock.
@@ -152,7 +153,7 @@ impl Session {
             waits.into_iter().for_each(|done| self.hears(done));
             for frame in frames.drain(..) {
                 if let Some(Frame { from, kind, .. }) = Frame::read(&frame) {
-                    debug!(peer = text(from), ?kind, "hears");
+                    debug!(peer = text(&from), ?kind, "hears");
                 }
                 self.happen(Event::Frame(&frame));
             }
@@ -202,7 +203,7 @@ impl Session {
             match action {
                 Action::Send(frame) => {
                     if let Some(Frame { to, kind, .. }) = Frame::read(&frame) {
-                        debug!(peer = text(to), ?kind, "says");
+                        debug!(peer = text(&to), ?kind, "says");
                     }
                     if let Err(error) = self.kept.kernel().send(self.link, &frame) {
                         debug!(%error, "a frame is not sent");
@@ -220,12 +221,12 @@ impl Session {
                     self.refused = refused.map(|error| error.of_radio(&name));
                     match &self.refused {
                         None if key.is_none() => warn!(
-                            peer = text(mac),
+                            peer = text(&mac),
                             device = name,
                             "a peer in clear, which proves nothing: INSECURE"
                         ),
-                        None => info!(peer = text(mac), device = name, "a peer"),
-                        Some(why) => warn!(peer = text(mac), why, "no peer"),
+                        None => info!(peer = text(&mac), device = name, "a peer"),
+                        Some(why) => warn!(peer = text(&mac), why, "no peer"),
                     }
                     results.push_back((mac, done.is_ok()));
                     self.carry();
@@ -233,12 +234,12 @@ impl Session {
                 Action::Rekey(mac, key) => {
                     let done = self.kept.rekey(mac, &key);
                     if let Err(error) = &done {
-                        warn!(peer = text(mac), %error, "its key stays as it was");
+                        warn!(peer = text(&mac), %error, "its key stays as it was");
                     }
                     results.push_back((mac, done.is_ok()));
                 }
                 Action::Remove(mac, name, why) => {
-                    info!(peer = text(mac), device = name, ?why, "a peer no longer");
+                    info!(peer = text(&mac), device = name, ?why, "a peer no longer");
                     self.metrics.remove(&mac);
                     if let Err(error) = self.kept.remove(mac) {
                         debug!(%error, "its device was gone");
@@ -364,7 +365,7 @@ impl Session {
             } = shown;
             let expected = self.metrics.get(&mac).and_then(Metric::told);
             RadioPeer {
-                address: text(mac),
+                address: text(&mac),
                 interface: name,
                 state: word(state).to_owned(),
                 waits: waits.map(|waits| why(waits).to_owned()),

@@ -85,7 +85,7 @@ impl Name {
     }
 
     pub fn hexadecimal(&self) -> String {
-        self.octets.iter().map(|c| format!("{c:02x}")).collect()
+        net::hex::text(&self.octets)
     }
 
     pub fn text(&self) -> std::borrow::Cow<'_, str> {

@@ -5,6 +5,7 @@ use super::radio::{Encryption, Name, Other, Radio, encryption, key};
 use super::reader::Reader;
 use super::rendered::{Access, Rendered, file as made};
 use super::value;
+use net::hex;
 
 /// The file of a device.
 pub fn file(other: &Other) -> Rendered {
@@ -41,14 +42,8 @@ fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption, ssid: Option<
     if !key.contains(['"', '#', '\\']) {
         return line!(text, "\tpsk=\"{key}\"");
     }
-    let hexadecimal = |octets: &[u8]| {
-        octets
-            .iter()
-            .map(|c| format!("{c:02x}"))
-            .collect::<String>()
-    };
     if !matches!(way, Encryption::Psk2 | Encryption::PskMixed) {
-        line!(text, "\tsae_password={}", hexadecimal(key.as_bytes()));
+        line!(text, "\tsae_password={}", hex::text(key.as_bytes()));
     }
     if way != Encryption::Sae
         && let Some(ssid) = ssid
@@ -58,7 +53,7 @@ fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption, ssid: Option<
         let times = std::num::NonZeroU32::new(4096).unwrap_or(std::num::NonZeroU32::MIN);
         let algorithm = ring::pbkdf2::PBKDF2_HMAC_SHA1;
         ring::pbkdf2::derive(algorithm, times, &ssid.octets, key.as_bytes(), &mut made);
-        line!(text, "\tpsk={}", hexadecimal(&made));
+        line!(text, "\tpsk={}", hex::text(&made));
     }
 }
 

@@ -29,11 +29,7 @@ pub(super) fn is_in(found: &Found, written: &Path, path: &Path) -> Result<(), Tr
 
 /// SHA-256, in hexadecimal digits.
 pub(super) fn digest(text: &[u8]) -> String {
-    sha(&SHA256, text)
-        .as_ref()
-        .iter()
-        .map(|octet| format!("{octet:02x}"))
-        .collect()
+    net::hex::text(sha(&SHA256, text).as_ref())
 }
 
 /// The disk. In tests it stops at a step, as a machine without power does.

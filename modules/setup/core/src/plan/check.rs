@@ -98,12 +98,7 @@ pub fn is_wireguard_key(text: &str) -> bool {
 
 /// Whether this is the hardware address of one device.
 pub fn is_mac(text: &str) -> bool {
-    let octets: Vec<&str> = text.split(':').collect();
-    let octet = |octet: &&str| octet.len() == 2 && octet.bytes().all(|c| c.is_ascii_hexdigit());
-    octets.len() == 6
-        && octets.iter().all(octet)
-        && u8::from_str_radix(octets[0], 16).is_ok_and(|first| first & 1 == 0)
-        && octets.iter().any(|octet| *octet != "00")
+    net::mac::parse_station(text).is_some() && !text.contains('-')
 }
 
 /// A port, or ports: `8443`, `6000-6010`.

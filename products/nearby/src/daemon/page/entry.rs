@@ -2,6 +2,7 @@
 
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, COOKIE};
+use net::hex;
 use ring::hmac;
 
 /// The cookie's name.
@@ -31,14 +32,9 @@ impl Entry {
 
     /// The cookie for who gave the token: `Set-Cookie`.
     pub fn cookie(&self) -> String {
-        use std::fmt::Write;
         let tag = hmac::sign(&self.0, SIGNED);
-        let mut text = format!("{COOKIE_NAME}=");
-        for octet in tag.as_ref() {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{octet:02x}");
-        }
-        text + &format!("; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Strict")
+        let value = hex::text(tag.as_ref());
+        format!("{COOKIE_NAME}={value}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Strict")
     }
 
     /// Whether a request comes from somebody who gave it: by the cookie, or, for programs, as
@@ -57,21 +53,9 @@ impl Entry {
             .filter_map(|it| it.trim().split_once('='));
         let mut ours = pairs.filter(|(name, _)| *name == COOKIE_NAME).take(COOKIES);
         ours.any(|(_, value)| {
-            octets(value).is_some_and(|tag| hmac::verify(&self.0, SIGNED, &tag).is_ok())
+            hex::parse(value).is_some_and(|tag| hmac::verify(&self.0, SIGNED, &tag).is_ok())
         })
     }
-}
-
-/// Hexadecimal digits of 32 octets.
-fn octets(digits: &str) -> Option<[u8; 32]> {
-    let mut octets = [0; 32];
-    if digits.len() != 64 || !digits.bytes().all(|it| it.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (at, octet) in octets.iter_mut().enumerate() {
-        *octet = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
-    Some(octets)
 }
 
 #[cfg(test)]

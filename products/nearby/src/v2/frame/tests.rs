@@ -3,9 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let octet = |it: &[u8]| u8::from_str_radix(std::str::from_utf8(it).ok()?, 16).ok();
-    digits.chunks(2).filter_map(octet).collect()
+    let digits: String = text.split_whitespace().collect();
+    net::hex::parse(&digits).expect("digits")
 }
 
 /// From qaul's own tests (rust/ble_protocol), the id from a telephone.

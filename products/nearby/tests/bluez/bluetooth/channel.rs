@@ -3,6 +3,7 @@
 use lab::Error;
 use lab::namespace::wait_until;
 use nearby::envelope::{self, Key};
+use net::hex;
 use serde_json::{Value, json};
 
 use super::independent::{HIGH, LOW};
@@ -14,10 +15,6 @@ use crate::teller::LIMIT;
 const STRANGER: &str = "7f00000000000001";
 /// What a number is that was free.
 const NUMBER: u16 = 0x80;
-
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|it| format!("{it:02x}")).collect()
-}
 
 /// Waits until there is a channel with somebody, or none.
 fn channel(node: &Node, id: &str, wanted: bool) -> Result<(), Error> {
@@ -93,7 +90,7 @@ fn speak(
         let before = peer.told().count();
         let text = "x".repeat(size);
         node.say(&peer.id, &text)?;
-        let wanted = hex(text.as_bytes());
+        let wanted = hex::text(text.as_bytes());
         peer.told().wait("what was said", |told| {
             let is = |it: &&Value| {
                 let octets = it["hex"].as_str().unwrap_or_default();
@@ -101,7 +98,7 @@ fn speak(
             };
             told[before.min(told.len())..].iter().find(is).map(|_| ())
         })?;
-        let message = hex(&envelope::feed(&key, &text, size as u64));
+        let message = hex::text(&envelope::feed(&key, &text, size as u64));
         peer.ask(&format!("send {} {message}", node.id))?;
         node.told
             .wait_for(&json!({"event": "message", "text": text, "peer": peer.id,

@@ -2,6 +2,7 @@
 
 use lab::Error;
 use nearby::envelope::{self, Key};
+use net::hex;
 use serde_json::{Value, json};
 
 use super::texts;
@@ -10,10 +11,6 @@ use crate::scene::{Node, Peer, Scene, tried, unexpected};
 /// Ids below and above all others: who is below calls.
 pub const LOW: &str = "0000000000000001";
 pub const HIGH: &str = "ff00000000000001";
-
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|it| format!("{it:02x}")).collect()
-}
 
 /// The octets of all messages that a peer heard, in order.
 fn octets(told: &[Value]) -> Vec<String> {
@@ -29,7 +26,7 @@ pub fn peer_heard(peer: &Peer, texts: &[String]) -> Result<(), Error> {
         (all.len() >= texts.len()).then_some(all)
     })?;
     for (octets, text) in all.iter().zip(texts) {
-        let is = octets.contains(&hex(text.as_bytes()));
+        let is = octets.contains(&hex::text(text.as_bytes()));
         // Signature, sender, time and what Protobuf has around them.
         let around = (octets.len() / 2).saturating_sub(text.len());
         assert!(
@@ -60,7 +57,7 @@ fn speak(node: &Node, peer: &mut Peer, format: &str, sizes: &[usize]) -> Result<
     // By somebody whom it passes on, and something that nobody can read.
     let key = Key::from_seed(&[7; 32]).ok_or_else(|| unexpected("no key"))?;
     for text in &texts {
-        let message = hex(&envelope::feed(&key, text, 1));
+        let message = hex::text(&envelope::feed(&key, text, 1));
         peer.ask(&format!("send {} {message}", node.id))?;
         node.told
             .wait_for(&json!({"event": "message", "text": text,

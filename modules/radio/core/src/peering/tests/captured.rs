@@ -29,8 +29,7 @@ const SIX: &str = "\
     00";
 
 fn read(octets: &str) -> Beacon {
-    let pair = |at: usize| u8::from_str_radix(&octets[2 * at..2 * at + 2], 16).expect("octets");
-    let frame: Vec<u8> = (0..octets.len() / 2).map(pair).collect();
+    let frame = net::hex::parse(octets).expect("octets");
     let beacon = Beacon::read(&frame).expect("a beacon");
     assert_eq!(beacon.mac, [2, 0, 0, 0, 0, 0]);
     assert_eq!(beacon.ssid, b"weir-mesh");
