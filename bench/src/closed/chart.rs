@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use net::markup::escape_xml;
+
 use super::{Report, Scenario};
 
 const WIDTH: f64 = 920.0;
@@ -21,23 +23,6 @@ pub(crate) const STYLE: &str = "\
 .dot{fill:#fff;stroke:#1d2530;stroke-width:1.2}.grid{stroke:#5b6470;stroke-opacity:.25;fill:none}\
 @media (prefers-color-scheme:dark){.card{fill:#171c23;stroke:#39424e}.ink{fill:#e8ebef}.grey{fill:#a7b0bc}\
 .weir{fill:#3fbf93}.kernel{fill:#7d8896}.bound{fill:#7aa7e6}.floor{fill:#4a5461}.dot{fill:#171c23;stroke:#e8ebef}.grid{stroke:#a7b0bc}}";
-
-/// Text that no markup can be in.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            control if control.is_control() => {}
-            other => out.push(other),
-        }
-    }
-    out
-}
 
 /// What a scenario is of: the colour of its bar.
 pub(super) fn class(scenario: &Scenario) -> &'static str {
@@ -104,10 +89,10 @@ pub fn draw(report: &Report) -> String {
          <text class=\"grey\" x=\"20\" y=\"52\">{}</text>\n\
          <text class=\"grey\" x=\"20\" y=\"70\">{}; each dot is a round, the bar ends at the \
          median</text>\n",
-        escaped(&told.join(" ")),
+        escape_xml(&told.join(" ")),
         WIDTH - 2.0,
         height - 2.0,
-        escaped(&report.machine.to_string()),
+        escape_xml(&report.machine.to_string()),
         report.load,
     );
     let bottom = TOP + STEP * ranked.len() as f64;
@@ -134,7 +119,7 @@ pub fn draw(report: &Report) -> String {
              rx=\"3\"/>",
             LEFT - 10.0,
             middle + 4.5,
-            escaped(&scenario.text),
+            escape_xml(&scenario.text),
             class(scenario),
             middle - BAR / 2.0,
             median - LEFT,

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::chart::{STYLE, escaped};
+use net::markup::escape_xml;
+
+use super::chart::STYLE;
 use super::profile::Profile;
 
 const WIDTH: f64 = 920.0;
@@ -76,7 +78,7 @@ fn class(name: &str) -> &'static str {
 pub fn draw(profile: &Profile, number: usize) -> String {
     let all = Call::of(&profile.stacks);
     let height = TOP + STEP * all.depth() as f64 + 16.0;
-    let title = format!("Where the time goes: {}", escaped(&profile.text));
+    let title = format!("Where the time goes: {}", escape_xml(&profile.text));
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
             aria-labelledby=\"flame-{number}\" \
@@ -103,7 +105,7 @@ fn below(svg: &mut String, call: &Call<'_>, left: f64, top: f64, scale: f64, who
         let width = call.samples as f64 * scale;
         if width >= NARROWEST {
             let share = call.samples as f64 / whole * 100.0;
-            let told = escaped(name);
+            let told = escape_xml(name);
             let _ = write!(
                 svg,
                 "<g><title>{told}: {share:.1} %</title><rect class=\"{}\" x=\"{x:.1}\" \
@@ -122,7 +124,7 @@ fn below(svg: &mut String, call: &Call<'_>, left: f64, top: f64, scale: f64, who
                     "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                     x + 4.0,
                     top + 13.5,
-                    escaped(&short)
+                    escape_xml(&short)
                 );
             }
             svg.push_str("</g>\n");

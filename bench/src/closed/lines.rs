@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::chart::{STYLE, axis, class, escaped, rate, tick_text};
+use net::markup::escape_xml;
+
+use super::chart::{STYLE, axis, class, rate, tick_text};
 use super::series::{At, Series};
 
 const WIDTH: f64 = 920.0;
@@ -61,7 +63,7 @@ pub fn draw(series: &Series, number: usize) -> String {
                 font-size=\"12\">{}</text>",
             x(index),
             BOTTOM + 20.0,
-            escaped(&point.at.to_string())
+            escape_xml(&point.at.to_string())
         );
     }
     let _ = writeln!(
@@ -113,7 +115,7 @@ pub fn draw(series: &Series, number: usize) -> String {
             "<text class=\"ink\" x=\"{:.0}\" y=\"{:.1}\" font-size=\"12\">{}</text>",
             RIGHT - 10.0,
             at + 4.0,
-            escaped(&text)
+            escape_xml(&text)
         );
     }
     svg + "</svg>\n"

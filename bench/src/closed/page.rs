@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::chart::{draw, escaped, rate};
+use net::markup::escape_xml;
+
+use super::chart::{draw, rate};
 use super::{Bulk, Profile, Report, Series, flame, lines};
 use crate::circuit::Path;
 
@@ -108,7 +110,7 @@ fn by(html: &mut String, series: &Series, number: usize) {
             } else {
                 ""
             },
-            escaped(text)
+            escape_xml(text)
         );
         for one in series.of(name) {
             let _ = write!(html, "<td>{:.0}</td>", one.pps.median / 1e3);
@@ -147,7 +149,7 @@ fn tcp(html: &mut String, tcp: &Bulk) {
             } else {
                 ""
             },
-            escaped(&one.text),
+            escape_xml(&one.text),
             mbits(rate.median),
             mbits(rate.min),
             mbits(rate.max),
@@ -167,7 +169,7 @@ fn profiles(html: &mut String, all: &[Profile]) {
          rests on it.</p>\n",
     );
     for (number, one) in all.iter().enumerate() {
-        let name = format!("Where the time goes: {}", escaped(&one.text));
+        let name = format!("Where the time goes: {}", escape_xml(&one.text));
         picture(html, &name, &flame::draw(one, number));
         if let Some(counts) = one.counts {
             let missed = counts.cache_misses;
@@ -192,11 +194,11 @@ pub fn page(report: &Report) -> String {
          <title>What this machine can forward</title>\n<style>{STYLE}</style>\n<main>\n<h1>What \
          this machine can forward</h1>\n\
          <p class=\"about\">{}. {}; one processor, {} rounds of {} s; weir {}.</p>\n",
-        escaped(&report.machine.to_string()),
+        escape_xml(&report.machine.to_string()),
         report.load,
         report.rounds,
         report.seconds,
-        escaped(&report.machine.weir),
+        escape_xml(&report.machine.weir),
     );
     let weir = [Path::WeirXdp, Path::WeirTc].map(|path| report.find(path));
     if let (Some(nat), Some(weir)) = (nat, weir.into_iter().flatten().next()) {
@@ -204,7 +206,7 @@ pub fn page(report: &Report) -> String {
             html,
             "<p class=\"large\">{} forwards <strong>{:.1} times</strong> what the kernel forwards \
                 with address translation: {} instead of {}.</p>",
-            escaped(&weir.text),
+            escape_xml(&weir.text),
             weir.pps.median / nat.pps.median,
             rate(weir.pps.median),
             rate(nat.pps.median),
@@ -236,7 +238,7 @@ pub fn page(report: &Report) -> String {
                 } else {
                     ""
                 },
-                escaped(&one.text),
+                escape_xml(&one.text),
                 one.pps.median / 1e3,
                 one.pps.min / 1e3,
                 one.pps.max / 1e3,
@@ -269,7 +271,7 @@ pub fn page(report: &Report) -> String {
             let _ = writeln!(
                 html,
                 "<dt>{}</dt><dd>{}</dd>",
-                escaped(path.text()),
+                escape_xml(path.text()),
                 about(path)
             );
         }
@@ -279,8 +281,8 @@ pub fn page(report: &Report) -> String {
         let _ = writeln!(
             html,
             "<p>Not measured: {}, as {}.</p>",
-            escaped(&left_out.name),
-            escaped(&left_out.reason)
+            escape_xml(&left_out.name),
+            escape_xml(&left_out.reason)
         );
     }
     if !report.complete {

@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
+use net::markup::escape_xml;
+
 use super::{Driver, Figures, Measured, Report};
-use crate::closed::chart::{STYLE, escaped};
+use crate::closed::chart::STYLE;
 
 const WIDTH: f64 = 920.0;
 const TOP: f64 = 92.0;
@@ -71,10 +73,10 @@ pub fn draw(report: &Report) -> String {
          <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
          <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n\
          <text class=\"grey\" x=\"20\" y=\"52\">{}; {} s each{}, seed {}</text>\n",
-        escaped(&about(report)),
+        escape_xml(&about(report)),
         WIDTH - 2.0,
         height - 2.0,
-        escaped(&report.machine.to_string()),
+        escape_xml(&report.machine.to_string()),
         report.seconds,
         report.times(),
         report.seed,
@@ -92,8 +94,8 @@ pub fn draw(report: &Report) -> String {
             svg,
             "<text class=\"ink\" x=\"20\" y=\"{:.1}\">{}: {}</text>",
             y + 18.0,
-            escaped(&measured.name),
-            escaped(&measured.text)
+            escape_xml(&measured.name),
+            escape_xml(&measured.text)
         );
         y += GAP - 8.0;
         for half in &HALVES {
@@ -124,7 +126,7 @@ fn bars(svg: &mut String, measured: &Measured, half: &Half, top: f64) {
              rx=\"3\"/><text class=\"ink\" x=\"{:.1}\" y=\"{:.1}\" font-size=\"12\">{}</text>",
             half.from - 8.0,
             y + 11.5,
-            escaped(&run.driver),
+            escape_xml(&run.driver),
             class(&run.driver),
             half.from,
             half.from + long + 6.0,

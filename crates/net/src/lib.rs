@@ -3,5 +3,6 @@
 pub mod digits;
 pub mod hex;
 pub mod mac;
+pub mod markup;
 
 pub use mac::Mac;

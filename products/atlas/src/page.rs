@@ -8,7 +8,6 @@ pub(crate) mod communities;
 pub(crate) mod failed;
 mod form;
 mod format;
-mod html;
 mod layout;
 pub(crate) mod ledger;
 pub(crate) mod overview;
@@ -17,8 +16,8 @@ pub(crate) mod snippets;
 pub(crate) mod sql;
 mod table;
 
-pub(crate) use html::escape;
 pub(crate) use layout::needs_key;
+pub(crate) use net::markup::escape_xml as escape;
 pub(crate) use places::{Places, Reader, Shape, To, stem};
 
 use rusqlite::Connection;

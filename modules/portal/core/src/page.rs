@@ -4,6 +4,7 @@ mod words;
 
 use std::fmt::Write;
 
+use net::markup::escape_html;
 use serde::{Deserialize, Serialize};
 
 use crate::guests::Refusal;
@@ -190,7 +191,7 @@ pub struct Shown<'a> {
 pub fn html(shown: &Shown<'_>) -> String {
     let (language, words) = choose(shown.languages);
     let german = language == "de";
-    let network = escaped(shown.network);
+    let network = escape_html(shown.network);
     let title = match network.is_empty() {
         true => words.welcome.to_owned(),
         false => network,
@@ -201,13 +202,13 @@ pub fn html(shown: &Shown<'_>) -> String {
          <style>{STYLE}</style></head>\n<body><main>\n"
     );
     if let Some(picture) = shown.picture {
-        let source = escaped(picture);
+        let source = escape_html(picture);
         // What it shows is the place, which the title names.
         let _ = writeln!(text, "<img src=\"{source}\" alt=\"{title}\">");
     }
     let _ = writeln!(text, "<h1>{title}</h1>");
     if let Some(trouble) = shown.trouble {
-        let told = escaped(&trouble.text(german));
+        let told = escape_html(&trouble.text(german));
         let _ = writeln!(
             text,
             "<p role=\"alert\" class=\"trouble\" id=\"trouble\">{told}</p>"
@@ -215,7 +216,7 @@ pub fn html(shown: &Shown<'_>) -> String {
     }
     let token = format!(
         "<input type=\"hidden\" name=\"token\" value=\"{}\">",
-        escaped(shown.token)
+        escape_html(shown.token)
     );
     let mut form_title = None;
     if let Some(left) = shown.inside.filter(|_| !shown.closed) {
@@ -232,7 +233,7 @@ pub fn html(shown: &Shown<'_>) -> String {
         let _ = writeln!(text, "<h2>{title}</h2>");
     }
     let end = shown.venue.map(|venue| {
-        let venue = escaped(venue);
+        let venue = escape_html(venue);
         format!("<p><a href=\"{venue}\">{}</a></p>", words.venue)
     });
     let end = end.unwrap_or_default() + "</main></body></html>\n";
@@ -245,7 +246,7 @@ pub fn html(shown: &Shown<'_>) -> String {
             text,
             "<form method=\"post\" action=\"/login\">{token}<input type=\"hidden\" name=\"code\" \
              value=\"{}\"><button>{}</button></form>",
-            escaped(voucher),
+            escape_html(voucher),
             words.again
         );
     }
@@ -255,7 +256,7 @@ pub fn html(shown: &Shown<'_>) -> String {
     };
     let typed = shown
         .code
-        .map(|code| format!(" value=\"{}\"", escaped(code)));
+        .map(|code| format!(" value=\"{}\"", escape_html(code)));
     let typed = typed.unwrap_or_default();
     let _ = writeln!(
         text,
@@ -268,7 +269,7 @@ pub fn html(shown: &Shown<'_>) -> String {
         words.connect
     );
     if let Some(name) = shown.account {
-        let name = escaped(name);
+        let name = escape_html(name);
         let _ = writeln!(
             text,
             "<h2>{}</h2>\n<form method=\"post\" action=\"/account\">{token}<label for=\"name\">{}</label>\n\
@@ -338,22 +339,6 @@ fn time(seconds: u64) -> String {
         (_, 0, _) => format!("{days} d"),
         _ => format!("{days} d {hours} h"),
     }
-}
-
-/// Text that is nothing but text, between tags and in quoted attributes.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

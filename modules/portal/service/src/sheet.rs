@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use answers::PortalVoucher;
-use portal_core::page::escaped;
+use net::markup::escape_html;
 
 use runtime::output::{qr, units};
 
@@ -123,7 +123,7 @@ const WORDS: [Words; 7] = [
 pub fn html(title: &str, wifi: &str, language: &str, vouchers: &[PortalVoucher]) -> String {
     let words = WORDS.iter().find(|words| words.language == language);
     let words = words.unwrap_or(&WORDS[0]);
-    let heading = escaped(title);
+    let heading = escape_html(title);
     let (lang, direction) = match words.language {
         "ar" => ("ar", "rtl"),
         other => (other, "ltr"),
@@ -136,7 +136,7 @@ pub fn html(title: &str, wifi: &str, language: &str, vouchers: &[PortalVoucher])
     let (first, wifi_code, both) = match wifi.is_empty() {
         true => (words.join_any.to_owned(), String::new(), ""),
         false => {
-            let name = format!("{} <b><bdi>{}</bdi></b>", words.join, escaped(wifi));
+            let name = format!("{} <b><bdi>{}</bdi></b>", words.join, escape_html(wifi));
             let code = qr::svg(&join(wifi)).unwrap_or_default();
             (name, code, " class=\"two\"")
         }
@@ -164,9 +164,9 @@ pub fn html(title: &str, wifi: &str, language: &str, vouchers: &[PortalVoucher])
             "<article><div><h2>{heading}</h2><p class=\"code\" dir=\"ltr\">{}</p><p>{good}</p>\
              <p class=\"how\">{first}</p><p class=\"how\">{}</p><p class=\"name\">{}</p></div>\
              <aside{both}>{wifi_code}{picture}</aside></article>",
-            escaped(&voucher.code),
+            escape_html(&voucher.code),
             words.log_in,
-            escaped(&voucher.name),
+            escape_html(&voucher.name),
         );
     }
     text + "</main></body></html>\n"

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::asset;
-use super::html::escape;
+use super::escape;
 use crate::asked::{Asked, Theme};
 use crate::german::{Book, Piece};
 use crate::text::Language;

@@ -21,30 +21,18 @@ impl Ink {
 /// direction of the text around it, becomes a blank or nothing; what is longer than `most`
 /// characters ends in "…".
 pub(super) fn escape(text: &str, most: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(most * 4) + 8);
-    let mut room = most;
-    for letter in text.trim().chars() {
-        let shown = match letter {
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => continue,
-            '\u{fffe}' | '\u{ffff}' | '\u{feff}' => continue,
-            letter if letter.is_control() => ' ',
-            letter => letter,
-        };
-        if room == 0 {
-            out.push('…');
-            break;
-        }
-        room -= 1;
-        match shown {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            letter => out.push(letter),
-        }
-    }
-    out
+    let turns = [
+        '\u{202a}'..='\u{202e}',
+        '\u{2066}'..='\u{2069}',
+        '\u{200e}'..='\u{200f}',
+    ];
+    let odd = ['\u{fffe}', '\u{ffff}', '\u{feff}'];
+    let hidden = |it: &char| odd.contains(it) || turns.iter().any(|range| range.contains(it));
+    let blank = |letter: char| if letter.is_control() { ' ' } else { letter };
+    let mut letters = text.trim().chars().filter(|it| !hidden(it)).map(blank);
+    let mut shown: String = letters.by_ref().take(most).collect();
+    shown.extend(letters.next().map(|_| '…'));
+    net::markup::escape_html(&shown)
 }
 
 /// A path of straight lines. A tenth of a pixel is the unit, so that rounding does not add up, and

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use net::markup::escape_xml;
+
 use super::log::{Entry, Reason};
 
 /// Sizes, px.
@@ -26,7 +28,7 @@ pub fn plot(title: &str, steps: &[Entry]) -> String {
          font-family=\"sans-serif\" font-size=\"12\">\n<title>{0}</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
          <text x=\"{LEFT}\" y=\"20\" font-size=\"15\" font-weight=\"bold\">{0}</text>\n",
-        escaped(title)
+        escape_xml(title)
     );
     let begin = steps.first().map_or(0, |step| step.at);
     let end = steps.last().map_or(1, |step| step.at).max(begin + 1);
@@ -237,19 +239,6 @@ fn megabits(kilobits: Option<f64>) -> Option<f64> {
 fn shortest(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for letter in text.chars().filter(|letter| !letter.is_control()) {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            _ => out.push(letter),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
