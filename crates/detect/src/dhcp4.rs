@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use net::Cursor;
+
 use crate::frame::{self, Mac};
-use crate::octets::{Reader, page, text};
+use crate::octets::{page, text};
 
 /// Ports of server and client.
 const SERVER: u16 = 67;
@@ -110,23 +112,23 @@ pub fn offer(packet: &[u8], mac: Mac) -> Option<(u32, Offer)> {
     if datagram.destination != CLIENT {
         return None;
     }
-    let mut reader = Reader(datagram.data);
-    let [answer, hardware, length, _] = reader.array()?;
-    let number = reader.word()?;
-    reader.take(8)?;
-    let address = Ipv4Addr::from(reader.array::<4>()?);
-    let next = Ipv4Addr::from(reader.array::<4>()?);
-    reader.take(4)?;
-    let client = reader.take(16)?;
-    let (name, file) = (reader.take(64)?, reader.take(128)?);
+    let mut cursor = Cursor(datagram.data);
+    let [answer, hardware, length, _] = cursor.array()?;
+    let number = cursor.u32()?;
+    cursor.take(8)?;
+    let address = Ipv4Addr::from(cursor.array::<4>()?);
+    let next = Ipv4Addr::from(cursor.array::<4>()?);
+    cursor.take(4)?;
+    let client = cursor.take(16)?;
+    let (name, file) = (cursor.take(64)?, cursor.take(128)?);
     if (answer, hardware, length) != (2, 1, 6)
         || client.get(..6)? != mac
-        || reader.array()? != COOKIE
+        || cursor.array()? != COOKIE
     {
         return None;
     }
     let mut options = Options::default();
-    options.read(reader.0);
+    options.read(cursor.0);
     // RFC 2132, section 9.3: where options go on.
     let more = options.octet(OVERLOAD).unwrap_or(0);
     for (bit, field) in [(1, file), (2, name)] {
@@ -166,12 +168,12 @@ struct Options(BTreeMap<u8, Vec<u8>>);
 
 impl Options {
     fn read(&mut self, octets: &[u8]) {
-        let mut reader = Reader(octets);
-        while let Some(number) = reader.octet() {
+        let mut cursor = Cursor(octets);
+        while let Some(number) = cursor.u8() {
             let value = match number {
                 0 => continue,
                 255 => return,
-                _ => reader.octet().and_then(|length| reader.take(length.into())),
+                _ => cursor.u8().and_then(|length| cursor.take(length.into())),
             };
             let Some(value) = value else { return };
             self.0.entry(number).or_default().extend(value);
@@ -203,10 +205,10 @@ impl Options {
     }
 
     fn has_default_route(&self) -> bool {
-        let mut reader = Reader(self.get(ROUTES).unwrap_or_default());
-        while let Some(length @ 0..=32) = reader.octet() {
-            let network = reader.take(usize::from(length).div_ceil(8));
-            if network.is_none() || reader.take(4).is_none() {
+        let mut cursor = Cursor(self.get(ROUTES).unwrap_or_default());
+        while let Some(length @ 0..=32) = cursor.u8() {
+            let network = cursor.take(usize::from(length).div_ceil(8));
+            if network.is_none() || cursor.take(4).is_none() {
                 return false;
             }
             if length == 0 {

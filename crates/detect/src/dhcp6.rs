@@ -3,8 +3,10 @@
 
 use std::net::Ipv6Addr;
 
+use net::Cursor;
+
 use crate::frame::{self, Datagram, Mac};
-use crate::octets::{Reader, name, page, text};
+use crate::octets::{name, page, text};
 
 /// All servers and relays of this link.
 pub const SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
@@ -86,14 +88,14 @@ pub fn advertise(datagram: &Datagram<'_, Ipv6Addr>, mac: Mac) -> Option<(u32, Ad
     if datagram.destination != CLIENT {
         return None;
     }
-    let mut reader = Reader(datagram.data);
-    let [kind, a, b, c] = reader.array()?;
+    let mut cursor = Cursor(datagram.data);
+    let [kind, a, b, c] = cursor.array()?;
     if kind != ADVERTISE {
         return None;
     }
     let mut heard = Advertise::default();
     let mut mine = false;
-    for (number, value) in options(reader.0) {
+    for (number, value) in options(cursor.0) {
         match number {
             CLIENT_ID => mine = value.get(4..).is_some_and(|own| own == mac),
             SERVER_ID => heard.server = value.iter().copied().take(130).collect(),
@@ -123,17 +125,17 @@ impl Advertise {
 
     fn association(&mut self, value: &[u8]) {
         for (number, value) in options(value.get(12..).unwrap_or_default()) {
-            let mut reader = Reader(value);
+            let mut cursor = Cursor(value);
             match number {
                 ADDRESS if self.addresses.len() < MOST => {
                     self.addresses
-                        .extend(reader.array::<16>().map(Ipv6Addr::from));
+                        .extend(cursor.array::<16>().map(Ipv6Addr::from));
                 }
                 PREFIX if self.prefixes.len() < MOST => {
                     let prefix = || -> Option<(Ipv6Addr, u8)> {
-                        reader.take(8)?;
-                        let length = reader.octet().filter(|&length| length <= 128)?;
-                        Some((reader.array::<16>()?.into(), length))
+                        cursor.take(8)?;
+                        let length = cursor.u8().filter(|&length| length <= 128)?;
+                        Some((cursor.array::<16>()?.into(), length))
                     };
                     self.prefixes.extend({ prefix }());
                 }
@@ -144,14 +146,14 @@ impl Advertise {
     }
 
     fn status(&mut self, value: &[u8]) {
-        let mut reader = Reader(value);
-        let meaning = match reader.half() {
+        let mut cursor = Cursor(value);
+        let meaning = match cursor.u16() {
             None | Some(0) => return,
             Some(2) => "no address".to_owned(),
             Some(6) => "no prefix".to_owned(),
             Some(code) => format!("status {code}"),
         };
-        let said = match text(reader.0) {
+        let said = match text(cursor.0) {
             words if words.is_empty() => meaning,
             words => format!("{meaning} ({words})"),
         };
@@ -163,10 +165,10 @@ impl Advertise {
 
 /// Options one after the other; the first that is cut off ends them.
 fn options(octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    let mut reader = Reader(octets);
+    let mut cursor = Cursor(octets);
     std::iter::from_fn(move || {
-        let number = reader.half()?;
-        let length = reader.half()?;
-        Some((number, reader.take(length.into())?))
+        let number = cursor.u16()?;
+        let length = cursor.u16()?;
+        Some((number, cursor.take(length.into())?))
     })
 }

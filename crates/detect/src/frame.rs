@@ -2,8 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::octets::Reader;
-
+use net::Cursor;
 pub use net::Mac;
 
 /// All stations.
@@ -44,20 +43,20 @@ pub struct Frame<'a> {
 impl<'a> Frame<'a> {
     /// Reads one, from the first octet of the Ethernet header on.
     pub fn read(octets: &'a [u8]) -> Option<Self> {
-        let mut reader = Reader(octets);
-        let (to, from) = (reader.array()?, reader.array()?);
-        let mut kind = reader.half()?;
+        let mut cursor = Cursor(octets);
+        let (to, from) = (cursor.array()?, cursor.array()?);
+        let mut kind = cursor.u16()?;
         let mut vlan = None;
         if TAGS.contains(&kind) {
-            vlan = Some(reader.half()? & 0xfff).filter(|number| (1..4095).contains(number));
-            kind = reader.half()?;
+            vlan = Some(cursor.u16()? & 0xfff).filter(|number| (1..4095).contains(number));
+            kind = cursor.u16()?;
         }
         Some(Self {
             to,
             from,
             vlan,
             kind,
-            payload: reader.0,
+            payload: cursor.0,
         })
     }
 }
@@ -91,31 +90,31 @@ pub struct Datagram<'a, A> {
 }
 
 fn datagram<A>(from: A, octets: &[u8]) -> Option<Datagram<'_, A>> {
-    let mut reader = Reader(octets);
-    let (source, destination) = (reader.half()?, reader.half()?);
-    let length = usize::from(reader.half()?).checked_sub(8)?;
-    reader.half()?;
+    let mut cursor = Cursor(octets);
+    let (source, destination) = (cursor.u16()?, cursor.u16()?);
+    let length = usize::from(cursor.u16()?).checked_sub(8)?;
+    cursor.u16()?;
     Some(Datagram {
         from,
         source,
         destination,
-        data: reader.take(length)?,
+        data: cursor.take(length)?,
     })
 }
 
 /// The datagram in a packet of IPv4 (RFC 791). Fragments hold none.
 pub fn udp4(packet: &[u8]) -> Option<Datagram<'_, Ipv4Addr>> {
-    let mut reader = Reader(packet);
-    let first = reader.octet()?;
+    let mut cursor = Cursor(packet);
+    let first = cursor.u8()?;
     let header = usize::from(first & 15) * 4;
-    reader.octet()?;
-    let total = usize::from(reader.half()?);
-    reader.half()?;
-    let fragment = reader.half()? & 0x3fff;
-    reader.octet()?;
-    let protocol = reader.octet()?;
-    reader.half()?;
-    let from = Ipv4Addr::from(reader.array::<4>()?);
+    cursor.u8()?;
+    let total = usize::from(cursor.u16()?);
+    cursor.u16()?;
+    let fragment = cursor.u16()? & 0x3fff;
+    cursor.u8()?;
+    let protocol = cursor.u8()?;
+    cursor.u16()?;
+    let from = Ipv4Addr::from(cursor.array::<4>()?);
     if first >> 4 != 4 || header < 20 || fragment != 0 || protocol != UDP {
         return None;
     }
@@ -134,21 +133,21 @@ pub enum Behind<'a> {
 
 /// Reads a packet of IPv6 without extension headers.
 pub fn ipv6(packet: &[u8]) -> Option<Behind<'_>> {
-    let mut reader = Reader(packet);
-    let first = reader.word()?;
-    let length = usize::from(reader.half()?);
-    let (next, hops) = (reader.octet()?, reader.octet()?);
-    let from = Ipv6Addr::from(reader.array::<16>()?);
-    reader.take(16)?;
-    let payload = reader.take(length)?;
+    let mut cursor = Cursor(packet);
+    let first = cursor.u32()?;
+    let length = usize::from(cursor.u16()?);
+    let (next, hops) = (cursor.u8()?, cursor.u8()?);
+    let from = Ipv6Addr::from(cursor.array::<16>()?);
+    cursor.take(16)?;
+    let payload = cursor.take(length)?;
     match next {
         _ if first >> 28 != 6 => None,
         UDP => Some(Behind::Udp(datagram(from, payload)?)),
         ICMPV6 if hops == 255 => {
-            let mut reader = Reader(payload);
-            let (kind, code) = (reader.octet()?, reader.octet()?);
-            reader.half()?;
-            (code == 0).then_some(Behind::Neighbours(from, kind, reader.0))
+            let mut cursor = Cursor(payload);
+            let (kind, code) = (cursor.u8()?, cursor.u8()?);
+            cursor.u16()?;
+            (code == 0).then_some(Behind::Neighbours(from, kind, cursor.0))
         }
         _ => None,
     }

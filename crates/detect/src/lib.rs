@@ -49,6 +49,6 @@ pub use internet::Internet;
 pub use network::Network;
 pub use numbers::{NUMBERS, Number, provider};
 pub use observations::Options;
-pub use octets::{Reader, clean};
+pub use octets::clean;
 pub use plan::{MOST_SENT, TIMES};
 pub use suggestion::{Lan, Suggestion};

@@ -1,42 +1,11 @@
-//! Octets from a stranger: read from the front, never beyond the end; text made harmless.
+//! Octets from a stranger: text made harmless.
+
+use net::Cursor;
 
 /// Characters that are kept of a text.
 const LETTERS: usize = 128;
 /// Characters that are kept of an address of a page.
 const ADDRESS: usize = 256;
-
-/// Reads from the front.
-#[derive(Clone, Copy, Debug)]
-pub struct Reader<'a>(pub &'a [u8]);
-
-impl<'a> Reader<'a> {
-    /// So many octets.
-    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, left) = self.0.split_at_checked(count)?;
-        self.0 = left;
-        Some(taken)
-    }
-
-    /// So many as the array has.
-    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
-    }
-
-    /// One octet.
-    pub fn octet(&mut self) -> Option<u8> {
-        self.array().map(|[octet]| octet)
-    }
-
-    /// 16 bits, as on the wire.
-    pub fn half(&mut self) -> Option<u16> {
-        self.array().map(u16::from_be_bytes)
-    }
-
-    /// 32 bits, as on the wire.
-    pub fn word(&mut self) -> Option<u32> {
-        self.array().map(u32::from_be_bytes)
-    }
-}
 
 /// Text as a stranger wrote it, harmless and cut where it is long.
 pub fn text(octets: &[u8]) -> String {
@@ -68,17 +37,17 @@ pub fn page(octets: &[u8]) -> Option<String> {
 /// A name in the form of the DNS (RFC 1035, section 3.1), without compression, of which all is to
 /// be letters that a host's name may have.
 pub fn name(octets: &[u8]) -> Option<String> {
-    let mut reader = Reader(octets);
+    let mut cursor = Cursor(octets);
     let mut labels = Vec::new();
     loop {
         // A name without its root at the end is no full one (RFC 8415, section 10): taken all the
         // same, as many write it so.
-        let length = match reader.octet() {
+        let length = match cursor.u8() {
             Some(0) | None => break,
             Some(length @ 1..=63) => length,
             Some(_) => return None,
         };
-        let label = reader.take(length.into())?;
+        let label = cursor.take(length.into())?;
         let plain = |&octet: &u8| octet.is_ascii_alphanumeric() || b"-_".contains(&octet);
         if !label.iter().all(plain) {
             return None;

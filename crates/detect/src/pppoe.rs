@@ -1,7 +1,9 @@
 //! PPPoE (RFC 2516): who terminates sessions is asked for (PADI), and answers (PADO). No session is
 //! ever asked for.
 
-use crate::octets::{Reader, text};
+use net::Cursor;
+
+use crate::octets::text;
 
 /// Most elements that are kept of a list.
 const MOST: usize = 16;
@@ -41,17 +43,17 @@ pub fn initiation(number: u32) -> Vec<u8> {
 
 /// Reads a PADO: the number of the question, where it is said, and who answered.
 pub fn offer(octets: &[u8]) -> Option<(Option<u32>, Concentrator)> {
-    let mut reader = Reader(octets);
-    let (version, code, session) = (reader.octet()?, reader.octet()?, reader.half()?);
-    let length = reader.half()?;
+    let mut cursor = Cursor(octets);
+    let (version, code, session) = (cursor.u8()?, cursor.u8()?, cursor.u16()?);
+    let length = cursor.u16()?;
     if (version, code, session) != (VERSION, PADO, 0) {
         return None;
     }
-    let mut reader = Reader(reader.take(length.into())?);
+    let mut cursor = Cursor(cursor.take(length.into())?);
     let mut heard = Concentrator::default();
     let mut number = None;
-    while let (Some(kind), Some(length)) = (reader.half(), reader.half()) {
-        let value = reader.take(length.into())?;
+    while let (Some(kind), Some(length)) = (cursor.u16(), cursor.u16()) {
+        let value = cursor.take(length.into())?;
         match kind {
             END => break,
             SERVICE if heard.services.len() < MOST => {

@@ -2,8 +2,10 @@
 
 use std::net::Ipv6Addr;
 
+use net::Cursor;
+
 use crate::frame::{self, Mac};
-use crate::octets::{Reader, page};
+use crate::octets::page;
 
 /// All routers of this link.
 pub const ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
@@ -57,19 +59,19 @@ pub fn advertisement(from: Ipv6Addr, octets: &[u8]) -> Option<Advertisement> {
     if !from.is_unicast_link_local() {
         return None;
     }
-    let mut reader = Reader(octets);
-    let [_, flags] = reader.array()?;
+    let mut cursor = Cursor(octets);
+    let [_, flags] = cursor.array()?;
     let mut heard = Advertisement {
-        lifetime: reader.half()?,
+        lifetime: cursor.u16()?,
         managed: flags & 0x80 != 0,
         other: flags & 0x40 != 0,
         ..Advertisement::default()
     };
-    reader.take(8)?;
-    while let (Some(kind), Some(length)) = (reader.octet(), reader.octet()) {
+    cursor.take(8)?;
+    while let (Some(kind), Some(length)) = (cursor.u8(), cursor.u8()) {
         // RFC 4861, section 4.6: an option without length makes nothing of the whole.
         let length = (usize::from(length) * 8).checked_sub(2)?;
-        let mut value = Reader(reader.take(length)?);
+        let mut value = Cursor(cursor.take(length)?);
         match kind {
             PREFIX if heard.prefixes.len() < MOST => {
                 heard.prefixes.extend(prefix(&mut value));
@@ -89,9 +91,9 @@ pub fn advertisement(from: Ipv6Addr, octets: &[u8]) -> Option<Advertisement> {
     Some(heard)
 }
 
-fn prefix(value: &mut Reader<'_>) -> Option<(Ipv6Addr, u8, bool)> {
+fn prefix(value: &mut Cursor<'_>) -> Option<(Ipv6Addr, u8, bool)> {
     let [length, flags] = value.array()?;
-    let valid = value.word()?;
+    let valid = value.u32()?;
     value.take(8)?;
     let address = Ipv6Addr::from(value.array::<16>()?);
     let use_of = length <= 128 && valid > 0 && !address.is_unicast_link_local();
@@ -99,8 +101,8 @@ fn prefix(value: &mut Reader<'_>) -> Option<(Ipv6Addr, u8, bool)> {
 }
 
 /// RFC 8781, section 4: 13 bits of lifetime, three of length, 96 of prefix.
-fn nat64(value: &mut Reader<'_>) -> Option<(Ipv6Addr, u8)> {
-    let scaled = value.half()?;
+fn nat64(value: &mut Cursor<'_>) -> Option<(Ipv6Addr, u8)> {
+    let scaled = value.u16()?;
     let length = *[96, 64, 56, 48, 40, 32].get(usize::from(scaled & 7))?;
     let mut octets = [0; 16];
     octets[..12].copy_from_slice(value.take(12)?);
@@ -109,7 +111,7 @@ fn nat64(value: &mut Reader<'_>) -> Option<(Ipv6Addr, u8)> {
 
 /// Whom a neighbour solicitation asks for.
 pub fn asked_for(octets: &[u8]) -> Option<Ipv6Addr> {
-    let mut reader = Reader(octets);
-    reader.word()?;
-    Some(reader.array::<16>()?.into())
+    let mut cursor = Cursor(octets);
+    cursor.u32()?;
+    Some(cursor.array::<16>()?.into())
 }

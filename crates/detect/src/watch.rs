@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use net::Cursor;
+
 use crate::frame::{self, Mac};
 use crate::network::Network;
-use crate::octets::Reader;
 
 /// Most addresses that are kept, and most who ask for one.
 const MOST: usize = 256;
@@ -32,14 +33,14 @@ pub struct Arp {
 
 /// Reads a message of ARP, of IPv4 over Ethernet.
 pub fn arp(octets: &[u8]) -> Option<Arp> {
-    let mut reader = Reader(octets);
-    if reader.array()? != [0, 1, 8, 0, 6, 4] {
+    let mut cursor = Cursor(octets);
+    if cursor.array()? != [0, 1, 8, 0, 6, 4] {
         return None;
     }
-    let operation = reader.half()?;
-    let (mac, sender) = (reader.array()?, reader.array::<4>()?.into());
-    reader.take(6)?;
-    let target = reader.array::<4>()?.into();
+    let operation = cursor.u16()?;
+    let (mac, sender) = (cursor.array()?, cursor.array::<4>()?.into());
+    cursor.take(6)?;
+    let target = cursor.array::<4>()?.into();
     [REQUEST, REPLY].contains(&operation).then_some(Arp {
         reply: operation == REPLY,
         mac,

@@ -2,7 +2,8 @@
 //! cdp.c read it, and Cisco's "Configuring Cisco Discovery Protocol" names the fields.
 
 use crate::lldp::Capabilities;
-use detect::{Frame, Reader};
+use detect::Frame;
+use net::Cursor;
 
 use crate::octets::text;
 
@@ -31,25 +32,25 @@ impl Cdp {
         if length > 1500 {
             return None;
         }
-        let mut reader = Reader(&payload[..length.min(payload.len())]);
-        if reader.array() != Some(SNAP) {
+        let mut cursor = Cursor(&payload[..length.min(payload.len())]);
+        if cursor.array() != Some(SNAP) {
             return None;
         }
         // Version, time to live, checksum.
-        reader.take(4)?;
+        cursor.take(4)?;
         let mut said = Self::default();
         for _ in 0..MOST {
-            let (Some(kind), Some(length)) = (reader.half(), reader.half()) else {
+            let (Some(kind), Some(length)) = (cursor.u16(), cursor.u16()) else {
                 break;
             };
             let value = usize::from(length).checked_sub(4);
-            let Some(value) = value.and_then(|length| reader.take(length)) else {
+            let Some(value) = value.and_then(|length| cursor.take(length)) else {
                 break;
             };
             match kind {
                 1 => said.device = text(value),
                 4 => {
-                    if let Some(bits) = Reader(value).word() {
+                    if let Some(bits) = Cursor(value).u32() {
                         said.capabilities = capabilities(bits);
                     }
                 }

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use detect::{Frame, Reader};
-use net::mac;
+use detect::Frame;
+use net::{Cursor, mac};
 
 use crate::octets::{address, text};
 
@@ -51,13 +51,13 @@ impl Lldp {
         if frame.kind != LLDP {
             return None;
         }
-        let mut reader = Reader(frame.payload);
+        let mut cursor = Cursor(frame.payload);
         let mut said = Self::default();
         // The first has to be the chassis (8.2): all else is no LLDP.
         let mut chassis = false;
         for _ in 0..MOST {
-            let Some(head) = reader.half() else { break };
-            let Some(value) = reader.take(usize::from(head & 0x1ff)) else {
+            let Some(head) = cursor.u16() else { break };
+            let Some(value) = cursor.take(usize::from(head & 0x1ff)) else {
                 break;
             };
             match head >> 9 {
@@ -107,8 +107,8 @@ fn capabilities(enabled: u16) -> Capabilities {
 
 /// 8.5.9: a length, which counts the family too, the family and the address.
 fn managed(value: &[u8]) -> Option<IpAddr> {
-    let mut reader = Reader(value);
-    let length = usize::from(reader.octet()?).checked_sub(1)?;
-    let family = reader.octet()?;
-    address(family, reader.take(length)?)
+    let mut cursor = Cursor(value);
+    let length = usize::from(cursor.u8()?).checked_sub(1)?;
+    let family = cursor.u8()?;
+    address(family, cursor.take(length)?)
 }

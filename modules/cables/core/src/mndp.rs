@@ -1,7 +1,8 @@
 //! MNDP, MikroTik's neighbour discovery: UDP to port 5678. It is not a standard; as Wireshark's
 //! packet-mndp.c reads it, and MikroTik's manual names the fields ("Neighbor discovery").
 
-use detect::{Frame, Reader};
+use detect::Frame;
+use net::Cursor;
 
 use crate::octets::text;
 
@@ -44,22 +45,22 @@ impl Mndp {
             }
             _ => return None,
         };
-        let mut reader = Reader(datagram);
-        reader.half()?;
-        if reader.half()? != PORT {
+        let mut cursor = Cursor(datagram);
+        cursor.u16()?;
+        if cursor.u16()? != PORT {
             return None;
         }
-        let length = usize::from(reader.half()?).checked_sub(8)?;
-        reader.half()?;
-        let mut reader = Reader(&reader.0[..length.min(reader.0.len())]);
+        let length = usize::from(cursor.u16()?).checked_sub(8)?;
+        cursor.u16()?;
+        let mut cursor = Cursor(&cursor.0[..length.min(cursor.0.len())]);
         // A header and a number.
-        reader.take(4)?;
+        cursor.take(4)?;
         let mut said = Self::default();
         for _ in 0..MOST {
-            let (Some(kind), Some(length)) = (reader.half(), reader.half()) else {
+            let (Some(kind), Some(length)) = (cursor.u16(), cursor.u16()) else {
                 break;
             };
-            let Some(value) = reader.take(usize::from(length)) else {
+            let Some(value) = cursor.take(usize::from(length)) else {
                 break;
             };
             match kind {

@@ -23,7 +23,6 @@
 
 pub(crate) mod bounded;
 mod cache;
-mod cursor;
 mod devices;
 pub mod dhcp;
 pub mod dns;

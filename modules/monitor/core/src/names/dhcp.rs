@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use kernel::Mac;
+use net::Cursor;
 
-use super::cursor::Cursor;
 use super::text;
 
 const COOKIE: [u8; 4] = [99, 130, 83, 99];
@@ -48,7 +48,7 @@ pub struct Message {
 /// Reads the payload of a datagram to or from port 67. `None` if it is no message of those kinds,
 /// or not of an Ethernet client.
 pub fn read(payload: &[u8]) -> Option<Message> {
-    let mut cursor = Cursor::new(payload);
+    let mut cursor = Cursor(payload);
     let [op, hardware, length, _] = cursor.array()?;
     // Transaction, seconds, flags.
     cursor.take(8)?;
@@ -121,13 +121,13 @@ impl Options {
 
 /// The host's part of option 81: flags, two bytes that are no longer used, name.
 fn first_label(fqdn: &[u8]) -> Option<String> {
-    let mut cursor = Cursor::new(fqdn);
+    let mut cursor = Cursor(fqdn);
     let [flags, _, _] = cursor.array()?;
     let label = if flags & FQDN_ENCODED != 0 {
         // No compression here (RFC 4702, 2.3.1).
         cursor.behind_u8()?
     } else {
-        cursor.rest().split(|&octet| octet == b'.').next()?
+        cursor.0.split(|&octet| octet == b'.').next()?
     };
     text::device(label)
 }

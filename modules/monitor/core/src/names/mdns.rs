@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::cursor::Cursor;
 use super::message::{INTERNET, Malformed, Message, PTR, SRV};
 use super::text;
+use net::Cursor;
 use net::digits::{decimal, hexadecimal};
 
 /// Records looked at in one message.
@@ -64,9 +64,9 @@ pub fn read(payload: &[u8]) -> Result<Announcement, Malformed> {
             }
             SRV => {
                 // Behind priority, weight and port (RFC 2782).
-                let mut data = Cursor::new(record.data);
+                let mut data = Cursor(record.data);
                 let target = data.take(6).ok_or(Malformed);
-                match target.and_then(|_| message.name_at(data.rest())) {
+                match target.and_then(|_| message.name_at(data.0)) {
                     Ok(name) => told.servers.extend(local(&name).filter(|name| {
                         !told.servers.contains(name) && told.servers.len() < MOST_HOSTS
                     })),

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::cursor::Cursor;
+use net::Cursor;
 
 /// Types of records (IANA, DNS parameters).
 pub(super) const A: u16 = 1;
@@ -67,7 +67,7 @@ impl Record<'_> {
 
 impl<'a> Message<'a> {
     pub(super) fn new(payload: &'a [u8]) -> Result<Self, Malformed> {
-        let mut cursor = Cursor::new(payload);
+        let mut cursor = Cursor(payload);
         let header: [u8; 12] = cursor.array().ok_or(Malformed)?;
         let field = |at: usize| u16::from_be_bytes([header[2 * at], header[2 * at + 1]]);
         Ok(Self {
@@ -129,7 +129,7 @@ impl<'a> Message<'a> {
     /// place in a host's name stay, and a dot within a label becomes a backslash, so that it does
     /// not look like two.
     pub(super) fn name(&mut self) -> Result<Vec<u8>, Malformed> {
-        let start = self.whole.len() - self.cursor.rest().len();
+        let start = self.whole.len() - self.cursor.0.len();
         let (name, length) = self.expand(start)?;
         self.cursor.take(length).ok_or(Malformed)?;
         Ok(name)

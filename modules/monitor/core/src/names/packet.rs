@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::cursor::Cursor;
+use net::Cursor;
 
 /// Numbers of protocols (IANA).
 pub const TCP: u8 = 6;
@@ -42,14 +42,14 @@ impl<'a> Packet<'a> {
             6 => ipv6(octets)?,
             _ => return None,
         };
-        let mut cursor = Cursor::new(transport);
+        let mut cursor = Cursor(transport);
         let (source_port, destination_port) = (cursor.u16()?, cursor.u16()?);
         let mut sequence = 0;
         let payload = match protocol {
             UDP => {
                 let length = usize::from(cursor.u16()?).checked_sub(8)?;
                 cursor.u16()?;
-                let payload = cursor.rest();
+                let payload = cursor.0;
                 &payload[..payload.len().min(length)]
             }
             TCP => {
@@ -107,7 +107,7 @@ fn ipv4(octets: &[u8]) -> Option<Network<'_>> {
 }
 
 fn ipv6(octets: &[u8]) -> Option<Network<'_>> {
-    let mut cursor = Cursor::new(octets);
+    let mut cursor = Cursor(octets);
     cursor.u32()?;
     let length = usize::from(cursor.u16()?);
     let mut next = cursor.u8()?;
@@ -118,19 +118,19 @@ fn ipv6(octets: &[u8]) -> Option<Network<'_>> {
             .map(|octets| IpAddr::from(Ipv6Addr::from(octets)))
     };
     let (source, destination) = (address()?, address()?);
-    let there = cursor.rest();
+    let there = cursor.0;
     let payload = if length == 0 {
         there
     } else {
         &there[..length.min(there.len())]
     };
-    let mut cursor = Cursor::new(payload);
+    let mut cursor = Cursor(payload);
     for _ in 0..MOST_EXTENSIONS {
         if next == FRAGMENT {
             return None;
         }
         if !EXTENSIONS.contains(&next) {
-            return Some((next, source, destination, cursor.rest()));
+            return Some((next, source, destination, cursor.0));
         }
         next = cursor.u8()?;
         let words = usize::from(cursor.u8()?);

@@ -4,12 +4,12 @@
 //! chose: whoever sees the first packet can read it. That keeps out boxes that do not know QUIC,
 //! not observers (RFC 9001, 5.2).
 
+use net::Cursor;
 use ring::aead::quic::{AES_128 as MASK, HeaderProtectionKey};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
 
 use super::Outcome;
-use super::cursor::Cursor;
 use super::gather::Gather;
 use super::tls::{self, Hello};
 
@@ -119,7 +119,7 @@ impl<'a> Packet<'a> {
     /// Splits the first packet off; inside it is `None` if it is another with a long header, as
     /// 0-RTT. `None`: no such packet.
     fn split(datagram: &'a [u8]) -> Option<(Option<Self>, &'a [u8])> {
-        let mut cursor = Cursor::new(datagram);
+        let mut cursor = Cursor(datagram);
         let first = cursor.u8()?;
         // The bit below need not be set (RFC 9287).
         if first & LONG_HEADER == 0 {
@@ -140,7 +140,7 @@ impl<'a> Packet<'a> {
             cursor.take(usize::try_from(token).ok()?)?;
         }
         let length = usize::try_from(variable(&mut cursor)?).ok()?;
-        let number_at = datagram.len() - cursor.rest().len();
+        let number_at = datagram.len() - cursor.0.len();
         cursor.take(length)?;
         let (octets, behind) = datagram.split_at(number_at + length);
         let packet = (kind == 0).then_some(Self {
@@ -244,7 +244,7 @@ fn crypto(frames: &[u8], gather: &mut Gather) -> Option<()> {
     const ACK: u64 = 2;
     const ACK_ECN: u64 = 3;
     const CRYPTO: u64 = 6;
-    let mut cursor = Cursor::new(frames);
+    let mut cursor = Cursor(frames);
     loop {
         match variable(&mut cursor)? {
             PADDING | PING => {}
@@ -309,13 +309,10 @@ mod tests {
             (&[0x25], 37),
         ];
         for (octets, value) in samples {
-            let mut cursor = Cursor::new(octets);
+            let mut cursor = Cursor(octets);
             assert_eq!(variable(&mut cursor), Some(value));
-            assert!(cursor.is_empty());
-            assert_eq!(
-                variable(&mut Cursor::new(&octets[..octets.len() - 1])),
-                None
-            );
+            assert!(cursor.0.is_empty());
+            assert_eq!(variable(&mut Cursor(&octets[..octets.len() - 1])), None);
         }
     }
 

@@ -4,7 +4,8 @@
 //! With Encrypted ClientHello (RFC 9849) the name seen is that of the provider; the real one is not
 //! to be had.
 
-use super::cursor::Cursor;
+use net::Cursor;
+
 use super::{Outcome, text};
 
 /// Record that carries handshake messages (RFC 8446, 5.1).
@@ -31,10 +32,10 @@ pub struct Hello {
 /// [`Outcome::Foreign`]: not TLS, or not a ClientHello. [`Outcome::Nothing`]: it names no host.
 pub fn read(first: &[u8]) -> Outcome<Hello> {
     let mut message = Vec::new();
-    let mut records = Cursor::new(first);
+    let mut records = Cursor(first);
     let mut broken = false;
     loop {
-        let (kind, version) = (records.rest().first(), records.rest().get(1));
+        let (kind, version) = (records.0.first(), records.0.get(1));
         broken |= kind.is_some_and(|&kind| kind != HANDSHAKE);
         broken |= version.is_some_and(|&major| major != 3);
         let Some([_, _, _, high, low]) = records.array::<5>().filter(|_| !broken) else {
@@ -45,7 +46,7 @@ pub fn read(first: &[u8]) -> Outcome<Hello> {
         if broken {
             break;
         }
-        let there = length.min(records.rest().len());
+        let there = length.min(records.0.len());
         message.extend_from_slice(records.take(there).unwrap_or_default());
         if there < length || is_whole(&message) {
             break;
@@ -59,16 +60,16 @@ pub fn read(first: &[u8]) -> Outcome<Hello> {
 
 /// Whether as much is there as the message's header says.
 fn is_whole(message: &[u8]) -> bool {
-    let mut header = Cursor::new(message);
+    let mut header = Cursor(message);
     header.u8();
     header
         .u24()
-        .is_some_and(|length| header.rest().len() >= length as usize)
+        .is_some_and(|length| header.0.len() >= length as usize)
 }
 
 /// Reads a handshake message without records, as QUIC carries it: whole, or its beginning.
 pub fn hello(message: &[u8]) -> Outcome<Hello> {
-    let mut cursor = Cursor::new(message);
+    let mut cursor = Cursor(message);
     match cursor.u8() {
         None => return Outcome::NeedMore,
         Some(CLIENT_HELLO) => {}
@@ -77,8 +78,8 @@ pub fn hello(message: &[u8]) -> Outcome<Hello> {
     let Some(length) = cursor.u24() else {
         return Outcome::NeedMore;
     };
-    let cut = cursor.rest().len() < length as usize;
-    let body = &cursor.rest()[..cursor.rest().len().min(length as usize)];
+    let cut = cursor.0.len() < length as usize;
+    let body = &cursor.0[..cursor.0.len().min(length as usize)];
     // The version is frozen at TLS 1.2 (RFC 8446, 4.1.2); SSL 3 has no extensions.
     if body.first().is_some_and(|&major| major != 3) {
         return Outcome::Foreign;
@@ -106,21 +107,21 @@ struct Found {
 
 /// Goes through the fields. `None`: they end too early.
 fn fields(body: &[u8], found: &mut Found) -> Option<()> {
-    let mut cursor = Cursor::new(body);
+    let mut cursor = Cursor(body);
     // Version and random.
     cursor.take(2 + 32)?;
     // Session, cipher suites, compression methods.
     cursor.behind_u8()?;
     cursor.behind_u16()?;
     cursor.behind_u8()?;
-    if cursor.is_empty() {
+    if cursor.0.is_empty() {
         return Some(());
     }
     // Not `behind_u16`: what is there is read even if the end is missing.
     let length = usize::from(cursor.u16()?);
-    let there = length.min(cursor.rest().len());
-    let mut extensions = Cursor::new(cursor.take(there)?);
-    while !(extensions.is_empty() && there == length) {
+    let there = length.min(cursor.0.len());
+    let mut extensions = Cursor(cursor.take(there)?);
+    while !(extensions.0.is_empty() && there == length) {
         let kind = extensions.u16()?;
         let data = extensions.behind_u16()?;
         match kind {
@@ -134,7 +135,7 @@ fn fields(body: &[u8], found: &mut Found) -> Option<()> {
 
 /// The host in a server name extension. Types other than `host_name` (0) were never defined.
 fn server_name(data: &[u8]) -> Option<String> {
-    let mut list = Cursor::new(Cursor::new(data).behind_u16()?);
+    let mut list = Cursor(Cursor(data).behind_u16()?);
     if list.u8()? != 0 {
         return None;
     }
@@ -144,7 +145,7 @@ fn server_name(data: &[u8]) -> Option<String> {
 /// The first name in an ALPN extension, if it is plain text. Those that begin with 0x?a 0x?a are
 /// grease (RFC 8701).
 fn first_protocol(data: &[u8]) -> Option<String> {
-    let mut list = Cursor::new(Cursor::new(data).behind_u16()?);
+    let mut list = Cursor(Cursor(data).behind_u16()?);
     loop {
         let name = list.behind_u8()?;
         if !name.is_empty() && name.len() <= 32 && name.iter().all(u8::is_ascii_graphic) {
