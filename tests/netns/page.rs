@@ -14,7 +14,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use history_core::{Calendar, Store};
 use lab::namespace::wait_until;
@@ -167,10 +167,7 @@ fn leases() -> String {
 /// The days before: more on some than on others.
 fn remember(file: &Path) -> Result<(), Error> {
     let failed = |error: history_core::Error| Error::Unexpected(error.to_string());
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let now = i64::try_from(now.as_secs()).unwrap_or(0);
+    let now = i64::try_from(net::clock::unix_seconds()).unwrap_or(0);
     let calendar = || Calendar::new(history_core::zone::system().zone);
     let settings = history_core::Settings::default();
     let day = 86_400;

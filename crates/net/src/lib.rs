@@ -1,5 +1,7 @@
-//! Values of the network as text, and back. Pure, and of no module.
+//! Functions that crates of all kinds need, and that belong to no module: values as text and back,
+//! text in markup, bytes in order, the wall clock. It depends on no other crate.
 
+pub mod clock;
 pub mod cursor;
 pub mod digits;
 pub mod hex;

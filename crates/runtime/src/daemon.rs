@@ -47,7 +47,7 @@ pub use beside::Beside;
 pub use conditions::{Finding, Value};
 use config::Offload;
 pub use counters::netdev;
-pub use face::{Face, names, unix_seconds, witness};
+pub use face::{Face, names, witness};
 pub use firewall::Firewall;
 pub use memory::meminfo;
 pub use module::{Begin, Early, Event, Module, Modules, Part, Privileges, Report, Setup, Work};
@@ -204,7 +204,7 @@ impl Daemon {
             routes: OnceCell::new(),
             conditions: RefCell::default(),
             began: Instant::now(),
-            started: face::unix_seconds(),
+            started: net::clock::unix_seconds(),
             netns: netns_inode(),
         });
         let routes = routes::routes(&face);

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use lab::gateway::{CLIENT, ROUTER_WAN, SERVER, SERVER6};
 use lab::namespace::{Process, wait_until};
@@ -264,6 +264,5 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
 
 /// Milliseconds since 1970.
 fn millis() -> u128 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap_or_default().as_millis()
+    net::clock::unix().as_millis()
 }

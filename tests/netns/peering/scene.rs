@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use answers::{RadioPeer, RadioPeers};
 use lab::medium::Medium;
@@ -309,8 +308,7 @@ impl Drop for Scene {
 
 /// Seconds of this day.
 pub fn second_of_day() -> f64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or_default().as_secs_f64() % 86_400.0
+    net::clock::unix().as_secs_f64() % 86_400.0
 }
 
 /// When a log says so for the last time, in seconds of the day.

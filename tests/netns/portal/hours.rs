@@ -1,7 +1,5 @@
 //! Hours of the week: when nobody gets in, and when everybody.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use super::*;
 
 impl Place {
@@ -19,12 +17,6 @@ impl Place {
             .run(&format!("date -d @{at} +%H:%M"))?;
         Ok(told.trim().to_owned())
     }
-}
-
-fn wall() -> Duration {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("after 1970")
 }
 
 /// Open, everybody is in. Closed, who is in is out, but for devices that need no voucher; and open
@@ -46,7 +38,7 @@ fn hours_let_everybody_in_or_nobody() -> Result<(), Error> {
         .run(&format!("curl -s -m 10 {PAGE}captive-portal/api"))?;
     assert!(captive.contains("\"captive\":false"), "{captive}");
     assert_eq!(place.clients()?.hours.mode, answers::PortalMode::Open);
-    let now = wall().as_secs();
+    let now = net::clock::unix_seconds();
     let [past, soon, later] = [now - 3600, now + 3600, now + 7200].map(|at| place.clock(at));
     let (past, soon, later) = (past?, soon?, later?);
     place.reload(&format!("open = [\"{past}-{soon}\"]\n"))?;

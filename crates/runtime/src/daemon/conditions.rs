@@ -11,7 +11,6 @@ use answers::{Condition, Conditions, Severity, Status};
 use api::metrics::Text;
 
 use super::router::Router;
-use super::unix_seconds;
 use crate::output::dates::Moment;
 use crate::output::units;
 
@@ -435,7 +434,7 @@ pub fn write(text: &mut Text, conditions: &[Condition]) {
 
 /// Seconds since 1970 of now, with the registry.
 pub fn shown(registry: &Registry) -> Conditions {
-    registry.shown(unix_seconds())
+    registry.shown(net::clock::unix_seconds())
 }
 
 #[cfg(test)]

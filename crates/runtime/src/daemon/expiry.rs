@@ -1,7 +1,7 @@
 //! Reads what ends without a message, and tells the packet path until when proofs may hold.
 
 use std::hash::RandomState;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use kernel::io::{read_bucket_idle, read_idle_limit, read_lifetimes, read_members, read_next_hops};
 use kernel::{Event, Prefix, Source};
@@ -66,10 +66,9 @@ impl Keeper {
 
     /// Reads what is due. Whether all proofs are to end.
     pub fn turn(&mut self) -> bool {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix = net::clock::unix().as_millis() as u64;
         let now = self.now();
-        self.agenda
-            .wall(unix.map_or(0, |unix| unix.as_millis() as u64), now);
+        self.agenda.wall(unix, now);
         let asked = self.agenda.asks(now);
         for (name, most) in asked.sets {
             let begun = self.now();

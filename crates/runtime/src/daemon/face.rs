@@ -4,7 +4,7 @@
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use answers::{
     Conditions, Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop,
@@ -41,16 +41,6 @@ pub struct Face {
     pub started: u64,
     /// Inode of the network namespace.
     pub netns: u64,
-}
-
-/// Seconds since 1970.
-pub fn unix_seconds() -> u64 {
-    seconds(SystemTime::now())
-}
-
-fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs())
 }
 
 impl Face {
@@ -114,7 +104,7 @@ impl Face {
         let mut status = Status {
             version: env!("CARGO_PKG_VERSION").into(),
             started: self.started,
-            uptime_seconds: unix_seconds().saturating_sub(self.started),
+            uptime_seconds: net::clock::unix_seconds().saturating_sub(self.started),
             netns: self.netns,
             modules: Vec::from_iter(router.forwards.then(|| "offload".to_owned())),
             starting: router.is_starting(),
@@ -177,8 +167,7 @@ impl Face {
         let shadow = self.settings.borrow().shadow;
         conditions::own(router, shadow, status, &mut findings);
         let now = self.began.elapsed();
-        let epoch = SystemTime::now().checked_sub(now);
-        let epoch = epoch.map_or(0, seconds);
+        let epoch = net::clock::unix().saturating_sub(now).as_secs();
         let mut known = self.conditions.borrow_mut();
         known.update(findings, now.as_secs(), epoch);
     }

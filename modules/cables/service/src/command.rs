@@ -8,10 +8,10 @@ use answers::{Cable, CableEvent, CableEvents, CableEventsQuery, CableRole, Cable
 use api::query::with_query;
 use api::{Client, Method};
 use clap::{Args, Subcommand};
+use net::clock::unix_seconds;
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::daemon::unix_seconds;
 use runtime::output::units::duration;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use answers::{CableEvent, CableEvents};
 use cables_core::{Role, Use};
+use net::clock::unix_seconds;
 
 use super::mover::Told;
 use super::ports::word;
-use runtime::daemon::unix_seconds;
 
 /// So many are kept.
 const KEPT: usize = 256;

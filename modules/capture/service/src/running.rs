@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use answers::capture::SUMMARY_TRAILER;
 use answers::{CaptureQuery, CaptureSide, CaptureSummary, FlowQuery};
@@ -387,7 +387,5 @@ fn origin(asked: &CaptureQuery) -> pcapng::Origin {
 }
 
 fn unix_nanoseconds() -> u64 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    u64::try_from(net::clock::unix().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -3,7 +3,6 @@
 mod window;
 
 use std::io;
-use std::time::SystemTime;
 
 use answers::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, LanCount, Part, Period};
 use api::with_query;
@@ -99,8 +98,7 @@ pub fn run(args: &HistoryArgs, output: &mut Output<'_>) -> Result<(), Error> {
         Some(wanted) => Some(called::mac_of(&client.get("/v1/devices")?, wanted)?),
         None => None,
     };
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = since.map_or(0, |since| since.as_secs());
+    let now = net::clock::unix_seconds();
     let window = Window::new(unit, args.last, args.from, args.to);
     let (from, to) = window.asked(now);
     let asked = HistoryQuery {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use monitor_core::Millis;
-use runtime::daemon::unix_seconds;
+use net::clock::unix_seconds;
 
 /// When the core's clock began: by this one's, and in seconds since 1970.
 #[derive(Clone, Copy, Debug)]

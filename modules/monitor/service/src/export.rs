@@ -1,7 +1,6 @@
 //! IPFIX: what conversations had, to a collector.
 
 use std::net::Ipv4Addr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::Event;
 use monitor_core::ipfix::{
@@ -215,6 +214,5 @@ fn tcp(told: &Told) -> Tcp {
 
 /// Milliseconds since 1970.
 fn wall_now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
+    net::clock::unix().as_millis() as u64
 }

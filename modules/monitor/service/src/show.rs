@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use monitor_core::{Both, Monitor, Side, Talk, Verdict, vendor};
+use net::clock::unix_seconds;
 
 use super::clock::Clock;
 use super::labels::Labels;
@@ -12,7 +13,6 @@ use super::vendors::Vendors;
 use super::wifi::Wifi;
 use history::past::Past;
 use net::mac::text as mac;
-use runtime::daemon::unix_seconds;
 
 fn count(count: monitor_core::Count) -> answers::Count {
     answers::Count {

@@ -13,6 +13,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use net::clock::unix_seconds;
 use portal_core::form::{Tokens, field};
 use portal_core::page::{Shown, Trouble, html};
 use portal_core::pass::Pass;
@@ -33,7 +34,6 @@ use super::asking::{Silent, answer_to, ask, device};
 use super::messages::{Came, Knock, Named, Opening, Visited, Visitor};
 use super::sockets::{PAGE, SECURE};
 use super::welcome::Told;
-use runtime::daemon::unix_seconds;
 
 /// Bytes of a form: a code and a token.
 const FORM: usize = 4096;

@@ -22,6 +22,7 @@ use answers::{Imported, NotesHeard, PortalClient, PortalVoucher, QrPicture};
 use api::Problem;
 use datapath::Who;
 use kernel::{Connection, ConnectionId, Mac, Neighbour};
+use net::clock::unix_seconds;
 use net::mac::text as mac_text;
 use portal_core::account::Verdict;
 use portal_core::attempts::{self, Pool};
@@ -57,7 +58,7 @@ use tries::Tries;
 
 use super::sheet::link;
 use super::store::Store;
-use runtime::daemon::{Forwarded, Router, unix_seconds};
+use runtime::daemon::{Forwarded, Router};
 use runtime::output::qr;
 
 /// The middle of the portal.

@@ -9,6 +9,7 @@ use answers::{
     PortalVouchers, VoucherDevice, VoucherName,
 };
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use net::clock::unix_seconds;
 use net::mac::parse as mac_of;
 use net::mac::parse_station as station_of;
 use portal_core::account::is_name;
@@ -21,7 +22,7 @@ pub use page::picture;
 use super::access::Access;
 use super::background::aside;
 use super::keeper::{Keeper, MOST, no_voucher, sell};
-use runtime::daemon::{Face, unix_seconds};
+use runtime::daemon::Face;
 
 /// Bytes of the longest name of a voucher.
 const LONGEST_NAME: usize = 200;

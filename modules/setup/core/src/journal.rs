@@ -178,9 +178,7 @@ impl Journal {
             number,
             why: wish.why.clone(),
             who: wish.who.clone(),
-            when: std::time::UNIX_EPOCH
-                .elapsed()
-                .map_or(0, |since| since.as_secs()),
+            when: net::clock::unix_seconds(),
             until: now()?.after(wish.within),
             lines: wish.lines.clone(),
             files: entries,

@@ -278,11 +278,7 @@ impl Desk {
         };
         let before = self.shadow().map_err(|error| broken(&error.to_string()))?;
         let before = before.ok_or_else(|| broken("there is none"))?;
-        let now = std::time::SystemTime::now();
-        let since = now
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
-        let day = since.as_secs() / 86_400;
+        let day = net::clock::unix_seconds() / 86_400;
         let after = shadow::with_password(&before, ADMINISTRATOR, hash, day)
             .ok_or_else(|| broken("root is not in it"))?;
         Ok(File {

@@ -11,6 +11,7 @@ use history_core::Calendar;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;
 use hyper::body::Bytes;
+use net::clock::unix_seconds;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use setup_core::messages::SetupChange;
@@ -21,7 +22,7 @@ use super::config::Setup as Section;
 use super::serve::{LONGEST, PENDING};
 use runtime::Error;
 use runtime::daemon::{
-    Face, Finding, Module, Privileges, Report, Router, Setup, Value as Named, Work, unix_seconds,
+    Face, Finding, Module, Privileges, Report, Router, Setup, Value as Named, Work,
 };
 
 /// How long a change may take: services have to come up.

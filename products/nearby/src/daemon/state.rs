@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use api::Feed;
 use tracing::{debug, info, trace};
@@ -44,8 +43,7 @@ struct Inner {
 
 /// Milliseconds since 1970.
 pub fn unix_millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |it| it.as_millis() as u64)
+    net::clock::unix().as_millis() as u64
 }
 
 /// When something is said now: what is said twice in a millisecond would else be one message to others,

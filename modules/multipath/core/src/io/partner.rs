@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use kernel::Prefix;
 use kernel::event::{Event, Source};
@@ -325,8 +325,7 @@ fn see(serving: &Serving, net: TunnelNet, serves: bool) {
     let sessions = &serving.sessions;
     // People read it; nothing is decided by it.
     #[expect(clippy::disallowed_methods)]
-    let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let at = at.map_or(0, |at| at.as_secs());
+    let at = net::clock::unix_seconds();
     let began = at.saturating_sub(sessions.began().elapsed().as_secs());
     let seen = Seen {
         at,

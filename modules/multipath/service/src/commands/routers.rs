@@ -1,7 +1,5 @@
 //! `weir multipath list`, `revoke` and `rotate`: the routers that a partner was paired with.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -198,12 +196,7 @@ pub fn list(args: &ListArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if args.format.json {
         return Ok(output.json(&list)?);
     }
-    Ok(print(&list, now(), output)?)
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    Ok(print(&list, net::clock::unix_seconds(), output)?)
 }
 
 /// On this machine's clock.

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use kernel::Mac;
+use net::clock::unix_seconds;
 use net::mac::text as mac_text;
 use portal_core::pass::Pass;
 use tracing::warn;
-
-use runtime::daemon::unix_seconds;
 
 /// Devices of which is remembered that another browser was seen.
 const MOST_OTHERS: usize = 1024;

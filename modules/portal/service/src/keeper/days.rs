@@ -7,13 +7,13 @@ use answers::{PortalDay, PortalFigures};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kernel::Mac;
+use net::clock::unix_seconds;
 use portal_core::figures::{Date, Day, Figures};
 use tokio::sync::oneshot;
 use tracing::warn;
 
 use super::hours::BUILT;
 use crate::figures::File;
-use runtime::daemon::unix_seconds;
 
 /// How often is noted what is used of vouchers, and who was on-line: flash wears out.
 pub const NOTED: Duration = Duration::from_secs(60);

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use answers::{PortalHours, PortalMode};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use net::clock::unix_seconds;
 use portal_core::Millis;
 use portal_core::page::Trouble;
 use portal_core::schedule::{Local, Mode, Schedule};
 use tracing::info;
-
-use runtime::daemon::unix_seconds;
 
 /// Seconds since 1970 before which a clock is wrong (2024): no schedule holds as long as it is.
 pub(super) const BUILT: u64 = 1_704_067_200;

@@ -2,10 +2,9 @@
 
 use answers::NewVouchers;
 use api::Problem;
+use net::clock::unix_seconds;
 use portal_core::code::Code;
 use portal_core::voucher::Voucher;
-
-use runtime::daemon::unix_seconds;
 
 /// Vouchers that are made at once.
 pub const MOST: u32 = 1000;

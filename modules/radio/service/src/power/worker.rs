@@ -6,6 +6,7 @@ use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
 use kernel::io::RequestError;
+use net::clock::unix_seconds;
 use radio_core::power::{Controller, Each, Entry, Ladder, Log, Mac, Reading, Reason, Settings};
 use tokio::runtime::Handle;
 use tracing::{debug, info, warn};
@@ -17,7 +18,6 @@ use super::known::{Known, STEPS, Shared, lock};
 use super::learned::Learned;
 use super::search::{HUNDREDTHS, Search};
 use super::way_back::WayBack;
-use runtime::daemon::unix_seconds;
 
 /// How often it is looked whether the device is still an access point, and what its power is.
 const LOOKS: Duration = Duration::from_secs(2);
