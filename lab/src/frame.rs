@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
-use crate::view::{checksum, pseudo_header};
+use crate::view::pseudo_header;
 
 pub use net::Mac;
+use net::checksum::checksum;
 
 /// A frame as it was on the wire, from the Ethernet header on, without the frame check sequence. At
 /// a device without a link layer header (a tunnel): from the IP header on.

@@ -2,30 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use net::checksum::fold;
+
 /// A 16-bit word at an offset.
 pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     let pair = bytes.get(at..at + 2)?;
     Some(u16::from_be_bytes([pair[0], pair[1]]))
-}
-
-/// The Internet checksum (RFC 1071) over `bytes`, beginning with the sum `start`.
-pub fn checksum(start: u32, bytes: &[u8]) -> u16 {
-    !fold(start, bytes)
-}
-
-/// One's complement sum, folded. 0xffff or 0 over everything including the checksum means that it
-/// is right.
-pub fn fold(start: u32, bytes: &[u8]) -> u16 {
-    let mut sum = bytes.chunks(2).fold(u64::from(start), |sum, pair| {
-        sum + u64::from(u16::from_be_bytes([
-            pair[0],
-            pair.get(1).copied().unwrap_or(0),
-        ]))
-    });
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
 }
 
 /// The sum of the pseudo-header: RFC 793 and 768, RFC 8200 section 8.1.
@@ -157,14 +139,6 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sums_the_example_of_rfc_1071() {
-        assert_eq!(
-            fold(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]),
-            0xddf2
-        );
-    }
 
     #[test]
     fn any_cut_of_a_frame_is_harmless() {

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use net::Cursor;
 pub use net::Mac;
+use net::checksum::{checksum, fold};
 
 /// All stations.
 pub const EVERYBODY: Mac = [0xff; 6];
@@ -161,7 +162,7 @@ pub fn broadcast4(source: u16, destination: u16, data: &[u8]) -> Vec<u8> {
     header.extend([0, 0, 0, 0, 64, UDP, 0, 0]);
     header.extend([0; 4]);
     header.extend([255; 4]);
-    let sum = checksum(&[&header]);
+    let sum = checksum(0, &header);
     header[10..12].copy_from_slice(&sum.to_be_bytes());
     let ends = [&[0; 4][..], &[255; 4]].concat();
     let pseudo = [&ends[..], &[0, UDP], &length.to_be_bytes()].concat();
@@ -182,7 +183,8 @@ pub fn icmpv6(from: Ipv6Addr, to: Ipv6Addr, kind: u8, data: &[u8]) -> Vec<u8> {
     let mut body = vec![kind, 0, 0, 0];
     body.extend(data);
     let length = u16::try_from(body.len()).unwrap_or(u16::MAX);
-    let sum = checksum(&[&pseudo6(from, to, length, ICMPV6), &body]);
+    let pseudo = fold(0, &pseudo6(from, to, length, ICMPV6));
+    let sum = checksum(pseudo.into(), &body);
     body[2..4].copy_from_slice(&sum.to_be_bytes());
     packet6(from, to, ICMPV6, 255, &body)
 }
@@ -195,7 +197,7 @@ fn udp(source: u16, destination: u16, length: u16, pseudo: &[u8], data: &[u8]) -
     body.extend([0, 0]);
     body.extend(data);
     // 0 would say that there is none (RFC 768).
-    let sum = match checksum(&[pseudo, &body]) {
+    let sum = match checksum(fold(0, pseudo).into(), &body) {
         0 => 0xffff,
         sum => sum,
     };
@@ -219,19 +221,6 @@ fn packet6(from: Ipv6Addr, to: Ipv6Addr, next: u8, hops: u8, body: &[u8]) -> Vec
     packet.extend(to.octets());
     packet.extend(body);
     packet
-}
-
-/// The Internet checksum (RFC 1071) of parts, each of an even number of octets but the last.
-fn checksum(parts: &[&[u8]]) -> u16 {
-    let mut sum = 0u32;
-    for pair in parts.iter().flat_map(|part| part.chunks(2)) {
-        let low = pair.get(1).copied().unwrap_or(0);
-        sum += u32::from(u16::from_be_bytes([pair[0], low]));
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
 
 /// The hardware address of an IPv6 multicast group (RFC 2464, section 7).
@@ -278,7 +267,7 @@ mod tests {
     #[test]
     fn what_is_made_can_be_read() {
         let packet = broadcast4(68, 67, b"hello");
-        assert_eq!(checksum(&[&packet[..20]]), 0);
+        assert_eq!(checksum(0, &packet[..20]), 0);
         let datagram = udp4(&packet).expect("a datagram");
         assert_eq!(
             (datagram.source, datagram.destination, datagram.data),
@@ -293,7 +282,8 @@ mod tests {
             ipv6(&packet),
             Some(Behind::Neighbours(own, 133, &[0; 4][..]))
         );
-        let sum = checksum(&[&pseudo6(own, own, 8, ICMPV6), &packet[40..]]);
+        let pseudo = fold(0, &pseudo6(own, own, 8, ICMPV6));
+        let sum = checksum(pseudo.into(), &packet[40..]);
         assert_eq!(sum, 0);
     }
 

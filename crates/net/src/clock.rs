@@ -2,8 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Returns the time since 1970; zero from a clock that shows an earlier time. Cores take the time as
-/// an argument instead.
+/// Returns the time since 1970; zero if the clock shows an earlier time. Cores take the time as an
+/// argument instead.
 pub fn unix() -> Duration {
     UNIX_EPOCH.elapsed().unwrap_or_default()
 }

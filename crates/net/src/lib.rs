@@ -1,6 +1,7 @@
 //! Functions that crates of all kinds need, and that belong to no module: values as text and back,
-//! text in markup, bytes in order, the wall clock. It depends on no other crate.
+//! text in markup, bytes in order, checksums, the wall clock. It depends on no other crate.
 
+pub mod checksum;
 pub mod clock;
 pub mod cursor;
 pub mod digits;

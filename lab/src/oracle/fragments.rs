@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use net::checksum::fold;
+
 use crate::envelope::Envelope;
 use crate::frame::Frame;
 use crate::outlet::Arrival;
-use crate::view::{View, fold, word};
+use crate::view::{View, word};
 
 /// Puts complete sets of fragments together, each where its first one was. Conntrack assembles
 /// packets, and the kernel then cuts them up again: as they came, if their buffers have room for

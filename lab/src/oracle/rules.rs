@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use net::checksum::{checksum, fold};
+
 use crate::frame::Frame;
 use crate::gateway;
 use crate::generate::{Flow, Side, Translation};
 use crate::outlet::Arrival;
-use crate::view::{View, checksum, fold};
+use crate::view::View;
 
 use super::fragments::reassemble;
 

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::view::{View, fold, word};
+use net::checksum::fold;
+
+use crate::view::{View, word};
 
 /// TCP options (RFC 9293 section 3.1): end of the list, and no operation, both of one byte.
 const END: u8 = 0;

@@ -140,11 +140,7 @@ fn refusal(from: [u8; 6]) -> Frame {
     header.extend(length(28).to_be_bytes());
     header.extend([0, 0, 0, 0, 64, 17, 0, 0]);
     header.extend([192, 0, 2, 1, 255, 255, 255, 255]);
-    let words = header
-        .chunks(2)
-        .map(|two| u32::from(two[0]) << 8 | u32::from(two[1]));
-    let sum: u32 = words.sum();
-    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    let sum = net::checksum::checksum(0, &header);
     header[10..12].copy_from_slice(&sum.to_be_bytes());
     frame.extend(header);
     frame.extend([0, 67, 0, 68]);

@@ -19,19 +19,6 @@ use crate::multipath::{SECOND, at, ms};
 const FORGED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 77);
 const FORGED6: &str = "2001:db8:f::77";
 
-/// The sum of RFC 1071.
-fn sum(octets: &[u8]) -> [u8; 2] {
-    let words = octets.chunks(2).map(|pair| {
-        let low = pair.get(1).copied().unwrap_or(0);
-        u32::from(u16::from_be_bytes([pair[0], low]))
-    });
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    (!(sum as u16)).to_be_bytes()
-}
-
 /// An IPv4 packet; the kernel fills in its sum and its length.
 fn packet(protocol: u8, from: Ipv4Addr, to: Ipv4Addr, payload: &[u8]) -> Vec<u8> {
     let mut octets = vec![0x45, 0, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0];
@@ -52,7 +39,7 @@ fn acknowledgement(from: Ipv4Addr, to: Ipv4Addr, port: u16) -> Vec<u8> {
     pseudo.extend([0, 6]);
     pseudo.extend(length);
     pseudo.extend(&tcp);
-    let sum = sum(&pseudo);
+    let sum = net::checksum::checksum(0, &pseudo).to_be_bytes();
     tcp[16..18].copy_from_slice(&sum);
     packet(6, from, to, &tcp)
 }
@@ -150,7 +137,7 @@ fn too_long(partner: Ipv4Addr, port: u16, router: Ipv4Addr) -> Vec<u8> {
     quoted[2..4].copy_from_slice(&60_u16.to_be_bytes());
     let mut icmp = vec![3, 4, 0, 0, 0, 0, 0x02, 0x28];
     icmp.extend(quoted);
-    let sum = sum(&icmp);
+    let sum = net::checksum::checksum(0, &icmp).to_be_bytes();
     icmp[2..4].copy_from_slice(&sum);
     packet(1, ipv4(SERVER), partner, &icmp)
 }
@@ -203,7 +190,7 @@ fn nothing_leaves_a_partner_with_an_address_of_the_tunnel(pair: &Pair) -> Result
         quoted[2..4].copy_from_slice(&60_u16.to_be_bytes());
         let mut icmp = vec![3, 3, 0, 0, 0, 0, 0, 0];
         icmp.extend(quoted);
-        let sum = sum(&icmp);
+        let sum = net::checksum::checksum(0, &icmp).to_be_bytes();
         icmp[2..4].copy_from_slice(&sum);
         packet(1, own, server, &icmp)
     };

@@ -179,11 +179,7 @@ fn too_long(socket: &UdpSocket, mtu: u16) {
         message.extend(part.to_be_bytes());
     }
     if from.is_ipv4() {
-        let words = message
-            .chunks(2)
-            .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
-        let sum = words.sum::<u32>();
-        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        let sum = net::checksum::checksum(0, &message);
         message[2..4].copy_from_slice(&sum.to_be_bytes());
     }
     let raw = Socket::new(Domain::for_address(from), Type::RAW, Some(protocol)).expect("a socket");
