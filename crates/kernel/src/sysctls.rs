@@ -157,8 +157,7 @@ impl Sysctls {
         for Changed { name, before, ours } in &self.changed {
             text.push_str(&format!("{name}\t{before}\t{}\n", ours.join("\t")));
         }
-        let mut beside = self.note.clone().into_os_string();
-        beside.push(".new");
+        let beside = self.note.with_added_extension("new");
         fs::write(&beside, text)
             .and_then(|()| fs::rename(&beside, &self.note))
             .map_err(at(&self.note))

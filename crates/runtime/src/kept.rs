@@ -60,19 +60,12 @@ pub fn folder(path: &Path) -> PathBuf {
     path.parent().map_or_else(PathBuf::new, Path::to_owned)
 }
 
-/// A file beside this one, by the same name and more: no other's, whatever dots they have.
-pub fn beside(path: &Path, more: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(more);
-    name.into()
-}
-
 /// Writes one: all of it, or the former one stays.
 ///
 /// # Errors
 /// It cannot be written.
 pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
-    let beside = beside(path, ".new");
+    let beside = path.with_added_extension("new");
     let written = File::create(&beside).and_then(|mut file| {
         file.write_all(octets)?;
         file.sync_all()
@@ -213,13 +206,5 @@ mod tests {
         writer.owe();
         assert!(writer.owes());
         fs::remove_dir_all(&folder).expect("to go");
-    }
-
-    #[test]
-    fn files_beside_others_are_of_one_each() {
-        let of = |name| beside(Path::new(name), ".new");
-        assert_eq!(of("/v/key.a"), Path::new("/v/key.a.new"));
-        assert_eq!(of("/v/key.b"), Path::new("/v/key.b.new"));
-        assert_eq!(of("key"), Path::new("key.new"));
     }
 }

@@ -9,8 +9,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use nix::fcntl::OFlag;
 
-use crate::kept;
-
 /// Bytes of a file that holds a secret, at most.
 const SECRET: u64 = 65_536;
 
@@ -60,7 +58,7 @@ fn made(path: &Path) -> io::Result<String> {
     let mut seed = [0; SEED];
     getrandom::fill(&mut seed).map_err(io::Error::other)?;
     let text = BASE64.encode(seed) + "\n";
-    let beside = kept::beside(path, ".new");
+    let beside = path.with_added_extension("new");
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(true).mode(0o600);
     let mut file = options.open(&beside)?;

@@ -26,10 +26,8 @@ pub(crate) struct Devices {
 impl Devices {
     /// With the key beside this file.
     pub(crate) fn beside(password: &Path) -> Self {
-        let mut file = password.as_os_str().to_owned();
-        file.push(".devices");
         Self {
-            file: file.into(),
+            file: password.with_added_extension("devices"),
             key: RefCell::new(None),
         }
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use cables_core::hello::{Heard, MeshKey, NONCE, NodeKey, Port, State, VXLAN, Why};
@@ -49,9 +49,7 @@ impl Keys {
         let secret = first_line(file).map_err(|error| failed(&error))?;
         let mesh = MeshKey::from_secret(&secret).map_err(|error| failed(&error))?;
         private(file);
-        let mut own = config.choices.as_os_str().to_owned();
-        own.push(".key");
-        let own = PathBuf::from(own);
+        let own = config.choices.with_added_extension("key");
         let node = node(&own).map_err(|error| {
             let what = format!("the node's key in {} cannot be read or made", own.display());
             let hint = "see `choices` under [cables]; without the file, a new key is made";

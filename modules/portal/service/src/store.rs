@@ -14,8 +14,6 @@ use portal_core::journal;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
-use runtime::kept;
-
 /// The file is written anew when it is so many times as long as it was then.
 const WORN: u64 = 8;
 /// Bytes that are always too few for that.
@@ -247,7 +245,7 @@ impl Keeping {
 
 /// Puts a file in the place of another once it is whole.
 pub fn replace(path: &Path, octets: &[u8]) -> io::Result<File> {
-    let beside = kept::beside(path, ".new");
+    let beside = path.with_added_extension("new");
     let mut file = open(&beside)?;
     file.set_len(0)?;
     file.write_all(octets)?;

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nix::libc::O_NONBLOCK;
 
@@ -55,15 +55,10 @@ pub(super) fn settle(path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Another name beside it.
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
 

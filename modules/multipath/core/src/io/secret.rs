@@ -82,7 +82,7 @@ fn read(path: &Path) -> Result<([u8; 32], bool), SecretError> {
 }
 
 fn make(path: &Path, secret: &[u8; 32]) -> io::Result<()> {
-    let fresh = files::beside(path, &format!(".{}", std::process::id()));
+    let fresh = path.with_added_extension(std::process::id().to_string());
     files::write(&fresh, secret, |_| {
         let linked = fs::hard_link(&fresh, path);
         fs::remove_file(&fresh)?;

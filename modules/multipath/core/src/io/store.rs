@@ -167,7 +167,7 @@ impl Store {
 
     fn replace(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let path = self.folder.join(name);
-        let fresh = files::beside(&path, ".new");
+        let fresh = path.with_added_extension("new");
         let written = files::write(&fresh, text.as_bytes(), |file| {
             self.give(file);
             fs::rename(&fresh, &path)?;
