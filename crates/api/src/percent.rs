@@ -1,6 +1,17 @@
 //! Query strings: `name=value&…`, percent-encoded (RFC 3986 section 2.1; `+` is a space, as forms
 //! write it).
 
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// Characters to encode: all but the unreserved ones (RFC 3986, section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// Splits a query into decoded names and values. `None` where an escape is broken or the text is
 /// not UTF-8.
 pub fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
@@ -15,20 +26,13 @@ pub fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
 }
 
 fn decode(text: &str) -> Option<String> {
-    let mut octets = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        octets.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let high = char::from(rest.next()?).to_digit(16)?;
-                let low = char::from(rest.next()?).to_digit(16)?;
-                u8::try_from(high * 16 + low).ok()?
-            }
-            other => other,
-        });
+    let is_whole = |after: &str| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !text.split('%').skip(1).all(is_whole) {
+        return None;
     }
-    String::from_utf8(octets).ok()
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8();
+    decoded.ok().map(Cow::into_owned)
 }
 
 /// Writes a query of names and values.
@@ -40,14 +44,7 @@ pub(crate) fn encode_query<'a>(pairs: impl IntoIterator<Item = (&'a str, String)
         }
         query.push_str(name);
         query.push('=');
-        for byte in value.bytes() {
-            match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                    query.push(char::from(byte))
-                }
-                other => query.push_str(&format!("%{other:02X}")),
-            }
-        }
+        query.extend(utf8_percent_encode(&value, RESERVED));
     }
     query
 }

@@ -2,6 +2,7 @@
 //! which a form of this page is told from another's.
 
 use net::hex;
+use percent_encoding::percent_decode;
 use ring::digest::{SHA256, digest};
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
 
@@ -22,24 +23,11 @@ pub fn field(body: &[u8], name: &str) -> Option<String> {
 }
 
 fn decoded(text: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| char::from(*text.get(at)?).to_digit(16);
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(octet) = text.get(at) {
-        at += 1;
-        out.push(match octet {
-            b'+' => b' ',
-            b'%' => match (digit(at), digit(at + 1)) {
-                (Some(high), Some(low)) => {
-                    at += 2;
-                    (high << 4 | low) as u8
-                }
-                _ => b'%',
-            },
-            other => *other,
-        });
+    let mut text = text.to_owned();
+    for plus in text.iter_mut().filter(|octet| **octet == b'+') {
+        *plus = b' ';
     }
-    out
+    percent_decode(&text).collect()
 }
 
 /// A password, as it is compared: in the same time, however much of it fits.
