@@ -1,10 +1,9 @@
 //! What follows the question mark, as a type.
 
-use std::str::FromStr;
-
 use crate::percent;
 use crate::problem::{Problem, clipped};
 
+pub use net::digits::decimal as number;
 pub use percent::decode_query as decode;
 
 /// Names and values of a query string, decoded, in the order in which they were given.
@@ -63,12 +62,6 @@ pub fn read<Q: Query>(query: &str) -> Result<Q, Problem> {
 pub fn encode<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<String>)>) -> String {
     let given = pairs.into_iter();
     percent::encode_query(given.filter_map(|(name, value)| Some((name, value?))))
-}
-
-/// A number in digits and nothing else: `parse` would take a sign.
-pub fn number<T: FromStr>(text: &str) -> Option<T> {
-    let plain = text.bytes().all(|octet| octet.is_ascii_digit());
-    plain.then(|| text.parse().ok())?
 }
 
 /// A parameter has a value that it cannot have.

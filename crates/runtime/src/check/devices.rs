@@ -53,7 +53,7 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
             port.stack.clone(),
         ),
         None => (
-            hook(plan.hook),
+            surroundings::hook(plan.hook),
             plan.reason.explain(),
             hint(plan.reason.hint()),
             surroundings::stack(plan),
@@ -91,14 +91,6 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
         stands_on,
         carries,
         notes,
-    }
-}
-
-fn hook(hook: offload_core::Hook) -> Option<answers::Hook> {
-    match hook {
-        offload_core::Hook::Xdp => Some(answers::Hook::Xdp),
-        offload_core::Hook::Tc => Some(answers::Hook::Tc),
-        offload_core::Hook::Off | offload_core::Hook::Watch | offload_core::Hook::Auto => None,
     }
 }
 

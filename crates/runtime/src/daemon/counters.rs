@@ -16,8 +16,8 @@ use offload_core::PortPlan;
 use offload_core::stack::{Stack, is_switch_port};
 use tracing::debug;
 
-use super::face::{hook, word};
 use super::router::Router;
+use super::surroundings::{code, hook};
 
 /// Kinds of devices that share the one below with others, by address: of what went by one of them
 /// weir knows nothing.
@@ -53,7 +53,7 @@ fn port(router: &Router, plan: &PortPlan, counted: Option<Traffic>) -> Port {
         hook: hook(plan.hook),
         xdp_transmit: plan.xdp_transmit,
         reason: Some(Reason {
-            code: word(&plan.reason),
+            code: code(&plan.reason),
             text: plan.reason.explain(),
             hint: Some(plan.reason.hint().to_owned()).filter(|m| !m.is_empty()),
         }),

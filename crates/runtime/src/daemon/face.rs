@@ -314,23 +314,6 @@ fn of_the_witness(reason: datapath::Reason) -> bool {
     reason >= datapath::Reason::NotSeen && reason != datapath::Reason::Shadow
 }
 
-/// Where packets of a port are taken over, if anywhere.
-pub fn hook(hook: offload_core::Hook) -> Option<answers::Hook> {
-    match hook {
-        offload_core::Hook::Xdp => Some(answers::Hook::Xdp),
-        offload_core::Hook::Tc => Some(answers::Hook::Tc),
-        offload_core::Hook::Off | offload_core::Hook::Watch | offload_core::Hook::Auto => None,
-    }
-}
-
-/// The tag of a reason, as its JSON has it.
-pub fn word(reason: &offload_core::PortReason) -> String {
-    serde_json::to_value(reason)
-        .ok()
-        .and_then(|v| Some(v.get("reason")?.as_str()?.to_owned()))
-        .unwrap_or_default()
-}
-
 /// Device names by index.
 pub fn names(router: &Router) -> BTreeMap<u32, String> {
     router

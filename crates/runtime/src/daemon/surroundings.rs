@@ -323,8 +323,17 @@ fn told(limit: &Limit, device: &str) -> PortLimit {
     }
 }
 
+/// Where packets of a port are taken over, if anywhere.
+pub fn hook(hook: offload_core::Hook) -> Option<answers::Hook> {
+    match hook {
+        offload_core::Hook::Xdp => Some(answers::Hook::Xdp),
+        offload_core::Hook::Tc => Some(answers::Hook::Tc),
+        offload_core::Hook::Off | offload_core::Hook::Watch | offload_core::Hook::Auto => None,
+    }
+}
+
 /// The tag of a reason, as its JSON has it.
-fn code(reason: &PortReason) -> String {
+pub fn code(reason: &PortReason) -> String {
     serde_json::to_value(reason)
         .ok()
         .and_then(|value| Some(value.get("reason")?.as_str()?.to_owned()))
