@@ -245,15 +245,18 @@ $(WEB_TOOLS): web/package-lock.json web/package.json web/.npmrc
 	@touch $@
 
 # Cargo cannot wait for a directory that is not there yet: the touched file has it look again.
-web/dist/index.html: $(WEB_TOOLS) web/build.mjs $(shell find web/src -type f)
+web/dist/index.html: $(WEB_TOOLS) web/build.mjs web/places.mjs $(shell find web/src modules/*/web -type f)
 	cd web && npm run build
 	@touch crates/web/build.rs
 
-web/dist-atlas/atlas.css: $(WEB_TOOLS) web/atlas.mjs $(shell find web/atlas web/src/style -type f)
+# What pages of products take from the router's.
+SHARED := web/src/style web/src/core/plain.ts web/src/parts/make.ts
+
+web/dist-atlas/atlas.css: $(WEB_TOOLS) web/atlas.mjs web/places.mjs $(shell find products/atlas/web $(SHARED) -type f)
 	cd web && npm run atlas
 	@touch -c products/atlas/build.rs
 
-web/dist-nearby/page.js: $(WEB_TOOLS) web/nearby.mjs $(shell find web/nearby web/src/style web/src/core/plain.ts web/atlas/parts/make.ts -type f)
+web/dist-nearby/page.js: $(WEB_TOOLS) web/nearby.mjs web/places.mjs $(shell find products/nearby/web $(SHARED) -type f)
 	cd web && npm run nearby
 	@touch -c products/nearby/build.rs
 

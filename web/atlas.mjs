@@ -2,12 +2,12 @@
 // the script of its own pages, and their style sheet. Their names are fixed, as other people write
 // them into their pages. Fails where the component is too large for a guest.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { here, places } from "./places.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
+const pages = join(here, "../products/atlas/web");
 const dist = join(here, "dist-atlas");
 const target = ["chrome109", "firefox115", "safari16"];
 
@@ -23,6 +23,7 @@ const sheet = {
   setup(plugin) {
     plugin.onLoad({ filter: /component\.css$/ }, async ({ path }) => {
       const { outputFiles } = await build({
+        ...places,
         entryPoints: [path],
         bundle: true,
         minify: true,
@@ -38,7 +39,7 @@ const sheet = {
 };
 
 const common = {
-  absWorkingDir: here,
+  ...places,
   outdir: dist,
   bundle: true,
   minify: true,
@@ -47,12 +48,16 @@ const common = {
 };
 await build({
   ...common,
-  entryPoints: ["atlas/weir-chart.ts", "atlas/page.ts"],
+  entryPoints: [join(pages, "weir-chart.ts"), join(pages, "page.ts")],
   format: "esm",
   target,
   plugins: [sheet],
 });
-await build({ ...common, entryPoints: ["atlas/atlas.css"], target: ["chrome123", "firefox121"] });
+await build({
+  ...common,
+  entryPoints: [join(pages, "atlas.css")],
+  target: ["chrome123", "firefox121"],
+});
 
 for (const name of ["weir-chart.js", "page.js", "atlas.css"]) {
   const bytes = readFileSync(join(dist, name));

@@ -11,12 +11,11 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, resolve } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { here, places } from "./places.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
 const [main = join(here, "src/main.ts"), dist = join(here, "dist")] = process.argv
   .slice(2)
   .map((path) => resolve(path));
@@ -31,7 +30,7 @@ rmSync(dist, { recursive: true, force: true });
 mkdirSync(join(dist, "assets"), { recursive: true });
 
 const { metafile } = await build({
-  absWorkingDir: here,
+  ...places,
   metafile: true,
   entryPoints: { app: main },
   outdir: join(dist, "assets"),
@@ -57,6 +56,10 @@ const catalogues = Object.keys(metafile.inputs)
   .filter((path) => /(^|\/)text\/en\.ts$/.test(path))
   .map((path) => join(here, dirname(path)));
 const frame = join(here, "src/text");
+const place = (folder) =>
+  folder === frame
+    ? "frame"
+    : /\btexts\("(\w+)"/.exec(readFileSync(join(folder, "index.ts"), "utf8"))[1];
 const languages = readdirSync(frame)
   .filter((name) => /^[a-z]{2}\.ts$/.test(name) && name !== "en.ts")
   .map((name) => name.slice(0, 2));
@@ -64,13 +67,13 @@ const languages = readdirSync(frame)
 /** The texts of a language, by place. What a module has not is English in the page. */
 async function textsOf(language) {
   const folders = catalogues.filter((folder) => existsSync(join(folder, `${language}.ts`)));
-  const place = (folder) => (folder === frame ? "frame" : basename(dirname(folder)));
   const lines = folders.map(
     (folder) =>
       `export { ${language} as ${place(folder)} } from ${JSON.stringify(join(folder, language))};`,
   );
   const { outputFiles } = await build({
     stdin: { contents: lines.join("\n"), resolveDir: here },
+    ...places,
     bundle: true,
     write: false,
     format: "esm",

@@ -1,12 +1,12 @@
 // Builds the page of weir-nearby into dist-nearby/: index.html, one script, one style sheet. Their
 // names are fixed, as the program names them (products/nearby/build.rs). Fails where it is too large.
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { here, places } from "./places.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
+const page = join(here, "../products/nearby/web");
 const dist = join(here, "dist-nearby");
 
 /** Bytes of all of it, compressed by gzip. */
@@ -15,7 +15,7 @@ const BUDGET = 20 * 1024;
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 const common = {
-  absWorkingDir: here,
+  ...places,
   outdir: dist,
   bundle: true,
   minify: true,
@@ -24,12 +24,16 @@ const common = {
 };
 await build({
   ...common,
-  entryPoints: ["nearby/page.ts"],
+  entryPoints: [join(page, "page.ts")],
   format: "esm",
   target: ["chrome109", "firefox115", "safari16"],
 });
-await build({ ...common, entryPoints: ["nearby/page.css"], target: ["chrome123", "firefox121"] });
-copyFileSync(join(here, "nearby/index.html"), join(dist, "index.html"));
+await build({
+  ...common,
+  entryPoints: [join(page, "page.css")],
+  target: ["chrome123", "firefox121"],
+});
+copyFileSync(join(page, "index.html"), join(dist, "index.html"));
 
 let total = 0;
 for (const name of ["index.html", "page.js", "page.css"]) {

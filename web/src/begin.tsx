@@ -5,7 +5,7 @@ import "./style/base.css";
 import "./style/shell.css";
 import "./style/parts.css";
 import "./style/charts.css";
-import { inOrder, type Module } from "./modules/module";
+import { inOrder, type Module } from "./module";
 import { App } from "./shell/app";
 import { startPreferences } from "./shell/preferences";
 import { startRouter } from "./shell/router";

@@ -1,5 +1,5 @@
 //! Pages: HTML for people with and without script. Classes and `data-part` are those of
-//! `web/atlas/README.md`.
+//! `products/atlas/web/README.md`.
 
 pub(crate) mod about;
 pub(crate) mod asset;

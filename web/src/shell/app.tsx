@@ -4,7 +4,7 @@ import { Failure, logOut, refreshSession, session } from "../api/client";
 import { keepLooking, live } from "../api/live";
 import { formatRoute } from "../core/route";
 import { useStore } from "../core/store";
-import { type Module, moduleOf, viewOf } from "../modules/module";
+import { type Module, moduleOf, viewOf } from "../module";
 import { Notice, Title } from "../parts/basic";
 import { FailureNotice, Guard } from "../parts/failure";
 import { language, speaks, t } from "../text";

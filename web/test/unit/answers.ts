@@ -1,13 +1,13 @@
 // What the daemon's types write, with all that may be there, and with nothing that
 // need not: written by crates/web/tests/web/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the
 // page's types by its compiler.
-import type { Conditions, Devices, Problem, Session, Status } from "../../src/api/types";
-import type { Cables, CableEvents } from "../../src/modules/cables/types";
-import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
-import type { Paths } from "../../src/modules/multipath/types";
-import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "../../src/modules/portal/types";
-import type { Radios, RadioLog, RadioPeers } from "../../src/modules/radio/types";
-import type { Setup, Plan, Applied, Detection, Join } from "../../src/modules/setup/types";
+import type { Conditions, Devices, Problem, Session, Status } from "@/api/types";
+import type { Cables, CableEvents } from "@modules/cables/web/types";
+import type { Explanation, FlowList, History, Hop, Talks } from "@modules/monitor/web/types";
+import type { Paths } from "@modules/multipath/web/types";
+import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "@modules/portal/web/types";
+import type { Radios, RadioLog, RadioPeers } from "@modules/radio/web/types";
+import type { Setup, Plan, Applied, Detection, Join } from "@modules/setup/web/types";
 
 const aConditions0 = {
     "conditions": [{

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Format } from "../../src/core/format";
+import { Format } from "@/core/format";
 
 const en = new Format("en-GB");
 const de = new Format("de-DE");

@@ -1,16 +1,25 @@
-// Builds the tests, which are in TypeScript, and runs them with node's own runner.
+// Builds the tests, which are in TypeScript, and runs them with node's own runner: those beside
+// this file, and those of modules and products.
 import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { build } from "esbuild";
+import { here, places } from "../../places.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, "../../build/unit");
+const pages = ["modules", "products"]
+  .map((kind) => join(here, "..", kind))
+  .flatMap((kind) => readdirSync(kind).map((name) => join(kind, name, "web")));
+const folders = [join(here, "test/unit"), ...pages.filter((folder) => existsSync(folder))];
+const out = join(here, "build/unit");
 rmSync(out, { recursive: true, force: true });
-const tests = readdirSync(here).filter((name) => name.endsWith(".test.ts"));
-await build({
-  entryPoints: tests.map((name) => join(here, name)),
+const { metafile } = await build({
+  ...places,
+  metafile: true,
+  entryPoints: folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => join(folder, name)),
+  ),
   outdir: out,
   outExtension: { ".js": ".mjs" },
   bundle: true,
@@ -21,9 +30,9 @@ await build({
   loader: { ".css": "empty" },
   logLevel: "warning",
 });
-const built = tests.map((name) => join(out, name.replace(/\.ts$/, ".mjs")));
+const built = Object.keys(metafile.outputs).map((name) => join(here, name));
 const { status } = spawnSync(process.execPath, ["--test", ...built], {
   stdio: "inherit",
-  cwd: join(here, "../.."),
+  cwd: here,
 });
 process.exit(status ?? 1);

@@ -1,14 +1,11 @@
-// A module of the page is its own folder, and one line of the list.
+// A module's part of the page is one folder of the module, and one line of the list.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import test from "node:test";
 import { de } from "../sample/sample/text/de";
 import { en } from "../sample/sample/text/en";
-
-const source = join(process.cwd(), "src");
-const list = join("modules", "index.ts");
 
 /** Builds a page, and returns all of its script and style. */
 function built(name: string, main: string): string {
@@ -37,31 +34,34 @@ test("a module more has its texts, route and style in the page, which has none w
   }
 });
 
-/** Lines of the page that import something below a folder, by the file they are in. */
-function importers(folder: string): string[] {
-  const files = readdirSync(source, { recursive: true }).map(String);
+/** Modules that have views, by their folders. */
+const names = readdirSync("../modules").filter((name) =>
+  existsSync(join("../modules", name, "web")),
+);
+
+/** Imports below a folder that lead to other modules: the file, and the module's name. */
+function imported(folder: string, own?: string): string[] {
+  const files = readdirSync(folder, { recursive: true }).map(String);
   return files
-    .filter((file) => /\.tsx?$/.test(file) && !file.startsWith(join(folder, "/")))
+    .filter((file) => /\.tsx?$/.test(file))
     .flatMap((file) => {
-      const text = readFileSync(join(source, file), "utf8");
-      return [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]*)"/g)]
-        .map(([, path]) => relative(source, join(source, dirname(file), path ?? "")))
-        .filter((path) => path === folder || path.startsWith(join(folder, "/")))
-        .map(() => file);
+      const place = (path: string) =>
+        path.startsWith(".") ? join(folder, dirname(file), path) : path.replace(/^@/, "../");
+      const text = readFileSync(join(folder, file), "utf8");
+      return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]*)"/g)]
+        .map(([, path]) => relative("../modules", place(path ?? "")).split("/")[0] ?? "")
+        .filter((name) => names.includes(name) && name !== own)
+        .map((name) => `${file}: ${name}`);
     });
 }
 
 test("nothing outside its folder names a module but one line of the list", () => {
-  const entries = readdirSync(join(source, "modules"), { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   assert.ok(names.length >= 3);
-  const lines = readFileSync(join(source, list), "utf8").split("\n");
-  const exported = lines.filter((line) => line.startsWith("export"));
-  assert.equal(exported.length, names.length);
-  for (const name of names) {
-    assert.deepEqual(importers(join("modules", name)), [list], name);
-    assert.equal(lines.filter((line) => line.includes(name)).length, 1, name);
-  }
+  const lines = names.map((name) => `modules.ts: ${name}`);
+  assert.deepEqual(imported("src").sort(), lines.sort());
+  for (const name of names) assert.deepEqual(imported(join("../modules", name, "web"), name), []);
+  const list = readFileSync("src/modules.ts", "utf8").split("\n");
+  assert.equal(list.filter((line) => line.startsWith("export")).length, names.length);
   const main = readFileSync(join("test", "sample", "main.ts"), "utf8").split("\n");
   const code = main.filter((line) => !line.startsWith("//"));
   assert.equal(code.filter((line) => line.includes("sample")).length, 2);

@@ -1,29 +1,18 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { plural, t, word } from "../../src/modules/monitor/text";
-import {
-  choose,
-  direction,
-  fill,
-  isolated,
-  LANGUAGES,
-  language,
-  learn,
-  localeFor,
-} from "../../src/text";
-import { en as frame } from "../../src/text/en";
+import { plural, t, word } from "@modules/monitor/web/text";
+import { choose, direction, fill, isolated, LANGUAGES, language, learn, localeFor } from "@/text";
+import { en as frame } from "@/text/en";
 
 type Catalogue = Readonly<Record<string, string>>;
 
-const source = join(process.cwd(), "src");
-/** Folders that have texts: the page's own, and those of modules. */
-const modules = readdirSync(join(source, "modules"), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
+const pageOf = (module: string) => join("../modules", module, "web");
+/** Modules that have views, by their folders. */
+const modules = readdirSync("../modules").filter((name) => existsSync(pageOf(name)));
 
-/** The texts of a folder, in every language, English first. */
+/** The texts of a module, or those of the frame, in every language, English first. */
 async function told(module: string | null): Promise<[string, Catalogue][]> {
   const names = Object.keys(LANGUAGES);
   return Promise.all(
@@ -32,18 +21,21 @@ async function told(module: string | null): Promise<[string, Catalogue][]> {
       const taken =
         module === null
           ? await import(`../../src/text/${name}.ts`)
-          : await import(`../../src/modules/${module}/text/${name}.ts`);
+          : await import(`../../../modules/${module}/web/text/${name}.ts`);
       return [name, taken[name]];
     }),
   );
 }
 
-/** What is written in a folder, without its texts. */
-const written = (folder: string) =>
-  readdirSync(folder, { recursive: true })
-    .map(String)
-    .filter((name) => /\.tsx?$/.test(name) && !/text[/\\][a-z]{2}\.ts$/.test(name))
-    .map((name) => readFileSync(join(folder, name), "utf8"))
+/** Sources in these folders, without texts and tests. */
+const written = (folders: readonly string[]) =>
+  folders
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true })
+        .map(String)
+        .filter((name) => /\.tsx?$/.test(name) && !/(text[/\\][a-z]{2}|\.test)\.ts$/.test(name))
+        .map((name) => readFileSync(join(folder, name), "utf8")),
+    )
     .join("\n");
 
 const placeholders = (text: string) =>
@@ -79,7 +71,7 @@ for (const module of [null, ...modules]) {
   });
 
   test(`every key is used: ${place}`, async () => {
-    const used = written(module === null ? source : join(source, "modules", module));
+    const used = written(module === null ? ["src", ...modules.map(pageOf)] : [pageOf(module)]);
     const unused = Object.keys((await told(module))[0]?.[1] ?? {}).filter((key) => {
       if (used.includes(`"${key}"`)) return false;
       const parts = key.split(".");
@@ -144,8 +136,9 @@ test("plural forms and words of the daemon", () => {
 
 test("a module's texts stand under its own word", () => {
   for (const module of modules) {
-    const text = readFileSync(join(source, "modules", module, "text/index.ts"), "utf8");
-    assert.ok(text.includes(`texts("${module}", en)`), module);
+    const read = (name: string) => readFileSync(join(pageOf(module), name), "utf8");
+    const [, id] = /^ {2}id: "(\w+)",$/m.exec(read("index.ts")) ?? [];
+    assert.ok(read("text/index.ts").includes(`texts("${id}", en)`), module);
   }
 });
 

@@ -571,7 +571,7 @@ mod tests {
     #[test]
     fn the_page_has_every_text() {
         let told = include_str!("../../../../docs/conditions.md");
-        let page = include_str!("../../../../web/src/modules/monitor/text/en.ts");
+        let page = include_str!("../../../../modules/monitor/web/text/en.ts");
         let page: String = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let page = page.replace("\" + \"", "");
         for (key, severity, text) in TEXTS {

@@ -21,9 +21,9 @@ use weir_web::SessionState;
 
 const FILE: &str = "../../web/test/unit/answers.ts";
 
-/// Where the page has the types of setup.
-const RADIO: &str = "../../src/modules/radio/types";
-const SETUP: &str = "../../src/modules/setup/types";
+/// Sources of the page, by the names that its compiler knows.
+const RADIO: &str = "@modules/radio/web/types";
+const SETUP: &str = "@modules/setup/web/types";
 
 /// Enums have no more variants than that, of those that the page tells apart.
 const TURNS: usize = 6;
@@ -121,53 +121,45 @@ fn of<T: Serialize + DeserializeOwned>() -> Vec<String> {
 #[test]
 fn the_page_knows_what_is_answered() {
     let all = [
-        ("Conditions", "../../src/api/types", of::<Conditions>()),
-        ("Devices", "../../src/api/types", of::<Devices>()),
-        ("Problem", "../../src/api/types", of::<Problem>()),
-        ("Session", "../../src/api/types", of::<SessionState>()),
-        ("Status", "../../src/api/types", written(status)),
-        ("Cables", "../../src/modules/cables/types", of::<Cables>()),
+        ("Conditions", "@/api/types", of::<Conditions>()),
+        ("Devices", "@/api/types", of::<Devices>()),
+        ("Problem", "@/api/types", of::<Problem>()),
+        ("Session", "@/api/types", of::<SessionState>()),
+        ("Status", "@/api/types", written(status)),
+        ("Cables", "@modules/cables/web/types", of::<Cables>()),
         (
             "CableEvents",
-            "../../src/modules/cables/types",
+            "@modules/cables/web/types",
             of::<CableEvents>(),
         ),
         (
             "Explanation",
-            "../../src/modules/monitor/types",
+            "@modules/monitor/web/types",
             of::<Explanation>(),
         ),
-        (
-            "FlowList",
-            "../../src/modules/monitor/types",
-            of::<FlowList>(),
-        ),
-        (
-            "History",
-            "../../src/modules/monitor/types",
-            of::<History>(),
-        ),
-        ("Hop", "../../src/modules/monitor/types", of::<Hop>()),
-        ("Talks", "../../src/modules/monitor/types", of::<Talks>()),
-        ("Paths", "../../src/modules/multipath/types", of::<Paths>()),
+        ("FlowList", "@modules/monitor/web/types", of::<FlowList>()),
+        ("History", "@modules/monitor/web/types", of::<History>()),
+        ("Hop", "@modules/monitor/web/types", of::<Hop>()),
+        ("Talks", "@modules/monitor/web/types", of::<Talks>()),
+        ("Paths", "@modules/multipath/web/types", of::<Paths>()),
         (
             "PortalClients",
-            "../../src/modules/portal/types",
+            "@modules/portal/web/types",
             of::<PortalClients>(),
         ),
         (
             "PortalFigures",
-            "../../src/modules/portal/types",
+            "@modules/portal/web/types",
             of::<PortalFigures>(),
         ),
         (
             "PortalPage",
-            "../../src/modules/portal/types",
+            "@modules/portal/web/types",
             of::<PortalPage>(),
         ),
         (
             "PortalVoucher",
-            "../../src/modules/portal/types",
+            "@modules/portal/web/types",
             of::<PortalVoucher>(),
         ),
         ("Radios", RADIO, of::<Radios>()),

@@ -1,10 +1,10 @@
 // Who is greeted, and how often.
-import { useResource } from "../../../src/api/poller";
-import { plain } from "../../../src/core/plain";
-import { USUAL } from "../../../src/core/poll";
-import { Card, Facts, Title } from "../../../src/parts/basic";
-import { Waiting } from "../../../src/parts/failure";
-import { format } from "../../../src/text";
+import { useResource } from "@/api/poller";
+import { plain } from "@/core/plain";
+import { USUAL } from "@/core/poll";
+import { Card, Facts, Title } from "@/parts/basic";
+import { Waiting } from "@/parts/failure";
+import { format } from "@/text";
 import { plural, t } from "./text";
 import type { Greeting } from "./types";
 

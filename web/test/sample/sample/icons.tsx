@@ -1,4 +1,4 @@
-import { Lines } from "../../../src/shell/icons";
+import { Lines } from "@/shell/icons";
 
 export const GreetingIcon = () => (
   <Lines>

@@ -1,4 +1,4 @@
-import type { Module } from "../../../src/modules/module";
+import type { Module } from "@/module";
 import { GreetingView } from "./greeting";
 import { GreetingIcon } from "./icons";
 import { t } from "./text";

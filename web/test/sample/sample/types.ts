@@ -1,6 +1,6 @@
 // What the daemon tells of the sample.
 
-declare module "../../../src/api/types" {
+declare module "@/api/types" {
   interface Status {
     sample?: { greeted: number };
   }

@@ -419,7 +419,7 @@ fn is_of(template: &str, sentence: &str) -> bool {
 /// The page says in the reader's language what it has a template for.
 #[test]
 fn the_page_has_a_template_for_every_sentence() {
-    let page = include_str!("../../../../../web/src/modules/cables/text/en.ts");
+    let page = include_str!("../../../web/text/en.ts");
     let after = page.split("\"says.").skip(1);
     let text = |line: &str| Some(line.split_once("\":")?.1.split('"').nth(1)?.to_owned());
     let templates: Vec<String> = after.filter_map(text).collect();

@@ -7,8 +7,7 @@ use std::path::Path;
 use weir_setup_core::plan::{PROBLEMS, SENTENCES};
 
 fn words(kind: &str) -> BTreeSet<String> {
-    let file =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../web/src/modules/setup/text/en.ts");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/text/en.ts");
     let text = std::fs::read_to_string(file).unwrap();
     let begin = format!("  \"{kind}.");
     text.lines()

@@ -1,5 +1,5 @@
 // German.
-import type { Translated } from "../../../../src/text";
+import type { Translated } from "@/text";
 import type { en } from "./en";
 
 export const de: Translated<typeof en> = {

@@ -1,4 +1,4 @@
-import { texts } from "../../../../src/text";
+import { texts } from "@/text";
 import { en } from "./en";
 
 export const { plural, t } = texts("sample", en);

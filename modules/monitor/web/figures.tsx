@@ -1,0 +1,89 @@
+// Figures that several views show in the same way.
+import type { Latency, Wifi } from "@/api/types";
+import { format } from "@/text";
+import { t } from "./text";
+
+/** A rate; a dash where nothing flows, so that what does stands out. */
+export function RateFigure({ bits, kind }: { bits: number; kind: "down" | "up" }) {
+  if (bits === 0) return <span class="muted">–</span>;
+  return <span class={`rate-${kind}`}>{format().rate(bits)}</span>;
+}
+
+/** Both rates, one above the other: what a narrow table has in place of two columns. */
+export function Rates({ down, up }: { down: number; up: number }) {
+  if (down === 0 && up === 0) return <span class="muted">–</span>;
+  return (
+    <span class="rates">
+      <span>
+        <span class="hidden">{t("common.download")} </span>
+        <span aria-hidden="true">↓ </span>
+        <RateFigure bits={down} kind="down" />
+      </span>
+      <span>
+        <span class="hidden">{t("common.upload")} </span>
+        <span aria-hidden="true">↑ </span>
+        <RateFigure bits={up} kind="up" />
+      </span>
+    </span>
+  );
+}
+
+/** `3.1 / 21 ms`: LAN and WAN. */
+export function latencyText(latency: Latency | undefined): string {
+  if (latency === undefined || (latency.lan === undefined && latency.wan === undefined)) return "–";
+  const f = format();
+  // The unit once, behind the last figure there is.
+  if (latency.wan === undefined) return `${f.milliseconds(latency.lan ?? 0)} / –`;
+  const lan = latency.lan === undefined ? "–" : f.fewDigits(latency.lan);
+  return `${lan} / ${f.milliseconds(latency.wan)}`;
+}
+
+/** By what latencies are ordered: the whole way. */
+export function latencySum(latency: Latency | undefined): number | null {
+  if (latency === undefined || (latency.lan === undefined && latency.wan === undefined))
+    return null;
+  return (latency.lan ?? 0) + (latency.wan ?? 0);
+}
+
+/** Signal, as bars and in dBm. */
+export function Signal({ wifi }: { wifi: Wifi | undefined }) {
+  if (wifi?.signal === undefined) return <span class="muted">–</span>;
+  // From what hardly holds a link to what no one can do better: the levels that systems commonly
+  // show.
+  const level = [-80, -70, -62, -54].filter((least) => (wifi.signal ?? -100) >= least).length;
+  return (
+    <span class="signal">
+      <svg viewBox="0 0 20 14" aria-hidden="true" focusable="false">
+        {[0, 1, 2, 3].map((bar) => (
+          <rect
+            key={bar}
+            x={bar * 5}
+            y={10 - bar * 3.3}
+            width="3.500"
+            height={4 + bar * 3.3}
+            rx="1"
+            class={bar < level ? "on" : "off"}
+          />
+        ))}
+      </svg>
+      {format().dbm(wifi.signal)}
+    </span>
+  );
+}
+
+/** The verdict on waiting under load, as a word with a colour. */
+export function Verdict({
+  told,
+  growth,
+}: {
+  told: string | undefined;
+  growth: number | undefined;
+}) {
+  if (told !== "good" && told !== "fair" && told !== "bad") return <span class="muted">–</span>;
+  return (
+    <>
+      {growth !== undefined && `${format().milliseconds(growth)} `}
+      <span class={`tag ${told}`}>{t(`bloat.${told}`)}</span>
+    </>
+  );
+}

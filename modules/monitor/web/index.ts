@@ -1,0 +1,23 @@
+import type { Module } from "@/module";
+import { Dashboard } from "./dashboard";
+import { DevicesView } from "./devices";
+import { HistoryView } from "./history";
+import { DevicesIcon, HistoryIcon, OverviewIcon, PictureIcon, TalksIcon } from "./icons";
+import { PictureView } from "./picture";
+import { TalksView } from "./talks";
+import { t } from "./text";
+import "./style.css";
+
+/** Who uses the network. */
+export const monitor: Module = {
+  id: "monitor",
+  place: 10,
+  title: () => t("module.monitor"),
+  views: [
+    { id: "", title: () => t("view.dashboard"), icon: OverviewIcon, show: Dashboard },
+    { id: "devices", title: () => t("view.devices"), icon: DevicesIcon, show: DevicesView },
+    { id: "talks", title: () => t("view.talks"), icon: TalksIcon, show: TalksView },
+    { id: "history", title: () => t("view.history"), icon: HistoryIcon, show: HistoryView },
+    { id: "picture", title: () => t("view.picture"), icon: PictureIcon, show: PictureView },
+  ],
+};

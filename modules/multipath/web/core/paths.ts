@@ -1,0 +1,190 @@
+// Uplinks that are used as one: from what the router tells to what the page shows. Pure.
+
+import { rateBetween, type Sample } from "@/core/series";
+import type { Path } from "../types";
+
+/** All of an uplink, whatever addresses it has. */
+export interface Uplink {
+  device: string;
+  addresses: string[];
+  gateways: string[];
+  subflows: number;
+  fell_back: number;
+  /** Something on the way of one of its addresses takes MPTCP out. */
+  strips: boolean;
+  /** What keeps it from carrying, or would; null: nothing. */
+  note: Note | null;
+  /** Microseconds; null while nothing moves. */
+  rtt: number | null;
+  sent: number;
+  received: number;
+  retransmitted: number;
+  /** Bytes by the tunnel, both ways. */
+  tunnel: number;
+}
+
+/**
+ * The partner does not answer by it in the tunnel; never used; resting, as it slowed others down; waiting until others fail; used for lack of
+ * others.
+ */
+export type Note =
+  | "silent"
+  | "never"
+  | "rests"
+  | "reserve"
+  | "metered"
+  | "backup"
+  | "metered-used"
+  | "backup-used";
+
+function noteOf(path: Path): Note | null {
+  if (path.answers === false && path.use !== "never") return "silent";
+  if (path.rests === true) return "rests";
+  switch (path.use) {
+    case "never":
+      return "never";
+    case "metered":
+    case "backup":
+      return path.in_use === true ? `${path.use}-used` : path.use;
+    default:
+      return path.backup ? "reserve" : null;
+  }
+}
+
+const EXPOSURES = [
+  "tcp",
+  "tcp-ipv6",
+  "others",
+  "others-ipv6",
+  "chosen",
+  "tls-names",
+  "clear",
+] as const;
+
+/** What others than the partner may see; of a newer router, what is known here. */
+export type Exposure = (typeof EXPOSURES)[number];
+
+export function exposures(told: readonly string[] = []): Exposure[] {
+  return EXPOSURES.filter((exposure) => told.includes(exposure));
+}
+
+/** One for each device, in the order in which they are told. */
+export function uplinks(paths: readonly Path[]): Uplink[] {
+  const found = new Map<string, Uplink>();
+  for (const path of paths) {
+    const before = found.get(path.device);
+    const rtts = [before?.rtt, path.rtt].filter((rtt) => rtt != null);
+    found.set(path.device, {
+      device: path.device,
+      addresses: [...(before?.addresses ?? []), path.address],
+      gateways: [
+        ...(before?.gateways ?? []),
+        ...(path.gateway === undefined ? [] : [path.gateway]),
+      ],
+      subflows: (before?.subflows ?? 0) + path.subflows,
+      fell_back: (before?.fell_back ?? 0) + path.fell_back,
+      strips: (before?.strips ?? false) || path.strips === true,
+      // Where one address has nothing, the other decides; what holds for one of two only is none of
+      // the uplink's.
+      note:
+        before === undefined || before.subflows === 0
+          ? noteOf(path)
+          : before.note !== null && (path.subflows === 0 || noteOf(path) !== null)
+            ? before.note
+            : null,
+      rtt: rtts.length === 0 ? null : Math.min(...rtts),
+      sent: (before?.sent ?? 0) + path.sent,
+      received: (before?.received ?? 0) + path.received,
+      retransmitted: (before?.retransmitted ?? 0) + path.retransmitted,
+      tunnel: (before?.tunnel ?? 0) + (path.tunnel_sent ?? 0) + (path.tunnel_received ?? 0),
+    });
+  }
+  return [...found.values()];
+}
+
+/** What paths had carried, by a clock that does not jump, in seconds. */
+export interface PathsReading {
+  time: number;
+  paths: readonly Path[];
+}
+
+/**
+ * The router looks once a second, the page every two: over so many looks, which of the router's
+ * looks fell between does not show.
+ */
+const LOOKS = 3;
+
+/** A reading later than this after the one before begins anew: nobody was looking in between. */
+const GAP = 15;
+
+/**
+ * Rates of each uplink, bits a second, over the last few readings; and the readings to keep. Down
+ * is what came from the partner.
+ */
+export function pathRates(
+  readings: readonly PathsReading[],
+  now: PathsReading,
+): { readings: PathsReading[]; rates: Map<string, { down: number; up: number }> } {
+  const last = readings.at(-1);
+  const kept = last === undefined || now.time - last.time > GAP ? [] : readings.slice(-LOOKS);
+  const rates = new Map<string, { down: number; up: number }>();
+  for (const uplink of uplinks(now.paths)) {
+    // An uplink that came back counts from then on.
+    const before = kept
+      .map(({ time, paths }) => ({
+        time,
+        uplink: uplinks(paths).find(({ device }) => device === uplink.device),
+      }))
+      .find(
+        ({ uplink: then }) =>
+          then !== undefined && then.sent <= uplink.sent && then.received <= uplink.received,
+      );
+    if (before?.uplink === undefined) continue;
+    const seconds = now.time - before.time;
+    const down = rateBetween(before.uplink.received, uplink.received, seconds);
+    const up = rateBetween(before.uplink.sent, uplink.sent, seconds);
+    if (down !== null && up !== null) rates.set(uplink.device, { down, up });
+  }
+  return { readings: [...kept, now], rates };
+}
+
+/**
+ * Layers, one upon the other: times, and for each series the sum of it and of those below. Where
+ * nobody looked nothing is drawn.
+ */
+export function layers(
+  series: readonly (readonly Sample[])[],
+  way: "down" | "up",
+): [number[], ...(number | null)[][]] {
+  const values = new Map<number, number[]>();
+  for (const [index, samples] of series.entries()) {
+    for (const sample of samples) {
+      const at = values.get(sample.time) ?? series.map(() => 0);
+      at[index] = sample[way];
+      values.set(sample.time, at);
+    }
+  }
+  const times: number[] = [];
+  const sums: (number | null)[][] = series.map(() => []);
+  for (const time of [...values.keys()].sort((a, b) => a - b)) {
+    const before = times.at(-1);
+    if (before !== undefined && time - before > GAP) {
+      times.push(before + 1);
+      for (const sum of sums) sum.push(null);
+    }
+    times.push(time);
+    let below = 0;
+    for (const [index, sum] of sums.entries()) {
+      below += values.get(time)?.[index] ?? 0;
+      sum.push(below);
+    }
+  }
+  return [times, ...sums];
+}
+
+/** What single layers are at a point, from the sums. */
+export function thickness(data: readonly (readonly (number | null)[])[], at: number): number[] {
+  return data
+    .slice(1)
+    .map((sums, index) => (sums[at] ?? 0) - (index === 0 ? 0 : (data[index]?.[at] ?? 0)));
+}

@@ -1,0 +1,4 @@
+import { texts } from "@/text";
+import { en } from "./en";
+
+export const { t, word } = texts("account", en);

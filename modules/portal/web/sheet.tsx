@@ -1,0 +1,16 @@
+import { language } from "@/text";
+import { MOST, printable, sheetOf } from "./core/sheet";
+import { plural, t } from "./text";
+import type { PortalVoucher } from "./types";
+
+/** Leads to a sheet of those that nobody used yet, which the browser prints. */
+export function SheetLink({ vouchers }: { vouchers: readonly PortalVoucher[] }) {
+  const chosen = printable(vouchers);
+  if (chosen.length === 0) return null;
+  if (chosen.length > MOST) return <>{t("sheet.many")}</>;
+  return (
+    <a href={sheetOf(chosen, language.get())} target="_blank" rel="noreferrer">
+      {plural("sheet.print", chosen.length)}
+    </a>
+  );
+}
