@@ -1,6 +1,5 @@
-//! What weir answers, and what it is asked: the types that the daemon shares with all who speak to
-//! it, be it the command line, the laboratory or the tests. A file or a folder for each module, and
-//! the daemon's own.
+//! Requests to weir and its answers: types that the daemon shares with the command line, the laboratory and the tests.
+//! Each module has a file or a folder, and so has the daemon itself.
 //!
 //! | request | answer |
 //! |---|---|
@@ -12,6 +11,7 @@
 //! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
 //! | `GET /v1/drops` | [`Drops`] |
 //! | `GET /v1/devices` | [`Devices`]: who uses the network |
+//! | `POST /v1/devices/{mac}/label` | [`DeviceLabelled`], of a [`DeviceLabel`] |
 //! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`TalksQuery`] |
 //! | `GET /v1/probes` | [`Probes`]: what is recorded of the network stack |
 //! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
@@ -39,22 +39,24 @@
 //! | `GET /v1/portal/notes` | [`PortalNotes`] for other nodes |
 //! | `POST /v1/portal/notes` | [`NotesHeard`], of [`PortalNotes`] of other nodes |
 //! | `GET /v1/cables` | [`Cables`]: what ports are for |
-//! | `POST /v1/cables/{device}/set` | [`Cable`] that has a [`CableRole`] from now on |
-//! | `POST /v1/cables/{device}/auto` | [`Cable`] that is found out again |
+//! | `GET /v1/cables/events?…` | [`CableEvents`], of a [`CableEventsQuery`] |
+//! | `POST /v1/cables/{device}/set`, `…/auto` | [`Cable`] that has a [`CableRole`] from now on, or is found out again |
 //! | `GET /v1/radio` | [`Radios`]: transmit power, and what arrives by it |
 //! | `GET /v1/radio/log` | [`RadioLog`]: what was tried, of a [`RadioLogQuery`] |
 //! | `GET /v1/radio/peers` | [`RadioPeers`]: access points that are peers |
+//! | `/v1/setup…` | types of `setup_core::messages`, and a [`SetupDetection`]: `docs/setup.md` has the rows |
+//! | `GET /v1/setup/pending` | the change that waits, or null; the socket of `weir setup serve` alone answers |
+//! | `GET /v1/page/claim` | [`PageClaim`]: the code for the first password |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //! | `GET /v1/config` | [`Config`] |
 //! | `POST /v1/reload` | [`Reloaded`] |
 //!
-//! Every type is one JSON object; field names are the interface and are only ever added to. Whatever
-//! goes wrong is answered by an [`api::Problem`].
+//! Every type is one JSON object; field names are the interface and are only ever added to. An error is an
+//! [`api::Problem`].
 //!
-//! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast
-//! path saw them; *bytes* count from the first byte of the IP header, so link-layer headers and
-//! padding are not in them. Only those of a [`Port`] are what a device counts.
+//! Counters start at 0 with the daemon and only rise. *Packets* are IP packets as the fast path saw them; *bytes* count
+//! from the first byte of the IP header, without link-layer header and padding. Those of a [`Port`] are the device's.
 
 mod cables;
 pub mod capture;

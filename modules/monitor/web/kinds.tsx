@@ -4,7 +4,7 @@ import { plain } from "@/core/plain";
 import { Lines } from "@/shell/icons";
 import { word } from "./text";
 
-/** By the daemon's word (`config/devices.rs`), in the order in which they are offered. */
+/** By the daemon's word (`modules/history/service/src/devices.rs`), in the order in which they are offered. */
 const PICTURES: Record<string, ComponentChildren> = {
   computer: (
     <>

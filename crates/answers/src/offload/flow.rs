@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Answer to `GET /v1/flows`. The daemon writes it piece by piece; a reader may take it the same
-/// way ([`Client::flows`](crate::Client::flows)).
+/// Answer to `GET /v1/flows`. The daemon writes the answer piece by piece.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowList {
     /// How many flows fit the filter; more than are listed where there was a limit.

@@ -243,7 +243,7 @@ impl Rig {
                     self.installed.insert(*flow, (*original, *reply));
                     self.touched.insert(*flow, self.ticks);
                 }
-                // Pairs of stations: tests/pairs.rs looks at them itself.
+                // Pairs of stations: `pairs.rs` looks at them itself.
                 Action::InstallPair { .. } => {}
                 Action::Remove { flow } | Action::Prove { flow } if flow.0 & PAIRS != 0 => {}
                 Action::Remove { flow } => {

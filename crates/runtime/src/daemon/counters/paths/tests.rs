@@ -1,4 +1,4 @@
-//! Ways through arrangements like those of `lab/src/arrangement`, whose counters
+//! Ways through arrangements like those of `lab/src/arrangement.rs`, whose counters
 //! `tests/netns/counters.rs` compares with the kernel's.
 
 use kernel::Vlan;
