@@ -17,8 +17,8 @@ start_of() {
   case $name in
     systemd-networkd) echo /lib/systemd/systemd-networkd; return ;;
     # What Debian's unit has, but for the user: the files of the test are root's.
-    dnsmasq) echo "dnsmasq --keep-in-foreground --user=root --conf-file=/dev/null" \
-      "--conf-dir=/etc/dnsmasq.d --dhcp-leasefile=/run/leases"
+    dnsmasq) echo "dnsmasq --user=root --conf-file=/dev/null --conf-dir=/etc/dnsmasq.d" \
+      "--dhcp-leasefile=/run/leases --pid-file=$run/$1"
       return ;;
     *@*) template=${name%%@*}@ instance=${name#*@} ;;
     *) template=$name ;;
@@ -41,12 +41,18 @@ case $verb in
     stop "$unit"
     start=$(start_of "$unit")
     [ -n "$start" ] || { echo "no unit $unit" >&2; exit 5; }
+    failed() { tail -3 "/run/log-$unit" >&2; exit 1; }
+    # As by Debian's unit: the command ends when it has started, or could not.
+    if [ "${unit%.service}" = dnsmasq ]; then
+      $start >>"/run/log-$unit" 2>&1 </dev/null || failed
+      exit
+    fi
     # shellcheck disable=SC2086 # a command with its arguments
     setsid $start >>"/run/log-$unit" 2>&1 </dev/null &
     echo $! >"$run/$unit"
     # One that ends at once has not started.
     sleep 0.3
-    kill -0 "$(cat "$run/$unit")" 2>/dev/null || { tail -3 "/run/log-$unit" >&2; exit 1; }
+    kill -0 "$(cat "$run/$unit")" 2>/dev/null || failed
     ;;
   *) echo "systemctl $verb: not here" >&2; exit 1 ;;
 esac
