@@ -16,7 +16,7 @@ use crate::skel::WeirSkel;
 pub struct Heartbeat {
     program: OwnedFd,
     control: Control,
-    /// How long nothing is proven after any change, jiffies.
+    /// Time after any change in which nothing is proven, jiffies.
     quiet: u32,
     /// Armed by us: the packet path may have disarmed itself since.
     wanted: bool,
@@ -49,7 +49,7 @@ impl Heartbeat {
         self.control.get(Word::Epoch)
     }
 
-    /// Whether packets may be forwarded, as long as the heartbeat is not overdue.
+    /// Returns true if packets may be forwarded, as long as the heartbeat is not overdue.
     pub fn armed(&self) -> bool {
         self.control.get(Word::Armed) != 0
     }

@@ -139,7 +139,7 @@ impl Meter {
         Programs::of(&self.skel.progs)
     }
 
-    /// What was loaded.
+    /// Sizes of the tables that were loaded.
     pub fn sizes(&self) -> &MeterSizes {
         &self.sizes
     }

@@ -100,7 +100,7 @@ impl Datapath {
         })
     }
 
-    /// What was loaded.
+    /// Sizes of the tables that were loaded.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }
@@ -110,7 +110,7 @@ impl Datapath {
         self.control.get(Word::Hops).min(hops::MAX)
     }
 
-    /// How it was loaded.
+    /// Options by which the programs were loaded.
     pub fn options(&self) -> &Options {
         &self.options
     }

@@ -13,10 +13,10 @@ use crate::skel::{WeirSkel, types};
 /// Buckets of four tuples where drops are learned: half a megabyte.
 const BUCKETS: u32 = 1024;
 const WAYS: u32 = headers::DROP_WAYS as u32;
-/// What identities of rules begin with.
+/// First identity of a rule.
 const ID_MIN: u64 = headers::DROP_ID_MIN;
 
-/// What happened under a prefix, or to a tuple.
+/// Events under a prefix, or of a tuple.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropCount {
     /// Packets dropped.
