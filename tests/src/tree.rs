@@ -28,8 +28,8 @@ impl Tree {
     /// Each figure with its value and its bound. A bound may only fall: docs/decisions/bounds-of-the-tree.md.
     pub fn figures(&self) -> [(&'static str, usize, usize); 6] {
         [
-            ("lines of Rust", self.lines.values().sum(), 361_320),
-            ("circles of imports", self.circles.len(), 1),
+            ("lines of Rust", self.lines.values().sum(), 361_310),
+            ("circles of imports", self.circles.len(), 0),
             (
                 "types with methods in more than one file",
                 self.spread.len(),

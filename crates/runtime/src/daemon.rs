@@ -3,15 +3,16 @@
 
 mod account;
 pub mod apart;
+mod api_state;
 mod beside;
 pub mod conditions;
 pub mod config;
 pub mod confine;
 mod costs;
 mod counters;
+mod event;
 pub mod expiry;
 mod explain;
-mod face;
 mod firewall;
 mod flows;
 mod guard;
@@ -43,16 +44,19 @@ use tracing::{error, info, warn};
 
 use crate::config::Effective;
 use crate::error::Error;
+use api_state::ApiState;
+pub use api_state::names;
 pub use beside::Beside;
 pub use conditions::{Finding, Value};
 use config::Offload;
 pub use counters::netdev;
-pub use face::{Face, names, witness};
+pub use event::{Event, Forwarded};
+pub use explain::witness;
 pub use firewall::Firewall;
 pub use memory::meminfo;
-pub use module::{Begin, Early, Event, Module, Modules, Part, Privileges, Report, Setup, Work};
+pub use module::{Begin, Early, Face, Module, Modules, Part, Privileges, Report, Setup, Work};
 pub use nest::Nest;
-pub use router::{Forwarded, Router};
+pub use router::Router;
 pub use ruleset::RulesetText;
 pub use settings::{RunOptions, Settings};
 use surroundings::Surroundings;
@@ -73,7 +77,7 @@ pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
 /// What is open.
 struct Daemon {
     router: Rc<RefCell<Router>>,
-    face: Rc<Face>,
+    state: Rc<ApiState>,
     routes: Routes,
     /// Tables of nftables that are modules' own.
     tables: Vec<&'static str>,
@@ -178,7 +182,7 @@ impl Daemon {
         let parts = options.modules.iter().zip(early);
         let modules: Result<Vec<_>, _> = parts.filter_map(begin).collect();
         let modules = Modules::new(modules?);
-        router.modules = modules.clone();
+        router.listener = Some(Rc::new(modules.clone()));
         let listener = Listener::bind(&options.socket).map_err(|e| {
             Error::because(
                 "the API cannot listen",
@@ -197,7 +201,7 @@ impl Daemon {
         let notify = notify::Notify::from_environment();
         let router = Rc::new(RefCell::new(router));
         let settings = Settings::new(effective, options.shadow, options.source);
-        let face = Rc::new(Face {
+        let state = Rc::new(ApiState {
             router: Rc::clone(&router),
             settings: Rc::new(RefCell::new(settings)),
             modules,
@@ -207,9 +211,9 @@ impl Daemon {
             started: net::clock::unix_seconds(),
             netns: netns_inode(),
         });
-        let routes = routes::routes(&face);
-        let _ = face.routes.set(routes.clone());
-        let mut needs = face.modules.privileges();
+        let routes = routes::routes(&state);
+        let _ = state.routes.set(routes.clone());
+        let mut needs = state.modules.privileges();
         needs.sealed.push(options.config.clone());
         let (write, refused) = confine::unsealed(needs.write, &needs.sealed);
         needs.write = write;
@@ -226,13 +230,13 @@ impl Daemon {
             programs: &needs.programs,
         });
         privileges::drop_privileges(&options.config, &needs.capabilities);
-        for module in face.modules.iter() {
-            let effective = &face.settings.borrow().effective;
-            module.on_event(Event::Started(effective), &mut face.router());
+        for module in state.modules.iter() {
+            let effective = &state.settings.borrow().effective;
+            module.on_event(Event::Started(effective), &mut state.router());
         }
         Ok(Self {
             router,
-            face,
+            state,
             routes,
             tables: options
                 .modules
@@ -255,7 +259,7 @@ impl Daemon {
     async fn serve(self) -> Result<(), Error> {
         let Self {
             router,
-            face,
+            state,
             routes,
             tables,
             listener,
@@ -270,7 +274,7 @@ impl Daemon {
         } = self;
         let api = api::serve(Rc::new(listener), &routes, Limits::default());
         tokio::pin!(api);
-        let work = face.modules.work();
+        let work = state.modules.work();
         tokio::pin!(work);
 
         let signals = |kind| {
@@ -337,14 +341,14 @@ impl Daemon {
                         router.count();
                         router.look_around();
                     }
-                    face.look_for_conditions();
+                    state.look_for_conditions();
                 }
                 // Gives what waits above its turn, and sockets the time to become readable.
                 () = tokio::task::yield_now(), if router.borrow().counting() => {
                     router.borrow_mut().count_some();
                 }
-                () = until(face.modules.poll_at()) => face.modules.poll(&mut router.borrow_mut()),
-                _ = hang_up.recv() => match face.reload() {
+                () = until(state.modules.poll_at()) => state.modules.poll(&mut router.borrow_mut()),
+                _ = hang_up.recv() => match state.reload() {
                     Ok(Reloaded { changed }) => {
                         let waits = changed.iter().filter(|change| change.after_restart);
                         let after_restart: Vec<&str> = waits.map(|c| c.key.as_str()).collect();
@@ -388,7 +392,7 @@ impl Daemon {
                 router.count_some();
             }
         }
-        face.modules.stop(&router).await;
+        state.modules.stop(&router).await;
         {
             let router = &mut *router.borrow_mut();
             router.path.heartbeat.disarm();

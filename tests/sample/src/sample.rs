@@ -81,7 +81,7 @@ impl Sample {
 }
 
 impl Module for Sample {
-    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
         let (read, write) = (Rc::clone(&self), self);
         let greet = move |asked: Asked<(), Greet>| write.greet(asked.body.times);
         vec![

@@ -1,28 +1,29 @@
 //! `weir explain`: why a flow is forwarded, or is not, witness by witness.
 
-use answers::{Explanation, FlowQuery, FlowState, WitnessName};
+use std::cell::Cell;
+
+use answers::{Explanation, FlowQuery, FlowState, Witness, WitnessName};
 use kernel::{Protocol, Tuple};
 use offload_core::{PortPlan, PortReason};
 
-use super::face::witness;
+use super::event::Event;
 use super::flows::flow;
-use super::module::Event;
+use super::module::Modules;
 use super::router::Router;
 
 /// Tells all that is known of one flow.
-pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
+pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Explanation {
     let ids = find(router, asked);
     let shown = ids.first().and_then(|id| flow(router, *id));
     let Some(shown) = shown else {
-        let modules = router.modules.clone();
-        let mut answer = None;
+        let answer = Cell::new(None);
         for module in modules.iter() {
-            module.on_event(Event::Explain(asked, &mut answer), router);
-            if answer.is_some() {
-                break;
+            module.on_event(Event::Explain(asked, &answer), router);
+            if let Some(answer) = answer.take() {
+                return answer;
             }
         }
-        return answer.unwrap_or_else(|| unknown(router, asked));
+        return unknown(router, asked);
     };
     let details = router.path.inspect(ids[0].0);
 
@@ -114,7 +115,7 @@ fn one_way(
     detail: &datapath::Direction,
     way: &str,
     elsewhere: &str,
-    witnesses: &mut Vec<answers::Witness>,
+    witnesses: &mut Vec<Witness>,
     change: &mut Vec<String>,
 ) {
     let nothing = datapath::Reason::None;
@@ -216,6 +217,15 @@ fn find(router: &Router, asked: &FlowQuery) -> Vec<offload_core::FlowId> {
                 .flat_map(|t| router.core.find(&t))
                 .collect()
         }
+    }
+}
+
+/// A witness' word.
+pub fn witness(name: WitnessName, ok: bool, text: impl Into<String>) -> Witness {
+    Witness {
+        name,
+        ok,
+        text: text.into(),
     }
 }
 

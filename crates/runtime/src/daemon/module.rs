@@ -6,23 +6,22 @@
 //! packet path acts upon them, and may steer what the [`Router`] holds. Everything runs in one thread: no method may
 //! wait. Longer work is the module's own [`work`](Module::work), or a thread.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Instant;
 
-use answers::{Explanation, FlowQuery, Status};
-use api::Route;
+use answers::Status;
 use api::metrics::Text;
+use api::{Route, Routes};
 use caps::Capability;
 use datapath::Options;
-use kernel::{Link, SetEvent, Source};
+use kernel::Link;
 
 use super::conditions::Finding;
-use super::face::Face;
-use super::router::{Forwarded, Router};
-use super::ruleset::RulesetText;
+use super::event::Event;
+use super::router::{Listener, Router};
 use crate::Error;
 use crate::config::Effective;
 
@@ -93,36 +92,6 @@ pub struct Privileges {
     pub capabilities: Vec<Capability>,
 }
 
-/// Something that a module receives. Events come in the order in which they happen.
-pub enum Event<'a> {
-    /// Privileges are dropped: threads that begin now have no more of them.
-    Started(&'a Effective),
-    /// The kernel reports a change; the packet path does not know it yet.
-    Kernel(&'a kernel::Event),
-    /// A batch of the kernel's events is known, and the proofs have ended that they end.
-    Settled,
-    /// Sets of addresses or rules changed.
-    Sets(&'a [SetEvent]),
-    /// The daemon asks the kernel for everything again.
-    Dump(Source),
-    /// The daemon begins to read the ruleset.
-    RulesetReading,
-    /// The ruleset, or the reason why it is unknown.
-    Ruleset(Result<&'a RulesetText, &'a str>),
-    /// Packets were forwarded since the last event of this kind.
-    Forwarded(&'a [Forwarded<'a>]),
-    /// Packets of this second were reported by [`Event::Forwarded`], all of them.
-    Counted,
-    /// Counters are read by somebody, or are about to count for other devices: read them now.
-    Count,
-    /// A quarter of a second went by.
-    Tick,
-    /// A second went by. Packets forwarded in it are reported after this.
-    Second,
-    /// A user asks about packets that belong to no flow of the packet path. The first module that answers ends it.
-    Explain(&'a FlowQuery, &'a mut Option<Explanation>),
-}
-
 /// A module's part of the daemon's status.
 #[derive(Default)]
 pub struct Report {
@@ -130,6 +99,18 @@ pub struct Report {
     pub status: Status,
     /// Conditions that the module sees now. The daemon asks every second.
     pub findings: Vec<Finding>,
+}
+
+/// The daemon, as the routes of a module see it.
+pub trait Face {
+    /// Lends the middle of the daemon.
+    fn router(&self) -> RefMut<'_, Router>;
+
+    /// Returns all rows of the API, once all are known.
+    fn routes(&self) -> Option<&Routes>;
+
+    /// Returns all metrics, for Prometheus.
+    fn metrics(&self) -> String;
 }
 
 /// A capability of weir. Each method has a default: a module has those that concern it.
@@ -140,7 +121,7 @@ pub trait Module {
     }
 
     /// Returns the rows of the API that the module answers. Comes before [`Module::privileges`].
-    fn routes(self: Rc<Self>, _face: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _face: &Rc<dyn Face>) -> Vec<Route> {
         Vec::new()
     }
 
@@ -176,7 +157,7 @@ pub trait Module {
 }
 
 /// All modules, in the order in which they were made.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Modules(Rc<[Rc<dyn Module>]>);
 
 impl Modules {
@@ -244,6 +225,14 @@ impl Modules {
             if let Some(rest) = rest {
                 rest.await;
             }
+        }
+    }
+}
+
+impl Listener for Modules {
+    fn on_event(&self, event: Event<'_>, router: &mut Router) {
+        for module in self.iter() {
+            module.on_event(event, router);
         }
     }
 }

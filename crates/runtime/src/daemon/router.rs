@@ -9,9 +9,10 @@ mod shadow;
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use datapath::{Datapath, Growth, Hop};
+use datapath::{Datapath, Hop};
 use kernel::io::Requests;
 use kernel::{ConnectionId, Event, Link, SetEvent, Source, facts};
 use offload_core::ruleset::Concern;
@@ -19,8 +20,8 @@ use offload_core::{Action, Core, Decline, FlowId, Millis, PortPlan, Reading};
 use tracing::{debug, info, warn};
 
 use super::account::{Account, DeviceNews};
+use super::event::{self, Forwarded};
 use super::expiry;
-use super::module::{self, Modules};
 use super::ruleset::RulesetText;
 use super::surroundings::Surroundings;
 use conntrack::Conntrack;
@@ -64,8 +65,8 @@ pub struct Router {
     pub(crate) surroundings: Surroundings,
     /// What ends without a message.
     pub(crate) expiry: expiry::Keeper,
-    /// What else weir does: it hears what happens, and may steer what is here.
-    pub(crate) modules: Modules,
+    /// Receives events, once all modules are made.
+    pub(crate) listener: Option<Rc<dyn Listener>>,
     /// Packets are forwarded at all, rather than only counted.
     pub(crate) forwards: bool,
     /// Events that were lost, and devices that could not be attached: for `weir status`.
@@ -92,19 +93,14 @@ pub struct Router {
     listed: [bool; 2],
 }
 
+/// Receives events, and may steer the router.
+pub trait Listener {
+    /// Receives an event, at once.
+    fn on_event(&self, event: event::Event<'_>, router: &mut Router);
+}
+
 /// Longest that the kernel is waited for before weir says that it is there.
 const LONGEST_START: Duration = Duration::from_secs(5);
-
-/// A part of what a flow forwarded, as modules are told of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Forwarded<'a> {
-    /// How much, and whose.
-    pub growth: &'a Growth,
-    /// The device that it came in by.
-    pub into: Option<u32>,
-    /// How it left.
-    pub out: Option<&'a Hop>,
-}
 
 impl Router {
     /// Nothing is known or attached yet.
@@ -121,7 +117,7 @@ impl Router {
             path,
             account: Account::default(),
             surroundings,
-            modules: Modules::default(),
+            listener: None,
             forwards,
             expiry: expiry::Keeper::new(now),
             lost: 0,
@@ -145,16 +141,21 @@ impl Router {
         self.started.elapsed().as_millis() as Millis
     }
 
+    /// Hands an event to the listener.
+    fn report(&mut self, event: event::Event<'_>) {
+        if let Some(listener) = self.listener.clone() {
+            listener.on_event(event, self);
+        }
+    }
+
     /// Begins to forward.
     pub fn start(&mut self) -> Result<(), datapath::Error> {
         self.path.heartbeat.arm()?;
-        let mut actions = Vec::new();
         self.hold_proofs();
         if self.forwards && self.core.settings().no_events {
             self.say_blind();
         }
-        self.core.start(self.now(), &mut actions);
-        self.apply(actions);
+        self.run_core(Core::start);
         Ok(())
     }
 
@@ -184,15 +185,12 @@ impl Router {
     fn take(&mut self, events: &mut Vec<Event>, answers: bool) {
         let mut actions = Vec::new();
         let now = self.now();
-        let modules = self.modules.clone();
         let mut devices = DeviceNews::default();
         let sources = [Source::Route, Source::Conntrack];
         let listed = sources.map(|source| events.contains(&Event::DumpEnd(source)));
         for event in events.drain(..) {
             devices.heard(&event);
-            for module in modules.iter() {
-                module.on_event(module::Event::Kernel(&event), self);
-            }
+            self.report(event::Event::Kernel(&event));
             match &event {
                 Event::Overrun(source) => {
                     self.lost += 1;
@@ -216,9 +214,7 @@ impl Router {
         // Proofs first: looking at devices takes the time of some system calls for each.
         self.core.flush_proofs(&mut actions);
         self.end_proofs(&mut actions);
-        for module in modules.iter() {
-            module.on_event(module::Event::Settled, self);
-        }
+        self.report(event::Event::Settled);
         // Once, however often each was told of.
         for index in self.surroundings.take_unlisted() {
             if let Some(link) = self.core.known_link(index).cloned() {
@@ -253,20 +249,14 @@ impl Router {
             self.hold_bridging();
             self.hold_proofs();
         }
-        for module in self.modules.clone().iter() {
-            module.on_event(module::Event::Sets(events), self);
-        }
+        self.report(event::Event::Sets(events));
         events.clear();
     }
 
     /// Takes the pairs of stations that the packet path saw.
     fn take_pairs(&mut self) {
         match self.path.bridges.take_pairs() {
-            Ok(seen) => {
-                let mut actions = Vec::new();
-                self.core.pairs_seen(&seen, self.now(), &mut actions);
-                self.apply(actions);
-            }
+            Ok(seen) => self.run_core(|core, now, actions| core.pairs_seen(&seen, now, actions)),
             Err(error) => warn!(%error, "stations of bridges cannot be read"),
         }
     }
@@ -321,9 +311,7 @@ impl Router {
     /// what is forwarded there.
     fn look_for_exceptions(&mut self) {
         if self.forwards && self.exceptions.changed() {
-            let mut actions = Vec::new();
-            self.core.handle(Event::Routing, self.now(), &mut actions);
-            self.apply(actions);
+            self.run_core(|core, now, actions| core.handle(Event::Routing, now, actions));
         }
     }
 
@@ -396,19 +384,14 @@ impl Router {
         }
         let over = self.expiry.turn();
         if let Some(programs) = self.expiry.take_programs() {
-            let mut actions = Vec::new();
-            let now = self.now();
-            self.core.route_programs(&programs, now, &mut actions);
-            self.apply(actions);
+            self.run_core(|core, now, actions| core.route_programs(&programs, now, actions));
         }
         // The packet path stops by itself when the next thing is over, be it that this thread is
         // busy then.
         let until = self.expiry.until();
         let other = self.path.heartbeat.hold_until(until);
         if over {
-            let mut actions = Vec::new();
-            self.core.expired(self.now(), &mut actions);
-            self.apply(actions);
+            self.run_core(Core::expired);
         } else if other {
             self.beat();
         }
@@ -432,35 +415,25 @@ impl Router {
         if let Err(error) = path.tidy(Instant::now(), |growth| account.grew(&growth)) {
             warn!(%error, "cannot tidy the tables");
         }
-        for module in self.modules.clone().iter() {
-            module.on_event(module::Event::Tick, self);
-        }
+        self.report(event::Event::Tick);
     }
 
     /// Applies new settings.
     pub fn reload(&mut self, settings: offload_core::Settings) {
-        let mut actions = Vec::new();
-        self.core.reload(settings, self.now(), &mut actions);
-        self.apply(actions);
+        self.run_core(|core, now, actions| core.reload(settings, now, actions));
     }
 
     /// The ruleset begins to be read.
     pub fn ruleset_reading(&mut self) {
         self.surroundings.reading();
-        for module in self.modules.clone().iter() {
-            module.on_event(module::Event::RulesetReading, self);
-        }
+        self.report(event::Event::RulesetReading);
     }
 
     /// The ruleset was read, or could not be.
     pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
         self.surroundings.read();
-        for module in self.modules.clone().iter() {
-            module.on_event(
-                module::Event::Ruleset(read.as_ref().map_err(String::as_str)),
-                self,
-            );
-        }
+        let text = read.as_ref().map_err(String::as_str);
+        self.report(event::Event::Ruleset(text));
         if self.forwards {
             let silent = read.as_ref().map(|text| &text.silent);
             let respected = self.core.settings().each_packet;
@@ -516,20 +489,14 @@ impl Router {
         if concerns == self.core.concerns() {
             return;
         }
-        let mut actions = Vec::new();
-        let now = self.now();
-        self.core.rules(concerns, now, &mut actions);
-        self.apply(actions);
+        self.run_core(|core, now, actions| core.rules(concerns, now, actions));
         rules::log(self.core.concerns(), self.core.settings().each_packet);
     }
 
     /// Rules of a module limit what these addresses send and get: their connections are left to the
     /// kernel.
     pub fn slow(&mut self, addresses: &HashSet<IpAddr>) {
-        let mut actions = Vec::new();
-        let now = self.now();
-        self.core.slow(addresses, now, &mut actions);
-        self.apply(actions);
+        self.run_core(|core, now, actions| core.slow(addresses, now, actions));
     }
 
     /// Rules may have changed: until they are read, any of them may look at bridged frames. Before
@@ -554,9 +521,7 @@ impl Router {
             self.uncounted = self.counted();
         }
         self.hops.clear();
-        for module in self.modules.clone().iter() {
-            module.on_event(module::Event::Second, self);
-        }
+        self.report(event::Event::Second);
         if !self.counting() {
             self.settle();
         }
@@ -572,9 +537,7 @@ impl Router {
             self.count_some();
         }
         self.settle();
-        for module in self.modules.clone().iter() {
-            module.on_event(module::Event::Count, self);
-        }
+        self.report(event::Event::Count);
     }
 
     /// All that the packet path counts: flows, and pairs of stations.
@@ -604,9 +567,7 @@ impl Router {
         }
         account.settle(path);
         self.share();
-        for module in self.modules.clone().iter() {
-            module.on_event(module::Event::Counted, self);
-        }
+        self.report(event::Event::Counted);
     }
 
     /// Tells modules what was forwarded.
@@ -626,8 +587,8 @@ impl Router {
             out: hops.get(&growth.hop),
         };
         let all: Vec<_> = grown.iter().map(whole).collect();
-        for module in self.modules.clone().iter().filter(|_| !all.is_empty()) {
-            module.on_event(module::Event::Forwarded(&all), self);
+        if !all.is_empty() {
+            self.report(event::Event::Forwarded(&all));
         }
         self.hops = hops;
     }
@@ -663,6 +624,14 @@ impl Router {
         if !self.counting() {
             self.settle();
         }
+    }
+
+    /// Runs the core, and does what the core asks.
+    fn run_core(&mut self, run: impl FnOnce(&mut Core, Millis, &mut Vec<Action>)) {
+        let mut actions = Vec::new();
+        let now = self.now();
+        run(&mut self.core, now, &mut actions);
+        self.apply(actions);
     }
 
     /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an
@@ -724,9 +693,7 @@ impl Router {
         }
         for id in answers.gone {
             let event = Event::ConnectionGone(id);
-            for module in self.modules.clone().iter() {
-                module.on_event(module::Event::Kernel(&event), self);
-            }
+            self.report(event::Event::Kernel(&event));
             self.core.handle(event, now, more);
         }
     }
@@ -780,9 +747,7 @@ impl Router {
                 if source == Source::Conntrack {
                     self.gone = Some(HashSet::new());
                 }
-                for module in self.modules.clone().iter() {
-                    module.on_event(module::Event::Dump(source), self);
-                }
+                self.report(event::Event::Dump(source));
                 self.dumps.push(source);
             }
             Action::Port(plan) => self.port(&plan, more),

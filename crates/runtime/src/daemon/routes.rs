@@ -5,51 +5,53 @@ use std::rc::Rc;
 use answers::FlowFilter;
 use api::{Asked, Method, Problem, Route, Routes, Who};
 
-use super::face::Face;
+use super::api_state::ApiState;
+use super::module::Face;
 
 /// The table of all that this daemon answers.
-pub fn routes(face: &Rc<Face>) -> Routes {
+pub fn routes(state: &Rc<ApiState>) -> Routes {
     let own = [
-        get(face, "/v1/status", |face, ()| Ok(face.status())),
-        get(face, "/v1/conditions", |face, ()| Ok(face.conditions())),
-        flows(face),
-        get(face, "/v1/hops", |face, ()| Ok(face.hops())),
-        get(face, "/v1/ports", |face, ()| Ok(face.ports())),
-        get(face, "/v1/explain", |face, asked| face.explain(&asked)),
-        get(face, "/v1/config", |face, ()| Ok(face.config())),
-        post(face, "/v1/reload", Who::User, Face::reload),
+        get(state, "/v1/status", |state, ()| Ok(state.status())),
+        get(state, "/v1/conditions", |state, ()| Ok(state.conditions())),
+        flows(state),
+        get(state, "/v1/hops", |state, ()| Ok(state.hops())),
+        get(state, "/v1/ports", |state, ()| Ok(state.ports())),
+        get(state, "/v1/explain", |state, asked| state.explain(&asked)),
+        get(state, "/v1/config", |state, ()| Ok(state.config())),
+        post(state, "/v1/reload", Who::User, ApiState::reload),
     ];
-    let modules = face.modules.iter().cloned();
-    let of_modules = modules.flat_map(|module| module.routes(face));
+    let modules = state.modules.iter().cloned();
+    let face: Rc<dyn Face> = state.clone();
+    let of_modules = modules.flat_map(|module| module.routes(&face));
     Routes::new(own.into_iter().chain(of_modules))
 }
 
 fn get<Q: api::Query + 'static, T: serde::Serialize + 'static>(
-    face: &Rc<Face>,
+    state: &Rc<ApiState>,
     path: &'static str,
-    answer: impl Fn(&Face, Q) -> Result<T, Problem> + 'static,
+    answer: impl Fn(&ApiState, Q) -> Result<T, Problem> + 'static,
 ) -> Route {
-    let face = Rc::clone(face);
-    Route::get(path, Who::User, move |asked| answer(&face, asked))
+    let state = Rc::clone(state);
+    Route::get(path, Who::User, move |asked| answer(&state, asked))
 }
 
 fn post<T: serde::Serialize + 'static>(
-    face: &Rc<Face>,
+    state: &Rc<ApiState>,
     path: &'static str,
     who: Who,
-    act: impl Fn(&Face) -> Result<T, Problem> + 'static,
+    act: impl Fn(&ApiState) -> Result<T, Problem> + 'static,
 ) -> Route {
-    let face = Rc::clone(face);
-    Route::new(Method::POST, path, who, move |_: Asked| act(&face))
+    let state = Rc::clone(state);
+    Route::new(Method::POST, path, who, move |_: Asked| act(&state))
 }
 
 /// Piece by piece: a full table is some 100 MB of JSON.
-fn flows(face: &Rc<Face>) -> Route {
-    let face = Rc::clone(face);
+fn flows(state: &Rc<ApiState>) -> Route {
+    let state = Rc::clone(state);
     let answer = move |asked: Asked<FlowFilter>| {
-        let (selection, bridged) = (face.select(&asked.query), face.bridged(&asked.query));
-        let face = Rc::clone(&face);
-        Ok(selection.answer(&bridged, move |id| face.flow(id)))
+        let (selection, bridged) = (state.select(&asked.query), state.bridged(&asked.query));
+        let state = Rc::clone(&state);
+        Ok(selection.answer(&bridged, move |id| state.flow(id)))
     };
     Route::raw(Method::GET, "/v1/flows", Who::User, answer)
 }

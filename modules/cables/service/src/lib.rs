@@ -211,7 +211,7 @@ impl Module for Running {
         }
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
         let (set, auto, told) = (Rc::clone(&self), Rc::clone(&self), Rc::clone(&self));
         vec![
             Route::get("/v1/cables", Who::User, move |()| Ok(self.shown())),

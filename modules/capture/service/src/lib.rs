@@ -70,7 +70,7 @@ impl Captures {
 
 impl Module for Captures {
     /// Packets are root's to see. A capture lasts as long as its client listens.
-    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
         let (begun, ended) = (Rc::clone(&self), self);
         let (begin_at, end_at) = (Rc::clone(face), Rc::clone(face));
         let begin = move |asked: Asked<CaptureQuery>| {

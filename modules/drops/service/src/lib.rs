@@ -47,7 +47,7 @@ pub fn begin(setup: &Setup<'_>, router: &mut Router) -> Result<Rc<dyn Module>, E
 }
 
 impl Module for Drops {
-    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
         let face = Rc::clone(face);
         let shown = move |()| Ok(show::shown(&self.0.borrow(), &mut face.router()));
         vec![Route::get("/v1/drops", Who::User, shown)]
@@ -78,7 +78,7 @@ impl Module for Drops {
                 keeper.permit(core, path, false);
                 keeper.ports(core.ports().map(|plan| (plan.link, &*plan.name)), path);
             }
-            Event::Explain(asked, answer) => *answer = show::explain(&keeper(), router, asked),
+            Event::Explain(asked, answer) => answer.set(show::explain(&keeper(), router, asked)),
             _ => {}
         }
     }

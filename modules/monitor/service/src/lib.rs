@@ -210,7 +210,7 @@ impl Module for Monitor {
         }
     }
 
-    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
         let all = || (Rc::clone(&self), Rc::clone(face));
         let (monitor, face) = all();
         let devices = move |()| monitor.devices(&mut face.router());

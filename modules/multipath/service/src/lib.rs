@@ -81,7 +81,7 @@ impl Module for Service {
         }
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
         vec![Route::get("/v1/paths", Who::User, move |()| {
             Ok(self.shown())
         })]

@@ -53,7 +53,7 @@ const AGAIN: Duration = Duration::from_secs(10);
 struct Page {
     config: Web,
     /// Of what it is made; `None`: it is switched off.
-    face: RefCell<Option<Rc<Face>>>,
+    face: RefCell<Option<Rc<dyn Face>>>,
     running: RefCell<Option<Running>>,
     warden: RefCell<Option<Rc<Warden>>>,
     /// Why it is not served.
@@ -81,9 +81,7 @@ impl Page {
     fn open(&self) {
         let face = self.face.borrow();
         let Some(face) = face.as_ref() else { return };
-        let Some(routes) = face.routes.get() else {
-            return;
-        };
+        let Some(routes) = face.routes() else { return };
         let failed = match Running::open(&self.config, face, routes) {
             Ok(running) => {
                 *self.warden.borrow_mut() = Some(running.warden());
@@ -131,7 +129,7 @@ impl Module for Page {
         privileges
     }
 
-    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
         *self.face.borrow_mut() = Some(Rc::clone(face));
         vec![Route::get(command::CLAIM, Who::Root, move |()| {
             let warden = self.warden.borrow();

@@ -48,7 +48,7 @@ impl Running {
     ///
     /// # Errors
     /// It cannot be served so; packets are forwarded without it.
-    pub fn open(config: &Web, face: &Rc<Face>, routes: &Routes) -> Result<Self, WebError> {
+    pub fn open(config: &Web, face: &Rc<dyn Face>, routes: &Routes) -> Result<Self, WebError> {
         let settings = settings(config);
         let figures = {
             let face = Rc::clone(face);

@@ -69,7 +69,7 @@ pub struct Opened {
 }
 
 /// What the process may ask of weir.
-pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> [Route; 3] {
+pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<dyn Face>) -> [Route; 3] {
     let (lists, asks, opens) = (Rc::clone(keeper), Rc::clone(keeper), Rc::clone(keeper));
     let (asked_at, opened_at) = (Rc::clone(face), Rc::clone(face));
     let list = move |_: Asked<(), Nothing>| -> Result<Vec<String>, Problem> {

@@ -244,7 +244,7 @@ impl Module for CaptivePortal {
         }
     }
 
-    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
         if let Some(open) = &self.open {
             let known = (&open.parts.welcome, &open.certificate);
             *open.routes.borrow_mut() =

@@ -28,7 +28,7 @@ use runtime::daemon::Face;
 const LONGEST_NAME: usize = 200;
 
 /// All of it.
-pub fn all(access: &Access, face: &Rc<Face>) -> Vec<Route> {
+pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
     let me = || access.clone();
     let (clients, vouchers, add, rename) = (me(), me(), me(), me());
     let (activate, invalidate, end) = (me(), me(), me());
@@ -178,7 +178,7 @@ fn told(access: &Access) -> Later<PortalNotes> {
 }
 
 /// What other nodes tell.
-fn hear(access: &Access, lines: Vec<String>, face: Rc<Face>) -> Later<NotesHeard> {
+fn hear(access: &Access, lines: Vec<String>, face: Rc<dyn Face>) -> Later<NotesHeard> {
     let keeper = access.keeper();
     Box::pin(async move {
         let keeper = keeper?;

@@ -56,7 +56,7 @@ pub fn routes(
     keeper: &Rc<RefCell<Keeper>>,
     (welcome, certificate): (&Rc<Welcome>, &Rc<Option<Certificate>>),
     radius: &Option<Rc<Client>>,
-    face: &Rc<Face>,
+    face: &Rc<dyn Face>,
 ) -> Routes {
     let certificate = Rc::clone(certificate);
     let pair = move |()| -> Result<Pair, Problem> {
@@ -149,7 +149,7 @@ pub fn routes(
 async fn by_account(
     named: Named,
     radius: Option<Rc<Client>>,
-    (keeper, face): (&RefCell<Keeper>, &Face),
+    (keeper, face): (&RefCell<Keeper>, &Rc<dyn Face>),
 ) -> Result<Came, Problem> {
     let Some(radius) = radius else {
         return Ok(Some(Trouble::NotTheAccount).into());

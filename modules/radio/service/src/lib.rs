@@ -125,7 +125,7 @@ impl Module for Running {
         privileges
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
         let (log, peers) = (Rc::clone(&self), Rc::clone(&self));
         let peers = move |()| {
             let shown = peers.peering.as_ref().map(Peering::shown);

@@ -112,7 +112,7 @@ impl Module for Running {
         );
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
         let socket = &self.socket;
         vec![
             get(socket, "/v1/setup"),

@@ -1,4 +1,4 @@
-//! The daemon's face: what the API shows, made from the core's and the packet path's knowledge when
+//! State of the API: what the API shows, made from the core's and the packet path's knowledge when
 //! asked.
 
 use std::cell::{OnceCell, RefCell, RefMut};
@@ -9,7 +9,6 @@ use std::time::Instant;
 use answers::{
     Conditions, Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop,
     HopCounts, Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Trouble,
-    Witness, WitnessName,
 };
 use api::metrics::Text;
 use api::{Problem, Routes};
@@ -19,12 +18,12 @@ use super::Settings;
 use super::conditions::{self, Registry};
 use super::flows::{behind, bridged, flow};
 use super::metrics;
-use super::module::{Modules, Report};
+use super::module::{Face, Modules, Report};
 use super::router::{NO_EVENTS, NO_EVENTS_HINT, Router};
 use crate::config::Log;
 
 /// A daemon that can be asked.
-pub struct Face {
+pub struct ApiState {
     /// What it shows.
     pub router: Rc<RefCell<Router>>,
     /// What it was told.
@@ -43,39 +42,24 @@ pub struct Face {
     pub netns: u64,
 }
 
-impl Face {
-    /// The middle of the daemon.
-    pub fn router(&self) -> RefMut<'_, Router> {
-        self.router.borrow_mut()
-    }
-
+impl ApiState {
     /// How the daemon is doing.
     pub fn status(&self) -> Status {
         let router = &mut *self.router.borrow_mut();
         router.count_all();
         let mut flows = FlowCounts::default();
-        let ids: Vec<_> = router
-            .core
-            .flows()
-            .map(|(id, f)| (id, f.installed(), f.original().is_ipv6()))
-            .collect();
-        for (id, installed, ipv6) in ids {
-            let family = if ipv6 {
-                &mut flows.ipv6
-            } else {
-                &mut flows.ipv4
+        for (id, flow) in router.core.flows() {
+            let family = match flow.original().is_ipv6() {
+                true => &mut flows.ipv6,
+                false => &mut flows.ipv4,
             };
-            if !installed {
+            if !flow.installed() {
                 family.declined += 1;
                 continue;
             }
             family.known += 1;
-            family.proven += u64::from(
-                router
-                    .path
-                    .read(id.0)
-                    .is_some_and(|r| r.iter().any(|d| d.proven)),
-            );
+            let readings = router.path.read(id.0).unwrap_or_default();
+            family.proven += u64::from(readings.iter().any(|reading| reading.proven));
         }
         let sizes = router.path.sizes();
         // Two records for each connection, and half of them free: tables keep their size until the
@@ -101,7 +85,7 @@ impl Face {
         };
         let statistics = router.core.statistics();
         let shadow = self.settings.borrow().shadow;
-        let mut status = Status {
+        let status = Status {
             version: env!("CARGO_PKG_VERSION").into(),
             started: self.started,
             uptime_seconds: net::clock::unix_seconds().saturating_sub(self.started),
@@ -139,16 +123,23 @@ impl Face {
             },
             ..Status::default()
         };
-        status.troubles.extend(own_trouble(router));
         self.report(router, status).status
     }
 
-    /// Adds what all modules report.
+    /// Adds what the packet path and all modules report.
     fn report(&self, router: &mut Router, status: Status) -> Report {
         let mut report = Report {
             status,
             findings: Vec::new(),
         };
+        // Conntrack reports no connections.
+        if router.forwards && router.core.settings().no_events {
+            report.status.troubles.push(Trouble {
+                part: "offload".into(),
+                what: NO_EVENTS.into(),
+                hint: NO_EVENTS_HINT.into(),
+            });
+        }
         for module in self.modules.iter() {
             module.status(router, &mut report);
         }
@@ -158,12 +149,10 @@ impl Face {
     /// Looks for conditions; due every second.
     pub fn look_for_conditions(&self) {
         let router = &mut *self.router.borrow_mut();
-        let mut status = Status::default();
-        status.troubles.extend(own_trouble(router));
         let Report {
             status,
             mut findings,
-        } = self.report(router, status);
+        } = self.report(router, Status::default());
         let shadow = self.settings.borrow().shadow;
         conditions::own(router, shadow, status, &mut findings);
         let now = self.began.elapsed();
@@ -175,18 +164,6 @@ impl Face {
     /// Conditions of the last second.
     pub fn conditions(&self) -> Conditions {
         conditions::shown(&self.conditions.borrow())
-    }
-
-    /// What is measured, for Prometheus.
-    pub fn metrics(&self) -> String {
-        let mut text = Text::default();
-        metrics::write(&mut text, &self.status());
-        conditions::write(&mut text, &self.conditions().conditions);
-        let router = &mut *self.router.borrow_mut();
-        for module in self.modules.iter() {
-            module.metrics(router, &mut text);
-        }
-        text.end()
     }
 
     /// Which flows are to be listed.
@@ -231,17 +208,9 @@ impl Face {
         let router = &mut *self.router.borrow_mut();
         let names = names(router);
         let mut users: BTreeMap<u32, u64> = BTreeMap::new();
-        let ids: Vec<_> = router
-            .core
-            .flows()
-            .filter(|(_, f)| f.installed())
-            .map(|(id, _)| id)
-            .collect();
-        for direction in ids
-            .into_iter()
-            .filter_map(|id| router.path.inspect(id.0))
-            .flatten()
-        {
+        let installed = router.core.flows().filter(|(_, flow)| flow.installed());
+        let inspected = installed.filter_map(|(id, _)| router.path.inspect(id.0));
+        for direction in inspected.flatten() {
             if direction.proven {
                 *users.entry(direction.hop).or_default() += 1;
             }
@@ -277,7 +246,7 @@ impl Face {
     /// Why a flow is forwarded, or is not. A flow nobody knows has an explanation too.
     pub fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
         let router = &mut *self.router.borrow_mut();
-        Ok(super::explain::explain(router, asked))
+        Ok(super::explain::explain(router, &self.modules, asked))
     }
 
     /// The effective configuration.
@@ -299,14 +268,25 @@ impl Face {
     }
 }
 
-/// The trouble of the packet path itself: conntrack reports no connections.
-fn own_trouble(router: &Router) -> Option<Trouble> {
-    let blind = router.forwards && router.core.settings().no_events;
-    blind.then(|| Trouble {
-        part: "offload".into(),
-        what: NO_EVENTS.into(),
-        hint: NO_EVENTS_HINT.into(),
-    })
+impl Face for ApiState {
+    fn router(&self) -> RefMut<'_, Router> {
+        self.router.borrow_mut()
+    }
+
+    fn routes(&self) -> Option<&Routes> {
+        self.routes.get()
+    }
+
+    fn metrics(&self) -> String {
+        let mut text = Text::default();
+        metrics::write(&mut text, &self.status());
+        conditions::write(&mut text, &self.conditions().conditions);
+        let router = &mut *self.router.borrow_mut();
+        for module in self.modules.iter() {
+            module.metrics(router, &mut text);
+        }
+        text.end()
+    }
 }
 
 /// Given at egress, of a packet that the kernel sent (bpf/include/reason.h, "the witness").
@@ -321,13 +301,4 @@ pub fn names(router: &Router) -> BTreeMap<u32, String> {
         .links()
         .map(|link| (link.index, link.name.clone()))
         .collect()
-}
-
-/// A witness' word.
-pub fn witness(name: WitnessName, ok: bool, text: impl Into<String>) -> Witness {
-    Witness {
-        name,
-        ok,
-        text: text.into(),
-    }
 }

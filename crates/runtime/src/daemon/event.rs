@@ -1,0 +1,52 @@
+//! Events: the daemon reports them to the modules.
+
+use std::cell::Cell;
+
+use answers::{Explanation, FlowQuery};
+use datapath::{Growth, Hop};
+use kernel::{SetEvent, Source};
+
+use super::ruleset::RulesetText;
+use crate::config::Effective;
+
+/// Something that a module receives. Events come in the order in which they happen.
+#[derive(Clone, Copy)]
+pub enum Event<'a> {
+    /// Privileges are dropped: threads that begin now have no more of them.
+    Started(&'a Effective),
+    /// The kernel reports a change; the packet path does not know it yet.
+    Kernel(&'a kernel::Event),
+    /// A batch of the kernel's events is known, and the proofs have ended that they end.
+    Settled,
+    /// Sets of addresses or rules changed.
+    Sets(&'a [SetEvent]),
+    /// The daemon asks the kernel for everything again.
+    Dump(Source),
+    /// The daemon begins to read the ruleset.
+    RulesetReading,
+    /// The ruleset, or the reason why it is unknown.
+    Ruleset(Result<&'a RulesetText, &'a str>),
+    /// Packets were forwarded since the last event of this kind.
+    Forwarded(&'a [Forwarded<'a>]),
+    /// Packets of this second were reported by [`Event::Forwarded`], all of them.
+    Counted,
+    /// Counters are read by somebody, or are about to count for other devices: read them now.
+    Count,
+    /// A quarter of a second went by.
+    Tick,
+    /// A second went by. Packets forwarded in it are reported after this.
+    Second,
+    /// A user asks about packets of no known flow. The first answer ends the event.
+    Explain(&'a FlowQuery, &'a Cell<Option<Explanation>>),
+}
+
+/// A part of the packets that a flow forwarded.
+#[derive(Clone, Copy, Debug)]
+pub struct Forwarded<'a> {
+    /// How much, and whose.
+    pub growth: &'a Growth,
+    /// The device that it came in by.
+    pub into: Option<u32>,
+    /// How it left.
+    pub out: Option<&'a Hop>,
+}
