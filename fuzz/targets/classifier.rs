@@ -2,15 +2,7 @@
 //! compiled for this processor): it says the same as a plain parser.
 #![no_main]
 
-#[path = "../../crates/datapath/tests/datapath/cable/build.rs"]
-mod build;
-#[allow(dead_code, reason = "the golden frames are for the tests")]
-#[path = "../../crates/datapath/tests/datapath/cable/frames.rs"]
-mod frames;
-#[allow(dead_code, reason = "a guard is in BPF alone")]
-#[path = "../../crates/datapath/tests/datapath/cable/model.rs"]
-mod model;
-
+use frames::cable::{build, model};
 use libfuzzer_sys::fuzz_target;
 
 unsafe extern "C" {

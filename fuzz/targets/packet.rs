@@ -5,16 +5,13 @@
 //! the model branches where the program does, so its coverage leads to the same places.
 #![no_main]
 
-#[path = "../../crates/datapath/tests/datapath/common/mod.rs"]
-mod common;
-
 use std::cell::RefCell;
 
-use common::exercise::Exercise;
+use frames::exercise::Exercise;
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {
-    static EXERCISE: RefCell<Exercise> = RefCell::new(Exercise::new());
+    static EXERCISE: RefCell<Exercise> = RefCell::new(Exercise::default());
 }
 
 fuzz_target!(|choices: &[u8]| {

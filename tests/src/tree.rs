@@ -28,14 +28,14 @@ impl Tree {
     /// Each figure with its value and its bound. A bound may only fall: docs/decisions/bounds-of-the-tree.md.
     pub fn figures(&self) -> [(&'static str, usize, usize); 6] {
         [
-            ("lines of Rust", self.lines.values().sum(), 361_310),
+            ("lines of Rust", self.lines.values().sum(), 361_299),
             ("circles of imports", self.circles.len(), 0),
             (
                 "types with methods in more than one file",
                 self.spread.len(),
                 0,
             ),
-            ("files with #[path]", self.paths.len(), 2),
+            ("files with #[path]", self.paths.len(), 0),
             ("test programs", self.programs.len(), 20),
             ("methods of a module", self.methods, 10),
         ]

@@ -1,16 +1,13 @@
 //! The classifier of cables, one frame at a time by BPF_PROG_TEST_RUN: of what sort each is, what
 //! is kept of it, and what the gate lets pass. Needs root.
 
-mod build;
-mod frames;
 mod guard;
-mod model;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use cables_core::Sort;
-use frames::*;
+use frames::cable::sorts::*;
 use kernel::Mac;
 use libbpf_rs::query::ProgInfoIter;
 use proptest::collection::vec;

@@ -1,8 +1,7 @@
 //! Capture: what comes out is what was forwarded, of the flows asked for, and no more of it than
 //! the tokens allow. Needs root.
 
-use crate::common;
-use common::*;
+use frames::*;
 use weir_datapath::{
     CAPTURE_OCTETS, Capture, CaptureCounts, CaptureEnd, CaptureFilter, Side as Way,
 };
@@ -109,7 +108,7 @@ fn a_packet_is_captured_as_it_came_and_as_it_left() {
 /// Tags and PPPoE are what they were on the wire, on each side.
 #[test]
 fn headers_are_those_of_each_side() {
-    use common::link::{SERVICE, VLAN};
+    use frames::link::{SERVICE, VLAN};
     let mut router = Router::standard();
     let headers = [
         Behind::default(),

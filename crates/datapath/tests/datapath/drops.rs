@@ -2,8 +2,7 @@
 //! kernel all the same. Single packets through BPF_PROG_TEST_RUN. Needs root. Learned drops take a
 //! kernel that drops: tests/netns/drops.rs.
 
-use crate::common;
-use common::*;
+use frames::*;
 use kernel::Prefix;
 use weir_datapath::{DropEntry, DropKinds, DropList};
 

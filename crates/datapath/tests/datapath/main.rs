@@ -2,7 +2,6 @@
 
 mod cable;
 mod capture;
-mod common;
 mod drops;
 mod golden;
 mod netfilter;

@@ -1,18 +1,17 @@
 //! Frames that nobody chose, through every program: nothing is forwarded but what the model
 //! forwards, and as it does; nothing that is passed is changed; the witness only looks. Needs root.
 
-use crate::common;
 use std::cell::RefCell;
 
-use common::exercise::Exercise;
-use common::mangle::{Place, mangled};
-use common::*;
+use frames::exercise::Exercise;
+use frames::mangle::{Place, mangled};
+use frames::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 #[test]
 fn mangled_frames_are_forwarded_as_the_model_says_or_passed_unchanged() {
-    let exercise = RefCell::new(Exercise::new());
+    let exercise = RefCell::new(Exercise::default());
     proptest!(ProptestConfig::with_cases(1500), |(choices in vec(any::<u8>(), 0..48))| {
         exercise.borrow_mut().run(&choices);
     });

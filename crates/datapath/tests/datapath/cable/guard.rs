@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 
 use cables_core::Sort;
+use frames::cable::build::frame_of;
+use frames::cable::model::seen;
+use frames::cable::sorts::*;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use weir_datapath::cable::{Cables, Gate};
 
-use super::build::frame_of;
-use super::frames::*;
-use super::model::seen;
 use super::{LINK, comes_in, leaves, record, watching};
 
 /// Of an IPv6 extension header: the next one, and how long this one is.

@@ -4,7 +4,7 @@
 use kernel::Mac;
 use weir_datapath::{PAIRS, Port};
 
-use crate::common::*;
+use frames::*;
 
 const ANN: Mac = [2, 0, 0, 0, 0x11, 1];
 const BOB: Mac = [2, 0, 0, 0, 0x22, 2];

@@ -3,8 +3,8 @@
 
 use weir_datapath::{Port, STACK_PPP};
 
-use crate::common::edit::{get16, is_tcp, l4, mend, put16, udp_length};
-use crate::common::*;
+use frames::edit::{get16, is_tcp, l4, mend, put16, udp_length};
+use frames::*;
 
 /// A router whose WAN side is a bridge of two members.
 fn bridged() -> Router {

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use kernel::Tuple;
 
-use crate::common::checksum::{self, kernel_way};
-use crate::common::edit::*;
-use crate::common::*;
+use frames::checksum::{self, kernel_way};
+use frames::edit::*;
+use frames::*;
 
 /// Where IPv4 keeps its checksum.
 const IP_CHECK: usize = L3 + 10;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::*;
+use frames::*;
 
 /// FIN, RST and SYN: conntrack decides what they mean. Until the daemon has heard, neither
 /// direction proves (traps 10 and 12).

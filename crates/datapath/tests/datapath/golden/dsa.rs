@@ -7,8 +7,8 @@ use std::time::Duration;
 use weir_datapath::Tagger::{Gswip, Mtk, Qca};
 use weir_datapath::{Port, Tagger};
 
-use crate::common::edit::*;
-use crate::common::*;
+use frames::edit::*;
+use frames::*;
 
 const TAGGERS: [Tagger; 3] = [Mtk, Gswip, Qca];
 /// Numbers of two ports of the switch.

@@ -2,9 +2,9 @@
 //! metadata cannot be given to BPF_PROG_TEST_RUN: here all come in the frame;
 //! tests/netns/topologies.rs has real ones.
 
-use crate::common::edit::*;
-use crate::common::link::{SERVICE, VLAN};
-use crate::common::*;
+use frames::edit::*;
+use frames::link::{SERVICE, VLAN};
+use frames::*;
 
 /// Every kind of header, by name.
 fn all() -> Vec<(&'static str, Behind)> {

@@ -1,6 +1,6 @@
 //! Ordinary packets of proven flows.
 
-use crate::common::*;
+use frames::*;
 
 /// What the kernel would send is what weir sends, on both hooks, for every family, protocol and
 /// direction, with and without translation.

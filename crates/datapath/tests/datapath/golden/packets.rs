@@ -1,8 +1,8 @@
 //! One packet of a proven flow, changed in one way: which hook does what with it. The model says
 //! what comes out where it is forwarded; the table says whether it is, and why not.
 
-use crate::common::edit::*;
-use crate::common::*;
+use frames::edit::*;
+use frames::*;
 
 /// Which connections a line is for.
 type Who = fn(&Connection) -> bool;

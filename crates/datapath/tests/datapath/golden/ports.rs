@@ -3,7 +3,7 @@
 
 use weir_datapath::Port;
 
-use crate::common::*;
+use frames::*;
 
 /// Rules may go by the device a packet came in at (trap 18: a station that roams): another one
 /// passes, and proves there.

@@ -1,6 +1,6 @@
 //! The life of a proof: what gives it, what it covers, what ends it.
 
-use crate::common::*;
+use frames::*;
 
 /// Known is not enough, and one direction says nothing of the other: replies may take another way.
 #[test]

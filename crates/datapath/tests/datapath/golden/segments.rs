@@ -1,8 +1,8 @@
 //! Super-packets (trap 5): at TC an skb may hold many segments; at XDP a frame may lie in several
 //! buffers.
 
-use crate::common::edit::*;
-use crate::common::*;
+use frames::edit::*;
+use frames::*;
 
 /// A connection whose longest proven packet is `payload` bytes of TCP or UDP payload.
 fn proven(router: &mut Router, connection: &Connection, payload: usize) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kernel::Tuple;
 use weir_datapath::HOPS;
 
-use crate::common::*;
+use frames::*;
 
 /// The n-th connection of a family.
 fn nth(ipv6: bool, n: u16) -> (Tuple, Tuple) {

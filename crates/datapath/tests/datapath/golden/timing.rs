@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use weir_datapath::{Port, TIMERS, Wait};
 
-use crate::common::edit::numbers;
-use crate::common::*;
+use frames::edit::numbers;
+use frames::*;
 
 const SERVER_SIDE: Side = Side::Reply;
 /// How long an acknowledgement takes.

@@ -2,9 +2,9 @@
 //! not to look at windows, must not see it. It goes the way of its flow's other packets past
 //! conntrack, or nowhere.
 
-use crate::common::edit::*;
-use crate::common::maps::set_count;
-use crate::common::*;
+use frames::edit::*;
+use frames::maps::set_count;
+use frames::*;
 
 /// Where both ends are in their streams: the client's next byte, and the server's.
 type Streams = [u32; 2];

@@ -1,8 +1,8 @@
 //! What the egress witness accepts as proof, and what it does not: it must see the packet that came
 //! in leave as the kernel forwards it, and nothing else.
 
-use crate::common::edit::*;
-use crate::common::*;
+use frames::edit::*;
+use frames::*;
 
 type Line = (
     &'static str,

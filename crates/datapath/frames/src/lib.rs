@@ -1,7 +1,7 @@
-//! A packet path in a namespace of its own, and the packets to try it with, through
-//! BPF_PROG_TEST_RUN. Also used by fuzz/.
-#![allow(dead_code, unused_imports)]
+//! A packet path in a namespace of its own, and frames to try it with, through BPF_PROG_TEST_RUN:
+//! for the tests of the packet path, and for fuzz/.
 
+pub mod cable;
 pub mod checksum;
 pub mod connection;
 pub mod edit;
@@ -14,9 +14,9 @@ pub mod model;
 pub mod router;
 
 pub use connection::*;
+pub use datapath::{Options, Reason, SkbFields};
 pub use frame::{ACK, FIN, Frame, PSH, RST, SYN, URG};
 pub use kernel::Protocol::{Tcp, Udp};
 pub use link::Behind;
 pub use model::Hook;
 pub use router::*;
-pub use weir_datapath::{Options, Reason, SkbFields};

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use datapath::{Datapath, Error, Options, Port, Reason, Sizes, SkbFields};
 use kernel::{Protocol, Tuple};
-use weir_datapath::{Datapath, Error, Options, Port, Reason, Sizes, SkbFields};
 
 use super::Frame;
 use super::connection::*;

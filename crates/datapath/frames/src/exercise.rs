@@ -15,16 +15,18 @@ pub struct Exercise {
     pub forwarded: u64,
 }
 
-impl Exercise {
+impl Default for Exercise {
     /// With the four connections of [`Router::standard`].
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             router: Router::standard(),
             rounds: 0,
             forwarded: 0,
         }
     }
+}
 
+impl Exercise {
     /// One frame, and then an ordinary one of each flow that is still proven.
     pub fn run(&mut self, choices: &[u8]) {
         self.recover();

@@ -1,7 +1,7 @@
 //! Frames of any make, from octets that a fuzzer or chance chose: tags, SNAP, options, chains of
 //! extension headers, fragments, lengths that are wrong, ends that are missing, padding.
 
-use super::frames::*;
+use super::sorts::*;
 
 /// Octets, each for one choice; zeros when they are used up.
 struct Choices<'a>(&'a [u8]);

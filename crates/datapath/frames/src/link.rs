@@ -2,7 +2,7 @@
 //! for tests: putting them on, and what the model makes of them. Shares nothing with the packet
 //! path.
 
-use weir_datapath::Encapsulation;
+use datapath::Encapsulation;
 
 pub const VLAN: u16 = 0x8100;
 pub const SERVICE: u16 = 0x88a8;
