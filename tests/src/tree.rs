@@ -36,7 +36,7 @@ impl Tree {
                 0,
             ),
             ("files with #[path]", self.paths.len(), 0),
-            ("test programs", self.programs.len(), 20),
+            ("test programs", self.programs.len(), 19),
             ("methods of a module", self.methods, 10),
         ]
     }

@@ -70,11 +70,11 @@ fn connections_that_end_in_the_middle_of_a_message_or_with_bluez_double_or_lose_
         let cases = [(0, 1, 0), (0, 1, 3), (1, 0, 0)];
         let texts = texts(&[700; 3]);
         for (number, (text, (from, to, after))) in texts.iter().zip(cases).enumerate() {
-            let before = ends(&scene.air_told());
+            let before = ends(&scene.air_told().all());
             scene.air(&json!({"cmd": "disconnect_after", "pdus": after,
                 "a": pair[from].adapter.address, "b": pair[to].adapter.address}))?;
             pair[0].say("all", text)?;
-            scene.air_wait("a connection to end", |told| {
+            scene.air_told().wait("a connection to end", |told| {
                 (ends(told) > before).then_some(())
             })?;
             heard(&pair[1], &texts[..=number])?;
@@ -108,14 +108,14 @@ fn messages_stay_in_order_when_the_other_side_calls_anew() -> Result<(), Error> 
         peer.ask("advertise off")?;
         peer.told()
             .wait_for(&json!({"event": "ok", "cmd": "advertise"}))?;
-        let before = ends(&scene.air_told());
+        let before = ends(&scene.air_told().all());
         scene.air(&json!({"cmd": "disconnect_after", "pdus": 9,
             "a": node.adapter.address, "b": peer.address}))?;
         let texts = texts(&[1500, 20, 700, 1, 2000, 300]);
         for text in &texts {
             node.say("all", text)?;
         }
-        scene.air_wait("a connection to end", |told| {
+        scene.air_told().wait("a connection to end", |told| {
             (ends(told) > before).then_some(())
         })?;
         // It has the old one until it is told, and would take that.

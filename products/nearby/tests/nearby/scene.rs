@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -51,37 +51,17 @@ fn python(name: &str) -> Command {
     command
 }
 
-/// A service: it ends when the test program does, however that ends, as its shell reads from it.
-struct Service(Child);
-
-impl Service {
-    fn start(log: &Path, command: &[&str]) -> Result<Self, Error> {
-        let script = "\"$@\" < /dev/null & read -r line; kill -9 $!";
-        let wrong = || Error::system(format!("start {}", command[0]));
-        let log = fs::File::create(log).map_err(Error::system(log.display().to_string()))?;
-        let errors = log.try_clone().map_err(wrong())?;
-        let shell = Command::new("sh")
-            .args(["-c", script, "sh"])
-            .args(command)
-            .stdin(Stdio::piped())
-            .stdout(log)
-            .stderr(errors)
-            .spawn();
-        shell.map(Self).map_err(wrong())
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        self.0.stdin = None;
-        let _ = self.0.wait();
-    }
+/// A service; what it says goes to a file.
+fn service(log: &Path, command: &[&str]) -> Result<Teller, Error> {
+    let mut service = Command::new(command[0]);
+    service.args(&command[1..]);
+    Teller::start(&mut ended(&service), log)
 }
 
 /// What all tests share: to start it takes longer than most of them.
 struct Shared {
-    bluez: Option<Service>,
-    _bus: Service,
+    bluez: Option<Teller>,
+    _bus: Teller,
     air: Teller,
     control: BufReader<UnixStream>,
     folder: PathBuf,
@@ -107,7 +87,7 @@ impl Shared {
             Ok(UnixStream::connect(BUS).is_err() && TcpListener::bind(("127.0.0.1", PORT)).is_ok())
         })?;
         let bus = ["dbus-daemon", "--system", "--nofork", "--nopidfile"];
-        let bus = Service::start(&folder.join("dbus"), &bus)?;
+        let bus = service(&folder.join("dbus"), &bus)?;
         wait_until("the bus", LIMIT, || Ok(UnixStream::connect(BUS).is_ok()))?;
         let socket = folder.join("air.sock");
         let mut air = python("air.py");
@@ -125,10 +105,10 @@ impl Shared {
         })
     }
 
-    fn bluez(folder: &Path) -> Result<Service, Error> {
+    fn bluez(folder: &Path) -> Result<Teller, Error> {
         let settings = folder.join("main.conf").display().to_string();
         let daemon = ["/usr/libexec/bluetooth/bluetoothd", "-n", "-f", &settings];
-        Service::start(&folder.join("bluetoothd"), &daemon)
+        service(&folder.join("bluetoothd"), &daemon)
     }
 
     fn command(&mut self, command: &Value) -> Result<Value, Error> {
@@ -244,18 +224,9 @@ impl Scene<'_> {
         self.shared.command(command)
     }
 
-    /// All that the air told.
-    pub fn air_told(&self) -> Vec<Value> {
-        self.shared.air.told.all()
-    }
-
-    /// Waits for something that the air tells.
-    pub fn air_wait<T>(
-        &self,
-        what: &str,
-        find: impl FnMut(&[Value]) -> Option<T>,
-    ) -> Result<T, Error> {
-        self.shared.air.told.wait(what, find)
+    /// Events of the air.
+    pub fn air_told(&self) -> &Told {
+        &self.shared.air.told
     }
 
     /// BlueZ dies, and another one begins.
