@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
@@ -29,14 +31,28 @@ pub enum Guard {
     File(Flock<File>),
 }
 
-/// Whether this is the only weir here; `None` when there is another.
+/// A program that a weir was about to start as it ended holds the name until the program runs.
+const RELEASE: Duration = Duration::from_millis(500);
+
+/// Takes the place of the only weir here; `None` when there is another for longer than [`RELEASE`].
 ///
 /// # Errors
 /// The kernel refuses a socket, or a lock is needed and cannot be made.
 pub fn take() -> io::Result<Option<Guard>> {
     let inode = api::path::netns_inode()?;
     let file = Path::new(api::path::SOCKET_DIRECTORY).join(format!("guard-{inode}.lock"));
-    take_with(&file)
+    take_in_time(&file)
+}
+
+fn take_in_time(file: &Path) -> io::Result<Option<Guard>> {
+    let begun = Instant::now();
+    loop {
+        let guard = take_with(file)?;
+        if guard.is_some() || begun.elapsed() >= RELEASE {
+            return Ok(guard);
+        }
+        thread::sleep(RELEASE / 10);
+    }
 }
 
 fn take_with(file: &Path) -> io::Result<Option<Guard>> {
@@ -131,5 +147,20 @@ mod tests {
             (taken, take_with(&file).unwrap().is_some())
         });
         assert_eq!(seen, ((true, false, false), true));
+    }
+
+    #[test]
+    fn a_name_that_is_released_soon_is_waited_for() {
+        let file = std::env::temp_dir().join(format!("weir-release-{}", std::process::id()));
+        let taken = alone(move || {
+            let first = take_with(&file).unwrap();
+            thread::spawn(move || {
+                thread::sleep(RELEASE / 5);
+                drop(first);
+            });
+            let second = take_in_time(&file).unwrap();
+            (second.is_some(), take_in_time(&file).unwrap().is_none())
+        });
+        assert_eq!(taken, (true, true));
     }
 }
