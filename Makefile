@@ -46,7 +46,7 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 # The longest first. Routers wait for half of their time: beside two rows of them runs what is late for nobody, and takes
 # only what they leave of the processors. A machine beside them was late for leases and beacons.
 LONG := routers-alone/routers+waiting/programs/golden+fuzz-short/instructions/compilers/uci-peer/lint-release \
-	vm-more,vm-wires,products/vm-air/atlas-test,vm-oldest
+	vm-more,products,vm-wires,vm-air,atlas-test,vm-oldest
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages compile $(LONG)
@@ -217,8 +217,8 @@ day: setup build ## a day in an hour, beside the kernel alone: what rests, dies,
 fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)
 
-fuzz-short: ## fuzzes every target for 10 seconds
-	nice -n 15 scripts/fuzz --seconds 10
+fuzz-short: ## fuzzes every target for 4 seconds
+	nice -n 15 scripts/fuzz --seconds 4
 
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-const CHROMIUM = process.env.WEIR_CHROMIUM ?? "/usr/bin/chromium";
+const CHROMIUM = process.env.WEIR_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
 
 /** Each launch has a fresh profile. `more` are further arguments for the browser. */
 export async function launch(more = []) {
@@ -14,7 +14,6 @@ export async function launch(more = []) {
   return chromium.launch({
     executablePath: CHROMIUM,
     args: [
-      "--headless",
       "--no-sandbox",
       "--disable-gpu",
       "--disable-quic",
