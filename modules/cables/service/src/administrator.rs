@@ -55,6 +55,15 @@ impl Administrator {
         for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
             from.extend(connected(&read(path), &self.ports));
         }
+        self.note(&from, neighbours, now);
+    }
+
+    fn note(
+        &mut self,
+        from: &BTreeSet<IpAddr>,
+        neighbours: impl Iterator<Item = Neighbour>,
+        now: u64,
+    ) {
         self.until.retain(|_, until| *until > now);
         if from.is_empty() {
             return;
@@ -171,7 +180,15 @@ mod tests {
         administrator.station(&fdb(4, true));
         // What it left says so late.
         administrator.station(&fdb(3, false));
-        assert_eq!(administrator.stations.get(&mac), Some(&4));
+        let address = IpAddr::from([192, 168, 1, 7]);
+        let neighbour = Neighbour {
+            link: 9,
+            address,
+            mac: Some(mac),
+            stale: false,
+        };
+        administrator.note(&BTreeSet::from([address]), [neighbour].into_iter(), 0);
+        assert!(administrator.comes_by(4) && !administrator.comes_by(9));
         administrator.station(&fdb(4, false));
         assert!(administrator.stations.is_empty());
     }

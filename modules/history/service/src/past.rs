@@ -398,13 +398,15 @@ mod tests {
              [devices.\"02-00-00-00-00-02\"]\nname = \"tv\"\n\
              [devices.\"02:00:00:00:00:03\"]\nname = \"\"\n\
              [quotas.Tv]\nlimit = \"1GB\"\n\
-             [quotas.\"02:00:00:00:00:02\"]\nlimit = \"2GB\"\n\
+             [quotas.\"02:00:00:00:00:02\"]\nlimit = \"2GB\"\nper = \"week\"\n\
              [quotas.default]\nlimit = \"3GB\"\n",
         );
         let rules = rules(&effective);
         let limit = |last| rules.quota([2, 0, 0, 0, 0, last]).map(|quota| quota.limit);
         let gigabytes = [1, 2, 3].map(|last| limit(last).map(|limit| limit / 1_000_000_000));
         assert_eq!(gigabytes, [1, 2, 3].map(Some));
+        let second = rules.quota([2, 0, 0, 0, 0, 2]).expect("a quota");
+        assert_eq!(second.unit, Unit::Week);
         assert_eq!(doubt(&effective), None);
     }
 

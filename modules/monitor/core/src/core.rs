@@ -436,7 +436,6 @@ impl Monitor {
             return;
         };
         talk.total += grown;
-        talk.forwarded += grown;
         talk.xdp = Some(forwarded.xdp);
         talk.rate.add(grown);
         talk.last = now;
@@ -581,7 +580,6 @@ impl Monitor {
             key: *key,
             mac,
             total: Both::default(),
-            forwarded: Both::default(),
             unjudged: Both::default(),
             crosses: None,
             crossed: false,

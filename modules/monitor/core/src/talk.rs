@@ -30,8 +30,6 @@ pub struct Talk {
     pub mac: Mac,
     /// All of it.
     pub total: Both,
-    /// Of this, what weir forwarded.
-    pub forwarded: Both,
     /// Where weir last forwarded it: `true` at XDP. `None`: it never did.
     pub xdp: Option<bool>,
     /// Of the total, what is not among the sums of its station by where it went.

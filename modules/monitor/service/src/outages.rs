@@ -246,14 +246,23 @@ mod tests {
             link: false,
             ..routeless.clone()
         };
-        assert_eq!(
-            replaced([("eth1", routeless), ("wg0", tunnel.clone())]),
-            [""; 0]
-        );
-        assert_eq!(
-            replaced([("eth1", unplugged), ("wg0", tunnel)]),
-            ["uplink-no-link", "uplinks-down"]
-        );
+        let leads_nowhere = Uplink {
+            route: false,
+            ..tunnel.clone()
+        };
+        let cases: [(_, _, &[&str]); 3] = [
+            (&routeless, &tunnel, &[]),
+            (&unplugged, &tunnel, &["uplink-no-link", "uplinks-down"]),
+            (
+                &routeless,
+                &leads_nowhere,
+                &["uplink-no-route", "uplinks-down"],
+            ),
+        ];
+        for (uplink, tunnel, expected) in cases {
+            let found = replaced([("eth1", uplink.clone()), ("wg0", tunnel.clone())]);
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]

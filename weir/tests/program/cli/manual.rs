@@ -5,42 +5,15 @@ use std::process::Command;
 
 use crate::support::{Directory, golden, run};
 
-const COMMANDS: [&str; 27] = [
-    "run",
-    "status",
-    "flows",
-    "explain",
-    "ports",
-    "hops",
-    "drops",
-    "probes",
-    "paths",
-    "multipath",
-    "portal",
-    "capture",
-    "devices",
-    "talks",
-    "history",
-    "top",
-    "setup",
-    "uci",
-    "cables",
-    "radio",
-    "check",
-    "config",
-    "reload",
-    "passwd",
-    "bench",
-    "completions",
-    "man",
-];
+const COMMANDS: &str = "run status flows explain ports hops drops probes paths multipath portal capture \
+    devices talks history top setup uci cables radio check config reload passwd bench completions man";
 
 #[test]
 fn help_is_as_written() {
     let all = run(&["--help"]);
     assert_eq!((all.code, all.err.as_str()), (Some(0), ""));
     golden("help.txt", &all.out);
-    for command in COMMANDS {
+    for command in COMMANDS.split(' ') {
         assert!(
             all.out.contains(&format!("\n  {command} ")),
             "{command} is listed"
@@ -155,7 +128,7 @@ fn completions_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = run(&["completions", shell]);
         assert_eq!(ran.code, Some(0));
-        for command in COMMANDS {
+        for command in COMMANDS.split(' ') {
             assert!(ran.out.contains(command), "{shell}: {command}");
         }
     }

@@ -75,6 +75,13 @@ fn a_device_is_warned_then_cut_and_free_again_tomorrow() {
     assert_eq!((state.used, state.quota.limit), (1100, 1100));
     // Midnight in Berlin is 23:00 UTC.
     assert_eq!(state.resets, NOON + 11 * HOUR);
+    // A quota may warn alone.
+    let mut warns = Quotas::new(for_all(quota(Unit::Day, 1100, Action::Warn)));
+    assert_eq!(
+        judge(&mut warns, &mut store, NOON + 3),
+        [(1, Level::Within, Some("exceeded"))]
+    );
+    assert!(warns.cut().is_empty());
     assert_eq!(judge(&mut quotas, &mut store, state.resets - 1), []);
     assert_eq!(
         judge(&mut quotas, &mut store, state.resets),
