@@ -27,7 +27,7 @@ What is plugged in at a port, and what weir said of it. Many arrangements are te
 BIRD, udhcpc, other nodes with weir. Where Debian has none, frames are made, and the row says so. Switches are bridges of
 Linux; two radios are two of them, 15 ms and 5 % of loss apart.
 
-`WEIR_ARRANGEMENTS=5 scripts/cargo test -p weir-tests --test routers cables::matrix`, as root, builds each five times, and writes
+`WEIR_ARRANGEMENTS=5 scripts/cargo test --test routers cables::matrix`, as root, builds each five times, and writes
 this page anew. Eight at a time share the machine with whatever else it does.
 
 Where nothing can tell, unknown is right: a provider in a VLAN says nothing by itself, and weir asks without a tag. A node
