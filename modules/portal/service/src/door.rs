@@ -362,7 +362,7 @@ impl Served for Door {
             connections: 256,
             per_address: 8,
             body: FORM,
-            stall_time: Duration::from_secs(10),
+            stall_time: Duration::from_secs(20), // RADIUS servers may take 8 s to answer.
             ..Limits::default()
         }
     }
