@@ -43,9 +43,10 @@ build: web/dist/index.html ## builds target/release/weir, the web page in it
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
-# The longest first. Routers wait for half of their time: beside two rows of them runs what is late for nobody, and takes
-# only what they leave of the processors. A machine beside them was late for leases and beacons.
-LONG := routers-alone/routers+waiting/programs/golden+fuzz-short/instructions/compilers/uci-peer/lint-release \
+# First what nothing may run beside. Then the longest: routers wait for half of their time, and beside two rows of them runs
+# what is late for nobody, and takes only what they leave of the processors. A machine beside them was late for leases and
+# beacons.
+LONG := routers-alone routers+waiting/programs/golden+fuzz-short/instructions/compilers/uci-peer/lint-release \
 	vm-more,products,vm-wires,vm-air,atlas-test,vm-oldest
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
