@@ -1,4 +1,4 @@
-//! What the core asks of the outside.
+//! Actions that the core asks its caller to carry out.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use crate::ports::PortPlan;
 /// Names one tracked connection, and both of its records in the packet path: an index into a slab.
 ///
 /// A number whose [`Action::Install`] or [`Action::Remove`] was given out is not reused before two
-/// calls of [`crate::Core::tick`] have passed. So whoever applies the actions at least once between
-/// two ticks never sees one number in two lives at a time.
+/// calls of [`crate::Core::tick`] have passed. A caller that applies the actions at least once
+/// between two ticks therefore never sees one number in two lives at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub u32);
 
 /// Numbers from here on are of pairs of stations behind bridges, not of connections.
 pub const PAIRS: u32 = 1 << 31;
 
-/// What the packet path says of one direction of a flow.
+/// Counters and flags that the packet path reports for one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Packets forwarded since the install.
     pub packets: u64,
     /// Bytes of IP packets forwarded since the install.
     pub octets: u64,
-    /// Whether the kernel's forwarding is proven at present.
+    /// True if the kernel's forwarding is proven at present.
     pub proven: bool,
     /// Another number each time that a packet of it is given to the kernel, which it knows but may
     /// not forward.
@@ -33,7 +33,7 @@ pub struct Reading {
     pub shown_length: u16,
 }
 
-/// One of the two directions of a connection.
+/// Direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// As the first packet went.
@@ -53,7 +53,7 @@ pub enum Cause {
     Link(String),
     /// An address of this router came or went.
     Address,
-    /// More neighbours or stations changed than are told apart.
+    /// More neighbours or stations changed than weir tracks individually.
     Neighbours,
     /// A station of a bridge moved or was forgotten, or may have been.
     Stations,
@@ -63,7 +63,7 @@ pub enum Cause {
     Reload,
     /// Forwarding, or whether IPsec policies or marks count, was switched on a device.
     Forwarding,
-    /// A firewall that tells of no changes (iptables-legacy) is in use.
+    /// A firewall that sends no notification of changes (iptables-legacy) is in use.
     Legacy,
     /// Something is over of which nothing tells: an element's time, a route's life, an hour; or a
     /// packet wrote a set.
@@ -113,7 +113,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// One thing to do. Actions are in order; those of one flow must be applied in order.
+/// Action for the caller. Actions are in order; those of one flow must be applied in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Both directions become known. `original` and `reply` are the tuples at ingress; the original
@@ -125,8 +125,8 @@ pub enum Action {
         original: Tuple,
         /// Tuple of packets of the reply direction at ingress.
         reply: Tuple,
-        /// TCP's window scales, original direction's sender first: by them a FIN or RST is told
-        /// that neither end sent. `None`: any passes.
+        /// TCP window scales, original direction's sender first: the packet path uses them to
+        /// detect a FIN or RST that neither end sent. `None`: accept any.
         window_scales: Option<[u8; 2]>,
     },
     /// Frames between two stations of a bridge become known, both ways. [`Action::Remove`] and
@@ -137,7 +137,7 @@ pub enum Action {
         /// The first direction is to the first one.
         stations: [Mac; 2],
     },
-    /// Both directions are forgotten, at once.
+    /// Forgets both directions at once.
     Remove {
         /// The connection.
         flow: FlowId,
@@ -146,8 +146,8 @@ pub enum Action {
     /// longer see. Comes before the install of a TCP flow, and again when it has moved far:
     /// conntrack then must not go by an acknowledgement of long ago.
     Relax(ConnectionId),
-    /// Tell conntrack that this connection lives. Where the entry is gone (ENOENT), hand the core a
-    /// `ConnectionGone`.
+    /// Tells conntrack that this connection is alive. If the entry is gone (ENOENT), pass a
+    /// `ConnectionGone` to the core.
     Refresh {
         /// The connection.
         id: ConnectionId,
@@ -178,7 +178,7 @@ pub enum Action {
     /// The neighbour or station that had this hardware address changed: end the proofs over hops to
     /// it, by whatever port.
     BumpHops {
-        /// Where it was: the device of the neighbour, which may stand on several ports, or the port
+        /// Former location: the neighbour's device, which may stand on several ports, or the port
         /// of a bridge.
         link: u32,
         /// The hardware address it had.

@@ -17,7 +17,7 @@ use crate::table::Table;
 use crate::time::Millis;
 use crate::watch::Watch;
 
-/// How old a message that a connection closes may be when it is read.
+/// Maximum age of a message when weir reads it, for a connection that is closing.
 const CLOSING: Millis = 5_000;
 /// Pause before an install that found no room is tried again.
 const RETRY: Millis = 1_000;
@@ -34,7 +34,7 @@ pub(crate) struct Connections {
     fresh: Vec<FlowId>,
     /// Conntrack zones ever seen.
     zones: HashSet<u16>,
-    /// There are connections that are not remembered.
+    /// True if some connections are not remembered.
     forgot: bool,
     /// And some of them were reported by the dump under way.
     forgot_lately: bool,
@@ -67,7 +67,7 @@ impl Connections {
         &self.table
     }
 
-    /// One connection that is installed.
+    /// Returns the connection if it is installed.
     pub(crate) fn installed_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
         self.table.get_mut(id).filter(|flow| flow.installed())
     }
@@ -114,7 +114,7 @@ impl Connections {
         self.forgot
     }
 
-    /// What keeps connections with the kernel.
+    /// Returns the judge, which decides which connections stay with the kernel.
     pub(crate) fn judge(&self) -> &Judge {
         &self.judge
     }
@@ -251,8 +251,8 @@ impl Connections {
         }
     }
 
-    /// What a message says of the time that packets give; not what a dump says, which may have been
-    /// given long ago.
+    /// Learns the time-out that a packet gives from a message. Dumps do not count: the kernel may
+    /// have given their time-out long ago.
     fn learn(
         &mut self,
         id: FlowId,
@@ -272,7 +272,7 @@ impl Connections {
             let shortest = flow.life.shortest();
             self.watch.note(shortest, now);
         }
-        // It was closed while it was being renewed: the message may be older than that.
+        // The connection closed while weir renewed it: the message may predate the renewal.
         let lately = |renewed| now.saturating_sub(renewed) <= CLOSING;
         if tcp
             && flow.tcp_state.is_some_and(|state| state != TCP_ESTABLISHED)
@@ -297,7 +297,7 @@ impl Connections {
     fn appear(&mut self, connection: &Connection, answer: bool, out: &mut Output) {
         let bits = connection.status.unwrap_or(0);
         if bits & status::DYING != 0 {
-            // It may be one that was forgotten, and it is there until its end is told.
+            // The connection may be a forgotten one, and exists until the kernel reports its end.
             self.forgot_lately = true;
             return;
         }

@@ -29,7 +29,7 @@ const RELEARN: Millis = 60_000;
 /// The decisions of weir. One event or tick in, actions out; see the crate's documentation.
 ///
 /// Every call appends to `out`; actions must be applied in order, and at least once between two
-/// ticks. What concerns devices, neighbours and stations as a whole is put off to [`Core::flush`],
+/// ticks. Changes of devices, neighbours and stations as a whole are put off to [`Core::flush`],
 /// which has to follow each batch of calls.
 pub struct Core {
     connections: Connections,
@@ -101,7 +101,7 @@ impl Core {
             Event::Bridging(bridging) => self.network.bridging(&bridging, output),
             Event::BridgeVlan(index) => self.network.bridge_vlan(index, output),
             Event::Qdisc(qdisc) => self.network.qdisc(qdisc, output),
-            // Whoever looks at them tells what was found.
+            // The caller reads filters and qdiscs, and reports the result.
             Event::Filters(_) | Event::Qdiscs(_) => {}
             Event::Firewall(generation) => self.firewall.report(generation, output),
             Event::DumpEnd(Source::Conntrack) => self.connections.dump_end(output),
@@ -156,7 +156,7 @@ impl Core {
         }
     }
 
-    /// What neither a complete dump nor an event since its start reported is gone.
+    /// Removes everything that neither a full dump nor a later event reported.
     fn sweep_network(&mut self) {
         for index in self.network.lost_links() {
             self.link_gone(index);
@@ -167,15 +167,15 @@ impl Core {
         self.network.sweep_neighbours(&mut self.output);
     }
 
-    /// Something is over that no event tells of, as [`crate::Agenda`] says.
+    /// Ends proofs because something expired without an event, as [`crate::Agenda`] says.
     pub fn expired(&mut self, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         self.output.bump(Cause::Expiry);
         self.output.give(out);
     }
 
-    /// Whether a firewall is in use that tells of no changes (iptables-legacy): all proofs end each
-    /// second then. Whether that is new.
+    /// Sets whether a firewall without change notifications (iptables-legacy) is in use: all proofs
+    /// then end each second. Returns true if the value is new.
     pub fn legacy_firewall(&mut self, in_use: bool, now: Millis, out: &mut Vec<Action>) -> bool {
         self.output.clock(now);
         let new = self.firewall.set_legacy(in_use, &mut self.output);
@@ -183,19 +183,19 @@ impl Core {
         new
     }
 
-    /// Whether rules may give an entry time-outs of its own ([`crate::ruleset::has_policies`]):
-    /// where none does, the sysctls tell what it has.
+    /// Sets whether rules may give an entry time-outs of its own
+    /// ([`crate::ruleset::has_policies`]). If no rule does, the sysctls determine the time-outs.
     pub fn own_timeouts(&mut self, policies: bool) {
         self.upkeep.set_policies(policies);
     }
 
-    /// Whether rules have conntrack not tell all that is gone by here of connections
-    /// ([`crate::ruleset::Silent::hidden`]): it is asked then.
+    /// Sets whether rules hide events of connections from conntrack's messages
+    /// ([`crate::ruleset::Silent::hidden`]): weir then queries conntrack.
     pub fn hidden_events(&mut self, hidden: bool) {
         self.upkeep.set_hidden(hidden);
     }
 
-    /// Whether such a firewall is in use.
+    /// Returns whether a firewall without change notifications is in use.
     pub fn has_legacy_firewall(&self) -> bool {
         self.firewall.is_legacy()
     }
@@ -234,9 +234,9 @@ impl Core {
         self.flush(out);
     }
 
-    /// The end of a batch of events or other calls, and of each tick: plans devices anew where
-    /// something changed, and ends the proofs over neighbours and stations that are elsewhere. A
-    /// batch is what was heard at once: a thousand changes cost one flush.
+    /// Ends a batch of events or other calls, and each tick: plans devices again if something
+    /// changed, and ends the proofs over neighbours and stations that moved. A batch is all that
+    /// weir read at once: a thousand changes cost one flush.
     pub fn flush(&mut self, out: &mut Vec<Action>) {
         let settings = self.connections.settings();
         if self.network.flush(settings, &mut self.output) {
@@ -261,7 +261,7 @@ impl Core {
         }
     }
 
-    /// What was found out about a device otherwise than by events.
+    /// Takes facts about a device that do not come from events.
     pub fn facts(&mut self, link: u32, facts: PortFacts, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         self.network.learn_facts(link, facts, &mut self.output);
@@ -287,8 +287,8 @@ impl Core {
         self.judge_all(changed, now, out);
     }
 
-    /// From now on rules of weir's own limit what these addresses send and get, and nobody else's:
-    /// the connections of these are the kernel's.
+    /// Sets the addresses whose traffic weir's own rules limit, replacing the former set: the
+    /// kernel handles the connections of these addresses.
     pub fn slow(&mut self, addresses: &HashSet<IpAddr>, now: Millis, out: &mut Vec<Action>) {
         let changed = self.connections.judge_mut().set_slowed(addresses);
         self.judge_all(changed, now, out);
@@ -309,8 +309,8 @@ impl Core {
         }
     }
 
-    /// A flow forwarded so many bytes more; to be told each second. One that moved far proves anew
-    /// with the next tick.
+    /// Adds bytes that a flow forwarded; call this each second. The next tick renews the proof of a
+    /// flow that moved far.
     pub fn grew(&mut self, id: FlowId, octets: u64) {
         self.upkeep.grew(&mut self.connections, id, octets);
     }
@@ -339,8 +339,8 @@ impl Core {
         self.output.give(out);
     }
 
-    /// Pairs, as `[to, from]`, that the packet path saw a bridge pass frames on between. What is
-    /// not to be known is passed over: it is told again, as long as it talks.
+    /// Takes pairs, as `[to, from]`, between which the packet path saw a bridge pass frames. Pairs
+    /// that may not be installed are skipped: the packet path repeats its report while they talk.
     pub fn pairs_seen(&mut self, seen: &[[Mac; 2]], now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         let settings = self.connections.settings();
@@ -349,9 +349,9 @@ impl Core {
         self.output.give(out);
     }
 
-    /// Before [`Core::finish`]: asks for connections that may have closed without a word, as a last
-    /// word would keep their entries. So many at most; the others, and those that are not answered
-    /// for, are told nothing more.
+    /// Before [`Core::finish`]: queries connections that may have closed silently, as a last
+    /// refresh would keep their entries. The number of queries is limited; connections without an
+    /// answer get no refresh.
     pub fn before_finish(
         &mut self,
         now: Millis,
@@ -364,7 +364,7 @@ impl Core {
         self.output.give(out);
     }
 
-    /// The end: what is still to be told of packets that moved.
+    /// Sends the refreshes that are still due for packets that moved; call this last.
     pub fn finish(
         &mut self,
         now: Millis,
@@ -378,9 +378,9 @@ impl Core {
     }
 
     /// Dumps that were not answered, and those that tell what no event does: of forgotten
-    /// connections once there is room, of those whose entries send no events, of those of which rules
-    /// have it tell less, of those that a flowtable had, and of those whose packets conntrack did
-    /// not see. The kernel sets and clears IPS_OFFLOAD without a word.
+    /// connections once there is room, of those whose entries send no events, of those of which
+    /// rules hide events, of those that a flowtable had, and of those whose packets conntrack did
+    /// not see. The kernel sets and clears IPS_OFFLOAD silently.
     fn repeat_requests(&mut self) {
         self.network.ask_again(&mut self.output);
         self.connections.ask_again(&mut self.output);
@@ -402,7 +402,7 @@ impl Core {
         }
     }
 
-    /// One tracked connection.
+    /// Returns a tracked connection.
     pub fn flow(&self, flow: FlowId) -> Option<&Flow> {
         self.connections.table().get(flow)
     }
@@ -421,13 +421,13 @@ impl Core {
         found
     }
 
-    /// Whether every connection that conntrack told of is known here: with too many of them some
-    /// are forgotten.
+    /// Returns whether every connection that conntrack reported is known here: with too many of
+    /// them weir forgets some.
     pub fn knows_all(&self) -> bool {
         !self.connections.forgot()
     }
 
-    /// What was decided for each device, by index.
+    /// Plans of all devices, by index.
     pub fn ports(&self) -> impl Iterator<Item = &PortPlan> {
         self.network.plans()
     }
@@ -437,7 +437,7 @@ impl Core {
         self.network.links_from(0)
     }
 
-    /// One of them.
+    /// Returns the link of one device.
     pub fn known_link(&self, link: u32) -> Option<&Link> {
         self.network.link_of(link)
     }
@@ -447,7 +447,7 @@ impl Core {
         self.network.links_from(link).take(most)
     }
 
-    /// What is known of a device otherwise than by events.
+    /// Facts about a device that do not come from events.
     pub fn port_facts(&self, link: u32) -> Option<&PortFacts> {
         self.network.facts(link)
     }
@@ -492,8 +492,8 @@ impl Core {
         self.connections.judge().concern(flow, self.settings())
     }
 
-    /// How many connections each rule leaves to the kernel now, in the order of [`Core::concerns`];
-    /// several may leave it the same ones.
+    /// Number of connections that each rule now leaves to the kernel, in the order of
+    /// [`Core::concerns`]; several rules may leave the same connections to the kernel.
     pub fn costs(&self) -> Vec<usize> {
         let each = Decline::EachPacket;
         let flows = self.flows().map(|(_, flow)| flow);

@@ -28,9 +28,9 @@ pub enum Decline {
     Flowtable,
     /// Conntrack does not see its packets any more.
     Untracked,
-    /// Its entry sends no events, and too many such connections are polled already.
+    /// The entry sends no events, and too many such connections are polled already.
     Unreported,
-    /// Its mark is the one to leave alone.
+    /// The connection has the mark that opts out.
     OptedOut,
     /// A rule may look at each of its packets.
     EachPacket,
@@ -65,7 +65,7 @@ pub enum Decline {
 }
 
 impl Decline {
-    /// Whether a connection that was weir's goes on by the kernel, as it was.
+    /// Returns true if the kernel continues a connection that weir forwarded, unchanged.
     pub(crate) fn goes_on(self) -> bool {
         matches!(
             self,
@@ -86,7 +86,7 @@ impl Decline {
         )
     }
 
-    /// How many reasons there are.
+    /// Number of reasons.
     pub const COUNT: usize = Self::ALL.len();
 
     /// All reasons, in the order of [`Decline::index`].
@@ -158,7 +158,7 @@ impl Decline {
         }
     }
 
-    /// What it is, in plain words.
+    /// Explains the reason in plain words.
     pub fn explain(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "this protocol is switched off in the settings",
@@ -213,7 +213,7 @@ impl Decline {
         }
     }
 
-    /// What would change it.
+    /// Suggests a change that would remove the reason.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "switch the protocol on in the settings",

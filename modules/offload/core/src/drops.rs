@@ -1,10 +1,10 @@
-//! What may be dropped early by lists, decided without a socket: the prefixes of a set
-//! ([`prefixes`]), whether the ruleset really drops all that comes from them ([`rules`]), and the
-//! prefixes that routes drop ([`routes`]).
+//! Lists that may be dropped early, decided without a socket: the prefixes of a set ([`prefixes`]),
+//! whether the ruleset really drops all that comes from them ([`rules`]), and the prefixes that
+//! routes drop ([`routes`]).
 //!
-//! Weir evaluates no rule. It only recognises what cannot mean anything else than "all of these are
-//! dropped", and leaves the rest to the kernel: a packet dropped wrongly is a lock-out, one not
-//! dropped early only costs time.
+//! Weir evaluates no rule. Weir recognises only rules that must mean "all of these are dropped",
+//! and leaves the rest to the kernel: a packet dropped wrongly is a lock-out, a packet not dropped
+//! early only costs time.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub mod prefixes;
 pub mod routes;
 pub mod rules;
 
-/// What has to be done to a list of prefixes.
+/// Changes to apply to a list of prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference<V> {
     /// Prefixes that are no longer in it.
@@ -23,7 +23,7 @@ pub struct Difference<V> {
     pub new: Vec<(Prefix, V)>,
 }
 
-/// From one state of a list to the next. What stays is left alone, and keeps its counters.
+/// Computes the changes between two states of a list. Unchanged prefixes keep their counters.
 pub fn difference<V: Copy + PartialEq>(
     old: &BTreeMap<Prefix, V>,
     new: &BTreeMap<Prefix, V>,

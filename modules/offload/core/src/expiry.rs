@@ -1,4 +1,4 @@
-//! When proofs are to end because of something that nothing tells of: an element of a set that
+//! When proofs are to end because of something that no event reports: an element of a set that
 //! times out or was written by a packet, a route whose life is over, an hour that begins.
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,9 +11,9 @@ use crate::time::Millis;
 
 /// A set that packets write is looked at so often.
 const POLL: Millis = 400;
-/// What cannot be looked at ends proofs so often.
+/// Interval at which sets and tables that cannot be read end proofs.
 const BLIND: Millis = 950;
-/// Nothing is read for more than one part in so many of the time.
+/// Share of time for reading: at most one part in this many.
 const SHARE: Millis = 50;
 /// A set that cannot be looked at is tried again after this.
 const RETRY: Millis = 10_000;
@@ -28,7 +28,7 @@ const BURST: Millis = 3 * REST;
 const GAP: Millis = 250;
 /// The kernel counts in jiffies, of up to 10 ms, and the clocks here are rounded.
 const TICK: Millis = 12;
-/// A route's life is told in hundredths of a second, rounded down.
+/// Precision of a route's lifetime: the kernel reports hundredths of a second, rounded down.
 const COARSE: Millis = 10;
 /// The kernel's time of day is that of its last tick.
 const EDGE: (Millis, Millis) = (2, 20);
@@ -47,7 +47,7 @@ struct Span {
     from: Millis,
 }
 
-/// What is to be read now.
+/// Reads that are due now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Sets, each with how many elements at most.
@@ -64,7 +64,7 @@ pub struct Asked {
 #[derive(Debug, Default)]
 struct Alive {
     due: Option<Millis>,
-    /// They are not read again before.
+    /// Earliest time of the next read.
     rests: Millis,
     /// So often packets have to be seen for them.
     every: Option<Millis>,
@@ -76,9 +76,9 @@ impl Alive {
         self.due.get_or_insert(now.max(self.rests));
     }
 
-    /// They were read, from `begun` to `now`: the first of them goes after so many milliseconds
-    /// without a packet, if any does so. Or they could not be. Whether what was proven until now
-    /// may have been for longer.
+    /// Takes the result of a read that lasted from `begun` to `now`: the shortest idle time in
+    /// milliseconds after which an entry goes, if any does, or `Err` if the read failed. Returns
+    /// true if existing proofs may have been for a longer time.
     fn read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) -> bool {
         self.rests = now + (now - begun).saturating_mul(SHARE).max(PAUSE);
         let every = match idle {
@@ -102,7 +102,7 @@ struct Watched {
     due: Option<Millis>,
     /// Not before.
     rests: Millis,
-    /// It cannot be looked at, as it is too large or too slow to read.
+    /// True if the set is too large or too slow to read.
     blind: bool,
 }
 
@@ -136,7 +136,7 @@ impl Agenda {
         if silent == self.silent {
             return;
         }
-        // What was proven until now was not watched.
+        // Weir did not watch the sets behind the existing proofs.
         self.changed = true;
         self.sets.retain(|name, _| silent.sets.contains_key(name));
         let kept = |name: &Option<SetName>| {
@@ -198,7 +198,7 @@ impl Agenda {
         self.changed |= self.groups.read(idle, begun, now);
     }
 
-    /// What time it is: milliseconds since 1970.
+    /// Sets the time of day: milliseconds since 1970.
     pub fn wall(&mut self, unix: u64, now: Millis) {
         let epoch = unix.saturating_sub(now);
         if let Some(before) = self.epoch.replace(epoch)
@@ -211,7 +211,7 @@ impl Agenda {
         self.plan_edge(now);
     }
 
-    /// What is to be read now. Each has to be answered.
+    /// Returns the reads that are due now. The caller has to answer each.
     pub fn asks(&mut self, now: Millis) -> Asked {
         let due = |due: &mut Option<Millis>| due.take_if(|due| *due <= now).is_some();
         let mut asked = Asked {
@@ -268,7 +268,7 @@ impl Agenda {
         self.changed |= set.known.as_ref().is_none_or(|before| {
             let fresh = |mark: &u64| match before.get(mark) {
                 None => true,
-                // It was gone for a while, for all that is known.
+                // As far as weir knows, the element was gone for a while.
                 Some(span) => span.is_some_and(|span| span.to <= begun),
             };
             let missed = |(mark, span): (&u64, &Option<Span>)| {
@@ -277,7 +277,7 @@ impl Agenda {
             known.keys().any(fresh) || before.iter().any(missed)
         });
         let ends = self.ends.entry(Some(name.clone())).or_default();
-        // What ends just now is over for sure when its span is, whatever is told of it meanwhile.
+        // An element that ends just now is over for sure with its span, whatever the kernel says.
         ends.retain(|span| span.from <= now);
         ends.extend(known.values().flatten());
         ends.sort_unstable_by(|a, b| b.cmp(a));
@@ -289,13 +289,13 @@ impl Agenda {
     pub fn routes_read(&mut self, lives: Option<&[u64]>, begun: Millis, now: Millis) {
         let next = now + (now - begun).saturating_mul(SHARE).max(ROUTES);
         let Some(lives) = lives else {
-            // There may be some that end, and when is not known.
+            // Some routes may end, at an unknown time.
             self.changed = true;
             self.routes_due = Some(next);
             return;
         };
         let ends = self.ends.entry(None).or_default();
-        // What ends just now is over for sure when its span is, whatever is told of it meanwhile.
+        // A route that ends just now is over for sure with its span, whatever the kernel reports.
         ends.retain(|span| span.from <= now);
         ends.extend(
             lives
@@ -306,7 +306,7 @@ impl Agenda {
         self.routes_due = (!ends.is_empty()).then_some(next);
     }
 
-    /// Whether all proofs are to end now. If so, they have to be.
+    /// Returns true if all proofs have to end now; the caller must then end them.
     pub fn ends(&mut self, now: Millis) -> bool {
         let over = |span: &Span| span.to <= now;
         let due = self.changed
@@ -365,7 +365,7 @@ impl Agenda {
         blind.map(|(name, _)| name)
     }
 
-    /// What the ruleset was found to go by.
+    /// Silent conditions that the ruleset depends on.
     pub fn silent(&self) -> &Silent {
         &self.silent
     }

@@ -6,8 +6,8 @@ use crate::time::Millis;
 
 /// A firewall that reports no changes: how long a proof may last.
 const LEGACY: Millis = 1_000;
-/// How long a flowtable may take to give its connections back after the rules changed: the kernel
-/// does that when the message is long sent (nf_tables_api.c, `nf_tables_trans_destroy_work`).
+/// Time that a flowtable may take to give its connections back after the rules changed: the kernel
+/// sends the message long before that (nf_tables_api.c, `nf_tables_trans_destroy_work`).
 const GIVEN_BACK: Millis = 1_000;
 
 /// The firewall, as far as its changes end proofs.

@@ -1,4 +1,4 @@
-//! One tracked connection.
+//! Tracked connections.
 
 use kernel::{Connection, ConnectionId, Protocol, Tuple, status};
 
@@ -53,9 +53,9 @@ pub struct Flow {
     pub(crate) silent: bool,
     /// A connection that is not remembered has one of its tuples.
     pub(crate) contested: bool,
-    /// What the packet path had against it, for good.
+    /// Reason for which the packet path refused the flow, for good.
     pub(crate) refusal: Option<Decline>,
-    /// Its place in the queue for room.
+    /// Position in the queue for room.
     pub(crate) turn: Option<(Millis, u64)>,
 }
 
@@ -85,11 +85,11 @@ impl Flow {
         flow
     }
 
-    /// Takes over what a message says. What it leaves out stays as it was; `reply` is the caller's
-    /// business.
+    /// Merges a message into the flow. Fields that the message leaves out stay unchanged; the
+    /// caller handles `reply`.
     ///
-    /// Helper and sequence adjustment only ever add up: an event about something else leaves the
-    /// latter out, and a connection that once needed the kernel's eyes is better left to it.
+    /// Helper and sequence adjustment only add up: an event about something else leaves out the
+    /// latter, and a connection that once needed the kernel stays better with the kernel.
     pub(crate) fn merge(&mut self, connection: &Connection, seen: u32, now: Millis) {
         self.seen = seen;
         self.mark = connection.mark;
@@ -99,7 +99,7 @@ impl Flow {
         if let Some(state) = connection.tcp_state {
             self.tcp_state = Some(state);
         }
-        // Both ends may have begun anew in the same entry.
+        // Both ends may have started a new connection in the same entry.
         self.window_scales = connection.window_scales.or(self.window_scales);
         self.helper |= connection.helper;
         self.sequence_adjusted |= connection.sequence_adjusted;
@@ -119,7 +119,7 @@ impl Flow {
         }
     }
 
-    /// Whether the packet path knows it.
+    /// Returns true if the packet path knows the flow.
     pub fn installed(&self) -> bool {
         self.declined.is_none()
     }
@@ -129,13 +129,13 @@ impl Flow {
         self.id.original
     }
 
-    /// Whether any of these status bits is set.
+    /// Returns true if any of these status bits is set.
     pub(crate) fn has(&self, bits: u32) -> bool {
         self.status.is_some_and(|status| status & bits != 0)
     }
 
-    /// Whether what was told of it then, and is now, differs so that a packet made the difference:
-    /// then its time-out is what a packet gives.
+    /// Returns true if a packet caused the difference between the former and the present state: the
+    /// time-out is then the one that a packet gives.
     pub(crate) fn stepped(&self, (state, status): (Option<u8>, Option<u32>)) -> bool {
         match self.id.original.protocol {
             Protocol::Tcp => {
@@ -146,8 +146,8 @@ impl Flow {
         }
     }
 
-    /// A UDP connection that is old enough to be a stream, and is none yet: the next packet that
-    /// conntrack sees makes it one.
+    /// Returns true for a UDP connection that is old enough to be a stream, and not yet one: the
+    /// next packet that conntrack sees makes the connection a stream.
     pub(crate) fn ripe(&self, now: Millis) -> bool {
         self.id.original.protocol == Protocol::Udp
             && !self.has(status::ASSURED)

@@ -9,7 +9,7 @@ use kernel::Neighbour;
 /// Most that are remembered as silent.
 const MOST: usize = 1_024;
 
-/// Those that there are, and those among them that are silent.
+/// Gateways that share a destination, and the silent ones among them.
 #[derive(Debug, Default)]
 pub struct Gateways {
     shared: HashSet<(u32, IpAddr)>,
@@ -23,7 +23,7 @@ impl Gateways {
         self.shared = shared;
     }
 
-    /// Something was told of a neighbour. Whether it is such a gateway, was silent, and answers.
+    /// Takes a change of a neighbour. Returns true if a silent gateway answers again.
     pub fn heard(&mut self, neighbour: &Neighbour) -> bool {
         let gateway = (neighbour.link, neighbour.address);
         if neighbour.mac.is_some() {
@@ -63,7 +63,7 @@ mod tests {
         assert!(!say(known, station, None) && !say(known, station, mac));
         assert!(!say(known, (4, first.1), None) && !say(known, (4, first.1), mac));
 
-        // One that shares nothing any more.
+        // A gateway that no longer shares a destination.
         say(known, first, None);
         known.shared(HashSet::from([second]));
         assert!(!say(known, first, mac));

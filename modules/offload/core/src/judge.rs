@@ -14,7 +14,7 @@ use crate::settings::Settings;
 /// Connections times rules that are compared to tell what rules cost.
 const MOST_COMPARED: usize = 1_000_000;
 
-/// What the router is and does, as far as it keeps connections with the kernel.
+/// State of the router that keeps connections with the kernel.
 #[derive(Default)]
 pub(crate) struct Judge {
     /// Own address → on how many devices.
@@ -79,7 +79,7 @@ impl Judge {
         rules.find(|rule| rule.touches(&subject))
     }
 
-    /// How many connections each rule leaves to the kernel, of `left` that rules leave to it.
+    /// Number of connections that each rule leaves to the kernel, of `left` for all rules.
     pub(crate) fn costs<'a>(
         &self,
         flows: impl Iterator<Item = &'a Flow>,
@@ -146,9 +146,9 @@ impl Judge {
             original.source == original.destination || reply.source == reply.destination,
             Decline::SelfTalk,
         )?;
-        // Where the original direction's packets go after translation is where the answers come from.
-        // So this also finds what a `redirect` rule turned to this router, and lets pass what came to
-        // one of our addresses and was translated onwards.
+        // Answers come from the address to which the original direction's packets go after
+        // translation. So this check also finds connections that a `redirect` rule turned to this
+        // router, and lets pass those that came to a local address and were translated onwards.
         refuse(self.own.contains_key(&reply.source), Decline::LocalIn)?;
         refuse(self.own.contains_key(&original.source), Decline::LocalOut)?;
         refuse(
@@ -178,7 +178,7 @@ impl Judge {
     }
 }
 
-/// What a connection is to rules.
+/// Describes a connection to the rules.
 fn subject(flow: &Flow) -> Subject<'_> {
     Subject {
         original: &flow.id.original,
@@ -187,7 +187,7 @@ fn subject(flow: &Flow) -> Subject<'_> {
     }
 }
 
-/// One protocol and one address family all through.
+/// Returns true if protocol and address family are the same in both tuples.
 fn belong_together(original: &Tuple, reply: &Tuple) -> bool {
     let six = original.source.is_ipv6();
     original.protocol == reply.protocol

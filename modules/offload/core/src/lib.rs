@@ -1,14 +1,14 @@
 //! The decisions of weir, without a clock, a socket or BPF: `(event, now) → actions`.
 //!
-//! [`Core`] is told what the kernel says ([`kernel::Event`]) and answers with [`Action`]s: which
+//! [`Core`] takes the kernel's reports ([`kernel::Event`]) and answers with [`Action`]s: which
 //! connections the packet path may know, when their proofs end, which conntrack time-outs to
-//! refresh, and where to attach. It never evaluates a rule or a route: a connection is made *known*
-//! here, and forwarded only once the packet path has *seen* it come in and the kernel has *proven*
-//! it by sending it.
+//! refresh, and where to attach. The core never evaluates a rule or a route: a connection is made
+//! *known* here, and forwarded only once the packet path has *seen* it come in and the kernel has
+//! *proven* it by sending it.
 //!
-//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::read`]
-//! (a ruleset → what must see each packet, and of which flows) are plain functions; [`Agenda`] says
-//! when proofs end for what nothing tells of.
+//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (devices → lower devices) and
+//! [`ruleset::read`] (a ruleset → what must see each packet, and of which flows) are plain
+//! functions; [`Agenda`] says when proofs end without an event.
 
 mod action;
 mod connections;

@@ -1,10 +1,10 @@
-//! How long the kernel alone would let the entry of a connection live.
+//! Time-outs that a connection's entry would have with the kernel alone.
 //!
-//! Conntrack gives an entry a new time-out with each packet that it sees. Of a connection that weir
-//! forwards it sees few, and those may leave it with less than it would have: in the middle of a
-//! transfer data are not acknowledged, and the acknowledgement goes past it
-//! (net/netfilter/nf_conntrack_proto_tcp.c, `IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED`). So what a packet
-//! gives is learned where conntrack saw one, and given on for those that it did not see.
+//! Conntrack gives an entry a new time-out with each packet that it sees. Conntrack sees few
+//! packets of a connection that weir forwards, which may leave a shorter time-out: within a
+//! transfer data are not acknowledged, and the acknowledgement bypasses conntrack
+//! (net/netfilter/nf_conntrack_proto_tcp.c, `IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED`). So weir learns
+//! the time-out of packets that conntrack saw, and applies it to the others.
 
 use kernel::ConnectionId;
 
@@ -14,8 +14,7 @@ use crate::sight::{Look, Sight};
 use crate::time::Millis;
 use crate::trail::{Answer, Trail};
 
-/// What was learned is learned anew after this time: sysctls and policies may be changed without a
-/// word.
+/// Learned time-outs are learned again after this time: sysctls and policies may change silently.
 const LEARNED: Millis = 60_000;
 /// From the last look at a connection without news to one that found that conntrack saw a packet:
 /// less, and the packet is less than a second old.
@@ -24,7 +23,7 @@ const RECENT: Millis = 700;
 /// have.
 const BARE: [u64; 2] = [80, 100];
 
-/// What is to be told conntrack.
+/// Refresh to send to conntrack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Renewal {
     /// New time-out.
@@ -34,7 +33,7 @@ pub(crate) struct Renewal {
 }
 
 impl Renewal {
-    /// The same as an action, of this connection.
+    /// Makes the action that sends this renewal for a connection.
     pub(crate) fn of(self, id: ConnectionId) -> Action {
         Action::Refresh {
             id,
@@ -44,7 +43,7 @@ impl Renewal {
     }
 }
 
-/// What is known of the life of one entry.
+/// Learned facts about the lifetime of one entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lifetime {
     /// When the entry times out if nothing happens: not earlier, not later.
@@ -56,11 +55,11 @@ pub(crate) struct Lifetime {
     learned: Millis,
     /// When conntrack was last told.
     pub(crate) renewed: Option<Millis>,
-    /// Packets moved since the last renewal.
+    /// True if no message reports a change of the entry.
     owed: bool,
     /// No message tells when it changes.
     pub(crate) unheard: bool,
-    /// It is among those that are watched for a packet that conntrack saw.
+    /// True if weir watches the connection for a packet that conntrack saw.
     pub(crate) watched: bool,
     /// Of a connection that was installed: most of a flood never are, and are to take little room.
     trail: Option<Box<Trail>>,
@@ -105,23 +104,23 @@ impl Lifetime {
             .min()
     }
 
-    /// Whether it is to be learned anew.
+    /// Returns true if the time-out has to be learned again.
     pub(crate) fn unsure(&self, now: Millis) -> bool {
         self.given.is_none() || now.saturating_sub(self.learned) >= LEARNED
     }
 
-    /// Something is to be told of packets that moved, or may be.
+    /// Returns true if a refresh for packets that moved is due, or may be.
     pub(crate) fn owes(&self, readings: &[Reading; 2]) -> bool {
         let moved = |trail: &Trail| (0..2).any(|d| readings[d].packets != trail.packets[d]);
         self.owed || self.trail.as_deref().is_some_and(moved)
     }
 
-    /// Conntrack does not see the packets that it is shown.
+    /// Returns true if conntrack does not see the packets that weir shows to it.
     pub(crate) fn lost(&self) -> bool {
         self.trail.as_ref().is_some_and(|trail| trail.sight.lost())
     }
 
-    /// What it is told at last, where it does not see them.
+    /// Makes the last refresh of a connection whose packets conntrack does not see.
     pub(crate) fn last_word(&mut self, round: u64, now: Millis) -> Option<Renewal> {
         let trail = self.trail.take()?;
         let renewal = self.as_last_seen(&trail, now);
@@ -140,7 +139,7 @@ impl Lifetime {
         Some(self.renew(((end - now) / 1_000).max(1) as u32, None, now))
     }
 
-    /// It saw one again, as what is left says.
+    /// Returns true if the remaining time shows that conntrack saw a packet again.
     pub(crate) fn returned(&self, seconds: u32, now: Millis) -> bool {
         let end = now.saturating_add(Millis::from(seconds) * 1_000);
         let trail = self.trail.as_ref();
@@ -159,7 +158,7 @@ impl Lifetime {
         short.min(self.given.unwrap_or(u32::MAX))
     }
 
-    /// What conntrack gives is not known.
+    /// Returns true if the time-out that conntrack gives is unknown.
     pub(crate) fn unknown(&self) -> bool {
         self.given.is_none()
     }
@@ -178,8 +177,8 @@ impl Lifetime {
         true
     }
 
-    /// What it answered. Whether something was learned. `by_sysctl`: no entry has time-outs of its
-    /// own, so that what one packet gives tells what the others do.
+    /// Takes conntrack's answer. Returns true if weir learned a time-out. `by_sysctl`: no entry has
+    /// time-outs of its own, so one packet's time-out determines those of the others.
     pub(crate) fn answered(
         &mut self,
         left: u32,
@@ -231,8 +230,8 @@ impl Lifetime {
         clear
     }
 
-    /// Conntrack has it as it was: what it is told now, and not with the next visit, as it may have
-    /// closed by then.
+    /// Conntrack has the entry unchanged: makes the pending refresh now, not with the next visit,
+    /// as the connection may have closed by then.
     pub(crate) fn confirmed(&mut self, round: u64, now: Millis) -> Option<Renewal> {
         let mut trail = self.trail.take()?;
         let renewal = trail.pending.take().and_then(|told| match told.rests {
@@ -340,8 +339,8 @@ impl Lifetime {
             let early = least_left > Millis::from(least) * 750;
             let too_much =
                 answer == Answer::Missing && most_left > Millis::from(seconds) * 1_000 + 1_000;
-            // Packets that are shown now renew it, if conntrack sees them; and if nothing is heard,
-            // weir does in time.
+            // Packets that are shown now renew the entry if conntrack sees them; without news from
+            // conntrack, weir renews in time.
             let waits = trail.sight.doubtful()
                 || !trail.sight.sure(round, now)
                     && least_left > in_time.max(Millis::from(least) * 350);
@@ -356,7 +355,7 @@ impl Lifetime {
                 trail.ask_first(seconds, mark, false);
             } else if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));
-                // What was not given yet is, once the answer is there.
+                // The next refresh gives the rest, once the answer is there.
                 self.owed = answer == Answer::Awaited;
             }
         } else if self.owed && trail.sight.doubtful() {
@@ -364,7 +363,7 @@ impl Lifetime {
             visit.renewal = self.as_last_seen(trail, now);
         } else if self.owed
             && !trail.inquired
-            // It may have closed.
+            // The connection may have closed.
             && (self.unheard || !trail.sight.sure(round, now) && least_left >= in_time)
         {
             trail.inquired = true;
@@ -381,9 +380,8 @@ impl Lifetime {
         visit
     }
 
-    /// The connection is to be the kernel's again: what is to be told of packets that moved. The
-    /// kernel does not get to know that what it saw of the data was acknowledged, as its window
-    /// stands far behind.
+    /// Makes the refresh for packets that moved, before the connection returns to the kernel. The
+    /// kernel does not learn that the data it saw was acknowledged, as its window lags far behind.
     pub(crate) fn given_back(&mut self, tcp: bool, now: Millis) -> Option<Renewal> {
         let trail = self.trail.take()?;
         let moves = trail.heard.contains(&Some(trail.visited));
@@ -394,8 +392,8 @@ impl Lifetime {
             // Perhaps still now.
             Some(seconds) if moves => Some(self.renew(seconds, mark, now)),
             Some(seconds) if self.owed => self.rest(&trail, seconds, mark, now),
-            // What moved since the last visit was not looked at: the next packet that conntrack
-            // sees gives all, and until then it has what it had.
+            // No visit has counted the latest packets: the next packet that conntrack sees gives
+            // the full time-out, and until then the entry keeps its former one.
             Some(_) if tcp => {
                 let first = self.expires.map(|[first, _]| first);
                 let left = first.map_or(0, |first| first.saturating_sub(now) / 1_000);
@@ -407,7 +405,7 @@ impl Lifetime {
         renewal
     }
 
-    /// What is still to be told of packets that moved before the last visit.
+    /// Makes the refresh that is still due for packets that moved before the last visit.
     fn rest(
         &mut self,
         trail: &Trail,
@@ -436,20 +434,20 @@ impl Lifetime {
     }
 }
 
-/// What a visit found.
+/// Result of a visit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Visit {
     /// Packets were forwarded.
     pub(crate) moved: bool,
     /// Conntrack was shown packets.
     pub(crate) shown: bool,
-    /// What it is to be told.
+    /// Refresh to send to conntrack.
     pub(crate) renewal: Option<Renewal>,
-    /// Before it is told more, it is to be shown packets: perhaps it does not see them.
+    /// True if conntrack must see packets before another refresh: perhaps it does not see them.
     pub(crate) doubtful: bool,
-    /// The same of packets that moved before: it is to be asked what is left.
+    /// True if conntrack must tell the remaining time, because of packets that moved before.
     pub(crate) inquiry: bool,
-    /// Nothing moves, and the entry may soon be over: what comes then is conntrack's.
+    /// True if nothing moves and the entry may soon be over: later packets belong to conntrack.
     pub(crate) ends: bool,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Network {
     neighbours: HashMap<(u32, IpAddr), (Mac, u32)>,
     facts: HashMap<u32, PortFacts>,
     plans: BTreeMap<u32, PortPlan>,
-    /// What was last said of which device stands on which.
+    /// Last reported relations of upper and lower devices.
     stacks: Vec<(u32, u32)>,
     /// Something that plans are made of changed since they were made.
     unplanned: bool,
@@ -42,8 +42,8 @@ pub(crate) struct Network {
     stations: Stations,
     /// In which time the most forgetful bridge forgets a station.
     shortest_ageing: Option<Millis>,
-    /// Hardware addresses whose proofs are to end, and where they were; too many to be told apart
-    /// when there is one more than [`CHANGES_MAX`].
+    /// Hardware addresses whose proofs are to end, with their former location. One more than
+    /// [`CHANGES_MAX`] means too many to track individually.
     changed: BTreeSet<(u32, Mac)>,
     /// Ids of XDP programs that were seen on a device while one was planned there: weir's own.
     programs: HashMap<u32, u32>,
@@ -60,7 +60,7 @@ impl Network {
         self.links.get(&link).map(|(link, _)| link)
     }
 
-    /// What is known of a device otherwise than by events.
+    /// Facts about a device that do not come from events.
     pub(crate) fn facts(&self, link: u32) -> Option<&PortFacts> {
         self.facts.get(&link)
     }
@@ -178,7 +178,7 @@ impl Network {
         }
     }
 
-    /// How a device bridges was told.
+    /// Takes a device's bridge settings.
     pub(crate) fn bridging(&mut self, told: &Bridging, out: &mut Output) {
         let Some((link, _)) = self.links.get_mut(&told.link) else {
             return;
@@ -254,7 +254,7 @@ impl Network {
         out.bump(Cause::Link(name));
         self.unplanned = true;
         if unknown {
-            // One was deleted, and the kernel does not say which default took its place.
+            // An address was deleted, and the kernel does not say which default took its place.
             self.ask(out);
         }
     }
@@ -279,13 +279,13 @@ impl Network {
         known
     }
 
-    /// What is known of a neighbour's hardware address.
+    /// Takes a change of a neighbour's hardware address.
     pub(crate) fn neighbour(&mut self, neighbour: Neighbour, out: &mut Output) {
         let key = (neighbour.link, neighbour.address);
         let known = self.neighbours.get(&key).map(|(mac, _)| *mac);
         match (known, neighbour.mac) {
             (None, _) if self.neighbours.len() >= NEIGHBOURS_MAX => {
-                // It may be one that could not be remembered, with another hardware address then.
+                // The neighbour may be one that did not fit, with another hardware address then.
                 return out.bump(Cause::Neighbours);
             }
             (Some(old), new) if new != Some(old) => self.bump_hops(neighbour.link, old),
@@ -344,7 +344,7 @@ impl Network {
         }
     }
 
-    /// What was found out about a device.
+    /// Takes facts about a device.
     pub(crate) fn learn_facts(&mut self, link: u32, facts: PortFacts, out: &mut Output) {
         let forwarding = |facts: &PortFacts| (facts.forwarding_v4, facts.forwarding_v6);
         let old = self.facts.get(&link);
@@ -379,7 +379,7 @@ impl Network {
             .map(|(link, _)| Device {
                 link,
                 facts: self.facts.get(&link.index),
-                // A program that is ours is not somebody's.
+                // Weir's own program is not a foreign one.
                 own_xdp: link.xdp_program.is_some()
                     && self.programs.get(&link.index).copied() == link.xdp_program,
             })
@@ -436,9 +436,9 @@ impl Network {
         any
     }
 
-    /// The time in which each flow is to go through the kernel once more, by the settings; 0:
-    /// never. Where a bridge would forget a station before that, and flood what is sent to it,
-    /// several times before.
+    /// Returns the time in which each flow has to go through the kernel once more, by the settings;
+    /// 0: never. At most a fraction of the shortest ageing time of a bridge, which would otherwise
+    /// forget a station and flood the frames to it.
     pub(crate) fn reprove(&self, wish: Millis) -> Millis {
         match self.shortest_ageing {
             Some(ageing) if wish > 0 => wish.min((ageing / SHOWN).max(REPROVE_MIN)),
@@ -459,8 +459,8 @@ fn replaces(old: &Link, new: &Link) -> bool {
     old.name != new.name && old.mac != new.mac
 }
 
-/// Whether the difference between two states of a device can change how a packet is forwarded
-/// through it.
+/// Returns true if the difference between two states of a device can change how a packet is
+/// forwarded through it.
 fn matters(old: &Link, new: &Link) -> bool {
     let look = |link: &Link| {
         let own = (link.up, link.mac, link.mtu, link.master, link.group);

@@ -1,4 +1,4 @@
-//! What leaves the core: actions, and counters of them.
+//! Output of the core: actions, and counters of them.
 
 use kernel::{ConnectionId, Mac};
 

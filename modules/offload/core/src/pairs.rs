@@ -1,10 +1,9 @@
-//! Pairs of stations behind bridges: which may be forwarded between, and for how long they are
-//! remembered.
+//! Pairs of stations behind bridges: which of them weir may forward between, and for how long.
 //!
-//! The packet path tells of pairs that a bridge passed frames on between. One becomes known only if
+//! The packet path reports pairs between which a bridge passed frames. A pair becomes known only if
 //! the bridge itself knows both stations, in the same VLAN, behind different ports: then its frames
-//! are forwarded, not flooded, and nothing is delivered up to this machine. It is forgotten when
-//! that is no longer so, or when nothing of it moves.
+//! are forwarded, not flooded, and none are delivered up to this machine. Weir forgets a pair when
+//! that is no longer so, or when no frames of the pair move.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,10 +16,10 @@ use crate::settings::Settings;
 use crate::sweep::Sweep;
 use crate::time::Millis;
 
-/// A pair of which nothing was forwarded for so long is forgotten. The packet path tells of it
+/// Time without forwarded frames after which weir forgets a pair. The packet path reports the pair
 /// again when it talks.
 const IDLE: Millis = 60_000;
-/// Where there is no room, for so long.
+/// Like [`IDLE`], if there is no room.
 const IDLE_WHEN_FULL: Millis = 5_000;
 /// Each pair is looked at once in this time.
 const VISIT: Millis = 2_000;
@@ -28,7 +27,7 @@ const VISIT: Millis = 2_000;
 /// Two stations that talk through a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Their addresses; the first direction is to the first one.
+    /// Addresses of the stations; the first direction is to the first one.
     pub stations: [Mac; 2],
     /// Ports of the bridge behind which they are.
     pub ports: [u32; 2],
@@ -52,7 +51,7 @@ pub(crate) struct Pairs {
     reproofs: Sweep,
 }
 
-/// The same for both directions.
+/// Sorts the addresses, so that both directions yield one key.
 fn sorted([one, other]: [Mac; 2]) -> [Mac; 2] {
     [one.min(other), one.max(other)]
 }
@@ -97,8 +96,8 @@ impl Pairs {
             .map(|(slot, _)| slot)
     }
 
-    /// Pairs, as `[to, from]`, that the packet path saw a bridge pass frames on between. What is
-    /// not to be known is passed over: it is told again, as long as it talks.
+    /// Takes pairs, as `[to, from]`, between which the packet path saw a bridge pass frames. Pairs
+    /// that may not be installed are skipped: the packet path repeats its report while they talk.
     pub(crate) fn seen(
         &mut self,
         seen: &[[Mac; 2]],
@@ -134,9 +133,9 @@ impl Pairs {
         }
     }
 
-    /// Whether there is room for one more pair between these ports, if need be in the place of one
-    /// that is idle. One port can have half of all at most: whoever makes up addresses there takes
-    /// the room of his own port only.
+    /// Makes room for one more pair between these ports, replacing an idle pair if necessary;
+    /// returns true on success. One port can have half of all room at most: a client that forges
+    /// addresses there takes the room of its own port only.
     fn make_room(&mut self, ports: [u32; 2], most: usize, out: &mut Output) -> bool {
         for (full, port) in [
             (self.by_stations.len() >= most, None),
@@ -165,8 +164,8 @@ impl Pairs {
         }
     }
 
-    /// Forgets the pairs whose stations are no longer where they were: the next frames go through
-    /// the kernel, and tell of them anew.
+    /// Forgets the pairs whose stations have moved: the next frames go through the kernel, and the
+    /// packet path reports them again.
     pub(crate) fn check(&mut self, network: &Network, settings: &Settings, out: &mut Output) {
         if self.by_stations.is_empty() {
             return;

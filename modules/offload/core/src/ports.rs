@@ -1,8 +1,8 @@
-//! Where to attach: all devices, and what is known of them, to a plan for each, with its reason.
+//! Plans where to attach: turns all devices and their facts into a plan for each, with its reason.
 //!
-//! A port is always the lowest device. What stands on it (VLAN devices, bridges, VRFs) is never
-//! attached to; but as weir's packets pass it by, whatever must see each packet there forbids the
-//! ports below.
+//! A port is always the lowest device. Weir never attaches to upper devices (VLAN devices, bridges,
+//! VRFs); but as weir's packets bypass an upper device, anything that must see each packet there
+//! forbids the ports below.
 
 mod facts;
 mod members;
@@ -20,7 +20,7 @@ pub use qdisc::{has_details, kept, shaper};
 pub use reason::{Below, Limit, PortReason, Use};
 pub use router::{Plans, plans};
 
-/// What to do with a device.
+/// Plan for one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortPlan {
     /// Interface index.
@@ -33,13 +33,13 @@ pub struct PortPlan {
     /// Addresses of VLAN devices that stand on it, where they are others, with the outermost VLAN
     /// id of their frames; at most three.
     pub vlan_macs: Vec<(u16, Mac)>,
-    /// Where to attach; never [`Hook::Auto`].
+    /// Hook to attach to; never [`Hook::Auto`].
     pub hook: Hook,
-    /// What comes in here may be forwarded by weir.
+    /// True if weir may forward packets that come in here.
     pub into: bool,
     /// Weir may send out here.
     pub out: bool,
-    /// What comes in by PPPoE may be forwarded by weir.
+    /// True if weir may forward packets that come in by PPPoE.
     pub ppp_in: bool,
     /// Weir may send out by PPPoE here.
     pub ppp_out: bool,
@@ -62,7 +62,7 @@ pub struct PortPlan {
     pub tagging: Option<String>,
     /// Why.
     pub reason: PortReason,
-    /// What it is not used for; of a device that stands on others, what it keeps them from.
+    /// Uses that the plan excludes; for an upper device, the uses that it denies to its ports.
     pub limits: Vec<Limit>,
     /// Names of the devices that stand on it, the nearest first.
     pub carries: Vec<String>,
@@ -71,7 +71,7 @@ pub struct PortPlan {
 }
 
 impl PortPlan {
-    /// Whether something is forwarded here.
+    /// Returns true if weir forwards packets here.
     pub fn forwards(&self) -> bool {
         matches!(self.hook, Hook::Xdp | Hook::Tc)
     }
@@ -102,7 +102,7 @@ impl PortPlan {
         }
     }
 
-    /// Whether nothing is to be done to get from one plan to the other.
+    /// Returns true if both plans have the same effect.
     pub fn same_effect(&self, other: &Self) -> bool {
         let effect = |plan: &Self| {
             (
@@ -121,9 +121,9 @@ impl PortPlan {
 /// A device as it is planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Device<'a> {
-    /// What rtnetlink tells.
+    /// The link as rtnetlink reports it.
     pub link: &'a Link,
-    /// What was found out otherwise; `None`: not looked at yet.
+    /// Facts from other sources; `None`: not looked at yet.
     pub facts: Option<&'a PortFacts>,
     /// The XDP program that it shows is weir's own.
     pub own_xdp: bool,
@@ -142,7 +142,7 @@ impl Device<'_> {
             .is_some_and(|facts| facts.forwarding_v4 || facts.forwarding_v6)
     }
 
-    /// What the settings say of this very device.
+    /// Hook that the settings name for this very device.
     fn own_wish(&self, settings: &Settings) -> Option<Hook> {
         settings.ports.get(&self.link.name).copied()
     }
@@ -173,8 +173,8 @@ fn hook(
         (Hook::Tc, _) => tc(PortReason::Asked),
         (Hook::Xdp, _) if !facts.xdp_refused => Ok((Hook::Xdp, PortReason::Asked)),
         _ if facts.xdp_refused => tc(PortReason::XdpRefused),
-        // What a local process or a guest sends into these comes without a finished checksum. Not
-        // so virtio_net: attaching switches that off.
+        // A local process or a guest sends frames into these devices without a finished checksum.
+        // virtio_net differs: attaching switches that off.
         _ if link.kind == "veth" || link.kind == "tun" => tc(PortReason::UnfinishedChecksums),
         (_, Some(reason)) => match hides_tags {
             Some(hides) => tc(hides.clone()),

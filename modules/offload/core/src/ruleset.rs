@@ -32,26 +32,25 @@ pub use spell::{declare, flag, has_extensions, has_policies, spell};
 /// Reads the output of `nft -j list ruleset`. Findings are in the order of the ruleset.
 ///
 /// # Errors
-/// Where it is not JSON, or not that of libnftables-json(5); objects of unknown kinds are passed
-/// over.
+/// The text is not JSON, or not that of libnftables-json(5); objects of unknown kinds are skipped.
 pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
     Ok(read(&parse(json)?)?.findings)
 }
 
-/// What a ruleset says.
+/// Result of reading a ruleset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Examined {
-    /// What must see each packet, or is worth knowing; in the order of the ruleset.
+    /// Findings that must see each packet, or are worth knowing; in the order of the ruleset.
     pub findings: Vec<Finding>,
     /// Rules that must see each packet, each once, and the flows that they may concern; in the
     /// order of the ruleset.
     pub concerns: Vec<Concern>,
 }
 
-/// The same as [`examine`], of what was parsed, with the flows that are concerned.
+/// Like [`examine`], for parsed JSON, and with the flows that each rule concerns.
 ///
 /// # Errors
-/// It is not that of libnftables-json(5).
+/// The value does not follow libnftables-json(5).
 pub fn read(root: &Value) -> Result<Examined, RulesetError> {
     let objects = root
         .get("nftables")

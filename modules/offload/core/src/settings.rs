@@ -1,4 +1,4 @@
-//! What the operator decides.
+//! Settings of the operator.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Millis;
 
-/// Where the packet path attaches to a device.
+/// Hook where the packet path attaches to a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hook {
@@ -17,8 +17,8 @@ pub enum Hook {
     Xdp,
     /// TC ingress.
     Tc,
-    /// Not at all, but what leaves is looked at; part of a plan, never a wish. Where a bridge sends
-    /// copies of a packet by such a member, too, no other one may be taken for the way to its
+    /// Attached for watching outgoing packets alone; part of a plan, never a setting. If a bridge
+    /// sends copies of a packet by such a member, too, no other member may count as the way to its
     /// station.
     Watch,
     /// Not at all.
@@ -35,7 +35,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Whether a connection mark matches.
+    /// Returns true if a connection mark matches.
     pub fn matches(&self, mark: u32) -> bool {
         mark & self.mask == self.value & self.mask
     }
@@ -70,7 +70,7 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// What an established connection gets at least that is not answered.
+    /// Minimum time-out of an established connection without an answer.
     pub(crate) fn tcp_unanswered(&self) -> u32 {
         self.tcp_unacknowledged
             .min(self.tcp_max_retrans)
@@ -82,8 +82,8 @@ impl Timeouts {
         self.tcp_unanswered().min(self.udp).min(self.udp_stream)
     }
 
-    /// Whether an established connection may get this because of what is on its way (not
-    /// acknowledged, sent again, no room at the receiver), and more otherwise.
+    /// Returns true if an established connection may get this time-out because of data in flight
+    /// (not acknowledged, sent again, no room at the receiver), and a longer one otherwise.
     pub(crate) fn ambiguous(&self, seconds: u32) -> bool {
         [self.tcp_unacknowledged, self.tcp_max_retrans]
             .into_iter()
@@ -110,7 +110,7 @@ pub struct Settings {
     pub udp: bool,
     /// Time-outs to refresh conntrack entries with.
     pub timeouts: Timeouts,
-    /// Where to attach, unless `ports` says otherwise.
+    /// Hook to attach to, unless `ports` says otherwise.
     pub hook: Hook,
     /// Device name → where to attach.
     pub ports: BTreeMap<String, Hook>,

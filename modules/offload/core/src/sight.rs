@@ -1,25 +1,25 @@
-//! Whether conntrack sees the packets of a connection that it is shown.
+//! Detects whether conntrack sees the packets of a connection that weir shows to it.
 //!
-//! It may come to see them no more without a word about the connection: the last rule that needs
-//! conntrack goes, and its hooks with it; a `notrack` rule comes; a rule drops them before. Then no
-//! packet renews the entry, and weir must not either. What tells is the entry: it goes on to end at
-//! the same time, although packets were shown.
+//! Conntrack may stop seeing them without a message about the connection: the last rule that needs
+//! conntrack goes, and its hooks with it; a `notrack` rule comes; a rule drops the packets before
+//! conntrack. Then no packet renews the entry, and weir must not either. The entry shows this: its
+//! end does not move, although packets were shown.
 
 use crate::time::Millis;
 
 /// From a look at the entry to a packet that must have moved its end.
 const APART: Millis = 3_000;
-/// What is left is told in whole seconds, and less than this after it was read.
+/// Precision of the remaining time: whole seconds, and less than this after it was read.
 const WHOLE: Millis = 1_000;
-/// What weir tells conntrack reaches it later, and what that tells comes later.
+/// Delay between weir's message and conntrack, and that of conntrack's reply.
 const DELAY: Millis = 500;
 /// So often in a row, and the packets are not seen: once may be chance, where one packet gave less
 /// time than the last.
 const MISSED: u8 = 2;
-/// What was seen counts so long: twice the time after which is learned anew what packets give.
+/// Lifetime of an observation: twice the interval at which weir learns time-outs again.
 const FRESH: Millis = 120_000;
 
-/// What is known of it.
+/// Knowledge of whether conntrack sees the packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sight {
     stood: Option<Stood>,
@@ -29,22 +29,22 @@ pub(crate) struct Sight {
     missed: u8,
     /// The round in which conntrack was last known to see them, and when.
     seen: Option<(u64, Millis)>,
-    /// The same, whatever was missed since: it saw one then, or later.
+    /// Time at or after which conntrack saw a packet, regardless of later misses.
     last: Millis,
 }
 
-/// What a look at the entry says of the packets that it was shown.
+/// Conclusion from the entry about the packets that weir showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// A packet moved its end.
     Moved,
-    /// One must have, and did not.
+    /// A packet must have moved the end, and did not.
     Missed,
-    /// Nothing.
+    /// No conclusion.
     Open,
 }
 
-/// Where the end of the entry stood.
+/// End of the entry at one look.
 #[derive(Clone, Copy, Debug)]
 struct Stood {
     /// Not earlier, not later.
@@ -108,8 +108,7 @@ impl Sight {
             return Look::Missed;
         }
         self.missed = self.missed.saturating_add(1);
-        // Where it stands now: it may have been moved a little, by a packet of just after it stood
-        // there.
+        // Keep the present end: a packet just after the last look may have moved it a little.
         self.stand([first, last], at, round);
         Look::Missed
     }
@@ -135,7 +134,7 @@ impl Sight {
         self.last
     }
 
-    /// It does not.
+    /// Returns true if conntrack does not see the packets.
     pub(crate) fn lost(&self) -> bool {
         self.missed >= MISSED
     }

@@ -17,7 +17,7 @@ pub const OVER_PPP: u32 = 1 << 31;
 /// ARPHRD_PPP.
 const PPP: u16 = 512;
 
-/// Whether this is a PPP device, below which the kernel tells no other.
+/// Returns true for a PPP device, below which the kernel reports no other device.
 pub fn is_ppp(link: &Link) -> bool {
     link.hardware == PPP || link.kind == "ppp"
 }
@@ -25,19 +25,19 @@ pub fn is_ppp(link: &Link) -> bool {
 /// A device that stands on another, as seen from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upper {
-    /// Its index.
+    /// Index of the device.
     pub link: u32,
     /// VLAN id of the outermost tag that its frames have at the device below; `None`: they have
     /// none.
     pub outer: Option<u16>,
 }
 
-/// Whether this is a port of a switch, on the switch's conduit.
+/// Returns true for a port of a switch, on the switch's conduit.
 pub fn is_switch_port(link: &Link) -> bool {
     link.lower.is_some_and(|lower| lower != link.index) && matches!(link.kind.as_str(), "" | "dsa")
 }
 
-/// What stands on what, of all devices of a network namespace.
+/// Relations of upper and lower devices in a network namespace.
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
     /// Device → those right above it, by index.
@@ -57,8 +57,8 @@ impl Stack {
         Self::with_apart(links, |_| false)
     }
 
-    /// The same, but what is `apart` stands on no device below: a port of a switch whose conduit is
-    /// left alone.
+    /// Like [`Self::of`], but devices for which `apart` holds have no lower device: ports of a
+    /// switch whose conduit weir leaves alone.
     pub fn with_apart<'a>(
         links: impl IntoIterator<Item = &'a Link>,
         apart: impl Fn(&Link) -> bool,
@@ -126,7 +126,7 @@ impl Stack {
         found.into_iter().collect()
     }
 
-    /// Whether it stands on another device.
+    /// Returns true if the device stands on another one.
     pub fn stands(&self, link: u32) -> bool {
         self.below.contains_key(&link)
     }

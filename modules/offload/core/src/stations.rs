@@ -1,22 +1,22 @@
-//! Stations behind bridges, and neighbours: whose proofs end when they are elsewhere.
+//! Stations behind bridges, and neighbours: ends proofs when they move.
 //!
-//! A bridge tells of each station that it learns, moves or forgets. The proofs over the hops to its
-//! address end then: also of one that is new, as what was sent to it while it was not known went to
-//! all members.
+//! A bridge reports each station that it learns, moves or forgets. The proofs over the hops to its
+//! address end then: also of a new station, as the bridge flooded frames to all members while the
+//! station was unknown.
 //!
-//! That is not enough for one that moved. A bridge learns from what a station sends, and what weir
-//! forwards passes the bridge by: a single frame with the address of somebody else would take all
-//! that is sent to him, until one of his own happens to go through the kernel. So all proofs end,
-//! those of what he sends among them, and his next packet tells the bridge where he is, as it would
-//! without weir. The same goes for one that was forgotten, for which the bridge floods until it
-//! hears of him; but those go by the hundred in large networks, so that this ends all proofs ten
-//! times a second at most.
+//! That is not enough for a station that moved. A bridge learns from the frames of a station, and
+//! weir's forwarding bypasses the bridge: a single frame with a forged source address would take
+//! all frames to the victim, until a frame of the victim happens to go through the kernel. So all
+//! proofs end, also those of frames from the victim, and the victim's next frame tells the bridge
+//! its place, as without weir. A forgotten station needs the same, as the bridge floods until it
+//! receives a frame from the station; but large networks forget hundreds of stations, so that this
+//! ends all proofs ten times a second at most.
 //!
-//! A bridge can be made to learn any number of addresses, so only so many are remembered. Once some
-//! are not, a station that seems new may have been elsewhere before: then all proofs end, but once
-//! a second at most, however many come. For that long a packet may go to where its station was; but
-//! a station that moves sends, and a packet of its own flow that comes in elsewhere ends the proofs
-//! to it in the packet path, without this.
+//! A bridge can be made to learn any number of addresses, so weir remembers a limited number.
+//! Beyond that, a station that seems new may have been elsewhere before: then all proofs end, but
+//! once a second at most. For that long a packet may go to the former place; but a station that
+//! moves sends, and a packet of its own flow that comes in elsewhere ends the proofs to it in the
+//! packet path, without this.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub(crate) const STATIONS_MAX: usize = 16_384;
 pub(crate) const CHANGES_MAX: usize = 4_096;
 /// Least time between two ends of all proofs for stations that are not remembered.
 const PAUSE: Millis = 1_000;
-/// The same for stations that a bridge forgot.
+/// Like [`PAUSE`], for stations that a bridge forgot.
 const PAUSE_FORGOTTEN: Millis = 100;
 
 /// A station as a bridge knows it: bridge, VLAN, hardware address.
@@ -42,15 +42,15 @@ type Key = (u32, u16, Mac);
 pub(crate) struct Stations {
     /// With the generation of the dump by which each was last seen.
     known: HashMap<Key, (u32, u32)>,
-    /// There are some that are not remembered.
+    /// True if some stations are not remembered.
     forgot: bool,
-    /// And some of them were told since the dump under way began.
+    /// True if the kernel reported some of those since the dump under way began.
     forgot_lately: bool,
-    /// One of those may have changed.
+    /// True if one of those may have changed.
     due: bool,
     /// When all proofs last ended for one of those.
     last: Option<Millis>,
-    /// One that is remembered moved, or was forgotten by its bridge.
+    /// True if a remembered station moved, or its bridge forgot it.
     moved: bool,
     lost: bool,
     /// When all proofs last ended for one that was forgotten.
@@ -96,7 +96,7 @@ impl Stations {
         places
     }
 
-    /// Takes what was told. Behind which member proofs over the hops to this station are to end.
+    /// Takes a report. Returns the member whose proofs over hops to this station have to end.
     pub(crate) fn tell(&mut self, fdb: &Fdb, generation: u32) -> Option<u32> {
         let key = (fdb.bridge, fdb.vlan, fdb.mac);
         let known = self.known.get(&key).map(|(link, _)| *link);
@@ -124,7 +124,7 @@ impl Stations {
         known
     }
 
-    /// Whether all proofs are to end.
+    /// Returns true if all proofs have to end.
     pub(crate) fn due(&mut self, now: Millis) -> bool {
         let rested =
             |last: Option<Millis>, pause| last.is_none_or(|last| now.saturating_sub(last) >= pause);

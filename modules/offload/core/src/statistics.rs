@@ -1,4 +1,4 @@
-//! What the core counted.
+//! Counters of the core.
 
 use std::collections::BTreeMap;
 

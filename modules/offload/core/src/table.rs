@@ -141,7 +141,7 @@ impl Table {
         }
     }
 
-    /// Whether an install or remove of this number may still be under way.
+    /// Returns true if an install or remove of this number may still be under way.
     pub(crate) fn pending(&self, id: FlowId) -> bool {
         self.slots
             .get(id.0 as usize)
@@ -216,7 +216,7 @@ impl Table {
         found
     }
 
-    /// Whether another connection has one of this one's tuples.
+    /// Returns true if another connection has one of this connection's tuples.
     pub(crate) fn shared(&self, id: FlowId) -> bool {
         self.get(id).is_some_and(|flow| {
             self.ends(&flow.id.original)

@@ -1,24 +1,23 @@
-//! What passed of one connection, as visits found it: who was heard, and whether that was answered.
+//! Packets of one connection, as visits found them: the active sides, and whether they got answers.
 
 use crate::action::Reading;
 use crate::sight::Sight;
 use crate::time::Millis;
 
-/// One side says nothing for this time while the other one does: whatever that says, it is not
-/// answered.
+/// Time of silence on one side while the other sends, after which packets count as not answered.
 const UNANSWERED: Millis = 60_000;
 
-/// One side has been heard alone since the other one was.
+/// State while packets come from one side only.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     direction: usize,
     /// Visits that found it so.
     visits: u8,
-    /// It sent more than acknowledgements.
+    /// True if the side sent more than acknowledgements.
     data: bool,
 }
 
-/// Whether what one side sends is answered.
+/// State of the answer to the packets of one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Given,
@@ -27,13 +26,13 @@ pub(crate) enum Answer {
     Missing,
 }
 
-/// What conntrack is to be told of one that it has as it was.
+/// Refresh for conntrack, pending until conntrack confirms that the entry is unchanged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub(crate) seconds: u32,
     /// As in a renewal.
     pub(crate) mark: Option<bool>,
-    /// Nothing moves any more: it is told of the last packet.
+    /// True if nothing moves any more: the refresh is for the last packet.
     pub(crate) rests: bool,
 }
 
@@ -51,14 +50,14 @@ pub(crate) struct Trail {
     /// Conntrack is being asked about a packet that came after this.
     pub(crate) asked: Option<Millis>,
     pub(crate) sight: Sight,
-    /// What is told of it once it is known that it did not close without a word.
+    /// Refresh to send once the connection is known not to have closed silently.
     pub(crate) pending: Option<Pending>,
     /// Conntrack was asked whether it saw what moved before this rest.
     pub(crate) inquired: bool,
 }
 
 impl Trail {
-    /// Nothing passed yet.
+    /// Starts without packets.
     pub(crate) fn begin(sight: Sight, now: Millis) -> Self {
         Self {
             visited: now,
@@ -67,7 +66,7 @@ impl Trail {
         }
     }
 
-    /// It may have closed without a word: before it is told this, conntrack is asked.
+    /// Defers a refresh until conntrack answers: the connection may have closed silently.
     pub(crate) fn ask_first(&mut self, seconds: u32, mark: Option<bool>, rests: bool) {
         self.inquired = true;
         self.pending = Some(Pending {
@@ -77,7 +76,7 @@ impl Trail {
         });
     }
 
-    /// Takes in who was heard.
+    /// Records which sides sent packets.
     pub(crate) fn hear(
         &mut self,
         active: &[bool; 2],
@@ -115,8 +114,8 @@ impl Trail {
         self.shown = readings.map(|reading| reading.shown);
     }
 
-    /// Whether what one side sends is answered. Of a side that was never heard nothing can be
-    /// said: its packets may come by a device that is no port.
+    /// Returns whether the packets of one side get answers. Of a silent side nothing is known: its
+    /// packets may come by a device that is not a port.
     pub(crate) fn answer(&self) -> Answer {
         let Some(alone) = self.alone else {
             return Answer::Given;

@@ -1,4 +1,4 @@
-//! What time brings: refreshed time-outs, staggered proofs.
+//! Periodic work: refreshed time-outs, staggered proofs.
 
 use std::collections::HashSet;
 
@@ -112,8 +112,8 @@ impl Upkeep {
         }
     }
 
-    /// A flow forwarded so many bytes more; to be told each second. One that moved far proves anew
-    /// with the next tick.
+    /// Adds bytes that a flow forwarded; call this each second. The next tick renews the proof of a
+    /// flow that moved far.
     pub(crate) fn grew(&mut self, connections: &mut Connections, id: FlowId, octets: u64) {
         let Some(flow) = connections.installed_mut(id) else {
             return;
@@ -157,7 +157,7 @@ impl Upkeep {
             out.renew(flow.id, flow.life.last_word(round, now));
             return connections.set_refusal(id, Some(Decline::Untracked), out);
         }
-        // It may have been made while it was so, and stays as it was made.
+        // An entry that was created while events were hidden stays without them.
         flow.life.unheard |= self.hidden;
         let original = flow.id.original;
         let timeouts = (original.protocol == Protocol::Tcp).then_some(&timeouts);
@@ -181,9 +181,9 @@ impl Upkeep {
         }
     }
 
-    /// Before [`Upkeep::finish`]: asks for connections that may have closed without a word, as a last
-    /// word would keep their entries. So many at most; the others, and those that are not answered
-    /// for, are told nothing more.
+    /// Before [`Upkeep::finish`]: queries connections that may have closed silently, as a last
+    /// refresh would keep their entries. The number of queries is limited; connections without an
+    /// answer get no refresh.
     pub(crate) fn before_finish(
         &mut self,
         connections: &Connections,
@@ -200,7 +200,7 @@ impl Upkeep {
         }
     }
 
-    /// The end: what is still to be told of packets that moved.
+    /// Sends the refreshes that are still due for packets that moved.
     pub(crate) fn finish(
         &self,
         connections: &mut Connections,
@@ -249,8 +249,8 @@ impl Upkeep {
             return;
         };
         let tcp = told.id.original.protocol == Protocol::Tcp;
-        // It has ended, or has become a stream. A message about that is on its way, but for entries
-        // of which the kernel tells nothing.
+        // The connection has ended, or has become a stream. A message about that is on its way,
+        // except for entries without events.
         let changed = if tcp {
             told.tcp_state != Some(TCP_ESTABLISHED)
         } else {
@@ -260,7 +260,7 @@ impl Upkeep {
             return;
         }
         if changed {
-            // What is left was given some time ago.
+            // The remaining time was given some time ago.
             let timeout = None;
             let changed = Connection {
                 timeout,

@@ -12,10 +12,10 @@ use crate::output::Output;
 use crate::table::Table;
 use crate::time::Millis;
 
-/// How long a packet is waited for.
+/// Maximum wait for a packet.
 const PATIENCE: Millis = 5_000;
-/// How long the shortest time-out known steers how often flows are visited, after the last flow
-/// that had it.
+/// Time for which the shortest known time-out steers how often weir visits flows, after the last
+/// flow that had it.
 const SHORTEST: Millis = 60_000;
 
 /// Installed connections that conntrack is to show its time-out of.
@@ -36,7 +36,7 @@ struct Entry {
     /// The last look.
     checked: Millis,
     until: Millis,
-    /// Its proof was ended after all that was told conntrack at that time.
+    /// True if the proof ended after all messages to conntrack of that time.
     fresh: bool,
 }
 

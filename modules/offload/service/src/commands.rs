@@ -1,4 +1,4 @@
-//! One file per command: its arguments, and what it does.
+//! Commands, one file per command: its arguments, and its work.
 
 pub mod explain;
 pub mod flows;

@@ -14,11 +14,11 @@ const IPV6_ADDR: u32 = 8;
 /// Why a set cannot be a list of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetProblem {
-    /// Its keys are no addresses.
+    /// The keys of the set are not addresses.
     NotAddresses,
-    /// It is a map.
+    /// The set is a map.
     Map,
-    /// It makes more prefixes than there is room for.
+    /// The set makes more prefixes than there is room for.
     TooLarge(usize),
 }
 
@@ -42,14 +42,14 @@ pub struct Prefixes {
     /// Elements that were left to the kernel: one for all addresses, or a range whose end is not
     /// clear.
     pub left_out: usize,
-    /// Packets, or time, change the set, and nothing tells of it.
+    /// True if packets or time change the set, which the kernel does not report.
     pub silent: bool,
 }
 
-/// The prefixes of a set, `most` of them.
+/// Returns the prefixes of a set, at most `most` of them.
 ///
 /// # Errors
-/// It cannot be a list; see [`SetProblem`].
+/// The set cannot be a list; see [`SetProblem`].
 pub fn of_set(set: &SetContent, most: usize) -> Result<Prefixes, SetProblem> {
     let header = set.header;
     if header.flags & set_flags::MAP != 0 {
@@ -90,12 +90,12 @@ pub fn of_set(set: &SetContent, most: usize) -> Result<Prefixes, SetProblem> {
     Ok(found)
 }
 
-/// A range is told as its first address and the one behind its last; up to the very last address
-/// there is nothing behind.
+/// The kernel lists a range as its first address and the one behind its last; a range up to the
+/// very last address has no end element.
 ///
-/// An end may be missing because time took it away while the set was read: such a range would reach
-/// up to the next one. It is taken for whole only where it is the last, of a set that time does not
-/// change, and is one prefix, as in 224.0.0.0/3.
+/// An end may be missing because the element expired while the set was read: such a range would
+/// reach up to the next one. An open range counts as whole only if the range is the last of a set
+/// that time does not change, and is one prefix, as in 224.0.0.0/3.
 fn ranges(mut points: Vec<(u128, &Element)>, bits: u32, found: &mut Prefixes) {
     points.sort_by_key(|(number, element)| (*number, !element.end));
     let mut open: Option<(u128, &Element)> = None;
@@ -112,7 +112,7 @@ fn ranges(mut points: Vec<(u128, &Element)>, bits: u32, found: &mut Prefixes) {
                     });
                 }
             }
-            // What `nft` puts at address 0, so that there always is an end before the first range.
+            // `nft` puts this end at address 0, so that an end always precedes the first range.
             (None, true) => {}
             (unended, false) => {
                 found.left_out += usize::from(unended.is_some());

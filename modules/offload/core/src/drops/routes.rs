@@ -14,14 +14,14 @@ const MAIN: u32 = 254;
 const LOCAL: u32 = 255;
 const DEFAULT: u32 = 253;
 
-/// What is to be done with packets to a prefix.
+/// Treatment of packets to a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
     /// Left to the kernel: a hole in a shorter prefix.
     Hole,
     /// Dropped without a word.
     Silent,
-    /// Dropped, and the sender is told now and then.
+    /// Dropped; the kernel sometimes notifies the sender.
     Answered,
 }
 
@@ -53,10 +53,10 @@ impl fmt::Display for RoutesProblem {
     }
 }
 
-/// The prefixes of one family that routes drop, and the holes in them; at most `most`.
+/// Returns the prefixes of one family that routes drop, and the holes in them; at most `most`.
 ///
 /// # Errors
-/// It is not certain for any; see [`RoutesProblem`].
+/// No prefix is certain to be dropped; see [`RoutesProblem`].
 pub fn of_routes(routing: &Routing, most: usize) -> Result<BTreeMap<Prefix, Fate>, RoutesProblem> {
     let fate = |kind| match kind {
         RouteKind::Blackhole => Some(Fate::Silent),
@@ -102,8 +102,8 @@ pub fn of_routes(routing: &Routing, most: usize) -> Result<BTreeMap<Prefix, Fate
                 dropped.contains_key(&above)
             });
             if within {
-                // Where both are at one prefix, which one counts is a matter of metrics: the
-                // kernel's.
+                // If one prefix has both, metrics decide which route counts: leave the prefix to
+                // the kernel.
                 found.insert(route.to, Fate::Hole);
                 if found.len() > most {
                     return Err(RoutesProblem::TooMany(most));
@@ -117,7 +117,7 @@ pub fn of_routes(routing: &Routing, most: usize) -> Result<BTreeMap<Prefix, Fate
     }
 }
 
-/// One of the rules that the kernel makes: everything to local, then to main, then to default.
+/// Returns true for the kernel's default rules: local, then main, then default.
 fn usual(rule: &PolicyRule) -> bool {
     !rule.asks
         && matches!(

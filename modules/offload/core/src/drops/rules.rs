@@ -54,7 +54,7 @@ impl fmt::Display for Unproven {
     }
 }
 
-/// Where packets come in: (hook of the chain).
+/// Hooks where incoming packets pass a chain.
 const HOOKS: [&str; 3] = ["prerouting", "input", "forward"];
 
 /// A ruleset, read for this.
@@ -67,7 +67,7 @@ impl Rules {
     /// Reads the output of `nft -j list ruleset`.
     ///
     /// # Errors
-    /// It is not JSON, or not an object with an array `nftables`.
+    /// The text is not JSON, or not an object with an array `nftables`.
     pub fn read(json: &str) -> Result<Self, RulesetError> {
         let root: Value = serde_json::from_str(json).map_err(|error| RulesetError {
             place: format!("line {}, column {}", error.line(), error.column()),
@@ -76,10 +76,10 @@ impl Rules {
         Self::of(&root)
     }
 
-    /// The same, of what was read of it already.
+    /// Like [`Self::read`], for JSON that is parsed already.
     ///
     /// # Errors
-    /// It is not an object with an array `nftables`.
+    /// The value is not an object with an array `nftables`.
     pub fn of(root: &Value) -> Result<Self, RulesetError> {
         match root.get("nftables") {
             Some(Value::Array(objects)) => Ok(Self {
@@ -96,11 +96,11 @@ impl Rules {
         self.objects.iter().filter_map(move |o| o.get(kind))
     }
 
-    /// Whether all packets from the addresses of `set` that come in at `ports` (all devices, where
-    /// there are none) are dropped.
+    /// Checks that the ruleset drops all packets from the addresses of `set` that come in at
+    /// `ports` (all devices, if the list is empty).
     ///
     /// # Errors
-    /// It is not certain; see [`Unproven`].
+    /// The drop is not certain; see [`Unproven`].
     pub fn drops_all(&self, set: &SetName, ports: &[String]) -> Result<(), Unproven> {
         let own = |object: &Value| {
             text(object, "family") == Some(set.family.word())
@@ -166,7 +166,7 @@ impl Rules {
     }
 }
 
-/// Whether a chain drops all from a set, going through its rules in order.
+/// Checks that a chain drops all packets from a set, going through its rules in order.
 fn chain_drops<'a>(
     rules: impl Iterator<Item = &'a Value>,
     chain: &str,
@@ -208,8 +208,8 @@ fn is_source(expression: &Value, name: &str) -> bool {
         && text(condition, "right") == Some(name)
 }
 
-/// Whether a rule drops whatever comes from a set. `Err`: only some of it; with the devices, where
-/// they are all it asks for besides.
+/// Checks that a rule drops all packets from a set. `Err`: the rule drops only some packets;
+/// contains the devices, if these are the only other condition.
 fn drops(expressions: &[Value], name: &str, ports: &[String]) -> Result<(), Option<Vec<String>>> {
     let mut devices: Option<Vec<String>> = None;
     for expression in expressions {
@@ -257,8 +257,8 @@ fn named(expression: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a rule may end a packet's way through its chain, other than by dropping it, or change
-/// the packet: all but what is known not to. What comes in by `lo` does not come in at a port.
+/// Returns true if a rule may change a packet, or end the packet's way through the chain other than
+/// by a drop. Unknown expressions count. Packets that come in by `lo` do not come in at a port.
 fn may_end(expressions: &[Value]) -> bool {
     let from_lo = expressions
         .iter()

@@ -1,4 +1,4 @@
-//! What is known of a device otherwise than by events.
+//! Facts about a device that do not come from events.
 
 use kernel::ethtool::HiddenTags;
 use kernel::facts::{Multipath, Switches};
@@ -30,7 +30,7 @@ const KNOWN_DRIVERS: [&str; 12] = [
     "virtio_net",
 ];
 
-/// What is to be known of a device and is not told by events.
+/// Facts about a device that no event reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortFacts {
     /// Driver name, as `ethtool -i` shows it.
@@ -48,32 +48,31 @@ pub struct PortFacts {
     /// Of the loopback device only, which each network namespace has: what decides among several
     /// next hops, in all of it.
     pub multipath: Option<Multipath>,
-    /// What else is switched here, without a word; of the loopback device, for all devices.
+    /// Other switching here, without notification; for the loopback device, for all devices.
     pub switches: Option<Switches>,
     /// Id of weir's own XDP program here, once attached.
     pub own_program: Option<u32>,
-    /// Somebody else's XDP program was found to be attached, otherwise than by the link's own
-    /// telling.
+    /// True if a foreign XDP program is attached that the link itself does not report.
     pub foreign_xdp: bool,
     /// Attaching at XDP was tried and refused.
     pub xdp_refused: bool,
     /// Attaching at TC was tried and refused.
     pub tc_refused: bool,
-    /// What shapes in or below a root qdisc whose kind does not say so, in words: see [`shaper`].
+    /// Shaper in or below a root qdisc whose kind does not say so, in words: see [`shaper`].
     pub shaper: Option<String>,
     /// Of a bridge: what looks at each frame that it passes on, in words.
     pub bridge_filters: Vec<String>,
-    /// Mbit/s; `None` where nobody knows.
+    /// Mbit/s; `None` if unknown.
     pub speed: Option<u32>,
-    /// What among its qdiscs and their filters looks at a packet's connection or route, in words.
+    /// Part of its qdiscs and their filters that looks at a packet's connection or route, in words.
     pub asking: Vec<String>,
     /// nftables chains at this device's ingress, as `family table chain`.
     pub ingress_chains: Vec<String>,
     /// nftables chains at this device's egress, as `family table chain`.
     pub egress_chains: Vec<String>,
-    /// Somebody's filters at TC ingress (a policer, a redirect to an ifb, …), in words.
+    /// Foreign filters at TC ingress (a policer, a redirect to an ifb, …), in words.
     pub ingress_filters: Vec<String>,
-    /// Somebody's filters at TC egress, those of the root qdisc apart, in words.
+    /// Foreign filters at TC egress, except those of the root qdisc, in words.
     pub egress_filters: Vec<String>,
 }
 

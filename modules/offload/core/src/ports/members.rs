@@ -9,8 +9,8 @@ use super::{Device, Limit, PortPlan, PortReason, Use};
 use crate::settings::Hook;
 use crate::stack::Stack;
 
-/// Whether a device that nothing is forwarded at may be looked at: nobody asked to leave it alone,
-/// and it can be done.
+/// Returns true if weir may watch a device at which it forwards nothing: the operator did not
+/// exclude the device, and attaching is possible.
 fn may_be_watched(reason: &PortReason) -> bool {
     match reason {
         PortReason::Above { reason, .. } => may_be_watched(reason),
@@ -35,7 +35,7 @@ impl<'a> Members<'a> {
         let mut bridges: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for link in self.devices.values().map(|device| device.link) {
             let master = link.master.and_then(|master| self.devices.get(&master));
-            // Nothing is flooded to a member that is down. Once it is up, all is planned anew.
+            // A bridge floods nothing to a member that is down. Once it is up, weir plans again.
             if let Some(bridge) = master.filter(|m| m.link.kind == "bridge" && link.up) {
                 let members = bridges.entry(bridge.link.index).or_default();
                 members.push(link.index);
@@ -101,7 +101,7 @@ fn send_nothing(plan: &mut PortPlan, reason: PortReason) {
         plan.limits.push(limit);
     }
     if !plan.into {
-        // Nothing is left of the port but what is seen of the bridge.
+        // The port keeps only its view of the bridge.
         *plan = PortPlan {
             hook: Hook::Watch,
             floods: true,

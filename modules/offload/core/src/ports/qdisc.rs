@@ -5,8 +5,8 @@ use kernel::route::qdisc::Listed;
 
 use super::facts::PortFacts;
 
-/// Qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify,
-/// unless somebody tuned them.
+/// Qdiscs that packets may bypass: none at all, or the defaults, which neither shape nor classify
+/// unless the operator tuned them.
 const PASSABLE: [&str; 7] = [
     "noqueue",
     "pfifo_fast",
@@ -17,16 +17,16 @@ const PASSABLE: [&str; 7] = [
     "noop",
 ];
 
-/// Of these, whose kind does not say all: `mq` has others below it, `fq` may have a rate, somebody
-/// may have tuned the others.
+/// Passable qdiscs whose kind does not say all: `mq` has others below it, `fq` may have a rate, and
+/// the operator may have tuned the others.
 const WITH_DETAILS: [&str; 4] = ["mq", "fq", "fq_codel", "pfifo"];
 
-/// Whether a device is to be asked for [`shaper`]: the kind of its root qdisc does not say all.
+/// Returns true if weir must run [`shaper`]: the kind of the root qdisc does not say all.
 pub fn has_details(root: &str) -> bool {
     WITH_DETAILS.contains(&root)
 }
 
-/// What shapes, classifies or was tuned by somebody, among all qdiscs of a device, in words.
+/// Names a qdisc of a device that shapes, classifies or was tuned by the operator, in words.
 pub fn shaper(qdiscs: &[Listed]) -> Option<String> {
     let root = qdiscs.iter().find(|qdisc| qdisc.root);
     qdiscs.iter().find_map(|qdisc| {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Where packets of a device that stands on others are forwarded.
+/// Ports where packets of an upper device are forwarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Below {
     /// Names of the ports below it.
@@ -58,7 +58,7 @@ pub enum PortReason {
     NoAddress,
     /// Off: nothing is forwarded.
     NotForwarding,
-    /// Off: somebody's XDP program.
+    /// Off: foreign XDP program.
     ForeignXdp,
     /// Off for what comes in: an nftables chain at ingress.
     IngressChain(String),
@@ -84,7 +84,7 @@ pub enum PortReason {
         speed: Option<u32>,
         /// Name of the port that may be faster.
         than: String,
-        /// Its Mbit/s, where it is known.
+        /// Speed of the port in Mbit/s, if known.
         its: Option<u32>,
     },
     /// Not straight from XDP: the driver does not take frames of other devices, or not now.
@@ -107,11 +107,11 @@ pub enum PortReason {
     SwitchBridges,
     /// Off for bridged frames: shadow mode does not compare them.
     ShadowMode,
-    /// It is so at a device that stands on this one.
+    /// The reason applies to an upper device of this one.
     Above {
         /// Name of that device.
         device: String,
-        /// What is so there.
+        /// Reason at the upper device.
         reason: Box<PortReason>,
     },
     /// Off: TC was refused.
@@ -121,7 +121,7 @@ pub enum PortReason {
 }
 
 impl PortReason {
-    /// What it is, in plain words.
+    /// Explains the reason in plain words.
     pub fn explain(&self) -> String {
         match self {
             Self::Native => "the driver runs XDP itself".into(),
@@ -210,7 +210,7 @@ impl PortReason {
         }
     }
 
-    /// What would change it.
+    /// Suggests a change that would remove the reason.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Native | Self::KnownDriver | Self::NotLookedAt | Self::Loopback => {
@@ -319,23 +319,23 @@ impl Below {
     }
 }
 
-/// What a port is not used for, of all that it could be.
+/// Use of a port that a plan may exclude.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
-    /// What comes in.
+    /// Incoming packets.
     In,
-    /// What leaves.
+    /// Outgoing packets.
     Out,
-    /// What comes in by PPPoE.
+    /// Packets that come in by PPPoE.
     PppIn,
-    /// What leaves by PPPoE.
+    /// Packets that leave by PPPoE.
     PppOut,
-    /// What a bridge passes on from here to another of its members.
+    /// Frames that a bridge passes on from here to another of its members.
     Bridged,
-    /// What XDP at other ports sends here, which goes by TC instead.
+    /// Packets that XDP at other ports sends here, which go by TC instead.
     Xdp,
-    /// What comes in for some addresses: see the reason.
+    /// Incoming packets for some addresses: see the reason.
     Some,
 }
 
@@ -349,7 +349,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// What it is, in plain words.
+    /// Explains the limit in plain words.
     pub fn explain(&self) -> String {
         let part = match (&self.of, &self.reason) {
             (Use::Xdp, reason) => {

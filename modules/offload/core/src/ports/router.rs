@@ -36,10 +36,10 @@ const AGEING_REPROOFS: u64 = 3;
 /// Tags of switches that the packet path knows.
 const KNOWN_TAGS: [&str; 3] = ["mtk", "gswip", "qca"];
 
-/// What is decided for all devices.
+/// Plans for all devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plans {
-    /// One for each, by index.
+    /// Plan of each device, by index.
     pub ports: Vec<PortPlan>,
     /// A number for each: see [`Stack::numbers`].
     pub stacks: Vec<(u32, u32)>,
@@ -73,9 +73,9 @@ struct Router<'a> {
     settings: &'a Settings,
     /// Devices that ports of a switch stand on.
     conduits: BTreeSet<u32>,
-    /// What encrypts, and what it stands on.
+    /// MACsec devices, each with its lower device.
     macsec: Vec<(&'a Link, u32)>,
-    /// What PPP devices forbid on every port, as the kernel does not tell which one they stand on.
+    /// Limits of PPP devices on every port, as the kernel does not tell their lower device.
     ppp: Vec<Limit>,
     /// Some PPP device forwards.
     ppp_forwards: bool,
@@ -126,7 +126,7 @@ impl<'a> Router<'a> {
         router
     }
 
-    /// Whether a device is never a port itself, because of what it is.
+    /// Returns true if the kind of a device means that it is never a port itself.
     fn is_upper(&self, device: &Device<'_>) -> bool {
         let (link, stands) = (device.link, self.stack.stands(device.link.index));
         is_ppp(link)
@@ -147,7 +147,7 @@ impl<'a> Router<'a> {
             .map_or_else(|| link.to_string(), |d| d.link.name.clone())
     }
 
-    /// What a device that stands on ports keeps them from, in its own words.
+    /// Limits of an upper device on its ports, in its own words.
     fn limits_of_upper(&self, device: &Device<'_>) -> Vec<Limit> {
         let mut limits = Vec::new();
         let both = |reason: PortReason, limits: &mut Vec<Limit>| {
@@ -187,7 +187,7 @@ impl<'a> Router<'a> {
         limits
     }
 
-    /// The same, as it is said of the ports below.
+    /// Limits of an upper device, as the ports below report them.
     fn limits_above(&self, device: &Device<'_>) -> Vec<Limit> {
         let limits = self.limits_of_upper(device).into_iter();
         let name = &device.link.name;
@@ -324,8 +324,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// What MACsec keeps from leaving by a port, on which it stands over whatever. A card that
-    /// encrypts does so with the kernel's own packets only; weir's would leave as they are.
+    /// Limits that MACsec puts on sending by a port below it, at any depth. A card that encrypts
+    /// does so with the kernel's own packets only; weir's would leave as they are.
     fn macsec(&self, port: u32) -> impl Iterator<Item = Limit> + '_ {
         let stands_here = move |(_, lower): &&(&Link, u32)| {
             *lower == port || self.stack.lowest(*lower).contains(&port)
@@ -340,14 +340,14 @@ impl<'a> Router<'a> {
         })
     }
 
-    /// Whether frames here have tags of a switch: the kernel says so, or ports of a switch are on
-    /// it.
+    /// Returns true if frames here have tags of a switch: the kernel says so, or switch ports are
+    /// on it.
     fn is_conduit(&self, device: &Device<'_>) -> bool {
         device.facts.is_some_and(|facts| facts.tagging.is_some())
             || self.conduits.contains(&device.link.index)
     }
 
-    /// What forbids a hook on the conduit of a switch.
+    /// Reason that forbids a hook on the conduit of a switch.
     fn conduit(&self, device: &Device<'_>) -> Option<PortReason> {
         if !self.is_conduit(device) {
             return None;
@@ -360,7 +360,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// Whether it is a member of a bridge.
+    /// Returns true if the link is a member of a bridge.
     fn in_bridge(&self, link: &Link) -> bool {
         self.bridge(link).is_some()
     }
@@ -370,7 +370,7 @@ impl<'a> Router<'a> {
         (master.link.kind == "bridge").then_some(master)
     }
 
-    /// What forbids forwarding frames that come in at this member of a bridge to others of it.
+    /// Reason that forbids bridging frames from this member to other members of the bridge.
     fn against_bridging(&self, device: &Device<'_>, bridge: &Device<'_>) -> Option<PortReason> {
         let (Some(facts), Some(settings)) = (bridge.facts, bridge.link.bridge) else {
             return Some(PortReason::NotLookedAt);
@@ -398,7 +398,7 @@ impl<'a> Router<'a> {
         self.bridge(link).map_or(link.mac, |bridge| bridge.link.mac)
     }
 
-    /// What forbids any hook on a lowest device.
+    /// Reason that forbids any hook on a lowest device.
     fn obstacle(
         &self,
         device: &Device<'_>,
@@ -440,10 +440,10 @@ impl<'a> Router<'a> {
     }
 }
 
-/// What is attached to a device that weir's packets would pass by. An egress chain is passed by
-/// even at TC: the kernel has skbs that a TC program redirects skip it (nf_skip_egress in
-/// net/core/dev.c). Filters at egress would see them, but not as the kernel's own packets: without
-/// their connection.
+/// Limits of programs and chains attached to a device that weir's packets would bypass. Weir's
+/// packets bypass an egress chain even at TC: the kernel has skbs that a TC program redirects skip
+/// it (nf_skip_egress in net/core/dev.c). Filters at egress would see those packets, but unlike the
+/// kernel's own packets, without their connection.
 fn attached(facts: &PortFacts) -> Vec<Limit> {
     let first = |list: &[String], of, reason: fn(String) -> PortReason| {
         let reason = list.first().cloned().map(reason);
@@ -470,8 +470,8 @@ fn locked(link: &Link) -> Option<Limit> {
     })
 }
 
-/// Whether the user asked for a conduit to be the port, in place of the ports of its switch, and
-/// its tags are known (or not looked at yet). The wish for all devices is not meant.
+/// Returns true if the user asked for a conduit to be the port, instead of the ports of its switch,
+/// and its tags are known (or not looked at yet). The setting for all devices does not count.
 fn at_conduit(conduit: &Device<'_>, settings: &Settings) -> bool {
     let asked = matches!(conduit.own_wish(settings), Some(Hook::Xdp | Hook::Tc));
     let known = conduit.facts.is_none_or(|facts| {

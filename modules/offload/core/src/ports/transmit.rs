@@ -15,7 +15,7 @@ struct WayIn {
 
 /// Of all ways in.
 struct Fastest {
-    /// One that nobody knows of before all.
+    /// Fastest way in; one of unknown speed comes first.
     any: Option<WayIn>,
     /// Of those whose speed is known.
     known: Option<WayIn>,
@@ -55,7 +55,7 @@ pub(super) fn choose_transmit(
     }
 }
 
-/// What forbids sending frames of XDP programs to this port.
+/// Reason that forbids sending frames of XDP programs to this port.
 fn against(device: &Device<'_>, hook: Hook, fastest: &Fastest) -> Option<PortReason> {
     let (link, facts) = (device.link, device.facts?);
     if let Some(qdisc) = kept(link, facts) {
@@ -82,8 +82,8 @@ fn against(device: &Device<'_>, hook: Hook, fastest: &Fastest) -> Option<PortRea
     })
 }
 
-/// Whether frames may come in faster than they leave. Where neither speed is known (virtual
-/// machines), they are taken for equal.
+/// Returns true if frames may come in faster than they leave. If neither speed is known (virtual
+/// machines), they count as equal.
 fn may_be_faster(into: Option<u32>, out: Option<u32>) -> bool {
     match (into, out) {
         (Some(into), Some(out)) => into > out,
@@ -91,13 +91,13 @@ fn may_be_faster(into: Option<u32>, out: Option<u32>) -> bool {
     }
 }
 
-/// Whether the driver transmits XDP frames of other devices. Many drivers have rings for that only
-/// while a program is attached to the device itself, and answer -ENXIO otherwise (`ixgbe_xdp_xmit`,
-/// `virtnet_xdp_xmit`, …): each frame would be lost.
+/// Returns true if the driver transmits XDP frames of other devices. Many drivers have rings for
+/// that only while a program is attached to the device itself, and answer -ENXIO otherwise
+/// (`ixgbe_xdp_xmit`, `virtnet_xdp_xmit`, …): each frame would be lost.
 fn takes_frames(device: &Device<'_>, hook: Hook) -> bool {
     let facts = device.facts;
     facts.is_some_and(|facts| match facts.xdp_features {
-        // What is told while weir's own program is there does not hold once it is taken off.
+        // Features reported while weir's own program is attached do not hold once it is detached.
         Some(features) => features & xdp::NDO_XMIT != 0 && (hook == Hook::Xdp || !device.own_xdp),
         // Before Linux 6.3 no device tells.
         None => facts.known_driver() && hook == Hook::Xdp,

@@ -11,8 +11,8 @@ const SERVICE_TAG: u16 = 0x88a8;
 /// Own addresses a port can have beside its first.
 const VLAN_MACS: usize = 3;
 
-/// Whether VLAN tags that must be seen are taken off: a frame of another VLAN would look like one
-/// without.
+/// Returns a reason if the device strips VLAN tags that must be seen: a frame of another VLAN would
+/// look like one without.
 pub(super) fn hides_tags(facts: &PortFacts, uppers: &[(Upper, &Device<'_>)]) -> Option<PortReason> {
     let any = |of: &dyn Fn(&Link) -> bool| uppers.iter().any(|(_, upper)| of(upper.link));
     let tagged = any(&|link| link.vlan.is_some() || link.filters_vlans);

@@ -19,7 +19,7 @@ const UDP: u8 = 2;
 
 /// Values of a set that are looked at; a longer one is not, which widens.
 const MOST_VALUES: usize = 4_096;
-/// Ways to a chain that are told apart.
+/// Maximum number of ways to a chain that weir tracks separately.
 const MOST_WAYS: usize = 16;
 
 /// Flows, by what conditions ask of them: all of it.
@@ -52,7 +52,7 @@ enum What {
     Ports(Arc<[(u16, u16)]>),
 }
 
-/// What a connection is to these conditions.
+/// Connection as these conditions see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// Tuple of packets of the original direction as they come in.
@@ -82,7 +82,7 @@ impl Area {
         self.families == 0 || self.protocols == 0
     }
 
-    /// Nothing is asked: all flows of its families.
+    /// Returns true if the area has no condition: all flows.
     pub(super) fn is_everything(&self) -> bool {
         self.families == V4 | V6
             && self.protocols == TCP | UDP
@@ -90,7 +90,7 @@ impl Area {
             && self.marks.is_empty()
     }
 
-    /// What both are about.
+    /// Intersection of both areas.
     pub(super) fn and(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.families &= other.families;
@@ -102,7 +102,7 @@ impl Area {
         both
     }
 
-    /// What is asked of flows of either.
+    /// Conditions that both areas share: an area that covers either of them.
     fn or(&self, other: &Self) -> Self {
         let mut either = self.clone();
         either.families |= other.families;
@@ -221,7 +221,7 @@ impl Area {
         }
     }
 
-    /// What a field of a header says of the packet by being there.
+    /// Restricts the area by a header field, whose presence implies a protocol or family.
     fn imply(&mut self, left: &Value) {
         match left {
             Value::Array(all) => all.iter().for_each(|one| self.imply(one)),
@@ -253,8 +253,8 @@ impl Area {
         }
     }
 
-    /// Whether a packet of this connection may match, in either direction, before or after its
-    /// addresses are translated.
+    /// Returns true if a packet of this connection may match, in either direction, before or after
+    /// its addresses are translated.
     pub(super) fn touches(&self, subject: &Subject<'_>) -> bool {
         let (original, reply) = (subject.original, subject.reply);
         let family = if original.source.is_ipv4() { V4 } else { V6 };
@@ -314,7 +314,7 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// One more way; `None`: by a chain at a device.
+    /// Adds a way; `None`: by a chain at a device.
     pub(super) fn add(&mut self, area: Option<Area>) {
         match area {
             None => self.aside = true,
@@ -336,7 +336,7 @@ impl Areas {
         }
     }
 
-    /// Those that a rule narrows them to.
+    /// Narrows the ways by the condition of a rule.
     pub(super) fn and(&self, area: &Area) -> Vec<Area> {
         let all = self.ways.iter().map(|way| way.and(area));
         all.filter(|way| !way.is_empty()).collect()
@@ -413,7 +413,7 @@ fn ports(value: &Value, operator: &str) -> Option<(u16, u16)> {
     })
 }
 
-/// Those of several values that are of concern, together. `None`: one is not known.
+/// Combines the bits of several values. `None`: one of the values is unknown.
 fn bits(values: &[&Value], of: impl Fn(&Value) -> Option<u8>) -> Option<u8> {
     values
         .iter()

@@ -2,14 +2,14 @@
 //! differ between two packets of one direction of a forwarded connection? One table;
 //! `docs/each-packet.md` is made after it.
 //!
-//! What is not in it is taken to see each packet: it may be newer than this table.
+//! An expression missing from the table counts as seeing each packet: it may be a newer one.
 
 use super::finding::Kind;
 
-/// What a field, key or extension is for a flow.
+/// Effect of a field, key or extension on a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// The same for all packets of one direction.
+    /// Equal for all packets of one direction.
     Constant,
     /// The proof compares it: a packet with another value goes to the kernel.
     Proven,
@@ -17,7 +17,7 @@ pub(super) enum Class {
     Kernel,
     /// Not TCP and not UDP: such packets are always the kernel's.
     Elsewhere,
-    /// It may differ from packet to packet.
+    /// Possibly different from packet to packet.
     Each(Kind),
     /// Worth knowing only.
     Noted(Kind),
@@ -59,7 +59,7 @@ const TABLE: &[Row] = &[
     ("payload ip6", &["ecn"], Each(Kind::Header)),
     ("payload th", &["sport", "dport"], Constant),
     ("payload tcp", &["sport", "dport"], Constant),
-    // Where it is matched, which flags are asked for is looked at first.
+    // A match on flags is first checked for which flags it asks for.
     ("payload tcp", &["flags"], Each(Kind::Flags)),
     (
         "payload tcp",
@@ -207,7 +207,7 @@ const TABLE: &[Row] = &[
     ("statement", &["log"], Each(Kind::Log)),
     ("statement", &["queue"], Each(Kind::Queue)),
     ("statement", &["dup"], Each(Kind::Duplicate)),
-    // Their packets come to a socket of this router, or are adjusted: never taken over.
+    // Packets of these rules come to a socket of this router, or are adjusted: never taken over.
     ("statement", &["tproxy"], Noted(Kind::Tproxy)),
     ("statement", &["synproxy"], Noted(Kind::Synproxy)),
     (
@@ -215,8 +215,8 @@ const TABLE: &[Row] = &[
         &["set", "map", "meter"],
         Noted(Kind::DynamicSet),
     ),
-    // Written into the packet. What the witness compares with the packet that came in leaves such
-    // flows to the kernel.
+    // Fields written into the packet. The witness compares packets with the packet that came in,
+    // and leaves such flows to the kernel.
     (
         "write",
         &[

@@ -12,11 +12,11 @@ use super::statements::Sight;
 pub struct RuleName {
     /// `ip`, `ip6`, `inet` or `bridge`.
     pub family: String,
-    /// Its table.
+    /// Table of the rule.
     pub table: String,
-    /// Its chain.
+    /// Chain of the rule.
     pub chain: String,
-    /// Its handle.
+    /// Handle of the rule.
     pub handle: u64,
 }
 
@@ -37,24 +37,24 @@ impl fmt::Display for RuleName {
 pub struct Concern {
     /// Which.
     pub rule: RuleName,
-    /// What needs each packet; the first, where there are several.
+    /// Kind of the expression that needs each packet; the first, if there are several.
     pub kind: Kind,
     areas: Vec<Area>,
 }
 
 impl Concern {
-    /// Whether a packet of this connection may come to it and match.
+    /// Returns true if a packet of this connection may reach the rule and match.
     pub fn touches(&self, subject: &Subject<'_>) -> bool {
         self.areas.iter().any(|area| area.touches(subject))
     }
 
-    /// Whether nothing that it asks for leaves a flow out.
+    /// Returns true if the rule's conditions exclude no flow.
     pub fn is_everything(&self) -> bool {
         self.areas.iter().any(Area::is_everything)
     }
 }
 
-/// What a rule concerns, which established packets come to by these ways.
+/// Computes the concern of a rule that established packets reach by these ways.
 pub(super) fn of_rule(
     ruleset: &Ruleset<'_>,
     rule: &Rule<'_>,

@@ -6,12 +6,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-/// Of conntrack at prerouting (`NF_IP_PRI_CONNTRACK`). What has the same comes before or after it,
-/// whoever was first.
+/// Priority of conntrack at prerouting (`NF_IP_PRI_CONNTRACK`). A chain with the same priority runs
+/// before or after conntrack, depending on which was registered first.
 const CONNTRACK: i64 = -200;
-/// What weir concludes from, of a connection.
+/// Keys of a connection from which weir draws conclusions.
 const KNOWN: [&str; 4] = ["state", "status", "mark", "direction"];
-/// What it concludes nothing from.
+/// Key from which weir draws no conclusions.
 const UNKNOWN: &str = "l3proto";
 
 /// Family, table, chain.
@@ -85,11 +85,11 @@ fn early(objects: &[Value]) -> HashSet<Key> {
     found
 }
 
-/// Where rules of a chain lead.
+/// Chains that the rules of a chain lead to.
 #[derive(Default)]
 struct Leads<'a> {
     chains: HashSet<&'a str>,
-    /// By a map that has a name: its elements may not be told.
+    /// True if a named map leads on: the kernel may not list its elements.
     anywhere: bool,
 }
 

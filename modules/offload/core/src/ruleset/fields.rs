@@ -9,9 +9,9 @@ use super::early;
 /// Why a ruleset could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulesetError {
-    /// Where: line and column, or the path of the value, such as `nftables[3].rule.handle`.
+    /// Location: line and column, or the path of the value, such as `nftables[3].rule.handle`.
     pub place: String,
-    /// What is wrong there.
+    /// Problem at that location.
     pub problem: String,
 }
 
@@ -23,11 +23,11 @@ impl fmt::Display for RulesetError {
 
 impl std::error::Error for RulesetError {}
 
-/// The JSON of `nft -j list ruleset`, with nothing of connections in rules that come before
-/// conntrack.
+/// Parses the JSON of `nft -j list ruleset`, without conditions on connections in rules that come
+/// before conntrack.
 ///
 /// # Errors
-/// It is not JSON.
+/// The text is not JSON.
 pub fn parse(json: &str) -> Result<Value, RulesetError> {
     let mut root = serde_json::from_str(json).map_err(|error| RulesetError {
         place: format!("line {}, column {}", error.line(), error.column()),

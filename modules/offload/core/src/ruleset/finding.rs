@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// What was found.
+/// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -17,7 +17,7 @@ pub enum Kind {
     Payload,
     /// The hardware address of the sender.
     Station,
-    /// How long the connection has yet to live.
+    /// Remaining lifetime of the connection.
     Expiration,
     /// Which processor has the packet.
     Moment,
@@ -73,7 +73,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it is only worth knowing: nothing goes wrong.
+    /// Returns true if the finding is only worth knowing: nothing goes wrong.
     pub fn noted(self) -> bool {
         matches!(
             self,
@@ -90,7 +90,7 @@ impl Kind {
         )
     }
 
-    /// What it means, in plain words.
+    /// Explains the finding in plain words.
     pub fn explain(self) -> &'static str {
         match self {
             Self::Length => "the length of each packet decides",
@@ -160,7 +160,7 @@ impl Kind {
         }
     }
 
-    /// What to do about it.
+    /// Suggests a remedy.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Limit | Self::Log | Self::ConnectionLimit | Self::Numgen | Self::Recent => {
@@ -200,7 +200,7 @@ impl Kind {
     }
 }
 
-/// One thing found in the ruleset.
+/// Finding in the ruleset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// `ip`, `ip6`, `inet`, `netdev`, …
@@ -211,18 +211,18 @@ pub struct Finding {
     pub chain: String,
     /// Handle of the rule, chain or flowtable.
     pub handle: u64,
-    /// What it is.
+    /// Kind of the finding.
     pub kind: Kind,
-    /// What it means, with the statement.
+    /// Explanation, with the statement.
     pub text: String,
-    /// What to do about it.
+    /// Suggested remedy.
     pub hint: &'static str,
     /// Devices of an ingress or egress chain or flowtable. Empty where nft did not tell (1.0.6 does
     /// not): then it may be any.
     pub devices: Vec<String>,
 }
 
-/// Where an object lives, and its handle.
+/// Family, table and handle of an object.
 #[derive(Clone, Copy)]
 pub(super) struct Home<'a> {
     pub(super) family: &'a str,

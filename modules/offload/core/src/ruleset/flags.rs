@@ -1,5 +1,5 @@
-//! What a match on TCP's flags says of the packets that may be forwarded past the kernel: those
-//! with ACK, and without SYN, FIN and RST.
+//! Matches on TCP flags, evaluated for the packets that may bypass the kernel: those with ACK, and
+//! without SYN, FIN and RST.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ const SET: u8 = 0x10;
 /// The answer to a match, of packets that may be forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// None of them matches.
+    /// No packet matches.
     Never,
     /// All do.
     Always,
-    /// It depends on the packet.
+    /// The answer depends on the packet.
     Varies,
 }
 
@@ -29,7 +29,7 @@ impl Answer {
     }
 }
 
-/// What a `match` answers, where it is one on TCP's flags.
+/// Returns the answer of a `match` on TCP flags; `None` for other matches.
 pub(super) fn answer(left: &Value, operator: &str, right: &Value) -> Option<Answer> {
     let mask = mask(left)?;
     let Some(mask) = mask else {

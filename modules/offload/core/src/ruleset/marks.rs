@@ -1,8 +1,8 @@
-//! What the mark of a packet says of the mark that its connection had when the packet came: rules
-//! restore it, and ask for it later.
+//! Conclusions from the packet's mark about the mark that its connection had when the packet came:
+//! rules restore the mark, and match it later.
 //!
-//! It is followed from rule to rule of a base chain and of the chains that it jumps to. Only what
-//! holds on all ways is kept.
+//! The analysis goes from rule to rule of a base chain and of the chains that it jumps to. Only
+//! facts that hold on all ways are kept.
 
 use std::slice;
 
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::statements::{never_before, single};
 
-/// What is known at one place. Nothing at the head of a base chain.
+/// Facts about marks at one place. Empty at the head of a base chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     /// Bits that are the same in both marks.
     same: u32,
-    /// Where all these bits of the packet's mark are 0, they were 0 in the connection's.
+    /// Bit masks: if all these bits of the packet's mark are 0, they were 0 in the connection's.
     empty: Vec<u32>,
     /// Bits of the connection's mark that are perhaps no longer what they were.
     changed: u32,
@@ -35,26 +35,26 @@ impl MarkTest {
     }
 }
 
-/// What a statement writes into a mark.
+/// Write of a statement into a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Write {
     /// Into the packet's: these bits are cleared, then turned over by the value.
     Packet { cleared: u32, value: u32 },
-    /// The same, with these bits of the connection's mark.
+    /// Into the packet's, with these bits of the connection's mark.
     Restore { cleared: u32, taken: u32 },
-    /// It cannot be told what.
+    /// The written value is unknown.
     Unknown,
-    /// These bits of the connection's may be others.
+    /// These bits of the connection's mark may have changed.
     Connection(u32),
 }
 
 impl Marks {
-    /// What a condition on the packet's mark says of the connection's.
+    /// Turns a condition on the packet's mark into one on the connection's.
     pub(super) fn told(&self, mask: u32, values: &[u32], negated: bool) -> Option<MarkTest> {
         let zero = values == [0] && !negated;
         let empty = self.empty.iter().filter(|bits| zero && *bits & !mask == 0);
         let bits = empty.fold(mask & self.same, |all, bits| all | bits);
-        // That not all bits are as asked says nothing of some of them.
+        // If not all bits match, nothing is known of some of them.
         (bits != 0 && (!negated || bits == mask)).then(|| MarkTest {
             mask: bits,
             values: values.iter().map(|value| value & bits).collect(),
@@ -66,7 +66,7 @@ impl Marks {
         bits & !self.same == 0 || self.empty.contains(&bits)
     }
 
-    /// What holds whichever of two ways a packet came.
+    /// Merges the facts of two ways: keeps those that hold on both.
     pub(super) fn or(&self, other: &Self) -> Self {
         let either = self.empty.iter().chain(&other.empty);
         let mut empty: Vec<u32> = either
@@ -89,7 +89,7 @@ impl Marks {
             Write::Packet { cleared, value } => {
                 let touched = cleared | value;
                 now.same &= !touched;
-                // Where one of the bits is 1 for sure, nothing is said of them all being 0.
+                // If one of the bits is 1 for sure, the bits cannot all be 0.
                 let kept = |bits: &u32| bits & touched == 0 || bits & cleared & value != 0;
                 now.empty = self.with_same().filter(kept).collect();
             }
@@ -155,7 +155,7 @@ impl Marks {
     }
 }
 
-/// Whether some packets may not come past an expression.
+/// Returns true if some packets may not pass an expression.
 fn asks(expression: &Value) -> bool {
     single(expression).is_none_or(|(name, inner)| match name {
         "mangle" | "counter" | "last" | "comment" | "jump" => false,
@@ -198,7 +198,7 @@ fn number(value: &Value) -> Option<u32> {
     u32::try_from(value.as_u64()?).ok()
 }
 
-/// What a statement writes into marks.
+/// Returns the write of a statement into marks.
 pub(super) fn write(expression: &Value) -> Option<Write> {
     let (name, inner) = single(expression)?;
     match name {
@@ -210,7 +210,7 @@ pub(super) fn write(expression: &Value) -> Option<Write> {
                 false => packet(value).unwrap_or(Write::Unknown),
             })
         }
-        // They can set another mark.
+        // `queue` and `tproxy` can set another mark.
         "queue" | "tproxy" => Some(Write::Unknown),
         "xt" => {
             let word = |name: &str| inner.get(name).and_then(Value::as_str);
@@ -234,7 +234,7 @@ fn connection_bits(value: &Value) -> u32 {
     bits().unwrap_or(u32::MAX)
 }
 
-/// What is written into the packet's mark.
+/// Returns the write into the packet's mark.
 fn packet(value: &Value) -> Option<Write> {
     if let Some(value) = number(value) {
         let cleared = u32::MAX;

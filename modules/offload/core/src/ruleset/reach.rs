@@ -32,21 +32,21 @@ impl Chain<'_> {
         }
     }
 
-    /// Whether packets come here from other chains only.
+    /// Returns true if packets reach this chain only from other chains.
     pub(super) fn is_regular(&self) -> bool {
         self.hook.is_none()
     }
 
-    /// Whether packets of established, forwarded connections enter here. Chains of type nat see
-    /// only the first packet.
+    /// Returns true if packets of established, forwarded connections enter here. Chains of type nat
+    /// see only the first packet.
     fn entry(&self) -> bool {
         let forwarded = match self.home.family {
             "ip" | "ip6" | "inet" | "netdev" => matches!(
                 self.hook,
                 Some("prerouting" | "forward" | "postrouting" | "ingress" | "egress")
             ),
-            // What is routed comes up to the bridge and goes down from it; what is bridged weir
-            // leaves alone.
+            // Routed packets come up to the bridge and go down from it; weir leaves bridged packets
+            // alone.
             "bridge" => matches!(
                 self.hook,
                 Some("prerouting" | "input" | "output" | "postrouting")
@@ -61,7 +61,7 @@ pub(super) struct Rule<'a> {
     pub(super) home: Home<'a>,
     pub(super) chain: &'a str,
     pub(super) expressions: &'a [Value],
-    /// Its place among all objects.
+    /// Position among all objects.
     pub(super) order: usize,
 }
 
@@ -86,16 +86,16 @@ pub(super) struct Ruleset<'a> {
     pub(super) objects: Vec<Object<'a>>,
     /// Elements of named maps: verdicts may be in them. `None`: it was not told which.
     maps: HashMap<Key<'a>, Option<&'a Value>>,
-    /// Elements of named sets that only commands change, where they were told.
+    /// Elements of named sets that only commands change, if the ruleset lists them.
     pub(super) sets: HashMap<Key<'a>, &'a Value>,
-    /// What each element of a named set or map keeps: it was declared with that, or a rule adds
-    /// elements with it.
+    /// Statements that each element of a named set or map keeps: from the declaration, or from a
+    /// rule that adds elements.
     kept: HashMap<Key<'a>, Vec<&'a Value>>,
     /// The rules of each chain, by their places among the objects.
     rules: HashMap<Key<'a>, Vec<usize>>,
     /// The place of the first rule of a chain that ends the way of established connections there.
     settles: HashMap<Key<'a>, usize>,
-    /// What the packet's mark says of the connection's before rules, by their places.
+    /// Facts from the packet's mark about the connection's mark before each rule, by position.
     marks: HashMap<usize, Marks>,
 }
 
@@ -220,7 +220,7 @@ impl<'a> Ruleset<'a> {
         all.extend(statements::each(kept));
     }
 
-    /// What elements of a set keep that a rule of this table names.
+    /// Returns the statements that elements of a set keep, for a rule of this table.
     pub(super) fn kept(&self, home: &Home<'a>, set: &'a str) -> &[&'a Value] {
         let all = self.kept.get(&(home.family, home.table, set));
         all.map(Vec::as_slice).unwrap_or_default()
@@ -271,8 +271,8 @@ impl<'a> Ruleset<'a> {
         entries.collect()
     }
 
-    /// Whether a rule ends the way of all established packets, by itself or in a chain that they
-    /// all visit.
+    /// Returns true if a rule ends the way of all established packets, by itself or in a chain that
+    /// they all visit.
     fn ends(&self, place: usize, depth: usize) -> bool {
         let Some(rule) = self.rule(place) else {
             return false;
@@ -287,7 +287,7 @@ impl<'a> Ruleset<'a> {
         }
     }
 
-    /// Whether none that is established comes back from a chain.
+    /// Returns true if no established packet comes back from a chain.
     fn ends_all(&self, chain: Key<'a>, depth: usize) -> bool {
         for place in self.rules.get(&chain).into_iter().flatten() {
             if self.ends(*place, depth) {
@@ -304,8 +304,8 @@ impl<'a> Ruleset<'a> {
         false
     }
 
-    /// Whether established connections never come to this rule, as one before it in its chain
-    /// decides for them.
+    /// Returns true if established connections never reach this rule, as an earlier rule in its
+    /// chain decides for them.
     pub(super) fn settled(&self, rule: &Rule<'a>) -> bool {
         self.settles
             .get(&rule.key())
@@ -438,7 +438,7 @@ impl<'a> Ruleset<'a> {
             None => data.and_then(|data| data.get("set")),
             Some(map) => match self.maps.get(&(family, table, map)) {
                 Some(Some(elements)) => Some(*elements),
-                // Its elements were left out: it may lead to any chain of the table.
+                // The map's elements were left out: the rule may lead to any chain of the table.
                 _ => {
                     let chains = self.objects.iter().filter_map(|object| match object {
                         Object::Chain(chain)
@@ -476,8 +476,8 @@ impl<'a> Ruleset<'a> {
     }
 }
 
-/// What is known before each rule that established packets come by, by the rule's place. Where
-/// nothing is, it is left out.
+/// Facts about marks before each rule that established packets pass, by the rule's position. Empty
+/// entries are left out.
 fn along(ruleset: &Ruleset<'_>) -> HashMap<usize, Marks> {
     let mut steps: HashMap<Key<'_>, Vec<(Key<'_>, usize)>> = HashMap::new();
     for rule in ruleset.all_rules().filter(|rule| !ruleset.settled(rule)) {

@@ -1,6 +1,6 @@
-//! What rules go by that changes without a message: sets whose elements time out or are written by
-//! packets, the time of day, extensions with a memory of their own. [`crate::Agenda`] sees to it
-//! that proofs end with it.
+//! Conditions of rules that change without a message: sets whose elements time out or are written
+//! by packets, the time of day, extensions with a memory of their own. [`crate::Agenda`] ends
+//! proofs when such a condition changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,8 +17,8 @@ use super::reach::{Key, Object, Rule, Ruleset};
 pub(crate) const QUARTER: u32 = 900;
 /// Elements that packets keep alive are to be seen by the kernel at least so often, milliseconds.
 const MOST_OFTEN: u64 = 250;
-/// Extensions of iptables whose answer changes by time, by other packets, or by a command that
-/// nothing tells of; or that keep what others ask for alive by packets.
+/// Extensions of iptables whose answer changes by time, by other packets, or by a command without
+/// notification; or that packets keep alive for other rules.
 const MOODS: [&str; 8] = [
     "SET",
     "condition",
@@ -30,17 +30,17 @@ const MOODS: [&str; 8] = [
     "time",
 ];
 
-/// What weir goes by with every connection: that it ends, that it closes, that rules may go by
-/// another status, and its mark. That it begins or was answered is not among them: until that is
-/// told, it is the kernel's.
+/// Events that weir needs for every connection: end, closing, another status that rules may match,
+/// and the mark. The begin and the first answer are not needed: until conntrack reports these, the
+/// connection is the kernel's.
 const EVENTS: [&str; 4] = ["destroy", "protoinfo", "assured", "mark"];
-/// What it goes by where rules say one of these words.
+/// Events that weir needs only if rules contain one of these words.
 const ASKED: [(&str, [&str; 3]); 2] = [
     ("label", ["label", "connlabel", "connlabels"]),
     ("secmark", ["secmark", "SECMARK", "CONNSECMARK"]),
 ];
 
-/// What established connections are judged by, and no message tells of.
+/// Conditions for established connections whose change no message reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Silent {
     /// Sets and maps that they are looked up in, whose elements time out or are written by packets;
@@ -51,17 +51,17 @@ pub struct Silent {
     pub edges: BTreeSet<u32>,
     /// Packets keep elements alive: the kernel has to see one of each flow so often, milliseconds.
     pub keep_alive: Option<u64>,
-    /// What cannot be looked at, in words: each second proofs end.
+    /// Conditions that weir cannot read, in words: proofs end each second.
     pub opaque: BTreeSet<String>,
-    /// The same, in rules that see each packet: what they concern is left to the kernel, unless
-    /// they are ignored.
+    /// Unreadable conditions in rules that see each packet: the flows that these rules concern stay
+    /// with the kernel, unless the settings ignore the rules.
     pub seen: BTreeSet<String>,
     /// Of some connections conntrack does not tell all that weir goes by.
     pub hidden: bool,
 }
 
 impl Silent {
-    /// Where rules that see each packet are ignored: what they go by cannot be looked at either.
+    /// Applies the setting that ignores rules that see each packet: their conditions are opaque.
     #[must_use]
     pub fn ignoring(mut self) -> Self {
         self.opaque.append(&mut self.seen);
@@ -101,7 +101,7 @@ pub fn silent_in(root: &Value) -> Result<Silent, RulesetError> {
             _ => None,
         })
     };
-    // Whoever writes a set: a packet of any connection may.
+    // Find the rules that write sets: a packet of any connection may do so.
     for rule in rules() {
         for expression in rule.expressions {
             writes(expression, &mut |name, _| {
@@ -111,7 +111,7 @@ pub fn silent_in(root: &Value) -> Result<Silent, RulesetError> {
         }
     }
     let mut reached: HashSet<Key<'_>> = ruleset.reached().into_keys().collect();
-    // Where the elements of a verdict map are not listed, it may lead to any chain of its table.
+    // If the elements of a verdict map are not listed, it may lead to any chain of its table.
     let led: HashSet<(&str, &str)> = rules()
         .filter(|rule| reached.contains(&rule.key()) && !ruleset.settled(rule))
         .filter(|rule| search.leads_anywhere(rule))
@@ -151,7 +151,7 @@ pub fn silent_in(root: &Value) -> Result<Silent, RulesetError> {
 }
 
 /// Tables that go with the process that owns them (`flags owner`, without `persist`), in words: the
-/// kernel takes them away, and tells nobody (`nft_rcv_nl_event` in net/netfilter/nf_tables_api.c).
+/// kernel removes them without notification (`nft_rcv_nl_event` in net/netfilter/nf_tables_api.c).
 fn owned(objects: &[Value], ruleset: &Ruleset<'_>) -> Vec<String> {
     let hooked = |family: &str, name: &str| {
         ruleset.objects.iter().any(|object| match object {
@@ -179,7 +179,7 @@ fn owned(objects: &[Value], ruleset: &Ruleset<'_>) -> Vec<String> {
     found
 }
 
-/// Which events this leaves out of the needed ones, in words, if it says which are told.
+/// Names the needed events that a `ct event` statement leaves out; `None` for other statements.
 fn hidden(statement: &Value, needed: &[&str]) -> Option<String> {
     let write = statement.get("mangle")?;
     if write.pointer("/key/ct/key").and_then(Value::as_str) != Some("event") {
@@ -195,7 +195,7 @@ fn hidden(statement: &Value, needed: &[&str]) -> Option<String> {
     (!left_out.is_empty()).then(|| left_out.join(", "))
 }
 
-/// One of these words is somewhere in it.
+/// Returns true if one of these words is somewhere in the value.
 fn says(value: &Value, words: &[&str]) -> bool {
     match value {
         Value::String(text) => words.contains(&text.as_str()),
@@ -205,14 +205,14 @@ fn says(value: &Value, words: &[&str]) -> bool {
     }
 }
 
-/// What is known of a set or map by its declaration.
+/// Properties of a set or map from its declaration.
 #[derive(Clone, Copy, Default)]
 struct Declared {
     /// Elements may time out.
     times: bool,
     /// After so many seconds, where nothing else is said.
     timeout: Option<u64>,
-    /// Its values are verdicts, and were not listed.
+    /// True if its values are verdicts, and are not listed.
     leads: bool,
 }
 
@@ -419,8 +419,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// When it may change whether a time matches: a range holds to the end of its last second. `None`:
-/// it cannot be told.
+/// Seconds at which a time match may change: a range holds to the end of its last second. `None`:
+/// the times are unknown.
 fn edges(key: &str, value: &Value) -> Option<BTreeSet<u32>> {
     if key == "day" {
         return Some(BTreeSet::from([0]));

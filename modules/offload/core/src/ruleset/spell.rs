@@ -9,13 +9,13 @@ use kernel::kept::Kept;
 use kernel::tables::Table;
 use serde_json::{Value, json};
 
-/// Whether there may be something to [`spell`].
+/// Returns true if [`spell`] may find something.
 pub fn has_extensions(text: &str) -> bool {
     let named = |(_, name): &(&str, &str)| text.contains(&format!("\"{name}\""));
     text.contains("\"xt\"") && READ.iter().any(named)
 }
 
-/// Whether rules may give entries time-outs of their own (`ct timeout`, `-j CT --timeout`).
+/// Returns true if rules may give entries time-outs of their own (`ct timeout`, `-j CT --timeout`).
 pub fn has_policies(text: &str) -> bool {
     text.contains("\"ct timeout\"") || text.contains("\"CT\"")
 }

@@ -1,4 +1,4 @@
-//! What a rule's expressions ask and do.
+//! Conditions and effects of a rule's expressions.
 
 use serde_json::Value;
 
@@ -12,8 +12,8 @@ pub(super) struct Sight<'a> {
     pub(super) kind: Kind,
     /// The object it was found in.
     pub(super) value: &'a Value,
-    /// How many expressions of the rule say which packets it is for: it counts those that all of
-    /// them match.
+    /// Number of the rule's expressions that select its packets: the finding applies to packets
+    /// that match all of these.
     pub(super) asked: usize,
 }
 
@@ -28,8 +28,8 @@ pub(super) fn scan<'a>(expressions: &'a [Value], kept: Kept<'a, '_>) -> Vec<Sigh
     for (place, statement) in expressions.iter().enumerate() {
         let mut add = |kind: Kind, value, tells: bool| {
             let asked = match tells {
-                // What is asked of the packet counts where something is done with it: up to there
-                // all else is asked too.
+                // A condition counts at the rule's effect: all other conditions up to there apply,
+                // too.
                 true => match effect(expressions, place) {
                     Some(asked) => asked,
                     None => return,
@@ -62,7 +62,7 @@ pub(super) fn keeping(statement: &Value) -> Option<(&str, &Value)> {
     Some((set, inner.get("stmt")?))
 }
 
-/// One statement, or several.
+/// Returns the statements of a value that is one statement or an array.
 pub(super) fn each(statements: &Value) -> &[Value] {
     match statements {
         Value::Array(all) => all,
@@ -70,8 +70,8 @@ pub(super) fn each(statements: &Value) -> &[Value] {
     }
 }
 
-/// Where a rule does something with a packet that its expressions up to `place` match. `None`: it
-/// only counts.
+/// Position where a rule acts on a packet that its expressions up to `place` match. `None`: the
+/// rule only counts.
 fn effect(expressions: &[Value], place: usize) -> Option<usize> {
     let named = |value: &Value| -> Option<(String, bool)> {
         let (name, inner) = value.as_object()?.iter().next()?;
@@ -91,8 +91,8 @@ fn effect(expressions: &[Value], place: usize) -> Option<usize> {
 
 type Add<'a, 'f> = &'f mut dyn FnMut(Kind, &'a Value, bool);
 
-/// What a statement does, and what its expressions ask. The last argument of `add`: whether it is
-/// only asked.
+/// Visits the effects of a statement, and the conditions of its expressions. The last argument of
+/// `add`: true for a condition.
 fn statement_sights<'a>(statement: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>) {
     let Some((name, inner)) = single(statement) else {
         // A verdict without more, such as `"accept"`, or nothing that is known.
@@ -156,7 +156,7 @@ fn statement_sights<'a>(statement: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '
     }
 }
 
-/// What an expression asks of a packet, however deep.
+/// Visits the conditions of an expression, at any depth.
 fn expression_sights<'a>(value: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>) {
     let all = match value {
         Value::Array(all) => return all.iter().for_each(|one| expression_sights(one, kept, add)),
@@ -201,8 +201,8 @@ fn expression_sights<'a>(value: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>)
     }
 }
 
-/// Whether something is kept that each packet changes, so that what the rule asks for behind it
-/// does not matter.
+/// Returns true if the expression keeps state that each packet changes, so that the rule's later
+/// conditions do not matter.
 fn stateful(kind: Kind) -> bool {
     matches!(
         kind,
@@ -228,7 +228,7 @@ fn field(payload: &Value) -> Class {
     }
     let number = |name| payload.get(name).and_then(Value::as_u64);
     match (word("base"), number("offset"), number("len")) {
-        // Both ports, however they are cut.
+        // Both ports, in any slice.
         (Some("th"), Some(offset), Some(length)) if offset.saturating_add(length) <= 32 => {
             Class::Constant
         }
@@ -246,7 +246,7 @@ fn key(value: &Value) -> Option<&str> {
     value.get("key").and_then(Value::as_str)
 }
 
-/// What a `mangle` statement writes.
+/// Kind of the field that a `mangle` statement writes.
 fn written(target: &Value) -> Option<Kind> {
     if let Some(ct) = target.get("ct") {
         return (key(ct) == Some("zone")).then_some(Kind::Zone);
@@ -259,7 +259,7 @@ fn written(target: &Value) -> Option<Kind> {
         };
     }
     if let Some(option) = target.get("tcp option") {
-        // The segment size is told in SYNs only (RFC 9293, 3.7.1), which are the kernel's.
+        // Only SYNs carry the segment size (RFC 9293, 3.7.1), and these are the kernel's.
         let size = option.get("name").and_then(Value::as_str) == Some("maxseg");
         return (!size).then_some(Kind::Rewrite);
     }
@@ -275,7 +275,7 @@ fn extension(inner: &Value) -> Class {
     }
 }
 
-/// Whether any string in a value is one of these.
+/// Returns true if any string in a value is one of these.
 fn mentions(value: &Value, words: &[&str]) -> bool {
     match value {
         Value::String(text) => words.contains(&text.as_str()),
@@ -285,7 +285,7 @@ fn mentions(value: &Value, words: &[&str]) -> bool {
     }
 }
 
-/// Whether all strings in a value are among these.
+/// Returns true if all strings in a value are among these.
 fn only(value: &Value, words: &[&str]) -> bool {
     match value {
         Value::String(text) => words.contains(&text.as_str()),
@@ -299,8 +299,8 @@ fn is_ct_state(value: &Value) -> bool {
     value.get("ct").is_some_and(|ct| key(ct) == Some("state"))
 }
 
-/// Whether one of these conditions holds for no packet that would be forwarded past the kernel:
-/// other conntrack states only, or a SYN, FIN or RST.
+/// Returns true if one of these conditions holds for no packet that would bypass the kernel: other
+/// conntrack states only, or a SYN, FIN or RST.
 pub(super) fn never_before(expressions: &[Value]) -> bool {
     expressions
         .iter()
@@ -312,7 +312,7 @@ pub(super) fn never_before(expressions: &[Value]) -> bool {
             let operator = condition.get("op").and_then(Value::as_str);
             if is_ct_state(left) {
                 const STATES: [&str; 5] = ["new", "related", "invalid", "untracked", "established"];
-                // What is not spelled in words (a named set, a number) is not known.
+                // A state that is not spelled in words (a named set, a number) is unknown.
                 return only(right, &STATES)
                     && match operator {
                         Some("in" | "==") => !mentions(right, &["established"]),
@@ -324,15 +324,15 @@ pub(super) fn never_before(expressions: &[Value]) -> bool {
         })
 }
 
-/// What a rule does with every packet of an established connection.
+/// Way of every packet of an established connection at a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way<'a> {
-    /// Its way through the chains of this hook ends: `ct state established accept`, with nothing
-    /// else asked.
+    /// The way through the chains of this hook ends: `ct state established accept`, without other
+    /// conditions.
     Ends,
-    /// It goes to this chain.
+    /// The packet goes to this chain.
     Visits(&'a str),
-    /// It goes on, or some do one thing and some another.
+    /// The packet goes on, or packets take different ways.
     Open,
 }
 
@@ -373,7 +373,7 @@ fn verdict(value: &Value) -> Way<'_> {
     }
 }
 
-/// What a verdict map on the conntrack state does with what is established.
+/// Way of established packets by a verdict map on the conntrack state.
 fn map_way(map: &Value) -> Way<'_> {
     let elements = map
         .get("data")
@@ -390,8 +390,8 @@ fn map_way(map: &Value) -> Way<'_> {
         .unwrap_or(Way::Open)
 }
 
-/// Whether a packet may leave the chain at this rule without having come to an end: by `return`,
-/// `goto`, or a map that is not known.
+/// Returns true if a packet may leave the chain at this rule without a final verdict: by `return`,
+/// `goto`, or an unknown map.
 pub(super) fn may_leave(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(name, inner)| match name.as_str() {

@@ -94,7 +94,7 @@ pub fn plan(link: &Link, facts: &PortFacts, settings: &Settings) -> PortPlan {
     plans(&[device], settings).ports.remove(0)
 }
 
-/// Without what is told of the numbers of devices.
+/// Removes the actions that report the numbers of devices.
 pub fn apart_from_stacks(mut actions: Vec<Action>) -> Vec<Action> {
     actions.retain(|action| !matches!(action, Action::Stacks(_)));
     actions
@@ -263,7 +263,7 @@ impl Rig {
                 ),
                 Action::Look(id) | Action::Poll(id) | Action::Refresh { id, .. } => {
                     let mut installed = self.installed.values();
-                    // One that was renewed as it was given back, and had closed before.
+                    // A connection that weir renewed on returning it, after it closed.
                     let again = matches!(action, Action::Refresh { .. })
                         && !self.renewed.insert(id.original);
                     assert!(

@@ -53,7 +53,7 @@ fn touched(concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
     touched_with(3, concern, protocol, from, to)
 }
 
-/// The same, with another connection mark than 3.
+/// Like `touched`, with another connection mark than 3.
 fn touched_with(mark: u32, concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
     let tuple = |source: &str, source_port, destination: &str, destination_port| Tuple {
         protocol,
@@ -71,7 +71,7 @@ fn touched_with(mark: u32, concern: &Concern, protocol: Protocol, from: u16, to:
     })
 }
 
-/// Whether one rule concerns a connection to this port.
+/// Returns true if one rule concerns a connection to this port.
 fn one(rule: Value, protocol: Protocol, port: u16) -> bool {
     let found = concerns(&[("forward", &[rule])]);
     assert!(found.len() < 2, "{found:?}");
@@ -263,7 +263,7 @@ fn stock_rulesets_keep_all_their_offload() {
     }
 }
 
-/// It throws dice for packets without a mark only, after it has restored that of the connection.
+/// mwan3 throws dice only for packets without a mark, after it has restored the connection's mark.
 #[test]
 fn mwan3_keeps_its_offload() {
     let found = stock("mwan3");
@@ -459,7 +459,7 @@ fn what_the_elements_of_a_set_keep_sees_each_packet() {
         ),
     ] {
         let chain = json!({"chain": {"family": "inet", "table": "t", "name": "forward", "handle": 1, "hook": "forward", "type": "filter"}});
-        // Where elements are added no packet of a forwarded connection comes by.
+        // No packet of a forwarded connection reaches the place where elements are added.
         let aside =
             json!({"chain": {"family": "inet", "table": "t", "name": "aside", "handle": 3}});
         let added = json!({"rule": {"family": "inet", "table": "t", "chain": "aside", "handle": 9, "expr": adds}});

@@ -1,4 +1,4 @@
-//! How long entries live.
+//! Lifetimes of entries.
 
 mod leaving;
 mod unseen;
@@ -47,7 +47,7 @@ fn a_tcp_connection_at_rest_has_what_the_kernel_alone_would_give_it() {
     }
 }
 
-/// Where the last packets before the rest were shown to conntrack, too.
+/// Also with the last packets before the rest shown to conntrack.
 #[test]
 fn short_times_of_unacknowledged_data_do_not_end_a_connection_at_rest() {
     let policy = Policy { long: 60, short: 5 };
@@ -137,7 +137,7 @@ fn udp_lives_as_long_as_with_the_kernel_alone() {
         short: 30,
     };
     for reprove in [0, 1_000, 20_000, 600_000] {
-        // Those of some two seconds end as a stream or as none: the tick decides.
+        // Connections of about two seconds end as a stream or not: the tick decides.
         for time in [
             200, 1_000, 1_800, 2_600, 3_000, 7_000, 29_000, 100_000, 400_000,
         ] {
@@ -165,8 +165,8 @@ fn a_connection_that_is_picked_up_has_what_the_kernel_alone_would_give_it() {
     }
 }
 
-/// The same where each packet that conntrack saw left data unacknowledged: the sysctls tell, where
-/// no rule gives an entry a policy of its own.
+/// If each packet that conntrack saw left data unacknowledged, the sysctls determine the time-out,
+/// as long as no rule gives an entry a policy of its own.
 #[test]
 fn what_no_packet_told_is_as_the_sysctls_say() {
     let policy = Policy {
@@ -400,8 +400,8 @@ fn a_flow_that_sends_once_in_nearly_a_time_out_lives() {
                 world.packet(1, 100, is_tcp);
                 world.packet(0, 0, is_tcp);
             }
-            // It is over for the kernel alone, and for weir at most a little later: then the next
-            // packet shows it.
+            // The entry is over for the kernel alone, and for weir at most a little later: then the
+            // next packet shows it.
             world.pass(8_000 + bound(8));
             let before = world.packets;
             world.seen = false;

@@ -1,4 +1,4 @@
-//! What ends without a message: when proofs end for it, and not sooner.
+//! Conditions that end without a message: proofs end in time, and not sooner.
 
 use std::collections::BTreeSet;
 
@@ -112,7 +112,7 @@ fn what_a_packet_refreshes_goes_on() {
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 1_500, 1_500);
     assert_eq!(agenda.until(), Some(2_488));
     assert_eq!(ends(&mut agenda, 1_501..3_000), [2_512]);
-    // It was gone between two looks, and is back: who was refused then is let in now.
+    // The element was gone between two looks, and is back: refused packets now pass.
     agenda.asks(3_000);
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 3_000, 3_000);
     assert!(agenda.ends(3_000));
@@ -221,7 +221,7 @@ fn packets_that_keep_a_policy_alive_are_seen() {
     agenda.policies_read(Ok(None), 1_000, 1_000);
     assert_eq!((agenda.until(), agenda.wake()), (None, None));
 
-    // Not read again at once, however often something is told.
+    // The agenda does not read again at once, however often changes are reported.
     agenda.policed(1_010);
     assert!(!agenda.asks(1_099).policies && agenda.asks(1_100).policies);
     agenda.policies_read(Ok(Some(9)), 1_100, 1_100);
@@ -236,7 +236,7 @@ fn packets_that_keep_a_policy_alive_are_seen() {
     let often = ends(&mut agenda, 8_000..28_000).len();
     assert!((38..=46).contains(&often), "{often}");
 
-    // One that cannot be read may live by anything.
+    // Policies that cannot be read may live by anything.
     agenda.policed(30_000);
     assert!(agenda.asks(30_000).policies);
     agenda.policies_read(Err(()), 30_000, 30_000);
@@ -365,7 +365,7 @@ fn a_table_may_go_with_its_owner() {
         let found = silent(&whole).expect("a ruleset").opaque;
         let told = "a table that goes with its owner (inet t)".to_owned();
         assert_eq!(found.contains(&told), goes, "{flags}: {found:?}");
-        // One through which nothing goes, as through a dormant one.
+        // A table without traffic, like a dormant one.
         let idle = whole.replace(r#""hook": "forward", "#, "");
         let found = silent(&idle).expect("a ruleset").opaque;
         assert_eq!(found.len(), 0, "{flags}: {found:?}");

@@ -13,7 +13,7 @@ use kernel::{
 use proptest::prelude::*;
 use weir_offload_core::{Action, Decline, Mark, Reading, Settings};
 
-/// One thing that happens.
+/// Step of a random history.
 #[derive(Clone, Debug)]
 enum Step {
     Connection(Connection),
@@ -32,13 +32,13 @@ enum Step {
     Tcp(bool),
 }
 
-/// How wild the connections are.
+/// Range of the generated connections.
 #[derive(Clone, Copy)]
 enum World {
     /// Anything.
     Wild,
-    /// What one kernel can have: within a zone every tuple is of one connection, and nothing is
-    /// adjusted later on.
+    /// Possible in one kernel: within a zone every tuple is of one connection, and adjustments do
+    /// not come later.
     Lawful,
 }
 
@@ -200,10 +200,10 @@ struct Asked {
     again: bool,
 }
 
-/// What is true, and what must come of a step.
+/// True state, from which the effects of a step follow.
 #[derive(Default)]
 struct Model {
-    /// With whether it was told since the last dump began.
+    /// Entries, with whether the kernel reported them since the last dump began.
     entries: Vec<(Connection, bool)>,
     addresses: HashMap<Address, bool>,
     links: HashMap<u32, (Link, bool)>,
@@ -221,7 +221,7 @@ struct Model {
     asked: HashMap<Source, Asked>,
 }
 
-/// What a step has to cause.
+/// Effects that a step must cause.
 #[derive(Debug, Default, PartialEq)]
 struct Due {
     bump: bool,
@@ -299,7 +299,7 @@ impl Model {
                         self.lost = true;
                         due.hops.insert((from, told.mac));
                     }
-                    // What was sent to it before went to all members.
+                    // The bridge flooded earlier frames to the station.
                     (None, Some((to, _))) => drop(due.hops.insert((to, told.mac))),
                     (None, None) => {}
                 }
@@ -413,7 +413,7 @@ impl Model {
         self.stations.retain(|_, (_, seen)| *seen);
     }
 
-    /// Whether a flowtable has any of them.
+    /// Returns true if a flowtable has any of the entries.
     fn offloaded(&self) -> bool {
         let mut entries = self.entries.iter();
         entries.any(|(c, _)| c.status.unwrap_or(0) & status::OFFLOAD != 0)
@@ -503,8 +503,8 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
                 _ => {}
             }
         }
-        // When exactly it looks whether a flowtable gave something back is told in upkeep.rs; here
-        // only that it may.
+        // upkeep.rs tests when exactly weir looks for connections that a flowtable gave back; here
+        // weir only may look.
         if matches!(step, Step::Tick(_)) && seen.dump.is_some() && model.offloaded() {
             model.ask(Source::Conntrack, &mut due);
         }

@@ -211,7 +211,7 @@ fn a_port_is_planned_when_link_and_facts_are_known_and_again_when_they_change() 
     assert_eq!(bumps(&actions), 0, "nothing was proven over it yet");
     assert_eq!(rig.facts(2, facts()), []);
 
-    // Our own program shows up, and is not taken for somebody's, then or on its way out.
+    // Weir's own program appears, and does not count as a foreign one, then or on its way out.
     lan.xdp_program = Some(44);
     assert_eq!(tell(&mut rig, &lan), []);
     let mut by_name = Settings::default();

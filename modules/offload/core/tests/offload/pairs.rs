@@ -137,7 +137,7 @@ fn a_pair_ends_with_what_the_bridge_knows() {
         assert!(rig.tell(event).contains(&remove(0)), "{why}");
         assert_eq!(rig.core.pairs().count(), 0, "{why}");
     }
-    // One that has moved is known at its new place when it talks.
+    // A pair with a moved station is known at the new place when it talks.
     let mut rig = with_two_stations();
     seen(&mut rig, &[(2, 1)]);
     rig.tell(at(LAN3, 0, 2, true));
@@ -181,7 +181,7 @@ fn without_the_option_nothing_is_known() {
     assert!(rig.core.ports().all(|plan| !plan.bridges));
 }
 
-/// Whoever makes up addresses at one port takes half of the room, and does not keep it.
+/// A client that forges addresses at one port takes half of the room, and does not keep it.
 #[test]
 fn one_port_has_half_of_the_room_and_idle_pairs_make_way() {
     let mut rig = rig(Settings {

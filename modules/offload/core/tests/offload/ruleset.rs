@@ -129,7 +129,7 @@ fn an_empty_ruleset_has_no_findings() {
     );
 }
 
-/// One forward chain with these rules.
+/// Findings in a forward chain with these rules.
 fn forward(rules: &[&str]) -> Vec<Kind> {
     let mut json = String::from(
         r#"{"nftables":[{"table":{"family":"inet","name":"t","handle":1}},

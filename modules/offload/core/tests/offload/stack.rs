@@ -1,4 +1,4 @@
-//! What stands on what, and what that means for ports.
+//! Relations of upper and lower devices, and their effect on ports.
 
 mod core;
 mod limits;

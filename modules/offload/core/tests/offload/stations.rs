@@ -53,8 +53,8 @@ fn all() -> Vec<Action> {
     vec![Action::Bump(Cause::Stations)]
 }
 
-/// What weir forwards passes the bridge by, and so does not tell it where a station is: proofs of
-/// what the station sends end, too.
+/// Packets that weir forwards bypass the bridge, and so do not show it where a station is: proofs
+/// of packets from the station end, too.
 #[test]
 fn a_station_that_moves_ends_all_proofs() {
     let mut rig = rig();
@@ -141,7 +141,7 @@ fn flows_are_proven_anew_before_a_bridge_forgets_their_stations() {
         (20_000, 600, 2_000),
         (20_000, 1, 500),
         (1_000, 600, 1_000),
-        // It never learns; and nobody wants it.
+        // The bridge never learns; and no reproving is wanted.
         (20_000, 0, 20_000),
         (0, 600, 0),
     ] {
@@ -182,7 +182,7 @@ fn a_flood_of_addresses_costs_an_end_of_all_proofs_a_second_at_most() {
     assert_eq!(bumps(&rig.pass(250)), 0);
     assert_eq!(bumps(&rig.pass(1000)), 1);
     assert_eq!(bumps(&rig.pass(1000)), 0);
-    // One that was not remembered goes: it may have been sent to.
+    // A station that was not remembered goes: weir may have sent frames to it.
     assert_eq!(bumps(&rig.tell(Event::Fdb(gone(5, 1000 + 65_000)))), 1);
     assert_eq!(bumps(&rig.tell(Event::Fdb(gone(5, 1000 + 65_001)))), 0);
     assert_eq!(bumps(&rig.pass(1000)), 1);

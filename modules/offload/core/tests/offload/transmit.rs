@@ -27,7 +27,7 @@ fn planned(ports: &[(Link, PortFacts)], settings: &Settings) -> Vec<PortPlan> {
     plans(&devices, settings).ports
 }
 
-/// Whether XDP may send to a port, and why not.
+/// Returns whether XDP may send to a port, and the reason if not.
 fn transmits(plan: &PortPlan) -> (bool, Option<PortReason>) {
     let mut limits = plan.limits.iter().filter(|limit| limit.of == Use::Xdp);
     let reason = limits.next().map(|limit| {
@@ -85,13 +85,13 @@ fn only_ways_in_at_xdp_count() {
     let behind = || slower(Some(1000), "lan0", Some(2500));
     let may = || (true, None);
     assert_eq!(three(&auto, &|_| {}), [may(), behind(), behind()]);
-    // What comes in at TC goes through the qdisc anyway, and what the kernel forwards too.
+    // Packets that come in at TC or that the kernel forwards go through the qdisc anyway.
     let mut tc = Settings::default();
     tc.ports.insert("lan0".into(), Hook::Tc);
     assert_eq!(three(&tc, &|_| {})[1..], [may(), may()]);
     let chain = |facts: &mut PortFacts| facts.ingress_chains = vec!["netdev t c".into()];
     assert_eq!(three(&auto, &chain)[1..], [may(), may()]);
-    // Nothing is said where nothing would come.
+    // No limit is reported where no frames would come.
     let all = Settings {
         hook: Hook::Tc,
         ..Settings::default()

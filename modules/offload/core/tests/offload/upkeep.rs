@@ -1,4 +1,4 @@
-//! What time brings.
+//! Periodic work.
 
 use crate::common::{Rig, UP, tcp, udp};
 use kernel::{Event, Source, status};
@@ -14,7 +14,7 @@ fn reading(packets: u64, proven: bool) -> Reading {
     }
 }
 
-/// What was asked for in a time of ticks every 100 ms, with when.
+/// Actions during ticks every 100 ms, with their times.
 fn passing(
     rig: &mut Rig,
     millis: Millis,
@@ -107,9 +107,9 @@ fn a_udp_flow_that_is_old_enough_is_shown_to_conntrack() {
         matches!(&shown[..], [(3_000, Action::Prove { .. })]),
         "{shown:?}"
     );
-    // It rests then, and is no stream.
+    // The connection then rests, and is not a stream.
     assert_eq!(passing(&mut rig, 500, &mut |_| [3_200, 0]), []);
-    // One that was answered and then stood still is not.
+    // A connection that got an answer and then stood still is not a stream.
     let mut rig = Rig::new(Settings::default());
     rig.connection(&c);
     assert_eq!(passing(&mut rig, 10_000, &mut |_| [0, 0]), []);
@@ -199,7 +199,7 @@ fn a_tick_visits_a_share_and_not_all() {
         rig.connection(&udp(n, &format!("10.0.0.2:{}", n + 1), "192.0.2.1:53"));
     }
     rig.pass(0);
-    // Those that are new are looked at each time.
+    // Weir looks at new connections each time.
     rig.pass(6_000);
     let mut reads = 0;
     rig.pass_reading(100, &mut |_| {
@@ -243,7 +243,7 @@ fn a_clock_that_goes_back_does_no_harm() {
     assert_eq!(rig.pass(1), []);
 }
 
-/// The kernel tells nobody when a flowtable takes a connection or gives it back.
+/// The kernel sends no message when a flowtable takes a connection or gives it back.
 #[test]
 fn what_a_flowtable_gives_back_is_found() {
     let mut rig = Rig::new(Settings::default());
@@ -274,8 +274,8 @@ fn what_a_flowtable_gives_back_is_found() {
     assert_eq!(later, [], "a flowtable has nothing any more");
 }
 
-/// With `nf_conntrack_events` = 2 not even the end of a connection older than weir is told: one
-/// that a flowtable had at first must not be taken for another.
+/// With `nf_conntrack_events` = 2 the kernel does not even report the end of a connection older
+/// than weir: a connection that a flowtable had at first must not be taken for another.
 #[test]
 fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
     let mut rig = Rig::new(Settings::default());
@@ -332,7 +332,7 @@ fn a_tcp_flow_that_moved_far_proves_anew_and_no_old_acknowledgement_counts() {
         rig.core.grew(FlowId(0), 1 << 20);
         assert_eq!(far(rig.pass(250)), expected, "{round}");
     }
-    // One that ended meanwhile is nobody's.
+    // The bytes of a connection that ended meanwhile count for no other.
     rig.core.grew(FlowId(0), 1 << 30);
     rig.tell(Event::ConnectionGone(stream.id));
     assert_eq!(far(rig.pass(250)), []);

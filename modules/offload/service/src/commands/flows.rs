@@ -109,7 +109,7 @@ impl FlowsArgs {
     }
 }
 
-/// What comes beside the flows, which are shown as they arrive.
+/// Fields beside the flows, which are shown as they arrive.
 #[derive(Deserialize)]
 struct Rest {
     matched: u64,
@@ -239,7 +239,7 @@ fn row(flow: &Flow) -> [Cell; 11] {
     ]
 }
 
-/// Who forwards it. Of a flow that goes the fast path in one direction only, HOOKS says in which.
+/// Names the forwarder. If a flow takes the fast path in one direction only, HOOKS says in which.
 fn state(state: FlowState, directions: &Directions) -> Cell {
     let both = directions.original.proven && directions.reply.proven;
     match state {

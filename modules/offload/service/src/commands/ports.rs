@@ -79,7 +79,7 @@ fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     stacks(ports, output)
 }
 
-/// Where packets of a device are taken.
+/// Names the hook that takes packets of a device.
 fn word(port: &Port) -> String {
     match port.hook {
         Some(hook) => hook.to_string(),
@@ -107,7 +107,7 @@ fn reasons(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// What stands on each port, and what that keeps it from.
+/// Lists the upper devices of each port, and their limits on the port.
 fn stacks(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let carried = ports
         .iter()
@@ -137,7 +137,7 @@ fn stacks(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// What to do about it. "Nothing to do" needs no line.
+/// Prints the suggested remedy. "Nothing to do" needs no line.
 fn hint(reason: &Reason, output: &mut Output<'_>) -> io::Result<()> {
     let hint = reason.hint.as_deref();
     if let Some(hint) = hint.filter(|hint| !hint.starts_with("nothing to do")) {

@@ -1,4 +1,4 @@
-//! What single elements of sets keep.
+//! Statements that single elements of sets keep.
 
 use std::collections::BTreeSet;
 

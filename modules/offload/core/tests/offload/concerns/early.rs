@@ -8,8 +8,8 @@ use weir_offload_core::ruleset::{parse, read};
 
 use crate::concerns::{established, jump, limit, touched};
 
-/// One base chain of this priority at prerouting, with these rules, and another one that it may
-/// jump to: what a connection to port 80 is left to the kernel for.
+/// Builds a base chain of this priority at prerouting with these rules, and a chain that it may
+/// jump to. Returns the number of concerns for a connection to port 80.
 fn before_conntrack(priority: i32, rules: &[Value], there: &[Value]) -> usize {
     let mut all = vec![
         json!({"chain": {"family": "inet", "table": "t", "name": "pre", "handle": 1, "hook": "prerouting", "type": "filter", "prio": priority}}),
@@ -28,7 +28,7 @@ fn before_conntrack(priority: i32, rules: &[Value], there: &[Value]) -> usize {
         .count()
 }
 
-/// Where conntrack has not seen a packet yet, nothing is established, and anything may be invalid.
+/// Before conntrack has seen a packet, nothing is established, and anything may be invalid.
 #[test]
 fn before_conntrack_no_rule_settles_anything() {
     let accept = json!([established(), {"accept": null}]);

@@ -94,7 +94,7 @@ fn with_zones_nothing_is_taken_over_while_something_is_forgotten() {
     rig.connection(&in_zone(1, 0, "10.0.0.1:1", status::CONFIRMED));
     rig.connection(&in_zone(2, 0, "10.0.0.2:1", status::CONFIRMED));
     assert_eq!(rig.core.statistics().forgotten, 1);
-    // The same tuple as the forgotten one, in another zone.
+    // A connection with the tuple of the forgotten one, in another zone.
     rig.connection(&in_zone(3, 5, "10.0.0.2:1", UP));
     assert_eq!(rig.known(), []);
     // Installed with one that is not remembered beside it: declined for as long as it lives.

@@ -14,7 +14,7 @@ const DEFAULTS: Policy = Policy {
 /// TCP_CONNTRACK_TIME_WAIT, and what it is given, seconds.
 const TIME_WAIT: (u8, u32) = (7, 120);
 
-/// How conntrack comes to say nothing of an entry.
+/// Ways in which conntrack comes to report nothing of an entry.
 #[derive(Clone, Copy, Debug)]
 enum Silence {
     /// The entry is older than the listener (`nf_conntrack_events` = 2). Weir polls the entry.
@@ -23,7 +23,7 @@ enum Silence {
     Hidden,
 }
 
-/// One of which nothing is told, not even that it closes, after an exchange of this length.
+/// Makes a connection that sends no events, not even its end, after an exchange of this length.
 fn unheard(silence: Silence, time: Millis) -> World {
     let mut world = World::new(true, DEFAULTS, settings(20_000));
     let (now, connection) = (world.rig.now, world.connection.clone());
@@ -44,7 +44,7 @@ fn unheard(silence: Silence, time: Millis) -> World {
     world
 }
 
-/// Both ends close it.
+/// Both ends close the connection.
 fn close(world: &mut World) {
     let (state, seconds) = TIME_WAIT;
     world.connection.tcp_state = Some(state);
@@ -56,7 +56,7 @@ fn close(world: &mut World) {
 #[test]
 fn an_entry_that_closes_without_a_word_is_not_kept() {
     for silence in [Silence::Older, Silence::Hidden] {
-        // It has rested for a while, and what moved is about to be told.
+        // The connection has rested for a while, and its refresh is about to be sent.
         for pause in 0..80 {
             let mut world = unheard(silence, 40_000);
             world.pass(pause * 250);
@@ -91,7 +91,7 @@ fn one_that_closed_without_a_word_is_not_kept_by_the_last_word_either() {
             world.stop();
             assert_eq!(world.told, [], "{silence:?} {phase}");
         }
-        // One that did not close is told of what moved.
+        // A connection that did not close gets a refresh.
         let mut world = unheard(silence, 40_000);
         let before = world.rig.now;
         world.stop();

@@ -63,7 +63,7 @@ fn an_entry_whose_packets_are_not_seen_is_not_kept() {
             let told = &world.told[least..];
             let case = format!("{is_tcp} {} {phase} {pause}: {told:?}", policy.long);
             assert!(told.len() <= 3, "{case}");
-            // It ends when the kernel alone would have it end.
+            // The entry ends when the kernel alone would end it.
             let (alone, beside) = (world.alone.expires, world.beside.expires);
             let earlier = alone.saturating_sub(beside);
             assert!(earlier <= 60_000, "{earlier} earlier, {case}");
@@ -72,8 +72,7 @@ fn an_entry_whose_packets_are_not_seen_is_not_kept() {
     }
 }
 
-/// The same where packets come from one side only, and never prove: NAT is gone, and nobody
-/// answers.
+/// Packets come from one side only, and never prove: NAT is gone, and there is no answer.
 #[test]
 fn nor_is_one_whose_packets_come_to_nothing() {
     for (is_tcp, policy) in POLICIES {
@@ -100,7 +99,7 @@ fn nor_is_one_whose_packets_come_to_nothing() {
     }
 }
 
-/// Nothing tells that it sees them no more, and yet it is found out.
+/// No message says that conntrack stopped seeing the packets, and yet weir finds out.
 #[test]
 fn that_packets_are_not_seen_is_found_without_a_change_of_rules() {
     for (is_tcp, policy) in POLICIES {
@@ -116,7 +115,7 @@ fn that_packets_are_not_seen_is_found_without_a_change_of_rules() {
     }
 }
 
-/// Its packets are the kernel's then, until it sees them again.
+/// The kernel has the packets until conntrack sees them again.
 #[test]
 fn a_connection_that_is_seen_again_is_taken_over_again() {
     let policy = Policy {
@@ -182,7 +181,7 @@ fn changes_of_rules_end_no_entry_that_packets_renew() {
                 }
             }
             assert!(!world.left, "{is_tcp}, {}, {phase}, {time}", policy.long);
-            // Asked before it is told, and so a visit later.
+            // Weir asks before the refresh, which is therefore a visit later.
             world.rest(2 * bound(policy.long.min(policy.short).min(30)));
         }
     }

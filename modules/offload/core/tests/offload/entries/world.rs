@@ -1,6 +1,5 @@
-//! One connection by way of weir, and the same by way of the kernel alone: a small conntrack that
-//! sees every packet, and one that sees those only that weir does not forward, with what weir tells
-//! it.
+//! One connection by way of weir, and by way of the kernel alone: a small conntrack that sees every
+//! packet, and one that sees only packets that weir does not forward, plus weir's messages.
 
 use kernel::conntrack::Looked;
 use kernel::{Connection, status};
@@ -13,7 +12,7 @@ pub(crate) const STEP: Millis = 50;
 /// A connection that is up.
 pub(crate) const UP: u32 = status::CONFIRMED | status::SEEN_REPLY | status::ASSURED;
 
-/// What an entry is given with a packet.
+/// Time-outs that a packet gives to an entry.
 #[derive(Clone, Copy)]
 pub(crate) struct Policy {
     /// TCP: established. UDP: a stream.
@@ -22,7 +21,7 @@ pub(crate) struct Policy {
     pub(crate) short: u32,
 }
 
-/// One entry, as the kernel keeps it (nf_conntrack_proto_tcp.c, nf_conntrack_proto_udp.c).
+/// An entry, as the kernel keeps it (nf_conntrack_proto_tcp.c, nf_conntrack_proto_udp.c).
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) tcp: bool,
@@ -51,7 +50,7 @@ impl Entry {
         }
     }
 
-    /// Sees a packet. Whether it became assured.
+    /// Processes a packet. Returns true if the entry became assured.
     pub(crate) fn see(&mut self, (d, end, ack): Packet, now: Millis) -> bool {
         let before = self.assured;
         let given = if self.tcp {
@@ -94,7 +93,7 @@ pub(crate) struct World {
     pub(crate) proven: [bool; 2],
     pub(crate) sent: [u32; 2],
     pub(crate) ticked: Millis,
-    /// What weir told conntrack.
+    /// Refreshes that weir sent to conntrack.
     pub(crate) told: Vec<(Millis, u32)>,
     /// Conntrack sees the packets that it is shown, and those of the kernel alone.
     pub(crate) seen: bool,
@@ -240,7 +239,7 @@ impl World {
         }
     }
 
-    /// What the packet path says.
+    /// Readings of the packet path.
     pub(crate) fn readings(&self) -> [Reading; 2] {
         std::array::from_fn(|d| Reading {
             packets: self.packets[d],
@@ -300,8 +299,8 @@ impl World {
         }
     }
 
-    /// Rests until all is told, and compares: never earlier than the kernel alone, and this much
-    /// later at most.
+    /// Rests until all refreshes are sent, and compares the ends: never earlier than the kernel
+    /// alone, and this much later at most.
     pub(crate) fn rest(&mut self, latest: Millis) {
         let time = 60_000.min(self.alone.expires.saturating_sub(self.rig.now + 1_000));
         self.pass(time);

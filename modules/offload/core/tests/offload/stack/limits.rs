@@ -1,4 +1,4 @@
-//! What forbids to send, or to take in, by a port.
+//! Limits that forbid sending or receiving by a port.
 
 use kernel::ethtool::HiddenTags;
 use kernel::route::qdisc::Listed;
@@ -155,7 +155,7 @@ fn a_shaper_below_queues_or_a_rate_is_one() {
         words("fq with a rate below mq")
     );
     assert_eq!(shaper(&[listed("fq", true, true)]), words("fq with a rate"));
-    // The device may have it before it is told.
+    // The device may have the qdisc before the kernel reports it.
     assert_eq!(shaper(&[listed("htb", true, false)]), words("htb"));
     let tuned = Listed {
         tuned: true,
@@ -239,7 +239,7 @@ fn a_device_that_takes_tags_off_gets_tc_where_tags_matter() {
             };
             assert_eq!((plan.hook, plan.reason), expected, "{hidden:?} {above:?}");
             assert_eq!(plan.hides_tags.as_ref(), why);
-            // Who asks for XDP gets it.
+            // An explicit setting of XDP wins.
             let mut asked = world.clone();
             asked.settings.ports.insert("eth0".into(), Hook::Xdp);
             let plan = asked.plan(ETH0);

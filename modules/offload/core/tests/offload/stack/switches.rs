@@ -87,8 +87,8 @@ fn ports_of_a_switch_are_ports_and_its_conduit_is_left_alone() {
             .hint()
             .contains("not been tried on hardware")
     );
-    // One whose conduit is not here is a device like others, and so is a conduit with its ports
-    // elsewhere none.
+    // A switch port whose conduit is not here is a device like others; a conduit whose ports are
+    // elsewhere is not.
     let alone = World::of(&[of_kind(4, "lan1", "dsa")]);
     assert_eq!(alone.plan(4).hook, Hook::Xdp);
     let conduit = World::of(&[link(ETH0, "eth0")]).fact(ETH0, |f| f.tagging = Some("mtk".into()));
@@ -108,7 +108,7 @@ fn a_conduit_is_the_port_where_the_user_asks_for_it() {
                 assert_eq!(world.plan(upper).reason, below(&["eth0"], &[]));
             }
             assert!(world.plans().stacks.iter().all(|(_, number)| *number == 2));
-            // What the switch does with a frame is not known, bridge or not.
+            // The switch's handling of a frame is unknown, bridge or not.
             world = world
                 .change(4, |l| l.master = None)
                 .change(5, |l| l.master = None);

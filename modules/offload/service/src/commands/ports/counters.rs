@@ -42,7 +42,7 @@ pub(super) fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     notes(ports, output)
 }
 
-/// What cannot be known.
+/// Names the ports whose counters are unknown.
 fn notes(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let unknown: Vec<String> = ports
         .iter()
