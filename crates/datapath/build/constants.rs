@@ -1,6 +1,6 @@
 //! Numbers that C and Rust share: `#define NAME number` and the members of enums, as they stand in
-//! the headers. What is made of anything but numbers, other such names and `<< | + - * ( )` is the
-//! C side's alone.
+//! the headers. Definitions made of anything but numbers, other such names and `<< | + - * ( )`
+//! stay on the C side.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ fn members(text: &str) -> Vec<(String, String)> {
         let Some((head, rest)) = part.split_once('{') else {
             continue;
         };
-        // A variable of such a type is none.
+        // A variable of an enum type does not define the enum.
         if head.contains([';', '(']) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns the headers' numbers, and
-//! bpf/include/reason.h, into Rust: the C headers are the only definition of what both sides share.
+//! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns the headers' numbers
+//! and bpf/include/reason.h into Rust: the C headers alone define what both sides share.
 
 mod constants;
 
@@ -59,7 +59,7 @@ fn version(clang: &OsStr) -> String {
     format!("clang {}", String::from_utf8_lossy(&output.stdout).trim())
 }
 
-/// What the generated loader opens, and what it opens here: see src/object.rs.
+/// Constructor in the generated loader, which `compile` replaces: see src/object.rs.
 const OPENED: &str = "ObjectSkeletonConfigBuilder::new(&DATA)";
 
 /// bpf/NAME.bpf.c becomes NAME.skel.rs.
@@ -83,7 +83,7 @@ fn compile(clang: &OsStr, bpf: &Path, out: &Path, name: &str, args: &[String]) {
     fs::write(&skeleton, text.replace(OPENED, &opened)).expect("write the loader");
 }
 
-/// One variant for each `REASON_X,` with a comment behind it, or on the lines before it.
+/// Makes one variant for each `REASON_X,` with a comment behind it, or on the lines before it.
 fn reason_enum(header: &str) -> String {
     let mut variants = String::new();
     let mut codes = String::new();

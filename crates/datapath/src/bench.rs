@@ -38,7 +38,7 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/bench.skel.rs"));
 }
 
-/// One loaded copy of bpf/bench.bpf.c. What it attached ends with it.
+/// A loaded copy of bpf/bench.bpf.c. Its programs are detached when this is dropped.
 pub struct Bench {
     skel: skel::BenchSkel<'static>,
     frame: Vec<u8>,
@@ -50,7 +50,7 @@ pub struct Bench {
 /// Of a clsact filter: behind weir's first at ingress, before its others at egress.
 const PRIORITY: u32 = 0x1000;
 
-/// Where a filter goes that does what a link of TCX would.
+/// Attach point of a filter that does the work of a TCX link.
 fn point_before_tcx(kind: u32) -> Option<TcAttachPoint> {
     match kind {
         libbpf_sys::BPF_TCX_INGRESS => Some(TC_INGRESS),
@@ -65,7 +65,7 @@ impl Bench {
         Self::load_marked(traffic, out, exit, 0)
     }
 
-    /// The same, where [`Program::SinkMarked`] goes by the byte of a frame at this offset.
+    /// Loads a copy in which [`Program::SinkMarked`] checks the byte of a frame at this offset.
     pub fn load_marked(
         traffic: &Traffic,
         out: u32,
@@ -237,9 +237,9 @@ impl Bench {
         Ok(start.elapsed())
     }
 
-    /// The same; returns nanoseconds per frame as the kernel counts them (net/bpf/test_run.c,
-    /// `bpf_test_run_xdp_live`): without preparing, tidying up (which waits for the next tick of
-    /// the clock), and what others do on this CPU. Whole nanoseconds, rounded down.
+    /// Like [`Bench::generate`]; returns nanoseconds per frame as the kernel counts them
+    /// (net/bpf/test_run.c, `bpf_test_run_xdp_live`): without preparing, tidying up (at the next
+    /// tick of the clock), and other work on this CPU. Whole nanoseconds, rounded down.
     pub fn generate_timed(&mut self, packets: u32) -> Result<u64, Error> {
         Ok(self.feed(packets)?.as_nanos() as u64)
     }
@@ -271,7 +271,7 @@ impl Bench {
         })
     }
 
-    /// What [`Program::SinkMarked`] counted.
+    /// Returns the counts of [`Program::SinkMarked`].
     pub fn marked(&self) -> Marked {
         let Some(bss) = self.skel.maps.bss_data.as_ref() else {
             return Marked::default();
@@ -294,7 +294,7 @@ impl Bench {
         }
     }
 
-    /// What the sinks kept.
+    /// Returns the samples of the sinks.
     pub fn samples(&self) -> Vec<Sample> {
         let Some(bss) = self.skel.maps.bss_data.as_ref() else {
             return Vec::new();

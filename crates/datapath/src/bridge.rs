@@ -17,7 +17,7 @@ const MOST_READ: usize = 256;
 pub struct Bridges {
     control: Control,
     pairs: MapHandle,
-    /// What forwards such frames is loaded.
+    /// True if the programs that forward such frames are loaded.
     loaded: bool,
 }
 

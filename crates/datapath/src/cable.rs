@@ -1,8 +1,8 @@
-//! What comes in at a port whose purpose is not known yet, and a gate that keeps everything from
-//! passing meanwhile: `bpf/cable.bpf.c` (bpf/include/cable.h) from the daemon's side.
+//! Frames at a port whose purpose is not known yet, and a gate that keeps all frames from passing
+//! meanwhile: `bpf/cable.bpf.c` (bpf/include/cable.h) from the daemon's side.
 //!
-//! The gate is at TC, and XDP comes before it: whoever shuts a gate has to end all proofs then, or
-//! frames of flows that are proven pass by it. Behind a shut gate nothing is proven anew.
+//! The gate is at TC, and XDP comes before it: shutting a gate requires ending all proofs, or
+//! frames of proven flows bypass the gate. Behind a shut gate no flow is proven again.
 
 mod record;
 
@@ -33,24 +33,24 @@ use skel::types;
 pub const PORTS: u32 = headers::CABLES as u32;
 /// Hardware addresses that can be known as this router's own.
 pub const OWN: usize = headers::CABLE_OWN_MAX as usize;
-/// So long a gate stays as it is without [`Cables::refresh`], nanoseconds. On a machine with much to
-/// do a daemon may be late by seconds, and a gate that opens then lets a provider into the LAN.
+/// Time that a gate keeps its mode without [`Cables::refresh`], nanoseconds. A daemon on a busy
+/// machine may be late by seconds, and a gate that opens then lets a provider into the LAN.
 const HOLD: u64 = 5_000_000_000;
 
-/// What the programs do at a port.
+/// Mode of the programs at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// Nothing.
+    /// No work.
     Idle,
-    /// They note what comes in for groups, broadcasts included: hellos, questions, spanning tree, what
-    /// a loop brings back. Of a frame to one station they read the port's mode alone.
+    /// Notes incoming frames to groups, broadcasts included: hellos, questions, spanning tree,
+    /// frames of a loop. For a frame to one station the programs read the port's mode alone.
     Groups,
-    /// They note what comes in.
+    /// Notes incoming frames.
     Note,
-    /// They note it, and let nothing pass, in or out.
+    /// Notes incoming frames, and lets no frame pass, in or out.
     Shut,
-    /// They note it, but for IP that is of no other sort, and do not let foreign servers in: DHCP's,
-    /// DHCPv6's, PPPoE's, advertisements of routers, and what could hide one.
+    /// Notes incoming frames except IP of no other sort, and keeps foreign servers out: DHCP's,
+    /// DHCPv6's, PPPoE's, advertisements of routers, and frames that could hide one.
     Guard,
 }
 
@@ -109,13 +109,13 @@ impl Cables {
         })
     }
 
-    /// What was loaded, for the benchmark.
+    /// Returns the loaded object, for the benchmark.
     #[cfg(feature = "bench")]
     pub(crate) fn object(&self) -> &libbpf_rs::Object {
         libbpf_rs::skel::Skel::object(&self.skel)
     }
 
-    /// What runs at ingress and at egress, for the benchmark.
+    /// Returns the programs at ingress and at egress, for the benchmark.
     #[cfg(feature = "bench")]
     pub(crate) fn programs(&self) -> [&libbpf_rs::ProgramMut<'static>; 2] {
         [
@@ -124,16 +124,16 @@ impl Cables {
         ]
     }
 
-    /// This router's hardware addresses, all of them; [`OWN`] at most. Frames from these are none
-    /// of a station's.
+    /// Sets this router's hardware addresses, at most [`OWN`]. Frames from these do not count as a
+    /// station's.
     ///
     /// # Errors
-    /// They are too many.
+    /// There are too many addresses.
     pub fn own(&mut self, macs: &[Mac]) -> Result<(), Error> {
         let map = &self.skel.maps.cable_own;
         let wanted: HashSet<Mac> = macs.iter().copied().collect();
         for gone in self.own.difference(&wanted) {
-            // Not there any more is as good.
+            // An entry that is gone already is fine.
             let _ = map.delete(&record::number(*gone).to_ne_bytes());
         }
         self.own.retain(|mac| wanted.contains(mac));
@@ -192,20 +192,20 @@ impl Cables {
         }
     }
 
-    /// Where the programs look for a device first, or the next place that is free.
+    /// Slot where the programs look for a device first, or the next free one.
     fn free_slot(&self, link: u32) -> Option<u32> {
         (0..PORTS)
             .map(|step| link.wrapping_add(step) % PORTS)
             .find(|slot| !self.watched.values().any(|watched| watched.slot == *slot))
     }
 
-    /// Whether a device is watched.
+    /// Returns true if the device is watched.
     pub fn watched(&self, link: u32) -> bool {
         self.watched.contains_key(&link)
     }
 
-    /// What the programs do at a watched device from now on. Without [`Cables::refresh`] they do
-    /// nothing after five seconds.
+    /// Sets the mode of the programs at a watched device. Without [`Cables::refresh`] they stop
+    /// working after five seconds.
     pub fn gate(&mut self, link: u32, gate: Gate) {
         self.hold(link, until());
         if let Some(cable) = self.at(link) {
@@ -253,7 +253,7 @@ impl Cables {
         }
     }
 
-    /// What was noted at a device; `None`: it is not watched.
+    /// Returns the record of a device; `None`: not watched.
     pub fn read(&self, link: u32) -> Option<Record> {
         // SAFETY: of a watched device, in a live mapping.
         self.at(link).map(|cable| unsafe { record::read(cable) })
@@ -283,7 +283,7 @@ impl Cables {
 
 /// The time at which what is said now is over, as the programs count it.
 fn until() -> u32 {
-    // One more, for what is left of a tick.
+    // One more, for the rest of a tick.
     tick(now() + HOLD) + 1
 }
 

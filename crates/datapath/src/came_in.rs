@@ -1,5 +1,5 @@
-//! What lies between the wire and IP, taken apart for people and counters: from the number that a
-//! flow's proof has, and from a hop's header.
+//! Encapsulation between the wire and IP, decoded for people and counters: from the word in a
+//! flow's proof, and from a hop's header.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub struct Encapsulation {
     pub session: Option<u16>,
 }
 
-/// Where packets come in: port and encapsulation.
+/// Origin of packets: port and encapsulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CameIn {
     /// Slot of the port: device index modulo the number of slots.
@@ -59,7 +59,7 @@ impl CameIn {
         }
     }
 
-    /// The same network: without the priorities of the tags.
+    /// Returns the origin without the priorities of the tags, which identifies the network.
     #[must_use]
     pub fn without_priorities(self) -> Self {
         Self {
@@ -70,8 +70,8 @@ impl CameIn {
 }
 
 impl Encapsulation {
-    /// That of a link-layer header which ends where IP begins, and the EtherType of what comes then
-    /// (0x0800, 0x86dd; PPP's protocol numbers as these). Whatever is not known is left out.
+    /// Decodes a link-layer header that ends where IP begins, and the EtherType behind it (0x0800,
+    /// 0x86dd; PPP's protocol numbers as these). Unknown headers are left out.
     pub fn of_header(header: &[u8]) -> (Self, u16) {
         let word = |at: usize| match header.get(at..at + 2) {
             Some(octets) => u16::from_be_bytes([octets[0], octets[1]]),
@@ -102,7 +102,7 @@ impl Encapsulation {
         (found, kind)
     }
 
-    /// The same network: without the priorities of the tags.
+    /// Returns the encapsulation without the priorities of the tags, which identifies the network.
     #[must_use]
     pub fn without_priorities(self) -> Self {
         let network = |tag: Tag| Tag {
@@ -115,7 +115,7 @@ impl Encapsulation {
         }
     }
 
-    /// Nothing but Ethernet.
+    /// Returns true for plain Ethernet.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }

@@ -51,12 +51,12 @@ impl Side {
     }
 }
 
-/// One end of a flow; what is `None` is not asked for.
+/// End of a flow; fields that are `None` match anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureEnd {
     /// Addresses with the first so many bits of this one.
     pub prefix: Option<(IpAddr, u8)>,
-    /// Its port.
+    /// Port of the end.
     pub port: Option<u16>,
 }
 
@@ -71,7 +71,7 @@ pub struct CaptureFilter {
     pub ends: [CaptureEnd; 2],
     /// A port of either end, translated or not.
     pub port: Option<u16>,
-    /// One side only; `None`: both.
+    /// Side of the packet path to capture; `None`: both.
     pub side: Option<Side>,
     /// Bytes of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than
     /// 128.
@@ -89,7 +89,7 @@ pub struct Captured<'a> {
     pub link: u32,
     /// On which side.
     pub side: Side,
-    /// Where it was forwarded.
+    /// Hook that forwarded the packet.
     pub hook: Hook,
     /// Bytes of the whole frame, as it lay in memory: without a VLAN tag that was kept beside it.
     pub length: u32,
@@ -97,11 +97,11 @@ pub struct Captured<'a> {
     pub tag: Option<(u16, u16)>,
     /// Of a super-packet: the number of segments, and how many bytes of payload each has.
     pub segments: Option<(u16, u16)>,
-    /// What was kept, from the Ethernet header on.
+    /// Captured bytes, from the Ethernet header on.
     pub octets: &'a [u8],
 }
 
-/// What a capture missed.
+/// Packets that a capture missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureCounts {
     /// Records that the ring had no room for.
@@ -168,7 +168,7 @@ impl Captures {
         })
     }
 
-    /// Ends a capture. What is still in the ring can be read afterwards.
+    /// Ends a capture. Packets still in the ring can be read afterwards.
     pub fn end(&mut self, capture: &mut Capture) {
         self.control.set(Word::Capture, 0);
         capture.give(0);
@@ -177,7 +177,7 @@ impl Captures {
         let _ = self.rings.delete(&0u32.to_ne_bytes());
     }
 
-    /// What a capture missed so far.
+    /// Returns the number of packets that a capture missed so far.
     ///
     /// # Errors
     /// The kernel does not tell.
@@ -212,7 +212,7 @@ impl Capture {
         count
     }
 
-    /// How many tokens were not used.
+    /// Returns the number of unused tokens.
     pub fn left(&self) -> u32 {
         let settings = self.settings.get(0);
         settings.map_or(0, |settings| u32::try_from(settings.tokens).unwrap_or(0))
@@ -331,8 +331,8 @@ fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
     })
 }
 
-/// What has to be added to CLOCK_MONOTONIC for nanoseconds since 1970. Asked again at each read, as
-/// the clock may be set.
+/// Offset from CLOCK_MONOTONIC to nanoseconds since 1970. Computed at each read, as the clock may
+/// be set.
 fn realtime_offset() -> i64 {
     nanoseconds(libc::CLOCK_REALTIME) as i64 - nanoseconds(libc::CLOCK_MONOTONIC) as i64
 }

@@ -29,8 +29,7 @@ pub fn whole_jiffies(time: Duration) -> u32 {
     u32::try_from(ticks).unwrap_or(u32::MAX)
 }
 
-/// How long ago a time of the kernel's was, by its clock `now`, both in jiffies of which a second has
-/// `ticks`.
+/// Time since `then`, by the kernel's clock `now`, both in jiffies of which a second has `ticks`.
 pub(crate) fn since(ticks: u32, now: u32, then: u32) -> Duration {
     // A packet may have come in after `now` was read.
     let jiffies = (now.wrapping_sub(then) as i32).max(0);

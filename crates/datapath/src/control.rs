@@ -21,7 +21,7 @@ pub(crate) enum Word {
     Paths = offset_of!(types::control, paths) / 4,
 }
 
-/// All of them. Each part of the packet path has a mapping of its own.
+/// All control words. Each part of the packet path has a mapping of its own.
 pub(crate) struct Control(Mapped<u32>);
 
 impl Control {

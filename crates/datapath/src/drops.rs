@@ -30,9 +30,9 @@ mod skel {
 
 /// Prefixes of one list of one family.
 pub const DROP_PREFIXES: usize = headers::DROP_PREFIXES as usize;
-/// One packet of so many is let through: a power of two.
+/// Sampling: one packet in so many passes; a power of two.
 const EVERY: u32 = 64;
-/// One is let through at least so often, milliseconds.
+/// Maximum time between sampled packets, in milliseconds.
 const PAUSE: u32 = 100;
 /// So long may the kernel take to drop what was let through, milliseconds.
 const PATIENCE: u32 = 20;
@@ -45,14 +45,14 @@ const ROW: u32 = 1000;
 /// And so much later a row in which it did not is given up.
 const ROW_MORE: u32 = 100;
 
-/// What may be dropped early: enum drop_kind of bpf/include/drop.h.
+/// Kinds of packets that may be dropped early: enum drop_kind of bpf/include/drop.h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropKinds {
-    /// What netfilter was seen to drop.
+    /// Packets that netfilter was seen to drop.
     pub learned: bool,
-    /// What comes from a list of sources.
+    /// Packets from a list of sources.
     pub sources: bool,
-    /// What goes where routes drop it.
+    /// Packets to destinations that routes drop.
     pub routes: bool,
 }
 
@@ -71,12 +71,12 @@ pub enum DropList {
     Routes,
 }
 
-/// What a prefix of a list means.
+/// Entry of a list of prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropEntry {
     /// A hole in a shorter prefix: nothing is dropped.
     pub except: bool,
-    /// One packet of so many goes to the kernel all the same: a power of two.
+    /// Sampling: one packet in so many goes to the kernel; a power of two.
     pub every: u32,
     /// And one at least so often, milliseconds.
     pub pause: u32,
@@ -149,15 +149,15 @@ impl Drops {
         })
     }
 
-    /// Whether drops are learned: `None` where that was not asked for; else whether the kernel can
-    /// tell of them.
+    /// Returns whether weir learns drops: `None` if not requested; else whether the kernel can
+    /// report drops.
     pub fn learns(&self) -> Option<Result<(), &Error>> {
         let learner = self.learner.as_ref()?;
         Some(learner.as_ref().map(drop))
     }
 
-    /// What may be dropped early from now on. Learned drops are only where
-    /// [`Drops::learns`]; nothing in shadow mode.
+    /// Sets the kinds of packets that may be dropped early. Learned drops need [`Drops::learns`];
+    /// shadow mode drops nothing.
     pub fn set_kinds(&mut self, kinds: DropKinds) {
         let learns = self.learns().is_some_and(|learns| learns.is_ok());
         let kinds = match self.shadow {
@@ -170,7 +170,7 @@ impl Drops {
         self.control.set(Word::Drops, kinds.bits());
     }
 
-    /// Whether lists of sources count for what comes in by a device.
+    /// Sets whether lists of sources apply to packets that come in by a device.
     pub fn set_port(&mut self, link: u32, on: bool) {
         let slot = self.sizes.slot(link);
         if on {
@@ -230,8 +230,8 @@ impl Drops {
         }
     }
 
-    /// What happened under a prefix of a list. Of a prefix that is not on it: under the longest one
-    /// it lies in.
+    /// Returns the counters of a prefix of a list. For a prefix that is not on the list: those of
+    /// the longest listed prefix around it.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -288,8 +288,8 @@ impl Drops {
         self.buckets.add_to(before, self.control.get(Word::Epoch))
     }
 
-    /// Says of each tuple that netfilter was seen to drop whether weir may drop it, too. What
-    /// nothing was said of, in this epoch, is not dropped.
+    /// Decides for each tuple that netfilter was seen to drop whether weir may drop it, too. Tuples
+    /// without a decision in this epoch are not dropped.
     pub fn permit(&mut self, may: impl FnMut(&Tuple) -> bool) {
         self.buckets.permit(self.control.get(Word::Epoch), may);
     }

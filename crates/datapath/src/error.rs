@@ -1,4 +1,4 @@
-//! What can go wrong with the packet path.
+//! Errors of the packet path.
 
 use std::io;
 
@@ -10,11 +10,11 @@ pub enum Error {
     /// The kernel refused the programs or maps.
     #[error("the kernel refuses to {what}: {source}{hint}")]
     Bpf {
-        /// What was tried.
+        /// Attempted operation.
         what: String,
         /// The kernel's answer.
         source: libbpf_rs::Error,
-        /// What helps.
+        /// Hint.
         hint: &'static str,
     },
     /// The kernel's verifier refused a program.
@@ -29,15 +29,15 @@ pub enum Error {
         program: String,
         /// Version of the running kernel.
         kernel: String,
-        /// What the program was built by, `clang 14.0.6`.
+        /// Compiler of the program, `clang 14.0.6`.
         compiler: String,
-        /// What the verifier said last.
+        /// Last lines of the verifier.
         lines: Vec<String>,
     },
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// Attempted operation.
         what: String,
         /// The kernel's answer.
         source: io::Error,
@@ -53,7 +53,7 @@ pub enum Error {
     PortTaken {
         /// The device that cannot be a port.
         name: String,
-        /// Its index.
+        /// Index of the device.
         link: u32,
         /// The device that has the slot.
         other: u32,
@@ -88,7 +88,7 @@ impl Error {
         }
     }
 
-    /// Whether there was too little memory for it.
+    /// Returns true if memory was short.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             Self::Bpf { source, .. } => source.kind() == libbpf_rs::ErrorKind::OutOfMemory,
@@ -124,7 +124,7 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// What helps where the kernel says that something is not permitted.
+/// Returns a hint for an operation that the kernel does not permit.
 fn forbidden(root: bool) -> &'static str {
     match root {
         true => {
@@ -135,7 +135,7 @@ fn forbidden(root: bool) -> &'static str {
     }
 }
 
-/// Lines of the verifier that are told: the reason is among the last.
+/// Number of the verifier's lines to report: the reason is among the last.
 const TOLD: usize = 8;
 
 /// The program that the verifier refused and what it said last, if that is what libbpf told of.

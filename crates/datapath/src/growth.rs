@@ -1,4 +1,4 @@
-//! What flows forwarded, and by which way: for counters of devices.
+//! Traffic that flows forwarded, with its path: for counters of devices.
 
 use libbpf_rs::{MapCore, MapFlags};
 
@@ -9,9 +9,9 @@ use crate::skel::types;
 use crate::table;
 use crate::translate::Who;
 
-/// What one direction of a flow forwarded since that was last asked. The way is the one it goes
-/// now: a flow that changed it meanwhile, as when a station moved, went the former for a part of a
-/// second.
+/// Traffic that one direction of a flow forwarded since the last call. The path is the present one:
+/// a flow that changed its path meanwhile, as when a station moved, took the former for a fraction
+/// of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
     /// The caller's number of the flow; `None` of one that is removed.
@@ -21,7 +21,7 @@ pub struct Growth {
     /// Bytes from the IP header on; of a super-packet, each segment with its headers. Of bridged
     /// ones super-packets count with one.
     pub octets: u64,
-    /// Where and behind what it comes in, without priorities.
+    /// Port and encapsulation of incoming packets, without priorities.
     pub came_in: CameIn,
     /// Number of the hop by which it leaves, see [`crate::Datapath::hops`].
     pub hop: u32,

@@ -69,7 +69,7 @@ impl Heartbeat {
     }
 
     /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2.
-    /// Where it had given up on the daemon, all proofs end, and it goes on.
+    /// If the packet path had given up on the daemon, all proofs end, and forwarding resumes.
     pub fn beat(&mut self) -> Result<(), Error> {
         if self.wanted && !self.armed() {
             self.bump()?;
@@ -82,7 +82,7 @@ impl Heartbeat {
     /// kernel does now.
     pub fn bump(&mut self) -> Result<(), Error> {
         self.run(self.quiet(), 1)?;
-        // It gave up when proofs reached their end. With the bump they are over, and it may go on.
+        // The packet path gave up when proofs reached their end. The bump ends them: resume.
         if self.wanted && !self.armed() {
             self.control.set(Word::Armed, 1);
         }
@@ -116,7 +116,7 @@ impl Heartbeat {
         self.run(self.quiet(), 0)
     }
 
-    /// How long nothing is to be proven after a change, jiffies.
+    /// Time without new proofs after a change, in jiffies.
     fn quiet(&self) -> u32 {
         let paused = self.paused.map_or(0, |until| {
             let left = until.saturating_duration_since(Instant::now());

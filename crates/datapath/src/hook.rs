@@ -14,7 +14,7 @@ use crate::load::Programs;
 use crate::program::{TC_PROGRAMS, info, name_of};
 use crate::tcx;
 
-/// Where packets of a port are taken over.
+/// Hook where weir takes over packets of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// XDP in the driver, and TC for what XDP leaves.
@@ -28,9 +28,9 @@ pub enum Hook {
 /// Filters of ours on clsact: a handle of our own.
 const HANDLE: u32 = 0x7765;
 
-/// Where a program stands among those at TC of a device. The gate of a cable comes before all: what
-/// it drops is neither forwarded nor counted. At ingress the packet path comes before the meter, at
-/// egress the meter before the witness: so the meter sees what weir does not forward itself.
+/// Position of a program among those at TC of a device. The gate of a cable comes first: it drops
+/// frames before they are forwarded or counted. At ingress the packet path precedes the meter, at
+/// egress the meter the witness: so the meter sees packets that weir does not forward itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The gate, before all.
@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-/// What holds one program on one device.
+/// Handle that keeps one program attached to one device.
 pub(crate) enum Attachment {
     /// Ends when the descriptor closes.
     Link(#[allow(dead_code)] OwnedFd),
@@ -138,7 +138,7 @@ impl Hooks {
         Ok(())
     }
 
-    /// Whether XDP runs on a device.
+    /// Returns true if XDP runs on a device.
     pub fn at_xdp(&self, link: u32) -> bool {
         self.is_at(link, Hook::Xdp)
     }
@@ -176,7 +176,7 @@ pub(crate) fn attach_tc(
     } else {
         libbpf_sys::BPF_TCX_EGRESS
     };
-    // Whoever comes first otherwise comes right behind a gate.
+    // A program that goes first otherwise goes right behind a gate.
     let gate = match place {
         Place::FirstIn | Place::FirstOut => tcx::gate(link, kind),
         _ => None,
@@ -193,7 +193,7 @@ pub(crate) fn attach_tc(
     }
 }
 
-/// Attaches a program as a filter of clsact, as before Linux 6.6, which has TCX.
+/// Attaches a program as a filter of clsact, for kernels before Linux 6.6, which has TCX.
 pub(crate) fn attach_filter(
     program: BorrowedFd<'_>,
     link: u32,
@@ -251,7 +251,7 @@ fn link_create_with(
     kind: u32,
     mut options: libbpf_sys::bpf_link_create_opts,
 ) -> Result<OwnedFd, std::io::Error> {
-    // How much of the struct we know.
+    // Size of the struct that weir knows.
     options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
     // SAFETY: the descriptors and the options outlive the call.
     let fd =
@@ -259,7 +259,7 @@ fn link_create_with(
     if fd < 0 {
         return Err(std::io::Error::from_raw_os_error(-fd));
     }
-    // SAFETY: a descriptor just made, owned by nobody else.
+    // SAFETY: a new descriptor without another owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

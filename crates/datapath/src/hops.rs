@@ -89,7 +89,7 @@ pub fn bump(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u3
     bumped
 }
 
-/// Whether XDP may send out of `link` changed.
+/// Updates the hops of `link` after a change of whether XDP may send there.
 pub fn set_transmit(hops: &mut Mapped<types::hop>, link: u32, transmit: bool) {
     for index in 0..MAX {
         let (Some(p), Some(hop)) = (hops.at(index), hops.get(index)) else {

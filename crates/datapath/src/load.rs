@@ -21,7 +21,7 @@ use crate::sizes::Sizes;
 use crate::skel::{OpenWeirSkel, WeirSkel, WeirSkelBuilder, types};
 use crate::{complaints, probe};
 
-/// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the
+/// True if words can be read at any address. Without CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS the
 /// verifier is strict about alignment.
 pub const UNALIGNED: bool = !cfg!(any(
     target_arch = "mips",
@@ -37,7 +37,7 @@ pub const WEAK_ORDER: bool = !cfg!(any(target_arch = "x86", target_arch = "x86_6
 /// milliseconds.
 const PATIENCE: u32 = 50;
 
-/// How the packet path behaves.
+/// Options of the packet path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Let the kernel forward; compare what weir would have sent with what it sends.
@@ -94,8 +94,8 @@ pub(crate) struct Programs {
     pub witness: OwnedFd,
 }
 
-/// Their names, in the order of [`Programs`], which is that of how long they take. With `bridge`
-/// others may take over from the one at the XDP hook.
+/// Names of the programs, in the order of [`Programs`], sorted by load time. With `bridge` other
+/// programs may continue the work of the one at the XDP hook.
 const fn at_hooks(bridge: bool) -> [&'static str; 3] {
     let xdp = match bridge {
         true => "weir_xdp_onward",
@@ -149,7 +149,7 @@ fn load_at_hooks(
     thread::scope(|scope| {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         for _ in 1..processors.min(names.len()) {
-            // Where there is no other thread, this one does it all.
+            // If no thread can be spawned, this one does all the work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -162,7 +162,7 @@ fn load_at_hooks(
     })
 }
 
-/// One program, over the maps of another object. What else its object takes is free again.
+/// Loads one program over the maps of another object. The rest of its object is freed again.
 fn load_apart(
     main: &WeirSkel<'_>,
     name: &str,

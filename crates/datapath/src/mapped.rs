@@ -79,7 +79,7 @@ impl<T: Copy> Mapped<T> {
         self.len
     }
 
-    /// Where an element is; `None` beyond the end.
+    /// Address of an element; `None` beyond the end.
     pub fn at(&self, index: u32) -> Option<*mut T> {
         // SAFETY: within the mapping.
         (index < self.len).then(|| unsafe { self.base.byte_add(self.stride * index as usize) })
@@ -117,11 +117,10 @@ pub fn handle(map: &MapMut<'_>) -> Result<MapHandle, Error> {
     MapHandle::try_from(map).map_err(|e| Error::bpf("keep a map", e))
 }
 
-/// A counter that the kernel side adds to. A 32-bit machine cannot read it in one piece: there it
-/// is read until two readings agree.
+/// Reads a counter of the kernel side. A 32-bit machine repeats reads until two agree.
 ///
 /// # Safety
-/// It points into a live mapping.
+/// `counter` points into a live mapping.
 pub unsafe fn read_shared(counter: *const u64) -> u64 {
     // SAFETY: the caller's word.
     let read = || unsafe { counter.read_volatile() };

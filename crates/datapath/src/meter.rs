@@ -1,9 +1,9 @@
 //! The meter from the daemon's side: loads `bpf/meter.bpf.c`, attaches it to ports, and reads its
 //! records (bpf/include/meter.h).
 //!
-//! The kernel side claims records, this side retires them. What a record counted is given out as
-//! growth, exactly once: while it lives by [`Meter::scan`], and what was under way when it was
-//! retired by [`Meter::reclaim`].
+//! The kernel side claims records, this side retires them. Each count of a record is given out as
+//! growth exactly once: by [`Meter::scan`] while the record lives, and by [`Meter::reclaim`] for
+//! packets under way when it was retired.
 
 mod news;
 mod ports;
@@ -67,7 +67,7 @@ impl Meter {
         Self::load_for(sizes, timing, Processor::default())
     }
 
-    /// The same as if this were another processor: for tests.
+    /// Like [`Meter::load`], for another kind of processor: for tests.
     ///
     /// # Errors
     /// As for [`Meter::load`].
@@ -124,7 +124,7 @@ impl Meter {
         })
     }
 
-    /// What was loaded, for the benchmark.
+    /// Returns the loaded object, for the benchmark.
     #[cfg(feature = "bench")]
     pub(crate) fn object(&self) -> &libbpf_rs::Object {
         libbpf_rs::skel::Skel::object(&self.skel)
@@ -144,12 +144,12 @@ impl Meter {
         &self.sizes
     }
 
-    /// How full the records of IPv4 and those of IPv6 are, in 256ths, as of the last scan.
+    /// Fill level of the records for IPv4 and IPv6, in 1/256, at the last scan.
     pub fn pressure(&self) -> [u32; 2] {
         self.records.pressure(&self.sizes)
     }
 
-    /// Those that were given up and still rest, of IPv4 and of IPv6, in 256ths.
+    /// Retired records that still rest, for IPv4 and IPv6, in 1/256.
     pub fn resting(&self) -> [u32; 2] {
         self.records.resting(&self.sizes)
     }
@@ -169,23 +169,23 @@ impl Meter {
         self.ports.attach(&self.skel.progs, link, name, flags)
     }
 
-    /// Whether a device is counted.
+    /// Returns true if the meter counts a device.
     pub fn attached(&self, link: u32) -> bool {
         self.ports.attached(link)
     }
 
-    /// Takes the programs off a device. Its records end as ever.
+    /// Detaches the programs from a device. Its records end as usual.
     pub fn detach(&mut self, link: u32) {
         self.ports.detach(link);
     }
 
-    /// Tells which devices lead to no uplink, by index, whether or not they are counted. Of two that
+    /// Sets the devices that lead to no uplink, by index, whether or not they are counted. If two
     /// share a slot, neither counts as one.
     pub fn set_inside(&mut self, links: &BTreeSet<u32>) {
         self.ports.set_inside(links);
     }
 
-    /// What is at a port without a record or a station: what came in, what went out.
+    /// Returns the traffic of a port without a record or a station: incoming, outgoing.
     pub fn rest(&self, link: u32) -> Option<[Rest; 2]> {
         self.ports.rest(link)
     }
@@ -198,12 +198,12 @@ impl Meter {
         Ok(u32::from_ne_bytes(context))
     }
 
-    /// Goes through all records that live, and gives what each counted since the last time; those
-    /// that `each` says of `false` are retired. Due at least every few seconds: the shared counters
-    /// are narrow.
+    /// Visits all live records, and gives the growth of each since the last call; records for which
+    /// `each` returns `false` are retired. Due at least every few seconds: the shared counters are
+    /// narrow.
     ///
-    /// Where [`Meter::news`] was read just before, only those records are looked at that it told
-    /// of, but for now and then.
+    /// Right after [`Meter::news`], the scan looks only at records that the news named, except for
+    /// an occasional full scan.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
@@ -225,8 +225,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Goes through all stations that have something without a record. Those of which nothing is
-    /// heard give up their places.
+    /// Visits all stations with traffic that has no record. Silent stations give up their places.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
@@ -252,7 +251,7 @@ impl Meter {
         Ok(())
     }
 
-    /// What the kernel side told since the last time, at most `most` pieces.
+    /// Reads the kernel side's notifications since the last call, at most `most`.
     pub fn news(&mut self, most: usize, mut each: impl FnMut(News<'_>)) {
         let (records, ports) = (&mut self.records, &self.ports);
         let key = |words: &[u64; 5], ipv6| record::key(words, ipv6, |at| ports.place(at));

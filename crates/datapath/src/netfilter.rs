@@ -6,16 +6,16 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 use crate::program::{name, object_info};
 
-/// One of them, in whatever network namespace: the kernel does not tell in which.
+/// A netfilter program, in any network namespace: the kernel does not tell in which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetfilterProgram {
-    /// Its name, or number.
+    /// Name or number of the program.
     pub name: String,
     /// Of packets of IPv6, not IPv4.
     pub ipv6: bool,
     /// `prerouting`, `forward`, …
     pub hook: &'static str,
-    /// Its place among all that is at that hook.
+    /// Priority among all programs and chains at that hook.
     pub priority: i32,
 }
 
@@ -50,11 +50,11 @@ fn netfilter(link: u32) -> io::Result<Option<NetfilterProgram>> {
     let fd = unsafe { libbpf_sys::bpf_link_get_fd_by_id(link) };
     match -fd {
         ..=0 => {}
-        // It has just gone.
+        // The link has just gone.
         libc::ENOENT => return Ok(None),
         error => return Err(io::Error::from_raw_os_error(error)),
     }
-    // SAFETY: a descriptor just made, owned by nobody else.
+    // SAFETY: a new descriptor without another owner.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: the struct of a link, all numbers.
     let info: libbpf_sys::bpf_link_info = unsafe { object_info(fd.as_fd())? };

@@ -137,9 +137,9 @@ impl Datapath {
         self.table.install_pair(pair, stations, &mut self.trials)
     }
 
-    /// Has FINs and RSTs of a TCP flow dropped that neither end can have sent, by their sequence
-    /// numbers; `scales`: of the windows that the original direction's sender and the other one
-    /// announce. Before that, or where it cannot be told, they go to the kernel.
+    /// Drops FINs and RSTs of a TCP flow that neither end can have sent, by their sequence numbers;
+    /// `scales`: window scales of the original direction's sender and of the other one. Without
+    /// this call, or without enough knowledge, such packets go to the kernel.
     pub fn guard(&mut self, flow: u32, scales: [u8; 2]) {
         let refs = self.table.refs(flow).into_iter().flatten();
         for (reference, scale) in refs.zip(scales) {
@@ -169,7 +169,7 @@ impl Datapath {
         self.table.end_proof(flow);
     }
 
-    /// What went through a flow so far, by direction (original, reply). Must be called at least
+    /// Returns a flow's traffic so far, by direction (original, reply). Must be called at least
     /// every two seconds for each flow that forwards: the shared counters are narrow.
     pub fn read(&mut self, flow: u32) -> Option<[Reading; 2]> {
         let (epoch, hops) = (self.control.get(Word::Epoch), &self.hops);
@@ -179,9 +179,9 @@ impl Datapath {
         })
     }
 
-    /// What a flow forwarded since this was last asked, where it forwarded anything. Due at least
-    /// every two seconds for each flow: the shared counters are narrow. What a flow forwards after
-    /// it was last asked, until it is removed, [`Datapath::tidy`] gives out.
+    /// Gives the traffic that a flow forwarded since the last call, if any. Due at least every two
+    /// seconds for each flow: the shared counters are narrow. [`Datapath::tidy`] gives out the
+    /// traffic between the last call and the flow's removal.
     pub fn grown(&mut self, flow: u32, mut each: impl FnMut(Growth)) {
         let (hops, at_xdp) = (&self.hops, at_xdp(&self.ports, &self.hooks));
         self.table.grown(flow, |record, whose, growth| {
@@ -189,14 +189,14 @@ impl Datapath {
         });
     }
 
-    /// Where frames of PPPoE sessions come in, and the device that the kernel took their packets
-    /// for: the PPP device, or the VRF that it is in. Only of sessions by which a proven packet
-    /// came in; some may have ended since, and their devices be gone.
+    /// Returns where frames of PPPoE sessions come in, and the device that the kernel sees their
+    /// packets on: the PPP device, or its VRF. Only sessions by which a proven packet came in; some
+    /// may have ended since, and their devices be gone.
     pub fn session_devices(&self) -> Vec<(CameIn, u32)> {
         growth::session_devices(&self.skel.maps.session_devices)
     }
 
-    /// Both directions of a flow in detail.
+    /// Returns both directions of a flow in detail.
     pub fn inspect(&self, flow: u32) -> Option<[Direction; 2]> {
         let epoch = self.control.get(Word::Epoch);
         let at_xdp = at_xdp(&self.ports, &self.hooks);
@@ -209,9 +209,9 @@ impl Datapath {
         view::differences(&self.table, &self.expectations, flow)
     }
 
-    /// Times a TCP connection that is forwarded: [`Datapath::waits`] gives out one wait of each
-    /// direction, where it has one. Whether it is timed now: not where it is no such connection, or
-    /// [`TIMERS`](crate::TIMERS) others are.
+    /// Times a forwarded TCP connection: [`Datapath::waits`] gives out one wait of each direction,
+    /// if there is one. Returns true if the connection is timed now: not if it is not such a
+    /// connection, or if [`TIMERS`](crate::TIMERS) others are timed.
     ///
     /// # Errors
     /// The kernel has no memory.
@@ -224,8 +224,8 @@ impl Datapath {
         self.timing.timed()
     }
 
-    /// What was measured since this was last asked. Connections that have it all, or that nobody
-    /// answered for two seconds, are not timed any more. Due every second.
+    /// Gives the waits measured since the last call. Connections with all waits, or without an
+    /// answer for two seconds, are no longer timed. Due every second.
     pub fn waits(&mut self, now: Instant, each: impl FnMut(Wait)) {
         self.timing.waits(now, &self.table, each);
     }
@@ -255,9 +255,8 @@ impl Datapath {
         hops::list(&self.hops, used)
     }
 
-    /// Reclaims what rests: records that nobody can be reading any more, and all hops when nearly
-    /// none is left. Due every second. `last` gets what removed flows forwarded after they were
-    /// last asked.
+    /// Reclaims resting records that have no readers, and all hops when few are left. Due every
+    /// second. `last` gets the traffic that removed flows forwarded after their last read.
     pub fn tidy(&mut self, now: Instant, mut last: impl FnMut(Growth)) -> Result<(), Error> {
         let (hops, at_xdp) = (&self.hops, at_xdp(&self.ports, &self.hooks));
         self.table.reclaim(now, |record, whose, growth| {
@@ -266,13 +265,13 @@ impl Datapath {
         let used = self.control.get(Word::Hops);
         match self.forgetting {
             None if used >= hops::MAX - hops::MAX / 4 => {
-                // Where there are more neighbours than hops, they would be forgotten all the time,
-                // and nothing would be forwarded.
+                // With more neighbours than hops, hops would be forgotten all the time, and nothing
+                // forwarded.
                 let recent = |last| now.duration_since(last) < FORGET_PAUSE;
                 if self.forgotten.is_some_and(recent) {
                     return Ok(());
                 }
-                // Nothing may prove, or use, a hop while its slot changes hands.
+                // No packet may prove, or use, a hop while its slot changes hands.
                 self.heartbeat.disarm();
                 self.heartbeat.bump()?;
                 self.forgetting = Some(now);
@@ -289,8 +288,8 @@ impl Datapath {
         Ok(())
     }
 
-    /// The next [`Datapath::tidy`] may forget all hops: whoever wants to know by which one a flow
-    /// went asks before.
+    /// Returns true if the next [`Datapath::tidy`] may forget all hops: read the hops of flows
+    /// before that if needed.
     pub fn forgetting(&self) -> bool {
         self.forgetting.is_some()
     }
@@ -330,7 +329,7 @@ impl Datapath {
         let map = &self.skel.maps.stacks;
         let new: HashMap<u32, u32> = stacks.iter().copied().collect();
         for gone in self.stacks.keys().filter(|link| !new.contains_key(link)) {
-            // One that is not there is what is wanted.
+            // An entry that is gone already is fine.
             let _ = map.delete(&gone.to_ne_bytes());
         }
         let mut outcome = Ok(());
@@ -357,7 +356,7 @@ impl Datapath {
         program::id(&self.programs.xdp)
     }
 
-    /// Where a device is among the ports.
+    /// Returns the slot of a device among the ports.
     pub fn slot(&self, link: u32) -> u32 {
         self.sizes.slot(link)
     }
@@ -433,7 +432,7 @@ impl Datapath {
     }
 }
 
-/// Tells of a port's slot whether XDP runs on its device.
+/// Returns a function that tells whether XDP runs on the device of a port's slot.
 fn at_xdp(ports: &Mapped<types::port>, hooks: &Hooks) -> impl Fn(u32) -> bool {
     move |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex))
 }

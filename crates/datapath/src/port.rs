@@ -24,13 +24,13 @@ pub struct Port {
     /// Further ones, each for frames of this outermost VLAN id only; those beyond [`VLAN_MACS`] are
     /// left to the kernel.
     pub vlan_macs: Vec<(u16, Mac)>,
-    /// What comes in here may be forwarded.
+    /// True if packets that come in here may be forwarded.
     pub into: bool,
     /// Flows may leave here.
     pub out: bool,
     /// XDP frames may be sent out of it.
     pub transmit: bool,
-    /// Its qdisc neither shapes nor classifies.
+    /// True if its qdisc neither shapes nor classifies.
     pub direct: bool,
     /// Member of a bridge: what leaves here may leave elsewhere, too.
     pub floods: bool,

@@ -1,7 +1,7 @@
-//! What the kernel can do for the packet path, found by trying: distributions carry features back
-//! to old versions and leave others out of new ones, so a version number tells little. Nothing
-//! outside of this process is changed; what needs a device is tried in a network namespace that is
-//! made for it and goes with it.
+//! Abilities of the kernel that the packet path needs, found by trying: distributions carry
+//! features back to old versions and leave others out of new ones, so a version number tells
+//! little. The probes change nothing outside of this process; those that need a device run in a
+//! temporary network namespace.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -10,7 +10,7 @@ use libbpf_sys::{bpf_insn, bpf_prog_type};
 
 use crate::program;
 
-/// One thing the kernel can do, or cannot.
+/// Ability of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ability {
     /// The system call bpf() may be used.
@@ -37,13 +37,13 @@ pub enum Ability {
     Clsact,
 }
 
-/// Whether a program can ask what IPsec decrypted: not where the kernel was built without IPsec,
-/// and then nothing is.
+/// Returns true if a program can ask whether IPsec decrypted a packet. A kernel without IPsec
+/// cannot answer, and decrypts nothing.
 pub(crate) fn tells_decrypted() -> bool {
     load(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &DECRYPTED).is_ok()
 }
 
-/// Whether XDP sees frames in several buffers.
+/// Returns true if XDP sees frames in several buffers.
 pub(crate) fn takes_buffers() -> bool {
     let flags = libbpf_sys::BPF_F_XDP_HAS_FRAGS;
     load(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).is_ok()
@@ -54,7 +54,7 @@ pub(crate) fn takes_buffers() -> bool {
 /// # Errors
 /// The kernel's answer. `PermissionDenied` says nothing about the ability.
 pub fn probe(ability: Ability) -> io::Result<()> {
-    // What libbpf says of the failures is expected.
+    // libbpf's messages about failures are expected.
     libbpf_rs::set_print(None);
     match ability {
         Ability::Bpf => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, 0),
@@ -188,7 +188,7 @@ fn owned(fd: i32) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::from_raw_os_error(-fd));
     }
-    // SAFETY: a descriptor just made, owned by nobody else.
+    // SAFETY: a new descriptor without another owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -276,8 +276,7 @@ mod tests {
         }
     }
 
-    /// What a probe finds wrong, it must tell: a program the verifier refuses, a map that cannot
-    /// be.
+    /// A probe reports a failure: a program that the verifier refuses, a map that cannot exist.
     #[test]
     fn a_refusal_is_seen() {
         let unset = [EXIT];

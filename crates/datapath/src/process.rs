@@ -1,4 +1,4 @@
-//! What this process took over from who started it, and what it keeps of memory.
+//! Resources that this process inherited, and memory that it keeps.
 
 /// Descriptors from 3 on are of this process alone: what it starts does not get them. Those that it
 /// opens itself are so already; these were open when it began.

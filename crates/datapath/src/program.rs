@@ -16,13 +16,13 @@ pub const TC_PROGRAMS: [&str; 6] = [
     "weir_cable_out",
 ];
 
-/// What the kernel tells of a loaded program.
+/// Returns the kernel's description of a loaded program.
 pub fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
     // SAFETY: the struct of a program, all numbers.
     unsafe { object_info(program) }
 }
 
-/// What the kernel tells of a program, a map or a link.
+/// Returns the kernel's description of a program, a map or a link.
 ///
 /// # Safety
 /// `T` is the C struct for it, of which the kernel may set every byte to any value.
@@ -60,14 +60,14 @@ pub fn id(program: &impl AsFd) -> Option<u32> {
     info(program.as_fd()).ok().map(|info| info.id)
 }
 
-/// The name of a loaded program, for whoever may know.
+/// Returns the name of a loaded program, if this process may ask.
 pub(crate) fn name(program: u32) -> Option<String> {
     // SAFETY: takes a number and gives a descriptor or an error.
     let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(program) };
     if fd < 0 {
         return None;
     }
-    // SAFETY: a descriptor just made, owned by nobody else.
+    // SAFETY: a new descriptor without another owner.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     info(fd.as_fd()).ok().map(|info| name_of(&info))
 }

@@ -37,12 +37,12 @@ static OBJECT: &Aligned<[u8]> =
 /// one all that are larger.
 pub const BUCKETS: usize = size_of::<probe_histogram>() / 8 - 1;
 
-/// What a record is about: struct probe_key.
+/// Subject of a record: struct probe_key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
     /// Index of the port; 0 where none is known.
     pub link: u32,
-    /// What the probe divides by, as the kernel numbers it; 0 where it does not divide.
+    /// Label that divides the probe's counts, by the kernel's number; 0 if there is none.
     pub label: u32,
     /// The station there; all zero where none is known, or where there was no room for it.
     pub station: Mac,
@@ -51,13 +51,13 @@ pub struct Subject {
 /// A record: a counter's one number, or a histogram's sum and its [`BUCKETS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Whose.
+    /// Subject of the record.
     pub subject: Subject,
     /// The numbers.
     pub words: Vec<u64>,
 }
 
-/// What a probe could not record, since it was loaded: enum probe_missed.
+/// Events that a probe could not record since it was loaded: enum probe_missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missed {
     /// No record was free, neither for the station nor for the port.
@@ -66,7 +66,7 @@ pub struct Missed {
     pub not_measured: u64,
 }
 
-/// One probe, loaded into the kernel. It records until this is dropped.
+/// A probe, loaded into the kernel. It records until this is dropped.
 pub struct Recorder {
     name: String,
     object: Object,
@@ -74,9 +74,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Loads a probe, and begins to record what happens in this thread's network namespace. `name`:
-    /// as in the names of its maps, with `-` for `_`. What the kernel must have is best asked of
-    /// [`KernelTypes`] before, as its refusal tells little.
+    /// Loads a probe, and begins to record events of this thread's network namespace. `name`: as in
+    /// the names of its maps, with `-` for `_`. Check the kernel's requirements by [`KernelTypes`]
+    /// first, as the kernel's refusal tells little.
     ///
     /// # Errors
     /// The kernel refuses; there is no such probe.
@@ -140,8 +140,8 @@ impl Recorder {
             .collect())
     }
 
-    /// Takes records out, so that others find room; what they had at last. What another processor
-    /// adds in that moment is lost.
+    /// Takes records out with their last values, to make room for others. Counts that another
+    /// processor adds in that moment are lost.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -164,7 +164,7 @@ impl Recorder {
         Ok(taken)
     }
 
-    /// What could not be recorded.
+    /// Returns the number of events that could not be recorded.
     ///
     /// # Errors
     /// The kernel refuses.

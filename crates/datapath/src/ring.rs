@@ -37,7 +37,7 @@ impl Reader {
             rest = next;
             each(record);
         }
-        // The same memory again next time.
+        // Reuse the memory next time.
         found.clear();
         *self.found.borrow_mut() = found;
         usize::try_from(taken).is_ok_and(|taken| taken < most)

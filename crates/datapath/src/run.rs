@@ -28,8 +28,8 @@ pub fn test_run_skb(
     test_run_skb_with(program, frame, link, &mut SkbFields::default(), repeat)
 }
 
-/// What an skb carries beside its bytes: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN
-/// takes and gives back (net/bpf/test_run.c, `convert___skb_to_skb`; VLAN tags are not among them).
+/// Metadata of an skb: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN takes and gives back
+/// (net/bpf/test_run.c, `convert___skb_to_skb`; VLAN tags are not among them).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkbFields {
     /// `skb->mark`.
@@ -46,7 +46,7 @@ pub struct SkbFields {
     pub ingress: u32,
 }
 
-/// The same with more than bytes.
+/// Runs a program on an skb with metadata.
 pub fn test_run_skb_with(
     program: &impl AsFd,
     frame: &[u8],

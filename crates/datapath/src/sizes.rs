@@ -1,11 +1,11 @@
-//! How large the tables of the packet path are.
+//! Sizes of the packet path's tables.
 
 use crate::headers;
 
 /// Most port slots.
 const PORTS_MAX: u32 = 1 << headers::PORT_SLOT_BITS;
 
-/// How large the tables are. All numbers are rounded up to powers of two.
+/// Sizes of the tables. All numbers are rounded up to powers of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// IPv4 records: two for each connection.
@@ -37,7 +37,7 @@ impl Sizes {
         self.flows6 / 4
     }
 
-    /// Where a device is among the ports.
+    /// Returns the slot of a device among the ports.
     pub(crate) fn slot(&self, link: u32) -> u32 {
         link & (self.ports - 1)
     }

@@ -16,7 +16,7 @@ use crate::mapped::{Mapped, read_shared};
 use crate::skel::types;
 use crate::translate::{self, Key, Translation, Who};
 
-/// How long a retired record rests before it is reused.
+/// Rest of a retired record before reuse.
 const REST: Duration = Duration::from_millis(200);
 const WAYS: u32 = headers::FLOW_WAYS as u32;
 const IPV6: u32 = headers::FLOW_REF_IPV6 as u32;
@@ -31,7 +31,7 @@ const RETIRED: u32 = headers::FLOW_RETIRED as u32;
 /// Flow numbers from here on are those of pairs of stations: see [`crate::Datapath::install_pair`].
 pub const PAIRS: u32 = 1 << 31;
 
-/// What went through one direction of a flow since it was installed.
+/// Traffic of one direction of a flow since it was installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Packets forwarded by weir (segments, where they came as a super-packet).
@@ -46,7 +46,7 @@ pub struct Reading {
     pub shown_length: u16,
 }
 
-/// What one direction of a flow forwarded since that was last asked.
+/// Traffic that one direction of a flow forwarded since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     /// Packets, as in [`Reading`].
@@ -59,13 +59,13 @@ pub struct Growth {
 /// TCP, UDP nor of stations.
 pub type Whose = Option<(Who, Who)>;
 
-/// Both records of an installed flow, and its counters so far.
+/// Records of an installed flow, one for each direction, and its counters so far.
 #[derive(Clone, Copy)]
 struct Pair {
     refs: [u32; 2],
     seen: [u64; 2],
     total: [Reading; 2],
-    /// What of the total was given out as growth.
+    /// Part of the total that was given out as growth.
     told: [Growth; 2],
 }
 
@@ -123,7 +123,7 @@ impl Table {
         }
     }
 
-    /// Both records' numbers.
+    /// Returns the numbers of both records.
     pub fn refs(&self, flow: u32) -> Option<[u32; 2]> {
         let (list, slot) = place(flow);
         self.pairs[list].get(slot)?.as_ref().map(|p| p.refs)
@@ -181,7 +181,7 @@ impl Table {
             };
             trials.set(self.trial_of(refs[i]), trial);
         }
-        // What was written above is seen before LIVE is.
+        // Make the writes above visible before LIVE.
         fence(Ordering::Release);
         for (reference, (key, _)) in refs.into_iter().zip(&ways) {
             self.next_state(reference, LIVE);
@@ -233,8 +233,8 @@ impl Table {
         }
     }
 
-    /// What a flow forwarded since this was last asked, where it forwarded anything: each
-    /// direction's record, between whom it goes as it comes in and as it leaves, and its growth.
+    /// Gives the traffic that a flow forwarded since the last call, if any: each direction's
+    /// record, its ends as it comes in and as it leaves, and its growth.
     pub fn grown(&mut self, flow: u32, mut each: impl FnMut(&types::flow, Whose, Growth)) {
         let (list, slot) = place(flow);
         let Some(mut pair) = self.pairs[list].get(slot).copied().flatten() else {
@@ -546,7 +546,7 @@ fn place(flow: u32) -> (usize, usize) {
     (usize::from(flow & PAIRS != 0), (flow & !PAIRS) as usize)
 }
 
-/// What a record counted.
+/// Reads the counter of a record.
 fn read_count(record: *mut types::flow) -> u64 {
     // SAFETY: points into a live mapping.
     unsafe { read_shared(&raw const (*record).count) }

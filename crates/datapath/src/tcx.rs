@@ -1,5 +1,5 @@
-//! Programs that others attached to a device by TCX (Linux 6.6). They are no filters: rtnetlink
-//! does not tell of them.
+//! Foreign programs attached to a device by TCX (Linux 6.6). They are not filters: rtnetlink does
+//! not list them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -37,8 +37,8 @@ pub(crate) fn gate(link: u32, kind: u32) -> Option<u32> {
     attached.into_iter().find(|program| gates.contains(program))
 }
 
-/// Somebody's programs at TC ingress and at egress of a device, in words; none where the kernel has
-/// no TCX, or no such device.
+/// Returns foreign programs at TC ingress and at egress of a device, in words; none if the kernel
+/// has no TCX, or no such device.
 ///
 /// # Errors
 /// The kernel refused to tell.

@@ -16,15 +16,15 @@ use crate::translate::Who;
 
 /// Connections that can be timed at once.
 pub const TIMERS: u32 = headers::TIMERS_MAX as u32;
-/// How long an answer is waited for.
+/// Maximum wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// One direction of a connection waited for an acknowledgement.
+/// Wait of one direction of a connection for an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// From when a segment went by until its acknowledgement did, microseconds.
     pub micros: u32,
-    /// Where and behind what the segments come in, without priorities.
+    /// Port and encapsulation of incoming segments, without priorities.
     pub came_in: CameIn,
     /// Number of the hop by which they leave, see [`crate::Datapath::hops`].
     pub hop: u32,
@@ -98,7 +98,7 @@ impl Timers {
         };
         for reference in timed.refs {
             table.mark(reference, false);
-            // One that is not there is what is wanted.
+            // An entry that is gone already is fine.
             let _ = self.index.delete(&reference.to_ne_bytes());
         }
     }

@@ -98,7 +98,7 @@ impl Key {
         }
     }
 
-    /// Whose packets these are.
+    /// Returns the two ends of these packets.
     pub fn who(&self) -> Option<Who> {
         if self.proto == BRIDGED {
             let ([a, b, c, d], [e, f, g, h]) = (
@@ -120,7 +120,7 @@ impl Key {
         }))
     }
 
-    /// What the hash goes over, 64 bits at a time (bpf/include/hash.h): the number of words that
+    /// Returns the input of the hash in 64-bit words (bpf/include/hash.h): the number of words that
     /// count, and the words.
     pub fn hashed(&self) -> (usize, [u64; 5]) {
         let pair = |first: u32, second: u32| {
@@ -166,7 +166,7 @@ fn fold(mut sum: u64) -> u16 {
 /// the complement of 0x0100.
 const TTL_DELTA: u16 = 0xfeff_u16.to_be();
 
-/// One's complement sum of ~old + new over 16-bit words, 0 when nothing differs
+/// Computes the one's complement sum of ~old + new over 16-bit words, 0 when nothing differs
 /// (bpf/include/csum.h).
 fn delta(old: &[u16], new: &[u16]) -> u16 {
     if old == new {
@@ -186,12 +186,12 @@ fn halves(words: &Words, ipv6: bool) -> Vec<u16> {
         .collect()
 }
 
-/// How packets of `from` are changed so that they leave as `to`.
+/// Changes to packets of `from` so that they leave as `to`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// What an IPv4 header's checksum changes by: addresses, and a TTL one lower.
+    /// Change of an IPv4 header's checksum: addresses, and a TTL one lower.
     pub l3: u16,
-    /// What the checksum of UDP or TCP changes by: addresses and ports; 0 where nothing changes.
+    /// Change of the checksum of UDP or TCP: addresses and ports; 0 where nothing changes.
     pub l4: u16,
     /// FLOW_ADDR | FLOW_PORT.
     pub flags: u8,

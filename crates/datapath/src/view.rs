@@ -14,16 +14,16 @@ use crate::table::Table;
 
 const TIMED: u8 = headers::FLOW_TIMED as u8;
 
-/// One direction of a flow as its record has it.
+/// Direction of a flow, from its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direction {
     /// Proven since the last change.
     pub proven: bool,
-    /// Where and behind what it comes in, once proven.
+    /// Port and encapsulation of incoming packets, once proven.
     pub came_in: CameIn,
     /// Hop it leaves by, once proven.
     pub hop: u32,
-    /// Device of that hop; 0 where there is none.
+    /// Device of that hop; 0 for none.
     pub hop_link: u32,
     /// Forwarded at XDP; else, when proven, at TC.
     pub xdp: bool,
@@ -41,7 +41,7 @@ pub struct Direction {
     pub mark: u32,
     /// Priority with which the kernel sends it.
     pub priority: u32,
-    /// What last kept a packet of it from the fast path, or it from being proven.
+    /// Last reason that kept a packet from the fast path, or the direction from being proven.
     pub reason: Reason,
 }
 
@@ -64,7 +64,7 @@ pub struct Totals {
 pub struct Difference {
     /// 0: original direction, 1: reply.
     pub direction: usize,
-    /// How often so far.
+    /// Number of such differences so far.
     pub times: u16,
     /// Link-layer (without a PPPoE length), IP and layer 4 header as weir would have sent them.
     pub expected: Vec<u8>,
@@ -72,7 +72,7 @@ pub struct Difference {
     pub sent: Vec<u8>,
 }
 
-/// Both directions' last differences, where there were any.
+/// Returns the last difference of each direction, if any.
 pub fn differences(
     table: &Table,
     expectations: &Mapped<types::expectation>,

@@ -1,7 +1,7 @@
 //! Checksums twice: in full (RFC 1071), and updated as the kernel does it, function by function, so
 //! that even which of the two zeros comes out can be compared.
 
-/// One's complement sum of bytes as 16-bit words in network order, folded.
+/// Computes the one's complement sum of bytes as 16-bit words in network order, folded.
 pub fn sum(octets: &[u8]) -> u16 {
     let words = octets
         .chunks(2)

@@ -36,7 +36,7 @@ pub const ORIGINAL: Side = Side::Original;
 pub const REPLY: Side = Side::Reply;
 pub const SIDES: [Side; 2] = [ORIGINAL, REPLY];
 
-/// A connection as conntrack would tell of it.
+/// Connection as conntrack would report it.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     pub id: u32,
@@ -67,7 +67,7 @@ impl Connection {
         }
     }
 
-    /// That packet as the kernel sends it on.
+    /// Returns that packet as the kernel sends it on.
     pub fn sent(&self, side: Side, frame: &Frame) -> Frame {
         let (source_mac, destination_mac) = match side {
             Side::Original => (ROUTER_WAN, SERVER),

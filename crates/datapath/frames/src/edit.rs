@@ -3,14 +3,14 @@
 
 use super::checksum;
 
-/// Where the IP header begins.
+/// Offset of the IP header.
 pub const L3: usize = 14;
 
 pub fn is_ipv6(frame: &[u8]) -> bool {
     frame[12..14] == [0x86, 0xdd]
 }
 
-/// Where TCP or UDP begins, without options.
+/// Offset of TCP or UDP, without options.
 pub fn l4(frame: &[u8]) -> usize {
     L3 + if is_ipv6(frame) { 40 } else { 20 }
 }
@@ -19,7 +19,7 @@ pub fn is_tcp(frame: &[u8]) -> bool {
     frame[if is_ipv6(frame) { L3 + 6 } else { L3 + 9 }] == 6
 }
 
-/// Where the checksum of layer 4 is.
+/// Offset of the layer 4 checksum.
 pub fn l4_check_at(frame: &[u8]) -> usize {
     l4(frame) + if is_tcp(frame) { 16 } else { 6 }
 }
@@ -68,7 +68,7 @@ pub fn protocol(frame: &mut [u8], value: u8) {
     mend(frame);
 }
 
-/// TCP: sequence and acknowledgement numbers. The checksum is not mended: nobody looks.
+/// Sets TCP's sequence and acknowledgement numbers. The checksum stays wrong: no test checks it.
 pub fn numbers(frame: &mut [u8], sequence: u32, acknowledgement: u32) {
     let at = l4(frame) + 4;
     frame[at..at + 4].copy_from_slice(&sequence.to_be_bytes());
@@ -87,7 +87,7 @@ pub fn fragment(frame: &mut [u8], word: u16) {
     mend(frame);
 }
 
-/// What the IP header says of the length behind it (IPv6) or with it (IPv4).
+/// Sets the IP header's length field, without the header (IPv6) or with it (IPv4).
 pub fn length(frame: &mut [u8], value: u16) {
     let at = L3 + if is_ipv6(frame) { 4 } else { 2 };
     put16(frame, at, value);

@@ -27,7 +27,7 @@ impl Default for Exercise {
 }
 
 impl Exercise {
-    /// One frame, and then an ordinary one of each flow that is still proven.
+    /// Runs one frame, and then an ordinary one of each flow that is still proven.
     pub fn run(&mut self, choices: &[u8]) {
         self.recover();
         // TCP is timed in every other round: that changes nothing.

@@ -8,7 +8,7 @@ pub const VLAN: u16 = 0x8100;
 pub const SERVICE: u16 = 0x88a8;
 pub const PPPOE: u16 = 0x8864;
 
-/// What a frame carries between its addresses and IP.
+/// Link-layer headers of a frame between its addresses and IP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behind {
     /// EtherType and TCI, outermost first.
@@ -62,7 +62,7 @@ impl Behind {
         out
     }
 
-    /// What came in behind, of a flow that is proven.
+    /// Headers behind which a proven flow came in.
     pub fn of(came_in: &Encapsulation) -> Self {
         let tags = came_in.tags.iter().flatten();
         Self {
@@ -73,8 +73,8 @@ impl Behind {
         }
     }
 
-    /// What a frame has, and the plain frame in it. `None`: nothing that may be forwarded, or a
-    /// PPPoE length that is not that of IP.
+    /// Splits a frame into its headers and the plain frame. `None`: a frame that may not be
+    /// forwarded, or a PPPoE length that differs from that of IP.
     pub fn take_off(frame: &[u8]) -> Option<(Self, Vec<u8>)> {
         let mut found = Self::default();
         let mut at = 12;

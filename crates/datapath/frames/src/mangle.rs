@@ -1,5 +1,4 @@
-//! Frames that nobody chose: an ordinary one, edited as a few random bytes say. Whatever the
-//! bytes, there is a frame.
+//! Arbitrary frames: an ordinary frame, edited by a few random bytes. Any bytes yield a frame.
 
 use super::Connection;
 use super::connection::{LAN, SIDES, WAN, links};
@@ -9,7 +8,7 @@ use super::model::Hook;
 /// Longer frames come in several buffers at XDP; the model knows of one.
 const LONGEST: usize = 3400;
 
-/// What to do with a frame.
+/// Place where a test puts a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Comes in, at a hook.
@@ -59,7 +58,7 @@ pub fn mangled(choices: &[u8], connections: &[Connection]) -> Mangled {
         Place::Out => (link_out, connection.sent(side, &frame).bytes()),
     };
     if what & 0x80 != 0 {
-        // Nothing but choices, behind an ordinary Ethernet header.
+        // Random bytes alone, behind an ordinary Ethernet header.
         octets.truncate(14);
         octets.extend(choices.0.by_ref());
     }
@@ -80,7 +79,7 @@ pub fn mangled(choices: &[u8], connections: &[Connection]) -> Mangled {
     }
 }
 
-/// Whether every edit below has room in it.
+/// Returns true if every edit below has room in the frame.
 fn whole(frame: &[u8]) -> bool {
     frame.len() >= 14 + 40 + 20
 }

@@ -10,14 +10,14 @@ use super::checksum::{fold, sum};
 use super::connection::{CLIENT, LAN, SERVER};
 use super::link::Behind;
 
-/// Where a program runs.
+/// Hook where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     Xdp,
     Tc,
 }
 
-/// One proven direction of a connection.
+/// Proven direction of a connection.
 #[derive(Clone, Debug)]
 pub struct Way {
     pub incoming: Tuple,
@@ -25,7 +25,7 @@ pub struct Way {
     /// Device it comes in at, and the address it must be sent to.
     pub link: u32,
     pub mac: Mac,
-    /// What it comes in behind.
+    /// Headers behind which packets come in.
     pub behind: Behind,
     /// Link-layer header it leaves with; a PPPoE length in it is of no account.
     pub header: Vec<u8>,
@@ -40,7 +40,7 @@ pub struct Way {
     pub label: u32,
 }
 
-/// What a frame says, where it is one that may be forwarded at all.
+/// Fields of a frame that may be forwarded.
 struct Parsed {
     tuple: Tuple,
     ttl: u8,
@@ -116,7 +116,7 @@ fn parse_ipv6(frame: &[u8]) -> Option<Parsed> {
     };
     let class = (word(header, 0)? >> 4) as u8;
     let addresses = (address(8), address(24));
-    // A length that cannot be told in 16 bits with the header is left to the kernel.
+    // A length that does not fit in 16 bits with the header is left to the kernel.
     let end = (payload + 40 <= 0xffff).then_some(54 + payload)?;
     parse_l4(frame, 54, end, header[6], header[7], class, addresses)
 }

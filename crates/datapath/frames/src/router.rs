@@ -49,7 +49,7 @@ fn ip(line: &str) {
     assert!(made.expect("ip is installed").success(), "ip {line}");
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// To the kernel, unchanged, for this reason.
@@ -60,7 +60,7 @@ pub enum Outcome {
     Dropped(Reason),
 }
 
-/// The packet path, and the connections it was told of.
+/// The packet path, and its installed connections.
 pub struct Router {
     pub path: Datapath,
     pub connections: Vec<Connection>,
@@ -83,7 +83,7 @@ impl Router {
         Self::sized(options, 64)
     }
 
-    /// The same with room for so many connections of each family.
+    /// Makes a router with room for so many connections of each family.
     pub fn sized(options: Options, connections: u32) -> Self {
         namespace();
         let sizes = Sizes::new(connections, connections, &[LAN, WAN]);
@@ -106,7 +106,7 @@ impl Router {
         Self::with_four(brief(), true)
     }
 
-    /// The same four, with or without translation.
+    /// Makes a router with the four connections, with or without translation.
     pub fn with_four(options: Options, translated: bool) -> Self {
         let mut router = Self::new(options);
         for protocol in [Protocol::Tcp, Protocol::Udp] {
@@ -157,7 +157,7 @@ impl Router {
         self.run_unbeaten(hook, link, frame)
     }
 
-    /// The same without a heartbeat before it.
+    /// Runs a frame at a hook without a heartbeat before it.
     pub fn run_unbeaten(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
         let before = self.counts();
         let (action, out) = match hook {
@@ -213,7 +213,7 @@ impl Router {
         self.leave_skb(link, frame, &mut SkbFields::default())
     }
 
-    /// The same of an skb with more than bytes.
+    /// Lets the witness see an skb with more than bytes leave.
     pub fn leave_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Option<Reason> {
         self.path.heartbeat.beat().expect("beats");
         let before = self.counts();
@@ -308,7 +308,7 @@ impl Router {
     pub fn time(&mut self, connection: &Connection, timed: bool) {
         let taken = timed && self.path.time(connection.id).expect("is timed");
         if !timed {
-            // Long enough after any began that nobody waits for its answer.
+            // At this time any timer has run out.
             self.path
                 .waits(Instant::now() + Duration::from_secs(60), |_| {});
         }
@@ -322,7 +322,7 @@ impl Router {
         directions.map(|direction| direction.timed)
     }
 
-    /// What the model may go by: every direction that is proven now.
+    /// Input of the model: every direction that is proven now.
     pub fn ways(&mut self) -> Vec<Way> {
         let hops = self.path.hops();
         let mut ways = Vec::new();
@@ -377,7 +377,7 @@ impl Router {
         outcome
     }
 
-    /// Both hooks pass this frame, for this reason.
+    /// Asserts that both hooks pass this frame, for this reason.
     pub fn passes(&mut self, link: u32, frame: &Frame, reason: Reason, why: &str) {
         for hook in HOOKS {
             let outcome = self.compare(hook, link, &frame.bytes());
@@ -386,7 +386,7 @@ impl Router {
         }
     }
 
-    /// Both hooks forward it.
+    /// Asserts that both hooks forward the frame.
     pub fn forwards(&mut self, link: u32, frame: &Frame, why: &str) {
         for hook in HOOKS {
             let outcome = self.compare(hook, link, &frame.bytes());

@@ -1,4 +1,4 @@
-//! What the meter is compared with: bpf/meter_bench.bpf.c.
+//! Comparison tables for the meter: bpf/meter_bench.bpf.c.
 
 use std::mem::MaybeUninit;
 

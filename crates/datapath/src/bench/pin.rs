@@ -1,10 +1,10 @@
-//! Where a thread that measures runs, and before whom.
+//! Processor and priority of a thread that measures.
 
 use std::ops::Range;
 
 use crate::error::Error;
 
-/// Where a thread that measures stands among others.
+/// Scheduling priority of a thread that measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Before all ordinary ones: on a busy machine, only so figures repeat.
@@ -15,13 +15,13 @@ enum Place {
     Last,
 }
 
-/// Keeps the calling thread on one CPU and lets it go before all ordinary ones. What it starts
-/// inherits that.
+/// Pins the calling thread to one CPU and schedules it before all ordinary threads. Threads that it
+/// starts inherit that.
 ///
-/// Before Linux 6.4 it goes behind them. There, once `ksoftirqd` was woken, all received packets
-/// wait for it (`ksoftirqd_running` of kernel/softirq.c, gone with d15121be7485): a thread that
-/// feeds packets before its turn leaves it one hundredth of the processor, and all but one in a
-/// hundred are lost. Time that others take is not counted.
+/// Before Linux 6.4 the thread runs behind ordinary ones. There, once `ksoftirqd` was woken, all
+/// received packets wait for it (`ksoftirqd_running` of kernel/softirq.c, gone with d15121be7485):
+/// a thread that feeds packets before its turn leaves `ksoftirqd` one hundredth of the processor,
+/// and all but one packet in a hundred are lost. Time that others take is not counted.
 pub fn pin(cpu: usize) -> Result<(), Error> {
     let place = match kernel::release::is_at_least([6, 4]) {
         true => Place::First,

@@ -1,4 +1,4 @@
-//! What a benchmark sends, by which programs, and what arrives.
+//! Traffic of a benchmark, its programs, and the packets that arrive.
 
 use std::net::Ipv4Addr;
 
@@ -6,13 +6,13 @@ use std::net::Ipv4Addr;
 pub(super) const TEMPLATE_MAX: usize = 80;
 const L3: usize = 14;
 
-/// What is sent.
+/// Frames that a benchmark sends.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// The frame of flow 0, from the Ethernet header on.
     pub frame: Vec<u8>,
-    /// How many flows take turns: by port, and those beyond [`Traffic::bits`] by the address too.
-    /// 0: always this very frame, whatever it holds.
+    /// Number of flows that take turns: by port, and those beyond [`Traffic::bits`] by the address
+    /// too. 0: always this very frame, whatever it holds.
     pub flows: u32,
     /// Bits of the port by which flows of one address differ: up to 15.
     pub bits: u32,
@@ -24,8 +24,8 @@ pub struct Traffic {
     pub by_server: bool,
     /// Frames of one flow in a row.
     pub burst: u32,
-    /// The same frame with little payload, and with some: [`Bench::generate`] sends seven, four and
-    /// one of the whole frame in twelve. `None`: all are whole.
+    /// Frames like `frame` with little payload, and with some: [`Bench::generate`] sends seven,
+    /// four and one of the whole frame in twelve. `None`: all are whole.
     pub shorter: Option<[Vec<u8>; 2]>,
 }
 
@@ -45,7 +45,7 @@ impl Traffic {
     }
 }
 
-/// Where the comparison paths send, and how they translate.
+/// Target and translation of the comparison paths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exit {
     /// Index of the device.
@@ -62,7 +62,7 @@ pub struct Exit {
 /// Bits of the port by which flows differ where nothing else is wanted: few addresses.
 pub const PORT_BITS: u32 = 15;
 
-/// What reached [`Program::SinkMarked`], by the lowest bit of one byte.
+/// Packets that reached [`Program::SinkMarked`], by the lowest bit of one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
     /// Packets.
@@ -71,7 +71,7 @@ pub struct Marked {
     pub last: [u64; 2],
 }
 
-/// What can be attached to a device.
+/// Program that can be attached to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Counts and drops at XDP.
@@ -84,11 +84,11 @@ pub enum Program {
     CountTc,
     /// Lets pass at TC ingress, and does nothing else.
     PassIn,
-    /// The same at TC egress.
+    /// Lets pass at TC egress, and does nothing else.
     PassOut,
     /// Static rewrite and redirect at XDP.
     Ceiling,
-    /// The same at generic XDP: behind an skb, where a driver has no XDP.
+    /// Static rewrite and redirect at generic XDP: behind an skb, where a driver has no XDP.
     CeilingGeneric,
     /// Static rewrite and redirect at TC ingress.
     CeilingTc,
@@ -98,7 +98,7 @@ pub enum Program {
     Fib,
 }
 
-/// What [`Bench::rotate`] times.
+/// Program that [`Bench::rotate`] times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// XDP: only drops.
@@ -151,14 +151,14 @@ impl Target {
 pub struct Sample {
     /// Length of the frame, bytes.
     pub length: u32,
-    /// Its first bytes: 60, 62 or 80 of them.
+    /// First bytes of the frame: 60, 62 or 80 of them.
     pub head: Vec<u8>,
     /// The outermost VLAN tag, TPID and TCI, where the kernel took it off the frame, as it does
     /// before TC: it is not among the bytes.
     pub tag: Option<(u16, u16)>,
 }
 
-/// Where the headers of a frame are.
+/// Offsets of a frame's headers.
 pub(super) struct Layout {
     pub(super) headers: usize,
     pub(super) ipv6: bool,

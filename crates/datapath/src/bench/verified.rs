@@ -1,5 +1,5 @@
-//! What the verifier had to do for each program: a weak router waits for it at the start, and
-//! beyond a million instructions a program is refused.
+//! Verifier's work for each program: a weak router waits for the verifier at the start, and the
+//! verifier refuses a program beyond a million instructions.
 
 use std::os::fd::{AsFd, BorrowedFd};
 

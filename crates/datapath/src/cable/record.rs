@@ -17,24 +17,24 @@ const TRIES: u32 = 1000;
 /// Frames of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SortRecord {
-    /// How many.
+    /// Number of frames.
     pub frames: u32,
     /// When the last came, by [`super::now`]; up to 11 ms early, as are the two below.
     pub last: u64,
-    /// Who sent the last.
+    /// Sender of the last frame.
     pub from: Mac,
     /// The VLAN in its outermost tag.
     pub vlan: Option<u16>,
 }
 
-/// What was noted at a port.
+/// Record of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// By number of the sort.
     pub sorts: [SortRecord; SORTS],
-    /// Who sent anything, own addresses left out; 16 at most.
+    /// Senders of frames, without own addresses; 16 at most.
     pub stations: Vec<Mac>,
-    /// There were more.
+    /// True if there were more stations.
     pub more_stations: bool,
     /// Numbers of VLANs, 8 at most.
     pub vlans: Vec<u16>,
@@ -64,7 +64,7 @@ fn mac(number: u64) -> Mac {
 }
 
 /// # Safety
-/// It points into a live mapping.
+/// `cable` points into a live mapping.
 pub(super) unsafe fn read(cable: *const types::cable) -> Record {
     // SAFETY: the caller's word, for all that is read here. The programs write numbers as a whole.
     unsafe {
@@ -118,7 +118,7 @@ unsafe fn text(text: *const types::cable_text) -> Vec<u8> {
     for _ in 0..TRIES {
         let before = sequence.load(Ordering::Acquire);
         if before % 2 == 0 {
-            // SAFETY: the caller's word. What is torn is thrown away.
+            // SAFETY: the caller's word. A torn copy is discarded.
             let (length, octets) = unsafe {
                 (
                     (&raw const (*text).length).read_volatile(),
@@ -135,10 +135,10 @@ unsafe fn text(text: *const types::cable_text) -> Vec<u8> {
     Vec::new()
 }
 
-/// Forgets all but what the port is, and what is done at it.
+/// Clears the record, except for the identity of the port and its mode.
 ///
 /// # Safety
-/// As for [`read`], and nobody but the programs writes it meanwhile.
+/// As for [`read`], and only the programs write the record meanwhile.
 pub(super) unsafe fn clear(cable: *mut types::cable) {
     // SAFETY: the caller's word. Numbers are written as a whole where the processor can.
     unsafe {

@@ -38,7 +38,7 @@ pub struct Learned {
     pub cached: bool,
     /// Packets let through since the row began; [`DropCount::confirmed`] of them were dropped.
     pub tried: u64,
-    /// Its counters.
+    /// Counters of the tuple.
     pub count: DropCount,
 }
 
@@ -143,7 +143,7 @@ impl Buckets {
                     _ => !permitted,
                 };
                 if permit != entry.allowed {
-                    // SAFETY: as above; nobody else writes it.
+                    // SAFETY: as above; there is no other writer.
                     unsafe { allowed.write_volatile(permit) };
                 }
             }

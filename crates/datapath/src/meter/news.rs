@@ -1,5 +1,5 @@
-//! What the meter's kernel side tells through its ring: new and ended conversations, and packets
-//! that may tell a name.
+//! Notifications of the meter's kernel side through its ring: new and ended conversations, and
+//! packets that may tell a name.
 
 use std::mem::offset_of;
 
@@ -12,7 +12,7 @@ const NEW: u32 = headers::METER_NEW as u32;
 const ENDED: u32 = headers::METER_ENDED as u32;
 const SAMPLE: u32 = headers::METER_SAMPLE as u32;
 
-/// One piece of news.
+/// A notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News<'a> {
     /// A record was claimed.
@@ -26,7 +26,7 @@ pub enum News<'a> {
 /// A packet's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
-    /// Its conversation.
+    /// Conversation of the packet.
     pub key: TalkKey,
     /// Hardware address of the station.
     pub mac: Mac,
@@ -42,7 +42,7 @@ fn word(raw: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(raw.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Reads a record of the ring; `None`: it is none.
+/// Reads a record of the ring; `None`: unknown or malformed.
 pub fn decode<'a>(raw: &'a [u8], key: impl Fn(&[u64; 5], bool) -> TalkKey) -> Option<News<'a>> {
     let id = RecordId {
         reference: word(raw, offset_of!(types::meter_news, r#ref))?,

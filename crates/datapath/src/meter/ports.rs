@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::hook::{Attachment, Place, attach_tc};
 use crate::mapped::Mapped;
 
-/// All of them.
+/// All ports of the meter.
 pub(super) struct Ports {
     found: Mapped<types::meter_port>,
     inside: Mapped<u32>,

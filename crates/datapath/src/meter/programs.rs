@@ -10,16 +10,16 @@ use crate::run::{self, SkbFields};
 /// File descriptors of the meter's programs. Unlike the meter they may go to other threads.
 #[derive(Debug)]
 pub struct Programs {
-    /// What counts packets that come in.
+    /// Program that counts incoming packets.
     pub(crate) into: OwnedFd,
-    /// What counts packets that leave.
+    /// Program that counts outgoing packets.
     pub(crate) out: OwnedFd,
 }
 
 /// Segments of a super-packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
-    /// How many.
+    /// Number of entries.
     pub number: u32,
     /// Bytes of payload in each.
     pub size: u32,

@@ -10,7 +10,7 @@ use super::{Ways, types};
 use crate::headers;
 use crate::mapped::{Mapped, read_shared};
 
-/// How long what is retired rests before it is reused: no packet can still be adding to it then.
+/// Rest of a retired record before reuse: by then no packet can still be adding to it.
 pub const REST: Duration = Duration::from_millis(200);
 pub const WAYS: u32 = headers::METER_WAYS as u32;
 pub const TIMED: u8 = headers::METER_TIMED as u8;
@@ -29,7 +29,7 @@ pub const RETIRED: u32 = headers::METER_RETIRED as u32;
 pub struct Counts([u64; 2]);
 
 impl Counts {
-    /// What they grew by: sent, received.
+    /// Growth of the counters: sent, received.
     pub fn grown(&mut self, now: [u64; 2]) -> Ways {
         let mut ways = [(0, 0); 2];
         for (way, count) in now.into_iter().enumerate() {
@@ -46,10 +46,10 @@ impl Counts {
 
 /// A bucket of records of one family.
 pub trait Bucket: Copy {
-    /// What both families share of a way.
+    /// Part of a slot that both families share.
     fn meter(bucket: *mut Self, way: usize) -> *mut types::meter;
-    /// Its key, by 64-bit words as they lie in memory. Copies nothing of the other ways: they are
-    /// other cache lines.
+    /// Key of a slot, by 64-bit words as they lie in memory. Copies nothing of the other slots:
+    /// they are other cache lines.
     ///
     /// # Safety
     /// `bucket` points into a live mapping.
@@ -189,7 +189,7 @@ impl<B: Bucket> Slots<B> {
         (copy, words, self.counts[index as usize].grown(counts))
     }
 
-    /// A record that nobody uses counts from 0 again.
+    /// Resets an unused record, which counts from 0 again.
     pub fn clear(&mut self, index: u32) {
         let meter = self.meter(index);
         // SAFETY: a retired record of a live mapping: the kernel side does not write to it any

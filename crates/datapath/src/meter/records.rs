@@ -10,10 +10,10 @@ use super::{MeterSizes, RecordId, Seen, Times, types};
 use crate::clock::{self, since};
 use crate::mapped::Mapped;
 
-/// Each so many scans all records are looked at, whatever was told of.
+/// Period of full scans, in scans: all records are looked at, whatever the notifications said.
 const WHOLE: u32 = 16;
 
-/// All of them.
+/// All records of the meter.
 pub(super) struct Records {
     v4: Slots<types::meter_bucket4>,
     v6: Slots<types::meter_bucket6>,
@@ -52,12 +52,12 @@ impl Records {
         }
     }
 
-    /// How full those of IPv4 and those of IPv6 are, in 256ths, as of the last scan.
+    /// Fill level for IPv4 and IPv6, in 1/256, at the last scan.
     pub fn pressure(&self, sizes: &MeterSizes) -> [u32; 2] {
         share(self.used, sizes)
     }
 
-    /// How many were retired and are not freed yet, in 256ths.
+    /// Share of records that are retired and not freed yet, in 1/256.
     pub fn resting(&self, sizes: &MeterSizes) -> [u32; 2] {
         let mut resting = [0; 2];
         for (_, reference) in &self.resting {
@@ -105,7 +105,7 @@ impl Records {
         self.active = active;
     }
 
-    /// Records that may be in use: those that were told of, where nothing can be missing; else all
+    /// Records that may be in use: those of the notifications, if none can be missing; else all
     /// that are.
     fn in_use(&mut self, unsaid: u64) -> Vec<u32> {
         let told = std::mem::take(&mut self.followed) && unsaid == self.unsaid;
@@ -113,7 +113,7 @@ impl Records {
         self.scans = self.scans.wrapping_add(1);
         let mut active = std::mem::take(&mut self.active);
         if told && !self.scans.is_multiple_of(WHOLE) {
-            // One that ended and began again was told of while it was still known.
+            // A record that ended and began again appeared in a notification while still known.
             active.sort_unstable();
             active.dedup();
             return active;
@@ -125,7 +125,7 @@ impl Records {
         active
     }
 
-    /// Whether one has rested.
+    /// Returns true if a record has rested.
     pub fn rested(&self, at: Instant) -> bool {
         self.resting.front().is_some_and(|(due, _)| *due <= at)
     }

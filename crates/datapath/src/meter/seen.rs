@@ -1,18 +1,18 @@
-//! What the meter tells.
+//! Results of the meter.
 
 use std::time::Duration;
 
 use kernel::{Mac, TalkKey};
 
-/// How long TCP waited for answers in one conversation, by the way of the segments that were
-/// answered: from the station (so the far side answered), to the station.
+/// Waits of TCP for answers in one conversation, by direction of the answered segments: from the
+/// station (so the far side answered), to the station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// The last that was measured, microseconds.
     pub last: [u32; 2],
     /// The least.
     pub least: [u32; 2],
-    /// How many were measured; wraps.
+    /// Number of measurements; wraps.
     pub count: [u32; 2],
     /// Segments that were sent again, or came out of order; wraps.
     pub again: [u32; 2],
@@ -35,7 +35,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Nothing at all.
+    /// Returns true if there is no traffic at all.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
@@ -46,11 +46,11 @@ impl Ways {
 pub struct Seen {
     /// Which record.
     pub id: RecordId,
-    /// Whose conversation. The port is 0 where the device is none any more.
+    /// Key of the conversation. The port is 0 if the device is no longer attached.
     pub key: TalkKey,
     /// Hardware address of the station; of devices without an Ethernet header all zero.
     pub mac: Mac,
-    /// What it counted since this was last asked. Bytes of IP packets.
+    /// Growth since the last call. Bytes of IP packets.
     pub grown: Ways,
     /// Bytes of link-layer headers before each packet.
     pub link: u8,
@@ -71,14 +71,14 @@ pub struct Seen {
     pub idle: Duration,
 }
 
-/// What of a station, or of a port, has no record.
+/// Traffic of a station, or of a port, that has no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationSeen {
     /// Index of the port.
     pub port: u32,
     /// VLAN; 0 for none.
     pub vlan: u16,
-    /// Its hardware address.
+    /// Hardware address of the station.
     pub mac: Mac,
     /// IP packets for which no record was free; grown since this was last asked.
     pub unplaced: Ways,
@@ -88,7 +88,7 @@ pub struct StationSeen {
     pub idle: Duration,
 }
 
-/// One way of a port: what is neither in records nor with stations, since it was attached.
+/// Traffic of a port in one direction since it was attached, neither in records nor with stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
     /// IP packets and bytes without a place.

@@ -1,9 +1,9 @@
-//! How large the meter's tables are, and what its programs know of the processor.
+//! Sizes of the meter's tables, and properties of the processor that its programs use.
 
 use crate::load;
 use crate::sizes::port_slots;
 
-/// How large the tables are. Numbers of records are rounded up to powers of two.
+/// Sizes of the tables. Numbers of records are rounded up to powers of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeterSizes {
     /// IPv4 records, 64 bytes each.
@@ -39,17 +39,17 @@ impl MeterSizes {
     }
 }
 
-/// What the programs know of the processor.
+/// Properties of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processor {
-    /// It reads words at any address: headers are read where they lie.
+    /// The processor reads words at any address: headers are read where they lie.
     pub unaligned: bool,
-    /// It may read memory in another order than the program does.
+    /// The processor may read memory in another order than the program does.
     pub weak_order: bool,
 }
 
 impl Default for Processor {
-    /// This one.
+    /// Properties of this processor.
     fn default() -> Self {
         Self {
             unaligned: load::UNALIGNED,

@@ -10,12 +10,12 @@ use super::record::{Counts, FREE, LIVE, REST, RETIRED, STATE, WAYS};
 use super::{Ways, types};
 use crate::mapped::Mapped;
 
-/// A station of which nothing is heard for so long gives up its place.
+/// Time of silence after which a station gives up its place.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The same, where three quarters of the places are taken: somebody makes up addresses.
+/// Like [`PATIENCE`], if three quarters of the places are taken: a client forges addresses.
 const PATIENCE_CROWDED: Duration = Duration::from_secs(10);
 
-/// What one station had since it was last read.
+/// Traffic of a station since the last read.
 pub struct Found {
     /// Port, VLAN: as in a record's key.
     pub place: u32,
@@ -61,9 +61,9 @@ impl Stations {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.at(index)).owner) }
     }
 
-    /// Gives what each station had since this was last called; those that rest are given up, and
-    /// freed when nobody can be adding to them. `since` tells how long ago a time of the kernel's
-    /// was.
+    /// Gives the traffic of each station since the last call; silent stations are retired, and
+    /// freed once no packet can be adding to them. `since` converts a kernel time to the time since
+    /// then.
     pub fn scan(
         &mut self,
         now: Instant,

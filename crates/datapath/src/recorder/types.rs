@@ -1,4 +1,4 @@
-//! What the running kernel says of itself: its type information (BTF), where it has any.
+//! Type information (BTF) of the running kernel, if there is any.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use libbpf_rs::btf::types::{Enum, Typedef};
 
 use crate::error::Error;
 
-/// Where the kernel shows its type information.
+/// Path of the kernel's type information.
 const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
 
 /// The kernel's type information: some megabytes while it is held, so not longer than it takes to
@@ -28,15 +28,15 @@ impl KernelTypes {
             .map_err(|e| Error::bpf("tell its types", e))
     }
 
-    /// Whether there is a tracepoint of this name, whatever its group. Of those in modules nothing
-    /// is known here.
+    /// Returns true if there is a tracepoint of this name, whatever its group. Tracepoints in
+    /// modules are not found.
     pub fn has_tracepoint(&self, name: &str) -> bool {
         // TRACE_EVENT makes such a type of each (include/trace/bpf_probe.h).
         let handler = format!("btf_trace_{name}");
         self.0.type_by_name::<Typedef<'_>>(&handler).is_some()
     }
 
-    /// Whether there is an enumeration of this name.
+    /// Returns true if there is an enumeration of this name.
     pub fn has_enumeration(&self, name: &str) -> bool {
         self.0.type_by_name::<Enum<'_>>(name).is_some()
     }

@@ -218,12 +218,11 @@ fn an_idle_gate_and_one_that_is_over_do_nothing() {
         assert!(cables.passes(true, LINK, &arp).expect("it runs"));
     }
     assert_eq!(record(&cables), Record::default());
-    // It comes back with the daemon.
+    // The gate shuts again with the daemon.
     assert!(!comes_in(&mut cables, &arp) && !leaves(&mut cables, &arp));
 }
 
-/// A port that is known for long: frames to one station are left alone, and who begins to speak is
-/// heard.
+/// At a well-known port, frames to one station are left alone, and new speakers are still noticed.
 #[test]
 fn of_a_port_that_is_known_frames_to_groups_are_noted() {
     let mut cables = watching();
@@ -368,7 +367,7 @@ fn the_gate_comes_before_all_other_programs() {
     );
 }
 
-/// Frames that nobody chose are noted once each, and neither changed nor dropped.
+/// Arbitrary frames are noted once each, and neither changed nor dropped.
 #[test]
 fn random_octets_pass_and_are_noted() {
     let cables = std::cell::RefCell::new(watching());

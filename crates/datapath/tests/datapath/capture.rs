@@ -69,7 +69,7 @@ fn forward(router: &mut Router, hook: Hook, link: u32, frame: &[u8]) -> Vec<u8> 
     }
 }
 
-/// Both sides of a packet are caught byte for byte, at both hooks, and belong together.
+/// Both sides of a packet are captured byte for byte, at both hooks, and belong together.
 #[test]
 fn a_packet_is_captured_as_it_came_and_as_it_left() {
     let mut router = Router::standard();
@@ -190,7 +190,7 @@ fn the_first_octets_of_one_side() {
     }
 }
 
-/// What XDP cuts off behind the IP packet came in, and did not go out.
+/// Padding that XDP cuts off behind the IP packet came in, and did not go out.
 #[test]
 fn padding_is_on_one_side_only() {
     let mut router = Router::standard();
@@ -328,8 +328,8 @@ fn filters_choose() {
     }
 }
 
-/// One token is one packet with both its sides; without one it is counted, and forwarded all the
-/// same.
+/// A token is good for one packet with both its sides; packets without a token are counted, and
+/// still forwarded.
 #[test]
 fn tokens_bound_the_rate() {
     let mut router = Router::standard();

@@ -47,7 +47,7 @@ fn put(router: &mut Router, list: DropList, text: &str, entry: DropEntry) {
     drops.put(list, &prefix(text), entry).expect("room");
 }
 
-/// Whether a frame is dropped at a hook.
+/// Returns true if a frame is dropped at a hook.
 fn dropped(router: &mut Router, hook: Hook, link: u32, frame: &[u8]) -> bool {
     router.path.heartbeat.beat().expect("beats");
     let (path, fields) = (&router.path, &mut SkbFields::default());
@@ -109,7 +109,7 @@ fn sources_are_dropped_but_for_the_first() {
             // The first is let through: what it is let through for (`now` - 0) lies behind the
             // pause, or the count is 0.
             assert!(!dropped(&mut router, hook, LAN, &inside), "{hook:?} {text}");
-            // What XDP lets through, TC, which sees it next, does too: once.
+            // TC, which comes next, also lets through a packet that XDP let through: once.
             if hook == Hook::Xdp {
                 assert!(!dropped(&mut router, Hook::Tc, LAN, &inside));
                 assert!(dropped(&mut router, Hook::Tc, LAN, &inside));
@@ -243,7 +243,7 @@ fn holes_ports_and_switches_count() {
         assert!(!dropped(&mut router, hook, LAN, &beside));
         router.path.drops.set_port(LAN, true);
         assert!(dropped(&mut router, hook, LAN, &beside));
-        // Not while it is suspended, not while nobody is in charge.
+        // Early drops stop while suspended, and while no daemon is in charge.
         router.path.drops.set_kinds(DropKinds::default());
         assert!(!dropped(&mut router, hook, LAN, &beside));
         router.path.drops.set_kinds(DropKinds {

@@ -1,18 +1,18 @@
 //! Packet in, verdict, packet out: what the programs do with single packets, through
 //! BPF_PROG_TEST_RUN. Needs root. docs/limits.md says which trap is tested where.
 
-// Its tables are one line a case.
+// The tables have one line a case.
 #[rustfmt::skip]
 mod bridged;
 mod bridges;
 mod checksums;
 mod disturbance;
-// Its tables are one line a case.
+// The tables have one line a case.
 #[rustfmt::skip]
 mod dsa;
 mod encapsulations;
 mod forwarding;
-// Its tables are one line a case.
+// The tables have one line a case.
 #[rustfmt::skip]
 mod packets;
 mod ports;

@@ -1,5 +1,5 @@
-//! Frames that nobody chose, through every program: nothing is forwarded but what the model
-//! forwards, and as it does; nothing that is passed is changed; the witness only looks. Needs root.
+//! Arbitrary frames through every program: only frames that the model forwards are forwarded, and
+//! with the same bytes; passed frames stay unchanged; the witness only looks. Needs root.
 
 use std::cell::RefCell;
 
@@ -22,7 +22,7 @@ fn mangled_frames_are_forwarded_as_the_model_says_or_passed_unchanged() {
     );
 }
 
-/// Nothing but chance: no part of a frame is ordinary.
+/// Random bytes alone: no part of a frame is ordinary.
 #[test]
 fn random_octets_are_passed_unchanged() {
     let router = RefCell::new(Router::standard());

@@ -135,8 +135,8 @@ fn drops_are_counted_by_reason_port_and_station() -> Result<(), Error> {
     scene.send(&scene.frame(other, SERVER, 64, 9999), 11)?;
     becomes(&scene, &recorder, &netfilter(client)?, 42)?;
     becomes(&scene, &recorder, &netfilter(other)?, 11)?;
-    // What is forwarded is not dropped. Of the packets to nobody's address no reason is the
-    // router's.
+    // Forwarded packets are not dropped. Drops of packets to a foreign address have no reason of
+    // the router's.
     scene.send(&scene.frame(client, SERVER, 64, 7), 20)?;
     // Not for the router at all.
     let mut astray = scene.frame(client, SERVER, 64, 7);
@@ -190,8 +190,8 @@ fn what_cannot_be_forwarded_is_dropped_for_a_reason() -> Result<(), Error> {
     Ok(())
 }
 
-/// Stations that somebody makes up take all room: then ports are counted, sums hold, and what
-/// stands still makes room again.
+/// Forged stations take all room: then ports are counted, sums hold, and idle records make room
+/// again.
 #[test]
 fn made_up_stations_take_nothing_away() -> Result<(), Error> {
     let scene = Scene::new()?;
@@ -318,7 +318,7 @@ fn delay_in_a_shaper_is_what_the_shaper_makes_it() -> Result<(), Error> {
     Ok(())
 }
 
-/// What did not wait is not recorded, and what has no Ethernet address counts for its port.
+/// Packets without a wait are not recorded; those without an address count for the port.
 #[test]
 fn a_port_without_a_queue_has_no_delay() -> Result<(), Error> {
     let scene = Scene::new()?;
@@ -335,7 +335,7 @@ fn a_port_without_a_queue_has_no_delay() -> Result<(), Error> {
     Ok(())
 }
 
-/// A connection that nobody answers: its SYN is sent again, after a second, two, four.
+/// The SYN of a connection without an answer is sent again, after a second, two, four.
 #[test]
 fn what_the_router_sends_again_is_counted() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;

@@ -1,12 +1,12 @@
-//! What is said of a program that the verifier refuses: the object built in, with one program
-//! spoilt, is loaded instead. Needs root.
+//! Report about a program that the verifier refuses: the test loads the built-in object with one
+//! program spoilt. Needs root.
 
 use testing::Directory;
 use weir_datapath::{Datapath, Error, Options, Sizes, object};
 
 const BUILT_IN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/weir.bpf.o"));
 
-/// Where the section of this name begins in an object of 64-bit ELF.
+/// Returns the offset of the section of this name in an object of 64-bit ELF.
 fn section(elf: &[u8], name: &str) -> usize {
     let word = |at: usize| u64::from_ne_bytes(elf[at..at + 8].try_into().expect("8")) as usize;
     let half = |at: usize| u16::from_ne_bytes(elf[at..at + 2].try_into().expect("2")) as usize;

@@ -15,7 +15,7 @@ impl Choices<'_> {
         *first
     }
 
-    /// One of these.
+    /// Chooses one of the values.
     fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[usize::from(self.octet()) % all.len()]
     }

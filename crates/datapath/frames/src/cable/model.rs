@@ -2,10 +2,10 @@
 
 use cables_core::Sort;
 
-/// What a frame is.
+/// Classification of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Where it is not from this router itself.
+    /// Sort, unless the frame is from this router itself.
     pub sort: Sort,
     /// A host may find in it what cannot be seen here.
     pub hidden: bool,
@@ -102,7 +102,7 @@ fn ethernet(kind: u16, payload: &[u8]) -> (Sort, bool) {
     })
 }
 
-/// What a packet says is its own, as far as it is there. One that does not say has all.
+/// Returns the part of a packet within its own length; with `none`, the whole packet.
 fn own(octets: &[u8], length: usize, none: bool) -> &[u8] {
     match none {
         true => octets,

@@ -53,7 +53,7 @@ pub fn udp(from: u16, to: u16, payload: &[u8]) -> Vec<u8> {
     [&head[..], payload].concat()
 }
 
-/// The same with a tag in front of its EtherType.
+/// Adds a tag in front of a frame's EtherType.
 pub fn tagged(frame: &[u8], kind: u16, vlan: u16) -> Vec<u8> {
     let tag = [kind.to_be_bytes(), (vlan | 0xe000).to_be_bytes()].concat();
     [&frame[..12], &tag, &frame[12..]].concat()

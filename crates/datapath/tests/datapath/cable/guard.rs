@@ -154,7 +154,7 @@ fn harmless() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Whether a frame gets in; it is counted as dropped where it does not.
+/// Returns true if a frame gets in; a frame that does not must count as dropped.
 fn gets_in(cables: &mut Cables, frame: &[u8]) -> bool {
     let before = record(cables).dropped_in;
     let passes = comes_in(cables, frame);

@@ -53,7 +53,7 @@ fn leaves(router: &mut Router, out: u32, came_in: u32, frame: &[u8]) -> Option<R
     router.leave_skb(out, frame, &mut fields)
 }
 
-/// One frame through the kernel; what the witness says of it.
+/// Sends a frame through the kernel; returns the witness's reason.
 fn through(router: &mut Router, (link, came): (u32, &[u8]), (out, left): (u32, &[u8])) -> Option<Reason> {
     match router.run(Hook::Tc, link, came) {
         Outcome::Passed(_) => leaves(router, out, link, left),

@@ -19,7 +19,7 @@ fn bridged() -> Router {
     router
 }
 
-/// One packet, and what the witness says of each copy.
+/// Sends a packet, and returns the witness's reason for each copy.
 fn passes_once(router: &mut Router, connection: &Connection, out: &[u32]) -> Vec<Option<Reason>> {
     let frame = connection.frame(ORIGINAL);
     let leaves = connection.sent(ORIGINAL, &frame).bytes();
@@ -78,8 +78,7 @@ fn a_flooded_packet_proves_nothing() {
     }
 }
 
-/// The same where weir may not send by one of the members: it is looked at there all the same,
-/// whichever copy comes first.
+/// Weir may not send by one of the members: weir still sees the copy there, whichever comes first.
 #[test]
 fn a_copy_that_leaves_where_weir_may_not_send_is_one() {
     let mut router = bridged();
@@ -115,7 +114,7 @@ fn a_copy_that_leaves_where_weir_may_not_send_is_one() {
     }
 }
 
-/// What was proven ends where a copy leaves elsewhere: the bridge has forgotten the station.
+/// A proof ends when a copy leaves elsewhere: the bridge has forgotten the station.
 #[test]
 fn flooding_ends_a_proof() {
     let mut router = bridged();
@@ -394,8 +393,8 @@ fn a_packet_that_leaves_by_two_ports_proves_nothing() {
     }
 }
 
-/// What XDP saw as single frames GRO may have merged before it leaves: the one on trial is the last
-/// of them.
+/// GRO may merge frames that XDP saw as single before they leave: the frame on trial is the last of
+/// them.
 #[test]
 fn the_packet_on_trial_may_have_been_merged_with_those_before_it() {
     for (gso_segs, fits) in [(3, true), (2, false), (0, false)] {

@@ -9,7 +9,7 @@ use frames::checksum::{self, kernel_way};
 use frames::edit::*;
 use frames::*;
 
-/// Where IPv4 keeps its checksum.
+/// Offset of IPv4's checksum.
 const IP_CHECK: usize = L3 + 10;
 
 /// A word of memory.
@@ -248,7 +248,7 @@ fn ip_header_as_the_kernel_gives_it() {
     }
 }
 
-/// Without translation nobody touches the checksum of layer 4, whichever zero it is.
+/// Without translation the checksum of layer 4 stays untouched, whichever zero it is.
 #[test]
 fn untranslated_stays_as_it_is() {
     let mut router = Router::with_four(brief(), false);

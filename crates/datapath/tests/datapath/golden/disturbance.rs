@@ -1,5 +1,5 @@
-//! What stops a proven flow at once: flags that only conntrack may judge, a daemon that is silent
-//! or says stop.
+//! Events that stop a proven flow at once: flags that only conntrack may judge, a daemon that is
+//! silent or says stop.
 
 use std::time::{Duration, Instant};
 
@@ -53,9 +53,9 @@ fn a_disturbed_flow_is_held() {
     }
 }
 
-/// A reset that comes in elsewhere ends nothing, as long as it is known where the flow comes in:
-/// whoever is at another port need not be one of its ends. Conntrack decides, and tells. One that
-/// comes in where nothing is proven holds.
+/// A reset that comes in elsewhere ends nothing, as long as the flow's port is known: a sender at
+/// another port need not be one of its ends. Conntrack decides, and reports. A reset that comes in
+/// where nothing is proven holds.
 #[test]
 fn a_disturbance_counts_where_the_flow_comes_in() {
     let options = Options {
@@ -170,8 +170,8 @@ fn an_overdue_heartbeat_passes_everything() {
     }
 }
 
-/// What the kernel will decide otherwise from a known time on is not forwarded from then on,
-/// whether the daemon is awake or not. Nor does a beat bring it back: only what ends the proofs.
+/// A flow that the kernel will treat differently from a known time on is no longer forwarded then,
+/// whether the daemon is awake or not. A beat does not resume it: only ending the proofs does.
 #[test]
 fn proofs_end_at_a_time_that_is_known() {
     let mut router = Router::with_four(brief(), true);

@@ -67,7 +67,7 @@ impl Passage {
         Self { tc: tagger != Qca, ..plain }
     }
 
-    /// The same with something more between Ethernet and IP on the LAN's side.
+    /// Makes a passage with another header between Ethernet and IP on the LAN's side.
     fn behind(
         tagger: Tagger,
         connection: &Connection,
@@ -118,7 +118,7 @@ impl Passage {
         panic!("{place}: never proven");
     }
 
-    /// What becomes of it once proven.
+    /// Expected outcome once proven.
     fn outcome(&self, hook: Hook) -> Outcome {
         match hook {
             Hook::Tc if !self.tc => Outcome::Passed(Reason::Hook),
@@ -126,7 +126,7 @@ impl Passage {
         }
     }
 
-    /// It is forwarded as the same bytes that the kernel sent.
+    /// Asserts that weir forwards the frame as the same bytes that the kernel sent.
     fn forwards(&self, router: &mut Router, place: &str) {
         for hook in HOOKS {
             let outcome = router.run(hook, self.link, &self.arrives);
@@ -208,7 +208,7 @@ fn from_one_switch_to_another() {
     }
 }
 
-/// The kernel puts mtk's tag in the place of the VLAN tag's type; the switch does not.
+/// The kernel replaces the VLAN tag's type by mtk's tag; the switch does not.
 #[test]
 fn a_vlan_tag_behind_the_switchs() {
     each(|router, tagger, connection, side, place| {
@@ -224,8 +224,8 @@ fn a_vlan_tag_behind_the_switchs() {
     });
 }
 
-/// There is room for two tags in what is known of a header: the switch's is one of them. On the way
-/// out mtk's is one with the outer.
+/// A proof has room for two tags: the switch's is one of them. On the way out mtk's tag is one with
+/// the outer.
 #[test]
 fn two_vlan_tags_behind_the_switchs_are_the_kernels() {
     each(|router, tagger, connection, side, place| {
@@ -250,7 +250,7 @@ fn two_vlan_tags_behind_the_switchs_are_the_kernels() {
     });
 }
 
-/// What the witness says of a packet that was not on trial, where it can read it.
+/// Witness's reason for a packet that was not on trial, if the witness can read it.
 fn original_unseen(side: Side) -> Option<Reason> {
     match side {
         Side::Original => Some(Reason::NotSeen),
@@ -285,7 +285,7 @@ fn pppoe_over_vlan_behind_the_switchs_tag() {
     });
 }
 
-/// What becomes of a frame of a proven flow whose tag was changed.
+/// Fate of a frame of a proven flow whose tag was changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     Forward,
@@ -297,8 +297,8 @@ use Verdict::{Forward, Pass, PassAnyhow};
 
 type Edit = fn(&mut Vec<u8>);
 
-/// What the kernel does not look at may vary from packet to packet; all else is compared, or the
-/// kernel's.
+/// Bits that the kernel ignores may vary from packet to packet; all others are compared, or left to
+/// the kernel.
 #[test]
 fn bits_of_a_tag_that_came_in() {
     let table: &[(Tagger, &str, Edit, Verdict)] = &[
@@ -405,7 +405,7 @@ fn bits_of_a_tag_that_went_out() {
             }
             assert_eq!(router.path.hops_used(), 0, "{tagger:?}: a hop was learned");
         }
-        // It was not deaf: the right one is proven.
+        // The router still proves the right frame.
         let connection = router.connections[0];
         let right = Passage::new(tagger, &connection, side);
         right.prove(&mut router, &connection, side, "the right one");
@@ -499,7 +499,7 @@ fn short_frames_are_filled_up_for_the_switch() {
     }
 }
 
-/// One port's bits do not make another port's flow.
+/// Bits of one port do not make another port's flow.
 #[test]
 fn every_port_of_the_switch_is_told_apart() {
     let side = Side::Original;

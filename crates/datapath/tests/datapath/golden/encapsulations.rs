@@ -113,8 +113,8 @@ fn every_header_becomes_every_other() {
     }
 }
 
-/// What came in behind something else is another network's, or another priority's: the kernel's,
-/// and of no consequence for the proof.
+/// A packet behind another header belongs to another network or priority: it is the kernel's, and
+/// does not affect the proof.
 #[test]
 fn another_header_is_the_kernels() {
     let mut dressed = Dressed::new(Router::standard());
@@ -261,7 +261,7 @@ fn a_vlan_devices_own_address() {
     }
 }
 
-/// What no qdisc may be passed by for, or what another device forbids, is not proven.
+/// A flow is not proven if no qdisc may be bypassed for it, or if another device forbids it.
 #[test]
 fn pppoe_only_where_it_may_be() {
     let behind = Behind::default().session(3);

@@ -2,7 +2,7 @@
 
 use frames::*;
 
-/// What the kernel would send is what weir sends, on both hooks, for every family, protocol and
+/// Weir sends the same bytes as the kernel would, on both hooks, for every family, protocol and
 /// direction, with and without translation.
 #[test]
 fn a_proven_flow_is_forwarded_as_the_kernel_did_it() {

@@ -1,5 +1,5 @@
-//! One packet of a proven flow, changed in one way: which hook does what with it. The model says
-//! what comes out where it is forwarded; the table says whether it is, and why not.
+//! Packets of a proven flow, each changed in one way, and the verdict of each hook. The model gives
+//! the bytes of a forwarded packet; the table gives the verdict and its reason.
 
 use frames::edit::*;
 use frames::*;
@@ -16,7 +16,7 @@ const UDP4: Who = |c| !c.is_tcp() && !c.is_ipv6();
 const TCP4: Who = |c| c.is_tcp() && !c.is_ipv6();
 const TCP6: Who = |c| c.is_tcp() && c.is_ipv6();
 
-/// What the packet path does with it.
+/// Verdict of the packet path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     /// As the model says.
@@ -308,8 +308,8 @@ fn dscp_and_ecn() {
     ]);
 }
 
-/// Trap 4: only what the kernel was seen to send in one piece is known to fit. What does not keeps
-/// the flow.
+/// Trap 4: only sizes that the kernel was seen to send in one piece are known to fit. A larger
+/// packet does not end the proof.
 #[test]
 fn longer_than_proven() {
     run(&[

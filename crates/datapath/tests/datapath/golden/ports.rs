@@ -1,5 +1,5 @@
-//! Where packets come in and leave: other ports, hops that need an skb, devices that are not ports,
-//! in and out by one.
+//! Ports where packets come in and leave: other ports, hops that need an skb, devices that are not
+//! ports, in and out by one.
 
 use weir_datapath::Port;
 

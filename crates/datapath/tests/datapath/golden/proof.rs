@@ -156,7 +156,7 @@ fn bump_hops_ends_only_those() {
     router.prove_all();
 }
 
-/// One flow's proof can be ended alone.
+/// Ending one flow's proof leaves the others alone.
 #[test]
 fn a_flow_can_be_made_to_prove_anew() {
     let mut router = Router::standard();

@@ -11,8 +11,8 @@ fn proven(router: &mut Router, connection: &Connection, payload: usize) {
     }
 }
 
-/// What counts is a segment, not the whole: a super-packet goes over the fast path, counted as its
-/// segments.
+/// The size of a segment counts, not that of the whole: a super-packet takes the fast path, counted
+/// as its segments.
 #[test]
 fn a_segment_that_fits_is_forwarded() {
     let mut router = Router::standard();
@@ -44,7 +44,7 @@ fn a_segment_that_fits_is_forwarded() {
     }
 }
 
-/// One byte more in a segment, and it is the kernel's: it may have to answer "packet too big".
+/// A segment one byte longer is the kernel's: the kernel may have to answer "packet too big".
 #[test]
 fn a_segment_that_does_not_fit_is_passed() {
     let mut router = Router::standard();
@@ -67,7 +67,7 @@ fn a_segment_that_does_not_fit_is_passed() {
             router.proven(&connection, Side::Original),
             "oversize keeps the flow"
         );
-        // The same bytes as one packet are longer still.
+        // As one packet, the bytes are longer still.
         let outcome = router.run(Hook::Tc, LAN, &frame);
         assert_eq!(outcome, Outcome::Passed(Reason::Length));
     }

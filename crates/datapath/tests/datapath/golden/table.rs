@@ -21,8 +21,8 @@ fn nth(ipv6: bool, n: u16) -> (Tuple, Tuple) {
     )
 }
 
-/// Buckets fill until both of a flow's are full. What found a place forwards right, the rest is
-/// refused and stays the kernel's.
+/// Buckets fill until both of a flow's are full. Flows with a place are forwarded right, the others
+/// are refused and stay the kernel's.
 #[test]
 fn full_buckets_refuse_and_the_others_forward_right() {
     let mut router = Router::sized(brief(), 16);
@@ -110,7 +110,7 @@ fn a_tuple_used_again_starts_unproven() {
                     "the old proof lives on"
                 );
             }
-            // What leaves translated in the old way proves nothing.
+            // A packet that leaves translated in the old way proves nothing.
             let leaves = old.sent(ORIGINAL, &old.frame(ORIGINAL)).bytes();
             router.leave(WAN, &leaves);
             assert!(!router.proven(&new, ORIGINAL));
@@ -148,7 +148,7 @@ fn a_number_used_again_replaces() {
     );
 }
 
-/// Both families side by side, with the same low words in their keys.
+/// Both families coexist with the same low words in their keys.
 #[test]
 fn families_do_not_mix() {
     let mut router = Router::new(brief());
@@ -258,8 +258,8 @@ fn counters_survive_their_wrap() {
     }
 }
 
-/// What each direction forwarded is told once, with its way; also what a packet added that was
-/// under way when its flow ended.
+/// The growth of each direction is given out once, with its path; also that of a packet under way
+/// when its flow ended.
 #[test]
 fn growth_is_told_once_and_outlives_its_flow() {
     let mut router = Router::new(brief());
@@ -300,7 +300,7 @@ fn growth_is_told_once_and_outlives_its_flow() {
     // Before it ended, so that it rests then, however long what follows takes.
     let now = Instant::now();
     router.disconnect(&connection);
-    // It was judged before, and is counted now.
+    // The packet was judged before, and is counted now.
     maps::set_count(&original, 4 << 40 | (4 * length));
     assert_eq!(told(&mut router), [], "there is no such flow");
     let mut last = Vec::new();
@@ -348,7 +348,7 @@ fn hops_run_out_and_are_learned_anew() {
     let said = router.witnessed(&connection, ORIGINAL, &frame, &leaves(HOPS));
     assert_eq!(said, Some(Reason::HopsFull));
     assert!(!router.proven(&connection, ORIGINAL));
-    // One that is known still proves and forwards.
+    // A known hop still proves and forwards.
     assert_eq!(
         router.witnessed(&connection, ORIGINAL, &frame, &leaves(HOPS - 1)),
         None
@@ -356,7 +356,7 @@ fn hops_run_out_and_are_learned_anew() {
     let outcome = router.run(Hook::Xdp, LAN, &frame.bytes());
     assert_eq!(outcome, Outcome::Forwarded(leaves(HOPS - 1)));
 
-    // The daemon's upkeep: disarms first, forgets when nobody can be at it any more, arms again.
+    // The daemon's upkeep: disarms first, forgets once no packet can use the hops, arms again.
     let now = Instant::now();
     router.path.tidy(now, |_| {}).expect("tidies");
     assert!(!router.path.heartbeat.armed());

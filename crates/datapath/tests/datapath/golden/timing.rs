@@ -10,7 +10,7 @@ use frames::edit::numbers;
 use frames::*;
 
 const SERVER_SIDE: Side = Side::Reply;
-/// How long an acknowledgement takes.
+/// Delay of an acknowledgement.
 const ANSWER: Duration = Duration::from_millis(20);
 
 /// A TCP connection of a router, and the numbers that both ends are at.
@@ -67,7 +67,7 @@ impl Talk {
         before
     }
 
-    /// It says what it said before, from this many bytes ago.
+    /// Sends earlier bytes again, from this many bytes ago.
     fn say_again(&mut self, side: Side, ago: u32, payload: usize) {
         let sequence = self.sent[side as usize].wrapping_sub(ago);
         let frame = self.frame(side, sequence, payload);
@@ -153,8 +153,8 @@ fn both_ways_are_timed() {
     });
 }
 
-/// What is sent again is not timed (Karn); the next new segment is. A keep-alive is nothing sent
-/// again.
+/// A retransmission is not timed (Karn); the next new segment is. A keep-alive does not count as a
+/// retransmission.
 #[test]
 fn what_is_sent_again_is_not_timed() {
     Talk::each(|talk| {
@@ -174,8 +174,8 @@ fn what_is_sent_again_is_not_timed() {
     });
 }
 
-/// One acknowledgement for several segments is that of the last of them; one that is none's own is
-/// of nobody.
+/// One acknowledgement for several segments belongs to the last of them; one that matches no
+/// segment's end is ignored.
 #[test]
 fn an_acknowledgement_belongs_to_one_segment() {
     Talk::each(|talk| {
@@ -235,7 +235,7 @@ fn a_super_packet_is_timed_as_a_whole() {
     });
 }
 
-/// What XDP passes up, TC times, and only once: it is not taken for sent again.
+/// A segment that XDP passes up is timed once at TC: it does not count as a retransmission.
 #[test]
 fn what_both_hooks_see_is_timed_once() {
     Talk::each(|talk| {
@@ -277,8 +277,7 @@ fn a_marked_record_is_proven_as_any_other() {
     });
 }
 
-/// Nobody answers: after two seconds the marks are off. A connection that ends takes its timer
-/// along.
+/// Without an answer the marks are off after two seconds. A connection that ends frees its timer.
 #[test]
 fn timers_come_back() {
     let mut router = Router::sized(brief(), 2 * TIMERS);
@@ -299,7 +298,7 @@ fn timers_come_back() {
     router.disconnect(&first);
     assert_eq!(router.path.timed(), others.len() - 1);
     router.time(last, true);
-    // The same records serve another connection, which is not marked.
+    // Records are reused for another connection, which is not marked.
     router.rested();
     let next = router.connect(first.original, first.reply).expect("room");
     assert_eq!(router.marks(&next), [false; 2]);

@@ -6,20 +6,20 @@ use frames::edit::*;
 use frames::maps::set_count;
 use frames::*;
 
-/// Where both ends are in their streams: the client's next byte, and the server's.
+/// Positions of both ends in their streams: the client's next byte, and the server's.
 type Streams = [u32; 2];
-/// One ends its range soon.
+/// The client's sequence numbers wrap soon.
 const STREAMS: Streams = [0xffff_f000, 77_000];
 /// Scales of both ends' windows: what the client sends is bounded by the server's.
 const SCALES: [u8; 2] = [2, 7];
 /// The windows that they offer, not scaled.
 const OFFERED: [u16; 2] = [40_000, 500];
-/// What is allowed beyond a window, for what grew and was lost; and below what was acknowledged.
+/// Tolerance beyond a window, for growth and loss; and below the acknowledged bytes.
 const AHEAD: u32 = 1 << 18;
 const BEHIND: u32 = 1 << 17;
 const FAREWELLS: [u8; 3] = [FIN | ACK, RST, RST | ACK];
 
-/// How far a side may be beyond what the other end had got.
+/// Distance that a side may be beyond the bytes that the other end had got.
 fn room(side: Side) -> u32 {
     let other = 1 - side as usize;
     (u32::from(OFFERED[other]) << SCALES[other]) + AHEAD
@@ -63,7 +63,7 @@ fn show(router: &mut Router, connection: &Connection, side: Side, said: (u32, u3
     panic!("the machine is too busy: no packet was witnessed in time");
 }
 
-/// Both ends speak, and the connection is proven both ways.
+/// Lets both ends speak until the connection is proven both ways.
 fn speak(router: &mut Router, connection: &Connection, streams: Streams) {
     for _ in 0..3 {
         for side in SIDES {
@@ -160,8 +160,8 @@ fn a_farewell_in_the_window_passes_and_conntrack_sees_no_other() {
     }
 }
 
-/// Where there is no proof to go by, it goes nowhere: unproven, by another port, longer than
-/// proven, or with nothing left to live.
+/// A packet without a valid proof is not forwarded: unproven, by another port, longer than proven,
+/// or with no TTL left.
 #[test]
 fn a_doubtful_farewell_proves_nothing() {
     let wild = (1_234_567_890, 3_987_654_321);
@@ -202,10 +202,10 @@ fn a_doubtful_farewell_proves_nothing() {
     }
 }
 
-/// What was forwarded since moves the stream on; beyond 1 GiB nothing is known.
+/// Forwarded bytes move the stream on; beyond 1 GiB nothing is known.
 #[test]
 fn what_was_forwarded_since_counts() {
-    // Its counter is found by its tuple, among all on the machine.
+    // The tuple identifies the counter, among all on the machine.
     let mut router = Router::new(brief());
     let original = tuple(Tcp, "192.168.77.2", 40077, "10.77.0.2", 4477);
     let reply = tuple(Tcp, "10.77.0.2", 4477, "10.77.0.1", 50077);
@@ -239,7 +239,7 @@ fn what_was_forwarded_since_counts() {
     }
 }
 
-/// What the kernel forwards counts as well, also where weir finds no flow for it.
+/// Bytes that the kernel forwards count as well, also if weir finds no flow for them.
 #[test]
 fn what_the_kernel_forwarded_since_counts() {
     let long = |connection: &Connection| connection.frame(ORIGINAL).payload(1400);
@@ -357,10 +357,10 @@ fn a_refused_syn_is_heard_of() {
     }
 }
 
-/// What went by since counts as well.
+/// Bytes that went by since count as well.
 #[test]
 fn a_refusal_is_late_once_more_went_by() {
-    // Its counter is found by its tuple, among all on the machine.
+    // The tuple identifies the counter, among all on the machine.
     let mut router = Router::new(brief());
     let original = tuple(Tcp, "192.168.78.2", 40078, "10.78.0.2", 4478);
     let reply = tuple(Tcp, "10.78.0.2", 4478, "10.78.0.1", 50078);
@@ -407,8 +407,8 @@ fn an_abort_that_acknowledges_nothing_goes_by_its_sequence_number() {
     }
 }
 
-/// What acknowledges bytes that nobody sent is no end's word, though it is within the longest
-/// window.
+/// An acknowledgement of bytes that were never sent is not from an end, though it is within the
+/// longest window.
 #[test]
 fn what_acknowledges_too_much_is_no_sample() {
     let (mut router, connections) = guarded();
@@ -426,8 +426,8 @@ fn what_acknowledges_too_much_is_no_sample() {
     }
 }
 
-/// Somebody in the LAN who knows the connection speaks for both ends, while nothing is known of
-/// either: what the ends say themselves still passes.
+/// An attacker in the LAN who knows the connection speaks for both ends, while nothing is known of
+/// either: packets of the ends themselves still pass.
 #[test]
 fn who_speaks_for_both_ends_at_one_port_is_not_believed() {
     let wild = [1_234_567_890, 3_987_654_321];
@@ -437,7 +437,7 @@ fn who_speaks_for_both_ends_at_one_port_is_not_believed() {
         router.path.guard(connection.id, SCALES);
         if !first {
             speak(&mut router, &connection, STREAMS);
-            // What is known of numbers ends, where both ends are does not.
+            // Knowledge of sequence numbers ends; that of the ends' ports does not.
             router.path.detach(WAN_TOO).expect("no port");
         }
         // To the router, from the LAN.

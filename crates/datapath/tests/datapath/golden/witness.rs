@@ -1,5 +1,5 @@
-//! What the egress witness accepts as proof, and what it does not: it must see the packet that came
-//! in leave as the kernel forwards it, and nothing else.
+//! Packets that the egress witness accepts as proof: the witness must see the packet that came in
+//! leave as the kernel forwards it, and nothing else.
 
 use frames::edit::*;
 use frames::*;
@@ -128,7 +128,7 @@ fn what_leaves_otherwise_proves_nothing() {
             }
         }
     }
-    // The same router proves what leaves as it should: it was not deaf.
+    // The router still proves a packet that leaves as it should.
     router.prove_all();
 }
 
@@ -148,8 +148,8 @@ fn untranslated_proves_nothing() {
     assert!(!router.proven(&connection, side));
 }
 
-/// Nothing came in, so what leaves is somebody else's: a socket of this machine, a packet that
-/// waited in a queue.
+/// A packet that did not come in is from another source: a socket of this machine, or a queue where
+/// the packet waited.
 #[test]
 fn what_did_not_come_in_proves_nothing() {
     let mut router = Router::standard();
@@ -163,7 +163,7 @@ fn what_did_not_come_in_proves_nothing() {
     }
 }
 
-/// One packet that came in proves once: another one needs a trial of its own.
+/// A packet that came in proves once: another packet needs a trial of its own.
 #[test]
 fn a_trial_is_used_up() {
     let mut router = Router::standard();
@@ -239,8 +239,8 @@ fn leaving_by_another_device_proves_nothing() {
     panic!("never witnessed in time");
 }
 
-/// What weir sent itself at TC is no evidence of what the kernel does, and the mark on it is taken
-/// off.
+/// A packet that weir sent at TC is no evidence of the kernel's behaviour, and weir's mark on it is
+/// removed.
 #[test]
 fn weirs_own_packets_prove_nothing() {
     let mut router = Router::standard();
