@@ -1,5 +1,5 @@
-//! The generic netlink family `batadv` (`include/uapi/linux/batman_adv.h`): what batman-adv is told
-//! of a device in it.
+//! The generic netlink family `batadv` (`include/uapi/linux/batman_adv.h`): settings of a device in
+//! a batman-adv mesh.
 
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 

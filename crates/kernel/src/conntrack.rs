@@ -2,13 +2,13 @@
 //! `net/netfilter/nf_conntrack_netlink.c`).
 //!
 //! Two facts of the kernel to know:
-//! - An update tells what changed, not everything: see the `Option`s of [`Connection`]. Mark and
-//!   helper are told whenever they exist.
+//! - An update contains the changed attributes, not all of them: see the `Option`s of
+//!   [`Connection`]. Mark and helper are always included if they exist.
 //! - With the sysctl `nf_conntrack_events` = 2 (the default of newer kernels), an entry that was
-//!   made while nobody on the machine listened never causes events, not even when it goes: seen
-//!   here on 6.18 for all that is older than the first listener. A dump shows it; that it went
-//!   shows only in the next dump, or in [`Outcome::gone`](crate::io::Outcome) of a refresh. An entry
-//!   that can cause events causes one with each update, also with one that changes nothing.
+//!   made while no process listened never causes events, not even when it goes: seen here on 6.18
+//!   for all entries older than the first listener. A dump shows such an entry; its end shows only
+//!   in the next dump, or in [`Outcome::gone`](crate::io::Outcome) of a refresh. An entry that can
+//!   cause events causes one with each update, also with one that changes nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -162,7 +162,7 @@ fn entry(attributes: Attributes<'_>, gone: bool) -> Result<Option<Connection>, D
     }))
 }
 
-/// What an entry tells beside its identity.
+/// Attributes of an entry beside its identity.
 #[derive(Default)]
 struct Found {
     status: Option<u32>,
@@ -282,7 +282,7 @@ fn ports(attribute: &Attribute<'_>) -> Result<Option<(Protocol, u16, u16)>, Deco
     )))
 }
 
-/// What an entry tells of TCP.
+/// TCP attributes of an entry.
 #[derive(Default)]
 struct Tcp {
     state: Option<u8>,
@@ -334,9 +334,9 @@ impl Tcp {
         flags.fold(0, |all, flags| all | flags) & TCP_DATA_UNACKNOWLEDGED != 0
     }
 
-    /// Both scales, where they are known: once the second SYN was seen. An entry that was made of
-    /// packets in the middle of a connection is liberal and knows none; one that is liberal and
-    /// knows them was relaxed since.
+    /// Returns both window scales if known: after the second SYN was seen. An entry made from
+    /// packets in the middle of a connection is liberal and has no scales; a liberal entry with
+    /// scales was relaxed later.
     fn window_scales(&self) -> Option<[u8; 2]> {
         if !HANDSHAKEN.contains(&self.state?) {
             return None;
@@ -350,8 +350,8 @@ impl Tcp {
     }
 }
 
-/// Whether a SYN proxy is at work. Entries that ctnetlink itself made (`conntrack -I`, conntrackd
-/// after a fail-over) always have the attribute, with nothing but zeros.
+/// Returns true if a SYN proxy is at work. Entries that ctnetlink itself made (`conntrack -I`,
+/// conntrackd after a fail-over) always have the attribute, with nothing but zeros.
 fn synproxied(attribute: &Attribute<'_>) -> Result<bool, DecodeError> {
     for attribute in attribute.nested("CTA_SYNPROXY") {
         if attribute?.value.iter().any(|octet| *octet != 0) {

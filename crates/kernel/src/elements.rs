@@ -1,6 +1,6 @@
-//! Elements of nf_tables sets and maps: put in, and taken out, many at once and as a whole or not at
-//! all, with the limits that maps lead to; and what counters of theirs say
-//! (`include/uapi/linux/netfilter/nf_tables.h`, `nfnetlink.h`). The socket is in [`crate::io`].
+//! Elements of nf_tables sets and maps: additions and removals in one atomic batch, with the limits
+//! that maps lead to; and their counters (`include/uapi/linux/netfilter/nf_tables.h`,
+//! `nfnetlink.h`). The socket is in [`crate::io`].
 
 use std::time::Duration;
 
@@ -39,14 +39,14 @@ const NFTA_COUNTER_BYTES: u16 = 1;
 /// Messages of one element, and more than one element needs.
 const MOST: usize = 64;
 
-/// What becomes of an element of a set.
+/// Change of an element of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElementStep<'a> {
     /// The set's name.
     pub set: &'a str,
     /// The element's key, as the kernel has it.
     pub key: &'a [u8],
-    /// It is there from now on, for so long or (`Some(None)`) for ever; `None`: it is not.
+    /// Puts the element there, with a time-out or (`Some(None)`) for ever; `None`: removes it.
     pub put: Option<Option<Duration>>,
     /// Of a map: the limit that it leads to; of one that is taken out, the one that it led to.
     pub limit: Option<&'a str>,
@@ -55,28 +55,28 @@ pub struct ElementStep<'a> {
 /// A named limit: what is beyond it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit<'a> {
-    /// Its name. It never means another rate: the kernel changes none that there is.
+    /// Name of the limit, always with one rate: the kernel does not change existing limits.
     pub name: &'a str,
     /// Bytes a second; as many may come at once.
     pub rate: u64,
 }
 
-/// What is done as a whole.
+/// Changes that apply as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch<'a> {
     /// Limits that are there from now on, also where they were.
     pub limits: Vec<Limit<'a>>,
-    /// What becomes of elements. Of a map those that are taken out come first: the kernel lets none
-    /// lead elsewhere than before.
+    /// Changes of elements. For a map, removals come first: the kernel does not let an existing
+    /// element lead elsewhere.
     pub steps: Vec<ElementStep<'a>>,
     /// Limits that are there, to which no element leads any more: they go.
     pub gone: Vec<&'a str>,
 }
 
-/// The request for all of it. A step holds whatever is there before: the kernel knows no "unless"
-/// for what it removes (before Linux 6.3), nor another time for what is there (before 6.12), so each
-/// is put in, which does nothing where it is, taken out, and put in as it is to be. Nobody sees
-/// anything but the end of it.
+/// Builds the request for a batch. A step works from any former state: the kernel has no
+/// conditional removal (before Linux 6.3), and cannot change the time-out of an existing element
+/// (before 6.12). So each element is added, which does nothing if it exists, removed, and added in
+/// its final state. Only the final state is ever visible.
 pub(crate) fn change(family: Family, table: &str, batch: &Batch<'_>) -> Vec<u8> {
     let mut encoder = Encoder::default();
     bracket(&mut encoder, NFNL_MSG_BATCH_BEGIN, 0);
@@ -182,7 +182,7 @@ fn element(encoder: &mut Encoder, step: &ElementStep<'_>, timed: bool) {
     });
 }
 
-/// What the counter of an element says.
+/// Counter of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElementCount {
     /// The element's key, as the kernel has it.
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(kinds_of(&many).len(), 2 + 3 * 16);
     }
 
-    /// What leads elsewhere is taken out first, while its former limit is there.
+    /// An element that leads to another limit is removed first, while its former limit exists.
     #[test]
     fn limits_come_before_what_leads_to_them() {
         let step = |put, limit| ElementStep {

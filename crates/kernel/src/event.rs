@@ -6,7 +6,7 @@ use crate::tuple::Tuple;
 
 pub use net::Mac;
 
-/// One thing that happened in the kernel, or, during a dump, one thing that is so.
+/// Change in the kernel, or, during a dump, an existing object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A connection appeared or changed; also each entry of a dump.
@@ -22,7 +22,7 @@ pub enum Event {
     /// A route, rule or next-hop object appeared, changed or went. Weir evaluates none of them:
     /// that one changed is all it needs.
     Routing,
-    /// The same of an IPsec policy or state.
+    /// An IPsec policy or state appeared, changed or went.
     Policies,
     /// Forwarding, reverse-path filtering or another such setting of this device was switched; 0:
     /// of all devices, or of those to come.
@@ -32,21 +32,21 @@ pub enum Event {
     /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`,
     /// …).
     Qdisc(Qdisc),
-    /// A qdisc below the root of this device came, went or changed. What there is now,
-    /// [`io::Filters`](crate::io::Filters) tells; of the defaults that come with a root nothing is
-    /// told.
+    /// A qdisc below the root of this device came, went or changed.
+    /// [`io::Filters`](crate::io::Filters) reads the present state; the defaults that come with a
+    /// root cause no event.
     Qdiscs(u32),
     /// A bridge learned, moved or forgot where a station is.
     Fdb(Fdb),
-    /// How a device bridges, as far as it steers unicast frames. Told again without a change, too:
-    /// compare.
+    /// Bridge settings of a device, as far as they steer unicast frames. Repeated without a change,
+    /// too: compare.
     Bridging(Bridging),
     /// A VLAN of a bridge or of its port (the index) was added or deleted, or another setting of it
     /// or its STP state changed.
     BridgeVlan(u32),
-    /// What is attached at TC ingress or egress of this device, beside its root qdisc, may have
-    /// changed; 0: of any device (a block that devices share). What it is now,
-    /// [`io::Filters`](crate::io::Filters) tells.
+    /// Programs at TC ingress or egress of this device, beside its root qdisc, may have changed; 0:
+    /// of any device (a block that devices share). [`io::Filters`](crate::io::Filters) reads the
+    /// present state.
     Filters(u32),
     /// The nftables ruleset or an element of a set was committed; the kernel's generation number.
     Firewall(u32),
@@ -57,7 +57,7 @@ pub enum Event {
     Overrun(Source),
 }
 
-/// Where events come from: each is one socket.
+/// Source of events: each is one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// ctnetlink.
@@ -163,7 +163,7 @@ pub struct Link {
     pub group: u32,
     /// IFLA_LINK: index of the device below (VLAN) or of the peer (veth), where in this namespace.
     pub lower: Option<u32>,
-    /// What a VLAN device is for.
+    /// Tag of a VLAN device.
     pub vlan: Option<Vlan>,
     /// A bridge that tells VLANs apart (`vlan_filtering`).
     pub filters_vlans: bool,
@@ -178,21 +178,21 @@ pub struct Link {
     /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames:
     /// only to be compared.
     pub settings: u64,
-    /// The same for a port of a bridge, as a port: see [`Bridging::port`].
+    /// Like `settings`, for a port of a bridge: see [`Bridging::port`].
     pub port: Option<u64>,
     /// Number of transmit queues.
     pub tx_queues: u32,
     /// Qdisc at the root (IFLA_QDISC).
     pub qdisc: String,
-    /// IFLA_XDP: a program of somebody is attached, its id.
+    /// IFLA_XDP: id of the attached program.
     pub xdp_program: Option<u32>,
 }
 
 /// Settings of a bridge, beside those that steer frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BridgeSettings {
-    /// Stations of which nothing is heard are forgotten after this, in hundredths of a second; 0:
-    /// at once.
+    /// Time of silence after which the bridge forgets a station, in hundredths of a second; 0: at
+    /// once.
     pub ageing: u32,
     /// Frames are shown to iptables, ip6tables or arptables (`nf_call_*` of this bridge).
     pub netfilter: bool,
@@ -225,8 +225,8 @@ pub struct Fdb {
     pub present: bool,
 }
 
-/// How a device bridges. The numbers stand for what was told, and can only be compared: another one
-/// means another setting.
+/// Bridge settings of a device. The numbers stand for settings, and can only be compared: another
+/// number means another setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bridging {
     /// Port of a bridge, or a bridge.
@@ -255,9 +255,9 @@ pub struct Address {
 pub struct Neighbour {
     /// Device it is behind.
     pub link: u32,
-    /// Its address.
+    /// Address of the neighbour.
     pub address: IpAddr,
-    /// Its hardware address; `None` when the kernel does not have a usable one.
+    /// Hardware address; `None` when the kernel does not have a usable one.
     pub mac: Option<Mac>,
     /// Not heard of for long: the kernel asks whether it is still there once it has a packet for
     /// it.

@@ -1,5 +1,5 @@
-//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for,
-//! what is asked of marks and done with them, and which events are told of connections
+//! Parameters of iptables' rules that nft's JSON leaves out: the connection states of `-m
+//! conntrack`, matches and writes of marks, and the events that conntrack sends
 //! (`include/uapi/linux/netfilter/xt_conntrack.h`, `xt_mark.h`, `xt_connmark.h`, `xt_CT.h`,
 //! `nf_conntrack_common.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
 
@@ -21,7 +21,7 @@ const NFTA_MATCH_INFO: u16 = 3;
 
 const XT_CONNTRACK_STATE: u16 = 1 << 0;
 const XT_CONNTRACK_EXPIRES: u16 = 1 << 7;
-/// Where the flags are in the parameters, of every revision: behind eight addresses, two times, a
+/// Offset of the flags in the parameters, of every revision: behind eight addresses, two times, a
 /// protocol and four ports.
 const FLAGS: usize = 8 * 16 + 8 + 2 + 8;
 /// `XT_CONNTRACK_STATE_BIT` of INVALID, ESTABLISHED, RELATED, NEW and UNTRACKED.
@@ -48,7 +48,7 @@ const EVENTS: [(u32, &str); 11] = [
     (1 << 10, "label"),
 ];
 
-/// What one `-m conntrack` asks for.
+/// Conditions of one `-m conntrack`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConntrackMatch {
     /// The states, and whether any but these is asked for. `None`: of no state, or of one that is
@@ -56,7 +56,7 @@ pub struct ConntrackMatch {
     pub states: Option<(Vec<&'static str>, bool)>,
     /// The time that the connection has left.
     pub expires: bool,
-    /// Nothing else is asked.
+    /// True if there is no other condition.
     pub alone: bool,
 }
 
@@ -98,20 +98,20 @@ pub enum Extension {
     /// `-j CONNMARK --save-mark` and `--restore-mark`: bits of one mark are cleared, then turned
     /// over by those of the other.
     MarkCopied {
-        /// Where it is written.
+        /// Mark that is written.
         to: Mark,
         /// Bits that are cleared there.
         cleared: u32,
         /// Bits of the other that are taken.
         taken: u32,
     },
-    /// `-j CT`: the only events that are told of a connection, where it says which.
+    /// `-j CT`: the only events that conntrack sends for a connection, if the target lists them.
     Events(Vec<&'static str>),
-    /// One whose parameters are not known here.
+    /// Extension whose parameters are not known here.
     Unread,
 }
 
-/// What nft calls a match or target of iptables whose parameters are read: its type and its name.
+/// Type and name in nft of each match or target of iptables whose parameters are read.
 pub const READ: [(&str, &str); 6] = [
     ("match", "conntrack"),
     ("match", "mark"),
@@ -126,13 +126,13 @@ pub const READ: [(&str, &str); 6] = [
 pub struct RuleExtensions {
     /// `ip`, `ip6`, `inet` or `bridge`.
     pub family: &'static str,
-    /// Its table.
+    /// Table of the rule.
     pub table: String,
-    /// Its chain.
+    /// Chain of the rule.
     pub chain: String,
-    /// Its handle.
+    /// Handle of the rule.
     pub handle: u64,
-    /// One for each of [`READ`].
+    /// Extensions among [`READ`], in the rule's order.
     pub extensions: Vec<Extension>,
 }
 
@@ -210,7 +210,7 @@ fn extension(kind: &str, name: &str, revision: u32, info: &[u8]) -> Option<Exten
     let read = || {
         Some(match (kind, name, revision) {
             (_, "conntrack", _) => Extension::Conntrack(conntrack(revision, info)),
-            // The same in all revisions: flags and zone come before it.
+            // Flags and zone come before the events in all revisions.
             (_, "CT", _) => {
                 let told = word(4)?;
                 let names = EVENTS.iter().filter(|(bit, _)| told & bit != 0);
@@ -264,8 +264,8 @@ fn extension(kind: &str, name: &str, revision: u32, info: &[u8]) -> Option<Exten
         .then(|| read().unwrap_or(Extension::Unread))
 }
 
-/// Parameters of `xt_conntrack`, by revision. What cannot be read asks for something that is not
-/// known.
+/// Decodes parameters of `xt_conntrack`, by revision. Unreadable parameters yield an unknown
+/// condition.
 fn conntrack(revision: u32, info: &[u8]) -> ConntrackMatch {
     let word = |at: usize| {
         let octets = info.get(at..at + 2)?;

@@ -1,4 +1,4 @@
-//! What only files tell: drivers, sysctls, the old iptables.
+//! Facts that only files contain: drivers, sysctls, the old iptables.
 //!
 //! `/sys` shows the network namespace in which it was mounted; `/proc/sys/net` shows that of the
 //! thread that reads.
@@ -8,8 +8,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Name of the driver of a device (`/sys/class/net/NAME/device/driver`). `None` for devices made by
-/// software, whose kind rtnetlink tells, and for names that are none.
+/// Returns the driver of a device (`/sys/class/net/NAME/device/driver`). `None` for software
+/// devices, whose kind rtnetlink reports, and for invalid names.
 pub fn driver(name: &str) -> Option<String> {
     driver_below(Path::new("/sys/class/net"), name)
 }
@@ -22,8 +22,8 @@ fn driver_below(root: &Path, name: &str) -> Option<String> {
     Some(target.file_name()?.to_string_lossy().into_owned())
 }
 
-/// How fast a device is, in Mbit/s (`/sys/class/net/NAME/speed`), for kernels without the family
-/// `ethtool`. `None` where nobody knows.
+/// Returns the speed of a device, in Mbit/s (`/sys/class/net/NAME/speed`), for kernels without the
+/// family `ethtool`. `None` if unknown.
 pub fn speed(name: &str) -> Option<u32> {
     speed_below(Path::new("/sys/class/net"), name)
 }
@@ -34,8 +34,8 @@ fn speed_below(root: &Path, name: &str) -> Option<u32> {
     (speed != 0).then_some(speed)
 }
 
-/// How often a device has lost its link (`/sys/class/net/NAME/carrier_down_count`). rtnetlink tells
-/// nothing of one that is lost and back within a second (net/core/link_watch.c).
+/// Returns how often a device has lost its link (`/sys/class/net/NAME/carrier_down_count`).
+/// rtnetlink does not report a link that is back within a second (net/core/link_watch.c).
 pub fn links_lost(name: &str) -> Option<u32> {
     lost_below(Path::new("/sys/class/net"), name)
 }
@@ -63,7 +63,7 @@ fn text_below(root: &Path, name: &str, file: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Whether a device forwards IPv4, IPv6. A family that the kernel lacks is not forwarded.
+/// Returns whether a device forwards IPv4, IPv6. A family that the kernel lacks is not forwarded.
 ///
 /// # Errors
 /// The sysctl exists but cannot be read or understood.
@@ -142,8 +142,8 @@ const MULTIPATH: [&str; 6] = [
     "ipv6/fib_multipath_hash_fields",
 ];
 
-/// What decides over the next hop of a flow where a route has several. The kernel tells nothing
-/// when it changes.
+/// Settings that choose the next hop of a flow if a route has several. The kernel sends no message
+/// when they change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Multipath([Option<String>; MULTIPATH.len()]);
 
@@ -164,16 +164,16 @@ pub fn multipath() -> io::Result<Multipath> {
 pub struct ConntrackSettings {
     /// An established TCP connection times out after this.
     pub tcp_established: Duration,
-    /// The same, while data wait to be acknowledged.
+    /// Time-out while data wait to be acknowledged.
     pub tcp_unacknowledged: Duration,
-    /// The same, after a segment was sent several times, or while the receiver has no room.
+    /// Time-out after several retransmissions, or while the receiver has no room.
     pub tcp_max_retrans: Duration,
     /// UDP that went one way only, or a short exchange.
     pub udp: Duration,
     /// UDP that goes both ways for longer.
     pub udp_stream: Duration,
-    /// `nf_conntrack_events`: 0 never tells, 1 tells of all entries, 2 only of those made while
-    /// somebody listened.
+    /// `nf_conntrack_events`: 0 sends no events, 1 sends them for all entries, 2 only for those
+    /// made while a process listened.
     pub events: u32,
     /// Most entries there can be.
     pub max: u32,
@@ -238,9 +238,9 @@ pub fn legacy_tables() -> io::Result<Vec<String>> {
     Ok(tables)
 }
 
-/// What looks at every frame that a bridge passes on, in words, as far as no event tells: bridge
-/// netfilter, where a switch of it is on in this namespace, and the tables of the old ebtables,
-/// which are told by their modules only, those of all namespaces together. Empty: nothing.
+/// Lists programs that look at every frame a bridge passes on, in words, as far as no event reports
+/// them: bridge netfilter, if a switch of it is on in this namespace, and the tables of the old
+/// ebtables, which show only in their modules, those of all namespaces together. Empty: none.
 ///
 /// # Errors
 /// A file exists but cannot be read or understood.

@@ -1,8 +1,8 @@
-//! The generic netlink family `MAC80211_HWSIM`
-//! (`drivers/net/wireless/virtual/mac80211_hwsim.h`): who registers with it is the medium between
-//! radios that exist in software only. Each frame that a radio sends is told ([`decode_sent`]), and
-//! waits in the kernel until it is said what became of it ([`Answers::told`]); a radio hears what
-//! it is given ([`Answers::heard`]).
+//! The generic netlink family `MAC80211_HWSIM` (`drivers/net/wireless/virtual/mac80211_hwsim.h`): a
+//! process that registers with it is the medium between radios that exist in software only. The
+//! kernel reports each frame that a radio sends ([`decode_sent`]), and keeps the frame until the
+//! process reports its fate ([`Answers::told`]); a radio receives the frames that it is given
+//! ([`Answers::heard`]).
 
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Mac;
@@ -26,7 +26,7 @@ const ATTR_USE_CHANCTX: u16 = 15;
 const ATTR_FREQ: u16 = 19;
 const ATTR_TX_INFO_FLAGS: u16 = 21;
 
-/// `HWSIM_TX_CTL_NO_ACK`: nobody will acknowledge it.
+/// `HWSIM_TX_CTL_NO_ACK`: no receiver will acknowledge the frame.
 pub const NO_ACK: u32 = 1 << 1;
 /// `HWSIM_TX_STAT_ACK`: it was acknowledged.
 pub const ACKNOWLEDGED: u32 = 1 << 2;
@@ -70,9 +70,9 @@ pub struct Sent {
     pub cookie: u64,
     /// [`NO_ACK`] and others, to be given back.
     pub flags: u32,
-    /// Its channel's centre, MHz.
+    /// Centre of the channel, MHz.
     pub frequency: u32,
-    /// How it is to be tried.
+    /// Rates to try.
     pub rates: [Rate; RATES],
     /// The frame from its IEEE 802.11 header on, encrypted, without its check sum.
     pub frame: Vec<u8>,
@@ -137,7 +137,7 @@ pub fn decode_sent(message: &Message<'_>, family: u16) -> Result<Option<Sent>, D
     }))
 }
 
-/// What is said to the kernel, in one datagram.
+/// Messages to the kernel, in one datagram.
 #[derive(Debug)]
 pub struct Answers {
     family: u16,
@@ -146,7 +146,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Nothing yet, for the family's number.
+    /// Starts without messages, for the family's number.
     pub(crate) fn new(family: u16) -> Self {
         Self {
             family,
@@ -165,13 +165,13 @@ impl Answers {
         self.length
     }
 
-    /// Whether nothing is said.
+    /// Returns true if there are no messages.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// What became of a frame: the flags it came with, [`ACKNOWLEDGED`] added where it was; the
-    /// rates that it was tried with, each with its tries; signal of the acknowledgement, dBm.
+    /// Reports the fate of a frame: the flags it came with, plus [`ACKNOWLEDGED`] if it was; the
+    /// rates that were tried, each with its tries; signal of the acknowledgement, dBm.
     pub fn told(
         &mut self,
         radio: &Mac,
@@ -195,9 +195,9 @@ impl Answers {
         });
     }
 
-    /// A radio hears a frame: with this rate (an index in those of the band: HT cannot be told)
-    /// and signal, dBm, on this frequency, MHz. The kernel ignores it where the radio is on another
-    /// channel.
+    /// Delivers a frame to a radio: with this rate (an index in those of the band: there is no
+    /// index for HT) and signal, dBm, on this frequency, MHz. The kernel ignores the frame if the
+    /// radio is on another channel.
     pub fn heard(&mut self, radio: &Mac, frame: &[u8], rate: u32, signal: i32, frequency: u32) {
         self.length += 64 + frame.len();
         self.encoder.message(self.family, NLM_F_REQUEST, 0, |e| {

@@ -2,20 +2,20 @@
 //! whatever the thread does later. All need a tokio runtime with I/O enabled; events and dumps need
 //! CAP_NET_ADMIN.
 //!
-//! - [`Events`]: what the kernel tells by itself.
+//! - [`Events`]: messages that the kernel sends by itself.
 //! - [`Requests`]: dumps of tables, which run beside the events on sockets of their own, and
 //!   updates of connections.
-//! - [`Netdev`]: what drivers can do with XDP.
-//! - [`Ethtool`]: which VLAN tags devices take off.
-//! - [`Nl80211`]: wireless devices, and their stations; [`StationEvents`]: who comes and goes.
-//! - [`Peers`], [`Beacons`], [`Ear`]: access points that are peers of ours.
-//! - [`Batadv`]: what batman-adv is told of links.
-//! - [`Mptcp`]: from which addresses the kernel makes MPTCP subflows.
+//! - [`Netdev`]: XDP abilities of drivers.
+//! - [`Ethtool`]: VLAN tags that devices strip.
+//! - [`Nl80211`]: wireless devices, and their stations; [`StationEvents`]: arrivals and departures.
+//! - [`Peers`], [`Beacons`], [`Ear`]: access points that are peers of this one.
+//! - [`Batadv`]: settings of links for batman-adv.
+//! - [`Mptcp`]: addresses from which the kernel makes MPTCP subflows.
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
-//! - [`Subflows`]: TCP connections and subflows of MPTCP, and how they fare.
+//! - [`Subflows`]: TCP connections and subflows of MPTCP, and their performance.
 //! - [`Device`]: a device of weir's own, brought up and given addresses.
 //! - [`load_rules`], [`try_rules`]: rulesets, by `nft`.
-//! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
+//! - [`Filters`]: programs at TC ingress and egress of a device, and qdiscs.
 //!
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than
 //! an event read before it. While a dump runs, remember what events said went
@@ -87,7 +87,7 @@ pub enum RequestError {
     /// The socket failed.
     #[error("{request}: {source}")]
     Socket {
-        /// What was asked for.
+        /// Name of the request.
         request: &'static str,
         /// Why.
         #[source]
@@ -96,21 +96,21 @@ pub enum RequestError {
     /// The kernel refused.
     #[error("the kernel refused {request}: {errno}")]
     Refused {
-        /// What was asked for.
+        /// Name of the request.
         request: &'static str,
-        /// Its reason.
+        /// Error number of the kernel.
         errno: nix::errno::Errno,
     },
     /// The kernel did not answer.
     #[error("the kernel did not answer {request}")]
     NoAnswer {
-        /// What was asked for.
+        /// Name of the request.
         request: &'static str,
     },
     /// The answer was not understood.
     #[error("the answer to {request} was not understood: {source}")]
     Answer {
-        /// What was asked for.
+        /// Name of the request.
         request: &'static str,
         /// Which part of it.
         #[source]

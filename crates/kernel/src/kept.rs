@@ -26,7 +26,7 @@ const NFT_SET_ANONYMOUS: u32 = 0x1;
 pub struct Kept {
     /// The set.
     pub set: SetName,
-    /// What its elements keep, that its declaration does not say.
+    /// Statements that its elements keep beyond its declaration.
     pub statements: BTreeSet<String>,
 }
 

@@ -1,11 +1,11 @@
-//! What Linux tells weir: conntrack entries, links, addresses, routes, rules, neighbours, qdiscs
-//! and the generation of the nftables ruleset, as typed events. Decoding is pure
+//! Events from Linux: conntrack entries, links, addresses, routes, rules, neighbours, qdiscs and
+//! the generation of the nftables ruleset, as types. Decoding is pure
 //! ([`conntrack::decode`], [`route::decode`], [`firewall::decode`], [`netdev::decode_device`]);
 //! sockets live in [`io`].
 //!
-//! What weir writes beside that belongs to several uplinks: MPTCP endpoints ([`mptcp`]), rules and
-//! routes ([`policy`]), and settings ([`sysctls`]); or to its own tables of nftables ([`elements`]).
-//! Each can be told from what others wrote, and is taken back.
+//! Weir also writes to the kernel: for several uplinks, MPTCP endpoints ([`mptcp`]), rules and
+//! routes ([`policy`]), and settings ([`sysctls`]); and its own tables of nftables ([`elements`]).
+//! All of these are recognisable as weir's, and weir removes them again.
 
 mod batadv;
 pub mod conntrack;

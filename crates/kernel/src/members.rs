@@ -1,5 +1,5 @@
-//! What is in any set or map of nf_tables, and until when: enough to see that it changed, whatever
-//! its keys are (`include/uapi/linux/netfilter/nf_tables.h`). Read by [`crate::io::read_members`].
+//! Elements of any set or map of nf_tables, with their expiry: enough to detect a change, whatever
+//! the keys are (`include/uapi/linux/netfilter/nf_tables.h`). Read by [`crate::io::read_members`].
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -9,7 +9,7 @@ use crate::sets::{NFTA_SET_ELEM_EXPIRATION, NFTA_SET_ELEM_FLAGS, NFTA_SET_ELEM_K
 const NFTA_SET_ELEM_DATA: u16 = 2;
 const NFTA_SET_ELEM_KEY_END: u16 = 10;
 
-/// One element.
+/// Element of a set or map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
     /// Stands for its key and its value: only to be compared, with what the same hasher made.

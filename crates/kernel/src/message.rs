@@ -24,20 +24,20 @@ const TYPE_MASK: u16 = 0x3fff;
 pub struct DecodeError {
     /// The kernel's name of the attribute or structure at fault.
     pub part: &'static str,
-    /// What is wrong with it.
+    /// Problem of the part.
     pub problem: Problem,
 }
 
-/// What is wrong with a part of a message.
+/// Problem of a part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It says it is longer than what is there.
+    /// The part claims to be longer than the data.
     CutShort,
-    /// Its value has another length than its type.
+    /// The value has another length than its type.
     Length,
-    /// It must be there and is not.
+    /// The part is required and missing.
     Missing,
-    /// It contradicts another part.
+    /// The part contradicts another part.
     Contradiction,
 }
 
@@ -62,8 +62,8 @@ impl DecodeError {
     }
 }
 
-/// What became of the messages of one or more datagrams. Every message is either understood or
-/// counted in one of the other fields.
+/// Counts of the messages of one or more datagrams. Every message is either understood or counted
+/// in one of the other fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages that gave an event.
@@ -93,7 +93,7 @@ impl Tally {
     }
 }
 
-/// One netlink message.
+/// A netlink message.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// `nlmsg_type`.
@@ -104,7 +104,7 @@ pub struct Message<'a> {
     pub sequence: u32,
     /// `nlmsg_pid`: port of the socket that asked for this; in an event, of the one that caused it.
     pub port: u32,
-    /// What follows the header.
+    /// Bytes behind the header.
     pub payload: &'a [u8],
 }
 
@@ -177,12 +177,12 @@ impl<'a> Iterator for Messages<'a> {
     }
 }
 
-/// One attribute.
+/// A netlink attribute.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attribute<'a> {
-    /// Its type, without flags.
+    /// Type, without flags.
     pub kind: u16,
-    /// Its value, without padding.
+    /// Value, without padding.
     pub value: &'a [u8],
 }
 

@@ -33,26 +33,26 @@ const AF_INET6: u16 = 10;
 /// An address of this machine that the kernel may use for subflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// Its number among those of the namespace, 1 to 255. To add one with 0 leaves the choice open.
+    /// Number among those of the namespace, 1 to 255. Adding one with 0 leaves the choice open.
     pub id: u8,
     /// The address.
     pub address: IpAddr,
-    /// Port that is told to the peer with a signalled address; the kernel then listens there.
+    /// Port announced to the peer with a signalled address; the kernel then listens there.
     pub port: Option<u16>,
     /// Index of the device that its subflows are bound to.
     pub link: Option<u32>,
-    /// What it is used for.
+    /// Uses of the endpoint.
     pub flags: EndpointFlags,
 }
 
-/// What an endpoint is used for (`MPTCP_PM_ADDR_FLAG_*`).
+/// Uses of an endpoint (`MPTCP_PM_ADDR_FLAG_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EndpointFlags {
-    /// It is told to the peer, who may make a subflow to it.
+    /// True if the kernel announces the address to the peer, which may make a subflow to it.
     pub signal: bool,
     /// A subflow is made from it once a connection is established.
     pub subflow: bool,
-    /// Its subflows carry data only while no other can.
+    /// True if its subflows carry data only while no other can.
     pub backup: bool,
     /// A subflow is made from it to each address that the peer told.
     pub fullmesh: bool,
@@ -86,7 +86,7 @@ impl EndpointFlags {
     }
 }
 
-/// How much the kernel may do for one connection by itself.
+/// Limits of what the kernel does for one connection by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Subflows beside the first: up to 8.

@@ -20,7 +20,7 @@ const NETDEV_CMD_DEV_CHANGE_NTF: u8 = 4;
 const NETDEV_A_DEV_IFINDEX: u16 = 1;
 const NETDEV_A_DEV_XDP_FEATURES: u16 = 3;
 
-/// What a driver can do with XDP: `enum netdev_xdp_act`.
+/// XDP abilities of a driver: `enum netdev_xdp_act`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct XdpFeatures(pub u64);
 
@@ -51,7 +51,7 @@ impl XdpFeatures {
 pub struct Family {
     /// Message type.
     pub id: u16,
-    /// Multicast groups, which tell of changes: names and numbers.
+    /// Multicast groups, which report changes: names and numbers.
     pub groups: Vec<(String, u32)>,
 }
 
@@ -68,7 +68,7 @@ impl Family {
 pub struct DeviceFeatures {
     /// Interface index.
     pub link: u32,
-    /// What its driver can do.
+    /// Abilities of its driver.
     pub features: XdpFeatures,
 }
 

@@ -49,17 +49,17 @@ const RATE_INFO_BITRATE32: u16 = 5;
 /// Bits a second in a unit of both.
 const RATE_UNIT: u64 = 100_000;
 
-/// Whoever a wireless device talks to: a station of an access point, the access point of a station.
-/// What its driver does not tell is `None`; all numbers begin anew when it joins.
+/// Other side of a wireless link: a station of an access point, or the access point of a station.
+/// Values that the driver does not report are `None`; all numbers restart when the station joins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Station {
     /// Index of the wireless device.
     pub link: u32,
-    /// Its hardware address.
+    /// Hardware address of the station.
     pub mac: Mac,
     /// Signal of the last frame from it, dBm.
     pub signal: Option<i8>,
-    /// The same, averaged.
+    /// Averaged signal, dBm.
     pub signal_average: Option<i8>,
     /// Rate of the last frame to it, bits a second.
     pub rate_to: Option<u64>,
@@ -69,7 +69,7 @@ pub struct Station {
     pub ack_signal: Option<i8>,
     /// Frames to it, those that were given up too.
     pub frames: Option<u32>,
-    /// How often frames had to be sent to it again.
+    /// Number of retries of frames to the station.
     pub retries: Option<u32>,
     /// Frames to it that were given up.
     pub failed: Option<u32>,
@@ -77,16 +77,16 @@ pub struct Station {
     pub airtime_to: Option<u64>,
     /// Time on the air of frames from it, microseconds.
     pub airtime_from: Option<u64>,
-    /// How long nothing was heard of it, milliseconds.
+    /// Time since the last frame from the station, milliseconds.
     pub inactive: Option<u32>,
-    /// How long it has been there, seconds.
+    /// Time since the station joined, seconds.
     pub connected: Option<u32>,
-    /// What rate control expects to get through to it, bits a second.
+    /// Throughput that rate control expects to the station, bits a second.
     pub expected: Option<u64>,
 }
 
-/// Whether a message of `family` says that a station came or went. One that is told so has few
-/// counters, and of some drivers none: ask for it.
+/// Returns true if a message of `family` says that a station came or went. The message has few
+/// counters, and with some drivers none: query the station.
 pub fn is_station_change(message: &Message<'_>, family: u16) -> bool {
     let header = message.split::<4>("genlmsghdr");
     message.kind == family
@@ -162,8 +162,8 @@ fn information(told: &Attribute<'_>, station: &mut Station) -> Result<(), Decode
     Ok(())
 }
 
-/// A rate in bits a second. What is too fast for 16 bits (beyond 6.5 Gbit/s) is told in 32 only, by
-/// old kernels in 16 only.
+/// Decodes a rate in bits a second. A rate beyond 16 bits (6.5 Gbit/s) comes in 32 bits only; old
+/// kernels send 16 bits only.
 fn rate(told: &Attribute<'_>, part: &'static str) -> Result<Option<u64>, DecodeError> {
     let mut narrow = None;
     let mut wide = None;
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::fixture::{datagram, first};
 
-    /// That of the fixtures.
+    /// Family of the fixtures.
     const FAMILY: u16 = 35;
 
     fn only<T>(bytes: &[u8], decode: impl Fn(&Message<'_>, u16) -> T) -> T {

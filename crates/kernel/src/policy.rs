@@ -1,11 +1,10 @@
 //! Policy rules and routes, whole: read, and written by [`crate::io::Policy`]
 //! (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`).
 //!
-//! Each has the number of who made it. What weir writes has [`PROTOCOL`], so that what a weir left
-//! that was killed can be told from what is others'. Note that systemd-networkd removes rules and
-//! routes that it did not make (`ManageForeignRoutes=`, `ManageForeignRoutingPolicyRules=`):
-//! whoever writes some has to look at [`Event::Routing`](crate::Event::Routing) and write them
-//! again.
+//! Each has a number for its origin. Objects that weir writes have [`PROTOCOL`], which identifies
+//! those that a killed weir left behind. Note that systemd-networkd removes foreign rules and
+//! routes (`ManageForeignRoutes=`, `ManageForeignRoutingPolicyRules=`): a program that writes some
+//! has to watch [`Event::Routing`](crate::Event::Routing) and write them again.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,8 +14,8 @@ use crate::rtnetlink::{AF_INET, AF_INET6, RTA_MULTIPATH, RTM_F_CLONED, RTM_NEWRO
 
 pub(crate) mod request;
 
-/// Who made a rule or a route (`RTPROT_*`): weir. Nobody else's in the lists of the kernel,
-/// iproute2, systemd, BIRD and FRR.
+/// Origin of weir's rules and routes (`RTPROT_*`). Not in use in the lists of the kernel, iproute2,
+/// systemd, BIRD and FRR.
 pub const PROTOCOL: u8 = 119;
 /// `RT_TABLE_MAIN`.
 pub const MAIN: u32 = 254;
@@ -104,9 +103,9 @@ pub struct Rule {
     pub iif: Option<String>,
     /// Table; 0: it does something else.
     pub table: u32,
-    /// Who made it.
+    /// Origin of the rule.
     pub protocol: u8,
-    /// It asks for more, which is not told here. Only read, not written.
+    /// True if the rule has other conditions, which this omits. Only read, not written.
     pub more: bool,
 }
 
@@ -127,7 +126,7 @@ impl Default for Rule {
     }
 }
 
-/// Where a route leads next.
+/// Next hop of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hop {
     /// Index of the device; 0 leaves it to the kernel, which finds the one that reaches the
@@ -142,13 +141,13 @@ pub struct Hop {
 /// A route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Where to.
+    /// Destination.
     pub to: Prefix,
     /// Only for packets with such a source (IPv6).
     pub from: Option<Prefix>,
-    /// Its table: [`MAIN`], [`LOCAL`], ….
+    /// Routing table: [`MAIN`], [`LOCAL`], ….
     pub table: u32,
-    /// What it does.
+    /// Effect of the route.
     pub kind: RouteKind,
     /// Next hops. Several share the packets. None where packets are dropped; IPv6 then tells the
     /// loopback device.
@@ -157,9 +156,9 @@ pub struct Route {
     pub source: Option<IpAddr>,
     /// The lowest wins. 0 is written as 1024 for IPv6, by the kernel.
     pub metric: u32,
-    /// Who made it.
+    /// Origin of the route.
     pub protocol: u8,
-    /// It counts for one TOS only. Only read, not written.
+    /// True if the route is for one TOS only. Only read, not written.
     pub tos: bool,
 }
 

@@ -44,7 +44,7 @@ impl Prefix {
         Self { address, length }
     }
 
-    /// Whether an address begins with it.
+    /// Returns true if an address begins with the prefix.
     pub fn holds(&self, address: &IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {

@@ -8,7 +8,7 @@ pub fn release() -> String {
         .to_owned()
 }
 
-/// Whether it is of so new a version: `[6, 3]`.
+/// Returns true if the kernel has at least this version: `[6, 3]`.
 pub fn is_at_least(version: [u32; 2]) -> bool {
     numbers(&release()) >= Some(version)
 }

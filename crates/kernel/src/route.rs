@@ -39,7 +39,7 @@ const NUD_STALE: u16 = 0x04;
 /// NUD_REACHABLE, STALE, DELAY, PROBE, NOARP and PERMANENT: the kernel sends to the address it has.
 const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
 
-/// One table of rtnetlink that can be dumped.
+/// A table of rtnetlink that can be dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Table {
     /// Devices.
@@ -112,12 +112,12 @@ impl LinkAddress {
         Prefix::around(self.address, self.length)
     }
 
-    /// It is good beyond this wire.
+    /// Returns true if the address is valid beyond this link.
     pub fn is_global(&self) -> bool {
         self.scope == 0
     }
 
-    /// It is nobody else's, and will go on to be ours: neither being tried, refused nor deprecated.
+    /// Returns true if the address is settled: neither tentative, failed nor deprecated.
     pub fn is_settled(&self) -> bool {
         let tried = self.flags & IFA_F_TENTATIVE != 0 && self.flags & IFA_F_OPTIMISTIC == 0;
         !tried && self.flags & (IFA_F_DADFAILED | IFA_F_DEPRECATED) == 0

@@ -19,13 +19,13 @@ const EACH_PACKET: [u16; 2] = [6, 9];
 /// A route. The whole of it: [`policy::Route`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Where to.
+    /// Destination.
     pub to: Prefix,
-    /// Its table (`RT_TABLE_*`): 254 is main, 255 local.
+    /// Routing table (`RT_TABLE_*`): 254 is main, 255 local.
     pub table: u32,
-    /// What it does.
+    /// Effect of the route.
     pub kind: RouteKind,
-    /// It counts for some packets only: by source or TOS.
+    /// True if the route is for some packets only: by source or TOS.
     pub narrow: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct PolicyRule {
     pub priority: u32,
     /// Table it leads to; 0: it does something else.
     pub table: u32,
-    /// It asks for something: a mark, a source, a device…
+    /// True if the rule has conditions: a mark, a source, a device…
     pub asks: bool,
 }
 
@@ -306,7 +306,7 @@ mod tests {
         };
         assert_eq!(left(300), Ok(Some(3000)));
         assert_eq!(left(i32::MAX), Ok(Some(21_474_836_470)));
-        // None; and over.
+        // No lifetime; an expired one.
         assert_eq!((left(0), left(-5)), (Ok(None), Ok(None)));
         let short = message(RTM_NEWROUTE, &fixed, &[(RTA_CACHEINFO, &[0; 8])]);
         assert!(decode_lifetime(&first(&short)).is_err());

@@ -1,5 +1,5 @@
-//! Numbers of rtnetlink that several files use (`include/uapi/linux/rtnetlink.h`, `if_link.h`, `if_addr.h`,
-//! `neighbour.h`).
+//! Numbers of rtnetlink that several files use (`include/uapi/linux/rtnetlink.h`, `if_link.h`,
+//! `if_addr.h`, `neighbour.h`).
 
 use crate::message::{DecodeError, Problem};
 
@@ -51,7 +51,7 @@ pub(crate) const IFLA_MTU: u16 = 4;
 pub(crate) const IFLA_LINK: u16 = 5;
 pub(crate) const IFLA_MASTER: u16 = 10;
 pub(crate) const IFLA_LINKINFO: u16 = 18;
-/// Its numbers mean one thing in AF_BRIDGE and another elsewhere.
+/// Nested attributes, whose numbers differ between AF_BRIDGE and other families.
 pub(crate) const IFLA_AF_SPEC: u16 = 26;
 pub(crate) const IFLA_EXT_MASK: u16 = 29;
 

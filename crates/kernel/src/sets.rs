@@ -23,7 +23,7 @@ const NFT_MSG_DESTROYSETELEM: u16 = 30;
 /// Named objects (counters, limits) and flowtables: appearing or going, they change no rule.
 const OBJECTS: [u16; 6] = [18, 20, 22, 24, 31, 32];
 
-/// The same two in every message about a set.
+/// Table and set, with equal numbers in every message about a set.
 const NFTA_SET_TABLE: u16 = 1;
 const NFTA_SET_NAME: u16 = 2;
 pub(crate) const NFTA_SET_FLAGS: u16 = 3;
@@ -87,9 +87,9 @@ impl Family {
 pub struct SetName {
     /// Of its table.
     pub family: Family,
-    /// Its table.
+    /// Table of the set.
     pub table: String,
-    /// Its name there.
+    /// Name of the set.
     pub name: String,
 }
 
@@ -135,7 +135,7 @@ impl FromStr for SetName {
     }
 }
 
-/// What a set is made for.
+/// Type of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetHeader {
     /// `NFT_SET_*`.
@@ -158,12 +158,12 @@ pub mod set_flags {
     pub const DYNAMIC: u32 = 0x20;
 }
 
-/// One element. A range is two of them: its first address, and the first one after it (`end`).
+/// Element of a set. A range is two of them: its first address, and the first one after it (`end`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
     /// `None`: the element that stands for all addresses not in the set.
     pub address: Option<IpAddr>,
-    /// Here a range is over.
+    /// True if a range ends here.
     pub end: bool,
     /// Milliseconds until it goes by itself.
     pub expires: Option<u64>,
@@ -172,7 +172,7 @@ pub struct Element {
 /// A set as read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetContent {
-    /// What it is made for.
+    /// Type of the set.
     pub header: SetHeader,
     /// In the kernel's order.
     pub elements: Vec<Element>,

@@ -53,18 +53,18 @@ const INFO: usize = 216;
 /// Which sockets are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sockets {
-    /// Those to this port of the other side, as a client's are.
+    /// Sockets to this port of the other side, as a client's are.
     To(u16),
-    /// Those at this port of this side, as a server's are.
+    /// Sockets at this port of this side, as a server's are.
     At(u16),
 }
 
-/// What a socket is to MPTCP.
+/// Role of a socket in MPTCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubflowKind {
     /// The subflow that its connection began with.
     First,
-    /// One that joined a connection.
+    /// A subflow that joined a connection.
     Joined,
     /// The only one of a connection that asked for MPTCP and did not get it: the other side, or a
     /// box between, does not know it. A server's are [`Plain`](Self::Plain), and so is what falls
@@ -79,16 +79,16 @@ pub enum SubflowKind {
 pub enum TcpState {
     /// Data goes.
     Established,
-    /// It asks, and was not answered yet.
+    /// A request without an answer so far.
     SynSent,
-    /// It is being closed, by whichever side.
+    /// A connection that either side is closing.
     Closing,
 }
 
 /// A TCP socket: a subflow, or a plain connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subflow {
-    /// What it is.
+    /// Role of the socket.
     pub kind: SubflowKind,
     /// Names its MPTCP connection on this side; 0 for plain TCP, and to who lacks CAP_NET_ADMIN.
     pub token: u32,
@@ -96,25 +96,25 @@ pub struct Subflow {
     pub local_id: u8,
     /// Number of the remote address.
     pub remote_id: u8,
-    /// This side or the other wants it to carry data only while no other can.
+    /// True if either side wants it to carry data only while no other can.
     pub backup: bool,
-    /// Where it is here.
+    /// Local address.
     pub local: SocketAddr,
     /// And there.
     pub remote: SocketAddr,
     /// Device that it is bound to.
     pub link: Option<u32>,
-    /// Its state.
+    /// State of the socket.
     pub state: TcpState,
     /// Names this socket as long as it lives.
     pub cookie: u64,
     /// Congestion control, as the kernel calls it.
     pub congestion: String,
-    /// How it fares.
+    /// Performance of the socket.
     pub tcp: TcpInfo,
 }
 
-/// How a TCP socket fares: a part of `struct tcp_info`. Bytes are those of data.
+/// Performance of a TCP socket: a part of `struct tcp_info`. Bytes are those of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Time-outs in a row without an answer.
@@ -135,7 +135,7 @@ pub struct TcpInfo {
     pub since_acked: u32,
     /// Smoothed round trip, µs; 0: not measured yet.
     pub rtt: u32,
-    /// How much it varies, µs.
+    /// Variation of the round trip, µs.
     pub rtt_variation: u32,
     /// The shortest of the last minutes, µs.
     pub rtt_least: u32,
@@ -151,9 +151,9 @@ pub struct TcpInfo {
     pub not_sent: u32,
     /// Bytes a second that lately arrived at the other side.
     pub delivery_rate: u64,
-    /// There was no more to send: it might have been faster.
+    /// True if there was no more to send: a higher rate was possible.
     pub app_limited: bool,
-    /// How long it had something to send, µs.
+    /// Time with data to send, µs.
     pub busy: u64,
     /// Bytes sent, those sent again too.
     pub bytes_sent: u64,
@@ -161,8 +161,8 @@ pub struct TcpInfo {
     pub bytes_retrans: u64,
 }
 
-/// Decodes a socket of a dump. `None`: another message, or a socket of which nothing is told (it is
-/// being opened or has been closed).
+/// Decodes a socket of a dump. `None`: another message, or a socket without data (being opened, or
+/// closed).
 ///
 /// # Errors
 /// Names the part that is cut short or of a wrong length.
@@ -238,7 +238,7 @@ pub fn decode_connection(message: &Message<'_>) -> Result<Option<u32>, DecodeErr
     Ok(Some(token).filter(|token| *token != 0 && flags & FALLBACK == 0))
 }
 
-/// What MPTCP tells of a subflow.
+/// Decodes MPTCP's attributes of a subflow.
 fn mptcp(told: &Attribute<'_>, subflow: &mut Subflow) -> Result<(), DecodeError> {
     let mut flags = 0;
     for attribute in told.nested("INET_ULP_INFO_MPTCP") {
@@ -284,7 +284,7 @@ fn information(told: &Attribute<'_>) -> Result<TcpInfo, DecodeError> {
     };
     Ok(TcpInfo {
         retransmits: info[2],
-        // Its bit fields begin at the low end on little-endian machines, at the high one on others.
+        // Bit fields begin at the low end on little-endian machines, at the high one on others.
         app_limited: info[7]
             & if cfg!(target_endian = "little") {
                 1
@@ -314,8 +314,8 @@ fn information(told: &Attribute<'_>) -> Result<TcpInfo, DecodeError> {
     })
 }
 
-/// A port, in network order, and an address. Those of IPv4 in a socket of IPv6 are told as what
-/// they are.
+/// Decodes a port, in network order, and an address. IPv4 addresses in an IPv6 socket become IPv4
+/// addresses.
 fn address(fixed: &[u8; MESSAGE], port: usize, at: usize) -> Option<SocketAddr> {
     let address: IpAddr = match fixed[0] {
         AF_INET => {

@@ -1,10 +1,10 @@
 //! Settings of the kernel that weir changes, and puts back: when it ends, and when it is started
 //! after it was killed.
 //!
-//! Before anything is changed, a note is written: what was, and what will be. It lies where the
-//! settings do: in memory (`/run`). Both outlive a process that is killed, and neither outlives the
-//! machine's next start. Whoever opens the note finds what a predecessor left and puts it back
-//! first. A setting that somebody changed meanwhile is left as they want it.
+//! Before any change, weir writes a note: the former value, and the new one. The note lies where
+//! the settings do: in memory (`/run`). Both outlive a process that is killed, and neither outlives
+//! the machine's next start. A process that opens the note first restores the settings of its
+//! predecessor. A setting that another program changed meanwhile is left alone.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// The settings of a network namespace, as the thread that reads sees it.
 const ROOT: &str = "/proc/sys/net";
-/// Its identity: `net:[4026531840]`.
+/// Identity of the namespace: `net:[4026531840]`.
 const NAMESPACE: &str = "/proc/thread-self/ns/net";
 
-/// One setting that was changed.
+/// A setting that weir changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Changed {
     /// Below `/proc/sys/net`: `mptcp/blackhole_timeout`.
@@ -36,12 +36,12 @@ pub struct Sysctls {
 }
 
 impl Sysctls {
-    /// Puts back what the note at this path tells of, if there is one, and will note there what is
-    /// changed from now on. One note belongs to one process at a time. A note of another network
-    /// namespace tells nothing of this one, and is thrown away.
+    /// Restores the settings in the note at this path, if there is one, and will note changes there
+    /// from now on. One note belongs to one process at a time. A note of another network namespace
+    /// does not apply to this one, and is discarded.
     ///
     /// # Errors
-    /// The note cannot be read, or what it tells cannot be put back.
+    /// The note cannot be read, or its settings cannot be restored.
     pub fn open(note: &Path) -> io::Result<Self> {
         let namespace = fs::read_link(NAMESPACE).map_err(at(Path::new(NAMESPACE)))?;
         Self::below(Path::new(ROOT), note, &namespace.to_string_lossy())
@@ -63,10 +63,10 @@ impl Sysctls {
         Ok(sysctls)
     }
 
-    /// What a setting is. `None`: this kernel does not have it.
+    /// Returns the value of a setting. `None`: this kernel does not have it.
     ///
     /// # Errors
-    /// It cannot be read, or this is no name of a setting.
+    /// The setting cannot be read, or this is not a valid name.
     pub fn get(&self, name: &str) -> io::Result<Option<String>> {
         let path = self.path(name)?;
         match fs::read_to_string(&path) {
@@ -76,11 +76,11 @@ impl Sysctls {
         }
     }
 
-    /// Changes a setting, named as below `/proc/sys/net`: `mptcp/blackhole_timeout`. What it was
-    /// before the first change is what will be put back. `false`: this kernel does not have it.
+    /// Changes a setting, named as below `/proc/sys/net`: `mptcp/blackhole_timeout`. The value
+    /// before the first change will be restored. `false`: this kernel does not have the setting.
     ///
     /// # Errors
-    /// It cannot be read or written, or the note cannot: then nothing is changed.
+    /// The setting cannot be read or written, or the note cannot: then nothing is changed.
     pub fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
         let path = self.path(name)?;
         if value.contains(['\n', '\t']) {
@@ -108,19 +108,19 @@ impl Sysctls {
             .and_then(|()| fs::write(&path, value).map_err(at(&path)));
         if let Err(error) = written {
             self.changed = old;
-            // What the note tells of a change that was not made does no harm: the setting has
-            // another value than ours.
+            // A note of a change that was not made does no harm: the setting has another value than
+            // weir's.
             let _ = self.write_note();
             return Err(error);
         }
         Ok(true)
     }
 
-    /// Puts back all that was changed, and removes the note. What cannot be put back stays noted,
-    /// and does not keep the rest from being put back.
+    /// Restores all settings that were changed, and removes the note. A setting that cannot be
+    /// restored stays noted, and does not keep the rest from being restored.
     ///
     /// # Errors
-    /// The first that failed.
+    /// The first failure.
     pub fn restore(&mut self) -> io::Result<()> {
         let mut failed = None;
         for changed in std::mem::take(&mut self.changed) {
@@ -133,7 +133,7 @@ impl Sysctls {
     }
 
     fn put_back(&self, changed: &Changed) -> io::Result<()> {
-        // Somebody else's, by now; or the module that had it was unloaded.
+        // Another program changed the setting; or the module that had it was unloaded.
         if !self
             .get(&changed.name)?
             .is_some_and(|now| changed.ours.contains(&now))
@@ -144,8 +144,8 @@ impl Sysctls {
         fs::write(&path, &changed.before).map_err(at(&path))
     }
 
-    /// Writes the note beside its place and moves it there: whoever reads it finds the old one or
-    /// the new one, whole.
+    /// Writes the note beside its place and moves it there: a reader finds the old one or the new
+    /// one, whole.
     fn write_note(&self) -> io::Result<()> {
         if self.changed.is_empty() {
             return match fs::remove_file(&self.note) {
@@ -175,13 +175,13 @@ impl Sysctls {
 
 impl Drop for Sysctls {
     fn drop(&mut self) {
-        // What fails is still noted, for the next start.
+        // A failed setting is still noted, for the next start.
         let _ = self.restore();
     }
 }
 
-/// What a note tells of this namespace. A line that is none is passed over: only who may write the
-/// settings can write the note, and a whole note is all that is ever there.
+/// Parses the part of a note for this namespace. Malformed lines are skipped: only a process that
+/// may write the settings can write the note, and the note is always complete.
 fn noted(text: &str, namespace: &str) -> Vec<Changed> {
     let Some(("", rest)) = text
         .strip_prefix(namespace)
@@ -272,9 +272,9 @@ mod tests {
         sysctls.set(TIMEOUT, "0").expect("set");
         sysctls.set("mptcp/stale_loss_cnt", "2").expect("set");
         std::mem::forget(sysctls);
-        // It was killed after it had noted the second value, before it had set it.
+        // The process was killed after it had noted the second value, before it had set it.
         scene.write("blackhole_timeout", "5\n");
-        // Somebody wants another value meanwhile.
+        // Another program wants another value meanwhile.
         scene.write("stale_loss_cnt", "7\n");
         let next = scene.open("net:[1]").expect("open");
         assert_eq!(scene.read("blackhole_timeout"), "3600");

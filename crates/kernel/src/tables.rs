@@ -19,9 +19,9 @@ const FLAGS: [(u32, &str); 3] = [(1, "dormant"), (1 << 1, "owner"), (1 << 2, "pe
 pub struct Table {
     /// `ip`, `ip6`, `inet`, `bridge` or `netdev`.
     pub family: &'static str,
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// Its flags, in nft's words; one that has none there is not told.
+    /// Flags, in nft's words; unnamed flags are left out.
     pub flags: Vec<&'static str>,
 }
 

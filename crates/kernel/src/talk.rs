@@ -1,11 +1,11 @@
-//! What names a conversation at a port.
+//! Keys of conversations at a port.
 
 use std::net::IpAddr;
 
 use crate::tuple::Tuple;
 
-/// A conversation at one port, seen from the *station*: the host beyond that port. What comes in
-/// there the station sent, what goes out it receives; both ways have one key.
+/// A conversation at one port, seen from the *station*: the host beyond that port. The station sent
+/// the packets that come in there, and receives those that go out; both ways have one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TalkKey {
     /// Index of the port's device.
@@ -16,7 +16,7 @@ pub struct TalkKey {
     pub protocol: u8,
     /// Address of the station.
     pub station: IpAddr,
-    /// Its port; 0 where the protocol has none, and of fragments but the first.
+    /// Port of the station; 0 if the protocol has none, and for fragments but the first.
     pub station_port: u16,
     /// Address at the other end.
     pub far: IpAddr,
@@ -25,7 +25,7 @@ pub struct TalkKey {
 }
 
 impl TalkKey {
-    /// Who talks with whom, wherever that is seen.
+    /// Returns the two ends of the conversation, without the port.
     pub fn ends(&self) -> Ends {
         Ends {
             protocol: self.protocol,
@@ -44,16 +44,16 @@ pub struct Ends {
     pub protocol: u8,
     /// Source address of what the station sends.
     pub station: IpAddr,
-    /// Its port; 0 where the protocol has none.
+    /// Port of the station; 0 if the protocol has none.
     pub station_port: u16,
-    /// Where it sends to.
+    /// Destination address of what the station sends.
     pub far: IpAddr,
     /// Port there.
     pub far_port: u16,
 }
 
 impl Ends {
-    /// The same, seen from the other end.
+    /// Returns the ends as seen from the other end.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {

@@ -40,7 +40,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// One direction of a connection, as its packets look at ingress. Both addresses are of one family.
+/// Direction of a connection, as its packets look at ingress. Both addresses are of one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tuple {
     /// TCP or UDP.
@@ -67,7 +67,7 @@ impl Tuple {
         }
     }
 
-    /// Whether this is an IPv6 tuple.
+    /// Returns true for an IPv6 tuple.
     pub fn is_ipv6(&self) -> bool {
         self.source.is_ipv6()
     }

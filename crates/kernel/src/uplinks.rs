@@ -1,6 +1,6 @@
-//! Uplinks: the devices by which this machine reaches the rest of the world. Those with a default
-//! route, in the main table or in one that a policy rule leads to (mwan3, systemd-networkd), and an
-//! address to send from. What weir wrote itself does not count.
+//! Uplinks: devices by which this machine reaches the rest of the world. An uplink has an address
+//! to send from and a default route, in the main table or in one that a policy rule leads to
+//! (mwan3, systemd-networkd). Rules and routes that weir wrote do not count.
 
 use std::net::IpAddr;
 
@@ -16,9 +16,9 @@ const LOOPBACK: u16 = 772;
 /// A device by which the rest of the world is reached, in one family.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Uplink {
-    /// Its index.
+    /// Index of the device.
     pub link: u32,
-    /// Its name.
+    /// Name of the device.
     pub name: String,
     /// The address to send from.
     pub address: IpAddr,
@@ -38,13 +38,13 @@ impl Uplink {
         self.address.is_ipv6()
     }
 
-    /// What names it while other things about it change.
+    /// Returns the key of the uplink, which stays while other properties change.
     fn key(&self) -> (u32, bool) {
         (self.link, self.ipv6())
     }
 }
 
-/// What the kernel tells about devices that lead out: read by [`crate::io::Policy::picture`].
+/// Kernel's data about devices that lead out: read by [`crate::io::Policy::picture`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
     /// All devices.
@@ -80,7 +80,7 @@ impl Picture {
         found
     }
 
-    /// It leads anywhere, is not weir's, and is looked at.
+    /// Returns true for a default route that is not weir's, in a table that is looked up.
     fn counts(&self, route: &Route) -> bool {
         let ipv6 = route.to.address.is_ipv6();
         route.kind == RouteKind::Unicast
@@ -112,7 +112,7 @@ impl Picture {
     /// The address to send from, and its network.
     fn source(&self, route: &Route, hop: &Hop) -> Option<(IpAddr, Prefix)> {
         if let Some(source) = route.source {
-            // It may be another device's.
+            // The source address may be another device's.
             let held = self.addresses.iter().find(|held| held.address == source);
             let alone = if source.is_ipv6() { 128 } else { 32 };
             let length = held.map_or(alone, |held| held.length);
@@ -144,10 +144,10 @@ fn unique_local(address: IpAddr) -> bool {
     }
 }
 
-/// How the uplinks changed.
+/// Change of the uplinks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It cannot be used any longer.
+    /// The uplink cannot be used any longer.
     Removed(Uplink),
     /// Another address, gateway, metric, table or name.
     Changed {
@@ -156,7 +156,7 @@ pub enum Change {
         /// As it is.
         now: Uplink,
     },
-    /// It can be used now.
+    /// The uplink can be used now.
     Added(Uplink),
 }
 
@@ -168,7 +168,7 @@ pub struct Uplinks {
 }
 
 impl Uplinks {
-    /// Those there are, best first.
+    /// Returns the uplinks, best first.
     pub fn now(&self) -> &[Uplink] {
         &self.now
     }
@@ -202,8 +202,8 @@ impl Uplinks {
         }
     }
 
-    /// Takes a new picture. What changed: first what is gone, then what is different, then what is
-    /// new.
+    /// Takes a new picture. Returns the changes: first removed uplinks, then changed ones, then
+    /// added ones.
     pub fn update(&mut self, picture: &Picture) -> Vec<Change> {
         let (mut new, mut twins) = (Vec::<Uplink>::new(), Vec::new());
         for uplink in picture.uplinks() {
@@ -233,8 +233,8 @@ impl Uplinks {
         changes
     }
 
-    /// Whether a picture is to be looked at: a twin of what is gone can be used now, or is gone
-    /// itself.
+    /// Removes the uplinks of a device. Returns true if a new picture is needed: a twin of a
+    /// removed uplink can be used now, or is gone itself.
     fn remove(&mut self, link: u32, out: &mut Vec<Change>) -> bool {
         let gone = self.now.extract_if(.., |uplink| uplink.link == link);
         out.extend(gone.map(Change::Removed));

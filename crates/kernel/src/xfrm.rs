@@ -12,7 +12,7 @@ const XFRM_MSG_GETPOLICY: u16 = 0x15;
 const INFO: usize = 168;
 /// Size of struct xfrm_userpolicy_id.
 const ID: usize = 64;
-/// Where in it are soft_use_expires_seconds, hard_use_expires_seconds, dir and action.
+/// Offsets of soft_use_expires_seconds, hard_use_expires_seconds, dir and action.
 const LIMITS: [usize; 2] = [104, 112];
 const DIR: usize = 160;
 const ACTION: usize = 161;

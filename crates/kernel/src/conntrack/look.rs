@@ -1,15 +1,15 @@
-//! One entry, asked for by itself.
+//! Queries for a single entry.
 
 use super::*;
 
-/// What conntrack has of one connection.
+/// State of one connection in conntrack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
     /// The entry.
     pub connection: Connection,
     /// Of TCP: it waits for data to be acknowledged, in either direction.
     pub unacknowledged: bool,
-    /// Its labels, the first 128 bits; all 0 where it has none.
+    /// Labels of the entry, the first 128 bits; all 0 without labels.
     pub labels: [u8; 16],
 }
 

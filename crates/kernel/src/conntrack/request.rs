@@ -1,4 +1,4 @@
-//! What weir asks of ctnetlink. An update of an entry is a `IPCTNL_MSG_CT_NEW` without
+//! Requests of weir to ctnetlink. An update of an entry is a `IPCTNL_MSG_CT_NEW` without
 //! `NLM_F_CREATE`: it fails with `ENOENT` when the entry is gone and never makes one.
 
 use super::*;

@@ -147,7 +147,7 @@ fn sequence_adjustment_shows_in_any_of_four_ways() {
     for (kind, value) in [
         (CTA_SEQ_ADJ_ORIG, vec![]),
         (CTA_SEQ_ADJ_REPLY, vec![]),
-        // CTA_SYNPROXY_ISN; the fixture itself has one of zeros, which is none.
+        // CTA_SYNPROXY_ISN; the fixture itself has one of zeros, which does not count.
         (CTA_SYNPROXY, vec![8, 0, 1, 0, 0, 0, 0, 1]),
         (CTA_STATUS, status::SEQ_ADJUST.to_be_bytes().to_vec()),
     ] {

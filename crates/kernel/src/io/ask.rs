@@ -10,8 +10,8 @@ use crate::rtnetlink::{NDA_DST, RTM_NEWNEIGH};
 
 const NTF_USE: u8 = 1;
 
-/// Has the kernel ask who behind a device has these addresses, as if it had a packet for each. What
-/// comes of it, an event tells ([`crate::Event::Neighbour`]).
+/// Makes the kernel resolve these addresses on a device, as if it had a packet for each. An event
+/// reports the result ([`crate::Event::Neighbour`]).
 ///
 /// # Errors
 /// The socket cannot be used: no CAP_NET_ADMIN.

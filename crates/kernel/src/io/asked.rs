@@ -9,7 +9,7 @@ use crate::message::{
 };
 use crate::netdev::{Family, decode_family, get_family};
 
-/// How an answer ended.
+/// End of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// With its end.
@@ -28,10 +28,10 @@ pub(super) struct Asker {
     sequence: u32,
 }
 
-/// How often a dump is asked for anew because things changed meanwhile.
+/// Number of times that a dump is repeated because of changes during the dump.
 const RETRIES: u32 = 4;
 
-/// All that a dump of nf_tables tells, in the network namespace of the calling thread. Does not wait.
+/// Reads a dump of nf_tables, in the network namespace of the calling thread. Does not wait.
 pub(super) fn read_all<T>(
     request: &'static str,
     question: impl Fn(u32) -> Vec<u8>,
@@ -106,7 +106,7 @@ impl Asker {
     ) -> Result<End, RequestError> {
         let failed = |source| RequestError::Socket { request, source };
         let answer = |source| RequestError::Answer { request, source };
-        // What is left of an answer that was not read to its end has the number of its question.
+        // The rest of an answer that was not read to its end has the number of its question.
         self.sequence = self.sequence.wrapping_add(1);
         self.socket.send(&question(self.sequence)).map_err(failed)?;
         let mut end = End::Whole;

@@ -1,4 +1,4 @@
-//! What batman-adv is told.
+//! Settings of batman-adv.
 
 use super::RequestError;
 use super::asked::Asker;
@@ -27,13 +27,12 @@ impl Batadv {
         }))
     }
 
-    /// Tells how much gets through by a device (`link`) that is in one of batman-adv's (`mesh`),
-    /// bits a second. B.A.T.M.A.N. V has no other measure of it from then on, until it is told
-    /// `None`; IV ignores it.
+    /// Sets the throughput of a device (`link`) in a mesh (`mesh`) of batman-adv, bits a second.
+    /// B.A.T.M.A.N. V then uses no other measure, until this sets `None`; IV ignores the setting.
     ///
     /// # Errors
     /// The kernel refused: EINVAL or ENODEV, the device is not in there; EOPNOTSUPP, this
-    /// batman-adv cannot be told.
+    /// batman-adv has no such setting.
     pub fn set_throughput(
         &mut self,
         mesh: u32,

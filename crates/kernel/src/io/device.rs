@@ -17,7 +17,7 @@ use crate::rtnetlink::{
     RTM_NEWADDR, RTM_NEWLINK,
 };
 
-/// No duplicate is looked for: nobody else is on the wire.
+/// Skips duplicate address detection: there is no other host on the wire.
 const IFA_F_NODAD: u32 = 2;
 
 /// Changes a device. Needs CAP_NET_ADMIN. Nothing here waits.
@@ -37,8 +37,8 @@ impl Device {
         Ok(Self { kernel, link })
     }
 
-    /// The index of the device of this name, in the network namespace of the calling thread.
-    /// `None`: there is none.
+    /// Returns the index of the device of this name, in the network namespace of the calling
+    /// thread. `None`: no such device.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -126,7 +126,7 @@ impl Device {
         self.kernel.order(request, question)
     }
 
-    /// What it is to bridges.
+    /// Returns the bridge settings of the device.
     ///
     /// # Errors
     /// The kernel refused: ENODEV, it is gone.
@@ -201,7 +201,7 @@ pub(super) fn make_named<T, K>(
     remove: impl FnOnce(&mut K, u32) -> Result<(), RequestError>,
 ) -> Result<T, RequestError> {
     let errno = Errno::EEXIST;
-    // It is somebody else's.
+    // The name belongs to a foreign device.
     if Device::find(name)?.is_some() {
         return Err(RequestError::Refused { request, errno });
     }
@@ -211,7 +211,7 @@ pub(super) fn make_named<T, K>(
         Err(RequestError::Refused { errno: why, .. }) if *why == errno => {}
         Err(_) => {
             if let Ok(Some(link)) = Device::find(name) {
-                // What is told is why it could not be made.
+                // Report the reason of the first failure.
                 let _ = remove(kernel, link);
             }
         }

@@ -1,6 +1,6 @@
-//! What a radio hears, by a device of kind monitor: there alone do frames arrive that hostapd has
-//! asked for. A kernel has one owner of each kind of frame at an access point
-//! (`cfg80211_mlme_register_mgmt`), and of public action frames that is hostapd.
+//! Frames that a radio receives, by a device of kind monitor: frames that hostapd has subscribed to
+//! arrive only there. A kernel has one owner of each kind of frame at an access point
+//! (`cfg80211_mlme_register_mgmt`), and for public action frames that is hostapd.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -125,7 +125,7 @@ impl Ear {
         Ok(())
     }
 
-    /// Appends frames that were heard already, as [`Ear::recv`] does.
+    /// Appends frames that were received already, as [`Ear::recv`] does.
     ///
     /// # Errors
     /// The device is gone.
@@ -134,7 +134,7 @@ impl Ear {
     }
 }
 
-/// Whether all that was there was read.
+/// Reads the waiting frames. Returns true if it read them all.
 fn read(socket: &impl AsRawFd, out: &mut Vec<Vec<u8>>) -> io::Result<bool> {
     let mut buffer = [0; LONGEST];
     for _ in 0..MOST {
@@ -148,7 +148,7 @@ fn read(socket: &impl AsRawFd, out: &mut Vec<Vec<u8>>) -> io::Result<bool> {
     Ok(false)
 }
 
-/// What follows the radiotap header.
+/// Returns the part behind the radiotap header.
 fn frame(heard: &[u8]) -> Option<&[u8]> {
     let length = u16::from_le_bytes([*heard.get(2)?, *heard.get(3)?]);
     heard.get(usize::from(length)..)
@@ -214,7 +214,7 @@ mod tests {
         packet.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 2, 0, 0]);
         packet.extend([4, 9, 1, 2, 3, 77]);
         assert!(taken(&program, &packet));
-        // That of a repetition may be set.
+        // The retry bit may be set.
         packet[9] = 8;
         assert!(taken(&program, &packet));
         for at in [2, 8, 9, 12, 17, 32, 33, 34, 36] {

@@ -7,11 +7,11 @@ use crate::elements::{self, Batch};
 use crate::message::{Messages, NLMSG_ERROR, errno};
 use crate::sets::Family;
 
-/// Changes elements of sets and maps of one table, and limits: all of it, or nothing. Takes some milliseconds for a
-/// thousand.
+/// Changes elements of sets and maps of one table, and limits, atomically. Takes some milliseconds
+/// for a thousand.
 ///
 /// # Errors
-/// What the kernel refuses: no such table or set (`ENOENT`), no CAP_NET_ADMIN, or no room.
+/// The kernel refused: no such table or set (`ENOENT`), no CAP_NET_ADMIN, or no room.
 pub fn change_elements(family: Family, table: &str, batch: &Batch<'_>) -> io::Result<()> {
     let socket = Socket::open(Netlink::Netfilter, 0, BUFFER)?;
     // The kernel answers within `send`.

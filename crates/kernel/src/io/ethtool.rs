@@ -1,4 +1,4 @@
-//! What devices do with VLAN tags, and how fast they are, asked for.
+//! Queries about VLAN tags and speed of devices.
 
 use nix::errno::Errno;
 
@@ -41,8 +41,8 @@ impl Ethtool {
         unless(answer, &[Errno::ENODEV])
     }
 
-    /// How fast a device is, in Mbit/s; `None` where nobody knows, or there is no such device. Does
-    /// not wait.
+    /// Returns the speed of a device, in Mbit/s; `None` if unknown, or if there is no such device.
+    /// Does not wait.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -53,7 +53,7 @@ impl Ethtool {
             |sequence| get_speed(family, link, sequence),
             |message| decode_speed(message, family),
         );
-        // It is gone, its driver does not say, or it is down.
+        // The device is gone, its driver does not say, or it is down.
         let reasons = [Errno::ENODEV, Errno::EOPNOTSUPP, Errno::EINVAL];
         Ok(unless(answer, &reasons)?.flatten())
     }

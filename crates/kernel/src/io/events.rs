@@ -1,4 +1,4 @@
-//! What the kernel tells by itself.
+//! Messages that the kernel sends by itself.
 
 use std::io;
 
@@ -28,7 +28,7 @@ const BRIDGE_VLAN_GROUP: u32 = 33;
 /// NFNLGRP_NFTABLES.
 const FIREWALL_GROUPS: u32 = group(7);
 
-/// XFRMNLGRP_EXPIRE, which alone tells of the end of what had a limit, SA and POLICY.
+/// XFRMNLGRP_EXPIRE, which alone reports the end of objects with a limit, SA and POLICY.
 const POLICY_GROUPS: u32 = group(2) | group(3) | group(4);
 
 const fn group(number: u32) -> u32 {
@@ -112,25 +112,24 @@ impl Events {
         self.socket.filter_port(port)
     }
 
-    /// Where these events come from.
+    /// Returns the source of these events.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// What became of all messages so far.
+    /// Returns the counts of all messages so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Waits for events and appends those that are there, some hundreds at most. Lost or not
-    /// understood ones give one [`Event::Overrun`] per call. May append nothing. Cancelling loses
-    /// nothing.
+    /// Waits for events and appends those that are there, some hundreds at most. Lost or malformed
+    /// messages give one [`Event::Overrun`] per call. May append nothing. Cancelling loses nothing.
     ///
-    /// Where events were lost, all that still wait are told before the [`Event::Overrun`]. They are
-    /// older than the loss, and must not be taken for news of the dump that follows; and until the
-    /// queue is empty the kernel adds nothing to it, and does not say so again
-    /// (net/netlink/af_netlink.c, NETLINK_S_CONGESTED): a dump asked for earlier would miss what
-    /// happens meanwhile.
+    /// After a loss, all waiting events come before the [`Event::Overrun`]. They are older than the
+    /// loss, and must not count as changes after the dump that follows; and until the queue is
+    /// empty the kernel adds nothing to it, and does not report this again
+    /// (net/netlink/af_netlink.c, NETLINK_S_CONGESTED): an earlier dump would miss changes
+    /// meanwhile.
     ///
     /// # Errors
     /// The socket is broken; waiting again will not help.

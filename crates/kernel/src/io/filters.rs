@@ -1,4 +1,4 @@
-//! What is attached at TC ingress and egress of a device, qdiscs, and VLANs of bridges.
+//! Programs at TC ingress and egress of a device, qdiscs, and VLANs of bridges.
 
 use nix::errno::Errno;
 
@@ -126,7 +126,7 @@ impl Filters {
         Ok(own.map_or(0, |(_, dropped)| dropped))
     }
 
-    /// How all bridges and their ports tag. Does not wait.
+    /// Returns how all bridges and their ports tag. Does not wait.
     ///
     /// # Errors
     /// The kernel refused, its answer was not understood, or the list changes all the time.

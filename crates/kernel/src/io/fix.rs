@@ -1,4 +1,4 @@
-//! What can be done where the kernel or a driver refuses something of a radio.
+//! Remedies if the kernel or a driver refuses a request about a radio.
 
 use nix::errno::Errno;
 

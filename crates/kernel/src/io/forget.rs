@@ -9,7 +9,7 @@ use crate::event::ConnectionId;
 use crate::message::{Messages, NLMSG_ERROR, errno};
 
 /// Removes all entries whose connection mark is this one in the bits of the mask, of both families.
-/// What belongs to one is a new conversation from then on. The kernel goes through its whole table
+/// Later packets of such an entry are a new conversation. The kernel goes through its whole table
 /// meanwhile.
 ///
 /// # Errors
@@ -37,8 +37,8 @@ pub fn forget_marked(mark: u32, mask: u32) -> io::Result<()> {
 /// Connections of one request: the kernel answers none that goes well.
 const BATCH: usize = 256;
 
-/// Removes these entries. Those that are gone already are none the worse for it. Events tell of the
-/// others. Takes some microseconds for each.
+/// Removes these entries, and ignores those that are gone already. Events report the others. Takes
+/// some microseconds for each.
 ///
 /// # Errors
 /// The socket cannot be used: no CAP_NET_ADMIN.
@@ -54,7 +54,7 @@ pub fn forget(connections: &[ConnectionId]) -> io::Result<()> {
             conntrack::request::end(&mut encoder, 1, id);
         }
         socket.send(&encoder.finish())?;
-        // What went meanwhile.
+        // Answers for entries that went meanwhile.
         while matches!(
             socket.receive(&mut buffer)?,
             Received::Datagram(_) | Received::Lost

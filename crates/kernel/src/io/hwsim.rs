@@ -15,7 +15,7 @@ const ROOM: usize = 4 << 20;
 /// Datagrams of one read: the kernel keeps 100 frames of a radio.
 const MOST: usize = 64;
 
-/// What the socket saw.
+/// Counts of the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HwsimCounts {
     /// Reads before which frames were lost, as they were not read in time.
@@ -135,7 +135,7 @@ impl Hwsim {
             .await
     }
 
-    /// Nothing said yet.
+    /// Returns answers without messages.
     pub fn answers(&self) -> Answers {
         Answers::new(self.family)
     }
@@ -148,7 +148,7 @@ impl Hwsim {
         self.socket.send(&answers.finish())
     }
 
-    /// What the socket saw so far.
+    /// Returns the socket's counts so far.
     pub fn counts(&self) -> HwsimCounts {
         self.counts
     }

@@ -20,16 +20,16 @@ pub const MASTER: u32 = 4;
 const NEWLINK: u16 = 16;
 const IFNAME: u16 = 3;
 
-/// What it does wrong.
+/// Fault of the simulated kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It does nothing, and says why.
+    /// The kernel refuses the request, with this error.
     Refused(Errno),
-    /// It does what it was asked for, and does not answer.
+    /// The kernel carries out the request, and does not answer.
     Silent,
-    /// It does it, and its answer is cut short.
+    /// The kernel carries out the request, and its answer is cut short.
     Cut,
-    /// It does it, and answers by octets that make no sense.
+    /// The kernel carries out the request, and its answer is malformed.
     Nonsense,
 }
 
@@ -53,12 +53,12 @@ pub struct Behind {
 /// A socket: its protocol and its number.
 type Line = (Netlink, u32);
 
-/// What there is in it.
+/// State of the simulated kernel.
 #[derive(Debug, Default)]
 pub struct MadeUp {
     pub devices: BTreeMap<u32, Made>,
     pub stations: BTreeMap<Mac, Behind>,
-    /// What it was asked for, in this order: the protocol, and the kind of request.
+    /// Requests in order: the protocol, and the kind of request.
     pub calls: Vec<(Netlink, u16)>,
     /// Which of them it does wrong, and how; from there on all, or that one alone.
     pub fault: Option<(usize, Fault, bool)>,

@@ -51,17 +51,17 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// Adds an endpoint; with `subflow`, connections that are established make a subflow from it at
-    /// once, as far as the limits go. `false`: there is one with this address and port, and it
-    /// stays as it is.
+    /// Adds an endpoint; with `subflow`, established connections make a subflow from it at once, as
+    /// far as the limits go. `false`: an endpoint with this address and port exists, and stays
+    /// unchanged.
     ///
     /// A subflow that does not come about, or ends, is not made again: the peer may refuse or reset
     /// one while it clears an older one from the same address away (seen with 6.12, not with 6.18).
     /// Look at [`Subflows`](super::Subflows), then remove the endpoint and add it again.
     ///
-    /// Where the number is left open, it is one that was not used lately. The kernel would begin
-    /// with 1 again; and the word that a number is removed, which goes by another path, may reach
-    /// the peer after the new subflow of that number.
+    /// If the number is 0, this chooses one that was not used lately. The kernel would begin with 1
+    /// again; and the report that a number is removed, which goes by another path, may reach the
+    /// peer after the new subflow of that number.
     ///
     /// # Errors
     /// The kernel refused: EINVAL, a combination of flags, or the number is taken; ERANGE, there
@@ -86,8 +86,8 @@ impl Mptcp {
         unless(answer, &[Errno::EEXIST]).map(|done| done.is_some())
     }
 
-    /// Removes the endpoint of this number and address, and the subflows from it; the peer is told.
-    /// `false`: there is none such.
+    /// Removes the endpoint of this number and address, and the subflows from it; the kernel
+    /// notifies the peer. `false`: no such endpoint.
     ///
     /// Not all kernels count the first subflow of a connection among them: see
     /// [`withdraw`](Self::withdraw).
@@ -129,11 +129,11 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// Closes the subflows from an address and makes them anew, in connections that have none there
-    /// too. To remove the endpoint and add it again does so as well, but the peer is told that the
-    /// first subflow's number is removed; where no subflow is left to tell it by, the word goes out
-    /// with the new one, which has the same number, and the peer closes it (seen with 6.18).
-    /// `false`: this was no endpoint, or the kernel cannot do it.
+    /// Closes the subflows from an address and makes them again, also in connections without one
+    /// there. Removing the endpoint and adding it again has that effect too, but the kernel
+    /// notifies the peer that the first subflow's number is removed; without another subflow for
+    /// that notice, it goes out with the new one, which has the same number, and the peer closes it
+    /// (seen with 6.18). `false`: this was not an endpoint, or the kernel lacks this ability.
     ///
     /// # Errors
     /// The kernel refused.
@@ -179,7 +179,7 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// How much the kernel may do for one connection.
+    /// Returns the limits of the kernel's work for one connection.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.

@@ -1,4 +1,4 @@
-//! What drivers can do with XDP, asked for and told.
+//! XDP abilities of drivers, by query and by notification.
 
 use std::io;
 
@@ -42,7 +42,7 @@ impl Netdev {
             buffer: vec![0; BUFFER],
             tally: Tally::default(),
         };
-        // It tells of changes in this group.
+        // The kernel reports changes in this group.
         if let Some(group) = netdev.family.group("mgmt") {
             let changes = Socket::open(Netlink::Generic, 0, 0).map_err(failed)?;
             changes.join(group).map_err(failed)?;
@@ -51,7 +51,7 @@ impl Netdev {
         Ok(Some(netdev))
     }
 
-    /// What the driver of a device can do. `None`: there is no such device. Does not wait.
+    /// Returns the abilities of a device's driver. `None`: no such device. Does not wait.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -65,7 +65,7 @@ impl Netdev {
         Ok(unless(answer, &[Errno::ENODEV])?.map(|device| device.features))
     }
 
-    /// Whether [`changed`](Self::changed) will tell of changes. If not, ask anew at each
+    /// Returns true if [`changed`](Self::changed) reports changes. If not, query again at each
     /// [`Event::Link`](crate::Event).
     pub fn tells_changes(&self) -> bool {
         self.changes.is_some()
@@ -110,7 +110,7 @@ impl Netdev {
         Ok(lost)
     }
 
-    /// What became of all messages about changes so far.
+    /// Returns the counts of all messages about changes so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }

@@ -6,21 +6,21 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// How long `nft` may take.
+/// Maximum run time of `nft`.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Loads a ruleset, as a whole or not at all.
 ///
 /// # Errors
-/// What `nft` says.
+/// The output of `nft`.
 pub async fn load_rules(rules: &str) -> Result<(), String> {
     nft(&["-f", "-"], rules).await
 }
 
-/// Whether the kernel would take a ruleset: nothing is changed.
+/// Checks that the kernel would accept a ruleset, without a change.
 ///
 /// # Errors
-/// What `nft` says.
+/// The output of `nft`.
 pub async fn try_rules(rules: &str) -> Result<(), String> {
     nft(&["--check", "-f", "-"], rules).await
 }

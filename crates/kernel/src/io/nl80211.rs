@@ -16,7 +16,7 @@ use crate::nl80211::{
     dump_wiphys, get_power, get_station, is_station_change, set_power, set_station_power,
 };
 
-/// There once the kernel can do Wi-Fi.
+/// Folder that exists once the kernel can do Wi-Fi.
 const CLASS: &str = "/sys/class/ieee80211";
 
 /// The family `nl80211` of this kernel. Reading needs no privileges.
@@ -27,8 +27,8 @@ pub struct Nl80211 {
 }
 
 impl Nl80211 {
-    /// Whether the kernel can do Wi-Fi. To ask for a family that is not there has it load the
-    /// module, for a radio that nobody has.
+    /// Returns true if the kernel can do Wi-Fi. A query for a missing family would make the kernel
+    /// load the module, without any radio.
     pub fn is_there() -> bool {
         Path::new(CLASS).exists()
     }
@@ -120,16 +120,17 @@ impl Nl80211 {
         unless(answer, &reasons).map(drop)
     }
 
-    /// One station of a device. `None`: it is gone, or its device is. Waits for the driver, too.
+    /// Returns a station of a device. `None`: it is gone, or its device is. Waits for the driver,
+    /// too.
     ///
     /// # Errors
-    /// The kernel refused (EOPNOTSUPP: the driver tells of all of them alone), or its answer was not
-    /// understood.
+    /// The kernel refused (EOPNOTSUPP: the driver only lists all stations), or its answer was
+    /// malformed.
     pub fn station(&mut self, link: u32, mac: Mac) -> Result<Option<Station>, RequestError> {
         ask_station(&mut self.requests, self.family, link, mac)
     }
 
-    /// What a device sends with.
+    /// Returns the transmit power of a device.
     ///
     /// # Errors
     /// The kernel refused (the device is gone, or no radio's), or its answer was not understood.
@@ -171,7 +172,7 @@ impl Nl80211 {
     }
 }
 
-/// One station. `None`: it is gone, or its device is.
+/// Queries one station. `None`: it is gone, or its device is.
 pub(super) fn ask_station(
     requests: &mut Asker,
     family: u16,
@@ -210,7 +211,7 @@ impl StationEvents {
         let Some((family, _)) = Asker::of_family("nl80211", "family nl80211")? else {
             return Ok(None);
         };
-        // Where cfg80211_new_sta and cfg80211_del_sta (net/wireless/nl80211.c) tell it.
+        // cfg80211_new_sta and cfg80211_del_sta (net/wireless/nl80211.c) report to this group.
         let Some(group) = family.group("mlme") else {
             return Ok(None);
         };
@@ -223,7 +224,7 @@ impl StationEvents {
         }))
     }
 
-    /// Whether some came or went since this was asked last. Does not wait.
+    /// Returns true if stations came or went since the last call. Does not wait.
     ///
     /// # Errors
     /// The socket is broken.

@@ -28,7 +28,7 @@ pub struct Peers {
     left: Vec<u32>,
 }
 
-/// How often an access point is asked for before it is an error.
+/// Number of queries for an access point before the failure is an error.
 const TRIES: u32 = 3;
 
 /// A station behind a device of its own.
@@ -70,8 +70,8 @@ impl Peers {
         self.requests.order(request, question)
     }
 
-    /// What a device's access point is. `None`: it is none, or does not run; or there is no such
-    /// device.
+    /// Returns the access point of a device. `None`: the device is not an access point, does not
+    /// run, or does not exist.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -97,7 +97,7 @@ impl Peers {
         }
     }
 
-    /// Makes a device, and gives its index. It is down. Where it fails, nothing is left of it.
+    /// Makes a device, and returns its index. The device is down. A failure leaves nothing behind.
     ///
     /// # Errors
     /// The kernel or the driver refused: EEXIST, the name is taken; EOPNOTSUPP, the driver has no
@@ -115,7 +115,7 @@ impl Peers {
         make_named(request, name, self, make, Self::remove)
     }
 
-    /// Removes a device, and the stations behind it. Where that fails, [`Peers::sweep`] does it.
+    /// Removes a device, and the stations behind it. On failure, [`Peers::sweep`] retries.
     ///
     /// # Errors
     /// The kernel refused: ENODEV, it is gone.
@@ -133,7 +133,7 @@ impl Peers {
     /// Removes what could not be removed before; its names are in use until then.
     pub fn sweep(&mut self) {
         for link in std::mem::take(&mut self.left) {
-            // It was told when it failed first.
+            // The first failure was reported.
             let _ = self.remove(link);
         }
     }
@@ -156,15 +156,15 @@ impl Peers {
             mac,
             ..
         } = station;
-        // None was there, as it should be.
+        // Normally there was no such station.
         unless(self.part(station), &[Errno::ENOENT])?;
         let question = |family, at| new_station(family, link, mac, aid, abilities, at);
         let joined = self
             .ask("a peer's station (NEW_STATION)", question)
             .and_then(|()| self.equip(station, abilities, key));
         if joined.is_err() {
-            // A kernel whose answer was lost may have made it. What is told is why it could not
-            // join.
+            // The kernel may have made the station, and its answer got lost. Report the reason of
+            // the first failure.
             let _ = self.part(station);
         }
         joined
@@ -207,14 +207,14 @@ impl Peers {
     /// Removes a station; its device stays.
     ///
     /// # Errors
-    /// The kernel refused: ENOENT, there is none.
+    /// The kernel refused: ENOENT, no such station.
     pub fn part(&mut self, station: PeerStation) -> Result<(), RequestError> {
         self.ask("the end of a peer (DEL_STATION)", |family, at| {
             remove_station(family, station.access_point, station.mac, at)
         })
     }
 
-    /// What the kernel counts of a station. `None`: it is gone, or its device is.
+    /// Returns the kernel's counters of a station. `None`: it is gone, or its device is.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -249,7 +249,7 @@ pub struct Beacons {
 }
 
 impl Beacons {
-    /// Asks for those of a radio, in the network namespace of the calling thread. `None`: the
+    /// Subscribes to a radio's beacons, in the network namespace of the calling thread. `None`: the
     /// kernel has no Wi-Fi. Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
@@ -294,7 +294,7 @@ impl Beacons {
         }
     }
 
-    /// Waits for beacons and appends them. What was lost in a flood comes again, ten times a
+    /// Waits for beacons and appends them. Beacons lost in a flood are repeated, ten times a
     /// second. Cancelling loses nothing.
     ///
     /// # Errors

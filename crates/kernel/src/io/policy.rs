@@ -74,7 +74,7 @@ impl Policy {
         )
     }
 
-    /// Adds a rule. `false`: there is the same one already, whoever made it.
+    /// Adds a rule. `false`: an equal rule exists already, from any origin.
     ///
     /// # Errors
     /// The kernel refused.
@@ -85,7 +85,7 @@ impl Policy {
         unless(answer, &[Errno::EEXIST]).map(|done| done.is_some())
     }
 
-    /// Removes a rule that has all of this, its protocol too. `false`: there is none.
+    /// Removes a rule that has all of this, its protocol too. `false`: no such rule.
     ///
     /// # Errors
     /// The kernel refused.
@@ -96,8 +96,8 @@ impl Policy {
         unless(answer, &[Errno::ENOENT]).map(|done| done.is_some())
     }
 
-    /// Sees to it that this is the only rule of its family, priority and protocol: adds it if it is
-    /// not there, then removes the others. Whether anything had to be done.
+    /// Makes this the only rule of its family, priority and protocol: adds it if it is not there,
+    /// then removes the others. Returns true if anything had to be done.
     ///
     /// # Errors
     /// The kernel refused, or the rules change while they are read.
@@ -112,8 +112,8 @@ impl Policy {
         Ok(done)
     }
 
-    /// Sees to it that this is the route to its prefix, of its metric, in its table: puts it there,
-    /// in the place of another.
+    /// Makes this the route to its prefix, of its metric, in its table: adds it, or replaces
+    /// another.
     ///
     /// # Errors
     /// The kernel refused: ENETUNREACH, the gateway is not there; ENETDOWN and ENODEV, the device
@@ -124,7 +124,7 @@ impl Policy {
         })
     }
 
-    /// Removes a route. `false`: there is none such, or its device went and took it along.
+    /// Removes a route. `false`: no such route, or its device went and took it along.
     ///
     /// # Errors
     /// The kernel refused.
@@ -136,9 +136,9 @@ impl Policy {
     }
 
     /// Removes all rules, then all routes of both families that have this protocol: with
-    /// [`PROTOCOL`](crate::policy::PROTOCOL), all that weir wrote, now or before it was killed. How
-    /// many there were. What fails does not keep the rest from being removed; the first failure is
-    /// told.
+    /// [`PROTOCOL`](crate::policy::PROTOCOL), all that weir wrote, now or before it was killed.
+    /// Returns their number. A failure does not keep the rest from being removed; the first failure
+    /// is returned.
     ///
     /// # Errors
     /// The kernel refused, or they change while they are read.

@@ -15,7 +15,7 @@ pub(super) enum Netlink {
     Generic = 16,
 }
 
-/// What a read gave.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Received {
     /// This many bytes from the kernel.
@@ -24,6 +24,6 @@ pub(super) enum Received {
     TooLong,
     /// Datagrams were lost before this read (ENOBUFS).
     Lost,
-    /// Nothing is there.
+    /// No datagram is waiting.
     Empty,
 }

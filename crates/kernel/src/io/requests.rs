@@ -14,7 +14,7 @@ use crate::message::{Message, Messages, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR
 use crate::route::{self, Table};
 use crate::{firewall, message};
 
-/// How often a dump is begun anew because the table changed under it.
+/// Number of times that a dump is restarted because the table changed under it.
 const RETRIES: u32 = 4;
 /// Datagrams read by one [`Requests::recv`]: about 1,000 connections.
 const MOST: usize = 16;
@@ -91,8 +91,8 @@ impl Requests {
         }
     }
 
-    /// What became of all messages of dumps so far. A malformed one means an entry that the dump
-    /// did not show.
+    /// Returns the counts of all messages of dumps so far. A malformed one means an entry that the
+    /// dump did not show.
     pub fn tally(&self) -> Tally {
         let mut tally = self.netfilter.tally;
         tally.add(self.route.tally);
@@ -126,7 +126,7 @@ impl Requests {
     }
 }
 
-/// One request of a dump, or its end.
+/// Request of a dump, or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Connections,
@@ -134,7 +134,7 @@ enum Step {
     Table(Table),
     /// The end of all there is of a source.
     End(Source),
-    /// The end of a part of it, of which nothing is told.
+    /// The end of a part of a source, without an event.
     Pause(Source),
 }
 
@@ -171,7 +171,7 @@ impl Step {
     }
 }
 
-/// How the step under way is going.
+/// Progress of the step under way.
 #[derive(Debug, Default)]
 struct Progress {
     /// Number of its request; 0: not yet sent.
@@ -371,7 +371,7 @@ mod tests {
                 dumps.finish(&mut out);
             }
             assert_eq!(out, [Event::Overrun(Source::Route)]);
-            // What was asked for after it is still asked for, afresh.
+            // Later requests are repeated from the start.
             assert_eq!((dumps.steps.len(), dumps.progress.retries), (1, 0));
         });
     }

@@ -17,10 +17,10 @@ use crate::routes::{
 /// Why routes were not read.
 #[derive(Debug, thiserror::Error)]
 pub enum RoutesError {
-    /// There are more than asked for.
+    /// More routes than the maximum.
     #[error("there are more than {0} routes")]
     TooMany(usize),
-    /// They changed meanwhile.
+    /// The routes changed during each read.
     #[error("routes change while they are read")]
     Unsteady,
     /// The kernel does not answer as it should.

@@ -24,19 +24,19 @@ const GROUP: u32 = 1 << 6;
 const RECEIVE_BUFFER: usize = 1 << 20;
 /// Datagrams read by one [`SetEvents::recv`].
 const MOST: usize = 512;
-/// How often a set is read anew because it changed meanwhile.
+/// Number of times that a set is read again because of changes during the read.
 const RETRIES: u32 = 4;
 
 /// Why a set was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
-    /// There is no such set.
+    /// No such set.
     #[error("there is no such set")]
     Unknown,
-    /// It has more elements than asked for.
+    /// More elements than the maximum.
     #[error("it has more than {0} elements")]
     TooLarge(usize),
-    /// It changed each time it was read.
+    /// The set changed each time it was read.
     #[error("it changes all the time")]
     Unsteady,
     /// The kernel does not answer as it should.
@@ -127,9 +127,9 @@ pub fn read_counts(name: &SetName, most: usize) -> Result<Vec<ElementCount>, Set
     read_elements(&mut kernel, name, most, decode_counts)
 }
 
-/// Reads what elements of sets keep that the declaration of their set does not say, in all sets
-/// where `nft` allows that: of at most `most` elements of a set, and `all` together. What is beyond
-/// that is left out. Does not wait; takes some 20 ms for 50,000 elements.
+/// Reads the statements that elements of sets keep beyond the declaration of their set, in all sets
+/// where `nft` allows that: of at most `most` elements of a set, and `all` together. Elements
+/// beyond that are left out. Does not wait; takes some 20 ms for 50,000 elements.
 ///
 /// # Errors
 /// The kernel does not answer as it should.
@@ -147,7 +147,7 @@ pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
             count += decode_kept(message, &mut statements)?;
             Ok(count < most)
         });
-        // It went meanwhile.
+        // The set went meanwhile.
         if unless(read, &[Errno::ENOENT])?.is_none() {
             continue;
         }
@@ -159,7 +159,7 @@ pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
     Ok(found)
 }
 
-/// What happens to sets and rules, in the network namespace of the thread that opened this.
+/// Changes of sets and rules, in the network namespace of the thread that opened this.
 #[derive(Debug)]
 pub struct SetEvents {
     events: Socket,

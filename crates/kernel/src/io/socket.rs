@@ -1,4 +1,4 @@
-//! One netlink socket.
+//! A netlink socket.
 
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -125,8 +125,8 @@ impl Socket {
         }
     }
 
-    /// Reads one datagram without waiting. What is not from the kernel is dropped: a privileged
-    /// process could send it.
+    /// Reads one datagram without waiting. Datagrams from other processes are dropped: a privileged
+    /// process could send some.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         #[cfg(test)]
         if let Some(given) = super::made_up::gives((self.protocol, self.port), buffer) {

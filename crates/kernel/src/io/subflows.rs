@@ -5,7 +5,7 @@ use super::asked::Asker;
 use super::socket::Netlink;
 use crate::subflows::{self, Sockets, Subflow};
 
-/// The TCP sockets of a network namespace, whoever's they are. What MPTCP tells of them needs
+/// The TCP sockets of a network namespace, of all processes. MPTCP's data about them needs
 /// CAP_NET_ADMIN.
 #[derive(Debug)]
 pub struct Subflows {

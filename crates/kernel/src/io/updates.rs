@@ -16,7 +16,7 @@ const BATCH: usize = 128;
 /// Questions in one `send`: each answer takes some 4 KB of the receive buffer.
 const QUESTIONS: usize = 32;
 
-/// What became of updates.
+/// Result of updates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Connections that the kernel no longer has. Not an error: they went meanwhile.

@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture::datagram;
 use crate::message::Messages;
 
-/// That of the fixtures.
+/// Family of the fixtures.
 const FAMILY: u16 = 28;
 
 fn all<T>(bytes: &[u8], decode: impl Fn(&Message<'_>) -> T) -> Vec<T> {
@@ -62,7 +62,7 @@ fn limits_of_a_kernel() {
     let bytes = datagram("mptcp-limits");
     let found = all(&bytes, |message| decode_limits(message, FAMILY));
     assert_eq!(found, [Ok(Some(limits))]);
-    // What is asked for has the same attributes as the answer.
+    // A request has the same attributes as the answer.
     let mut request = set_limits(FAMILY, limits, 1);
     assert_eq!(request[16], CMD_SET_LIMITS);
     request[16] = CMD_GET_LIMITS;
@@ -96,7 +96,7 @@ fn every_flag_has_its_bit() {
     for at in 0..5 {
         assert_eq!(EndpointFlags::from_bits(1 << at).bits(), 1 << at);
     }
-    // One of a newer kernel.
+    // A flag of a newer kernel.
     assert_eq!(EndpointFlags::from_bits(1 << 5), EndpointFlags::default());
     assert!(EndpointFlags::from_bits(1 << 2).backup);
 }

@@ -1,4 +1,4 @@
-//! What an access point is (`NL80211_CMD_GET_INTERFACE`).
+//! Properties of an access point (`NL80211_CMD_GET_INTERFACE`).
 
 use super::interface::WirelessKind;
 use super::numbers::{ATTR_IFTYPE, ATTR_MAC, ATTR_WIPHY, ATTR_WIPHY_FREQ, CMD_NEW_INTERFACE};
@@ -12,11 +12,11 @@ const ATTR_SSID: u16 = 52;
 pub struct AccessPoint {
     /// Number of its radio.
     pub radio: u32,
-    /// Its address.
+    /// Hardware address.
     pub mac: Mac,
-    /// Its network's name.
+    /// Name of the network.
     pub ssid: Vec<u8>,
-    /// Its channel's centre, MHz.
+    /// Centre of the channel, MHz.
     pub frequency: u32,
 }
 

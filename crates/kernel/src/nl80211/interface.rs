@@ -4,10 +4,10 @@ use super::numbers::{ATTR_IFINDEX, ATTR_IFTYPE, CMD_GET_INTERFACE, CMD_NEW_INTER
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
 
-/// What a wireless device is: `enum nl80211_iftype`.
+/// Kind of a wireless device: `enum nl80211_iftype`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WirelessKind {
-    /// A station of somebody's access point.
+    /// A station of any access point.
     Station,
     /// An access point.
     AccessPoint,
@@ -17,7 +17,7 @@ pub enum WirelessKind {
     Mesh,
     /// Another kind that may have stations, by its number.
     Other(u32),
-    /// It only listens, or only looks for others: it has none.
+    /// A device that only listens, or only looks for others, and has no stations.
     NoStations,
 }
 
@@ -40,7 +40,7 @@ impl WirelessKind {
 pub struct Wireless {
     /// Interface index.
     pub link: u32,
-    /// What it is.
+    /// Kind of the device.
     pub kind: WirelessKind,
 }
 

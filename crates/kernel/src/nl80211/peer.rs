@@ -1,8 +1,8 @@
-//! What makes another access point a peer: a device for it (`NL80211_IFTYPE_AP_VLAN` with four
+//! Setup of another access point as a peer: a device for it (`NL80211_IFTYPE_AP_VLAN` with four
 //! addresses, IEEE 802.11, 9.2.4.1.4), a station behind that, and a key for the two.
 //!
 //! The order that hostapd and the kernel's `net/mac80211/cfg.c` allow: the device, the station
-//! without any flag, its abilities with `AUTHENTICATED` and `ASSOCIATED`, its key, `AUTHORIZED`, and
+//! without flags, its abilities with `AUTHENTICATED` and `ASSOCIATED`, its key, `AUTHORIZED`, and
 //! the device it belongs to. A station that is authorised before it has a key would speak in clear.
 
 use super::numbers::{
@@ -55,12 +55,12 @@ pub enum NewDevice<'a> {
     Peer {
         /// Index of the access point's device.
         link: u32,
-        /// Its address, which the new device shares: by it the kernel finds whose part it is.
+        /// Hardware address of the access point, which the new device shares for the kernel.
         mac: Mac,
         /// The new device's name, 15 octets at most.
         name: &'a str,
     },
-    /// It hears every frame that the radio hears.
+    /// Receives every frame that the radio receives.
     Monitor {
         /// Index of a device of the same radio.
         link: u32,
@@ -69,7 +69,7 @@ pub enum NewDevice<'a> {
     },
 }
 
-/// What a station can do, as its beacon says. Elements without their header; empty: it has none.
+/// Abilities of a station, from its beacon. Elements without their header; empty: not supported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Abilities {
     /// Rates in units of 500 kbit/s (IEEE 802.11, 9.4.2.3), both elements, 32 at most.
@@ -83,7 +83,7 @@ pub struct Abilities {
     /// HE 6 GHz band capabilities (9.4.2.263) without the extension's number, 2 octets: what HT's
     /// and VHT's say on other bands.
     pub he_6ghz: Vec<u8>,
-    /// It has queues by priority (WMM).
+    /// True if the station has queues by priority (WMM).
     pub wme: bool,
 }
 

@@ -23,18 +23,18 @@ const AUTOMATIC: u8 = 0;
 const LIMITED: u8 = 1;
 const FIXED: u8 = 2;
 
-/// What a device sends with. What its driver does not tell is `None`.
+/// Transmit power of a device. Values that the driver does not report are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Power {
     /// Number of the radio.
     pub radio: Option<u32>,
     /// Hundredths of a dBm.
     pub level: Option<i32>,
-    /// Its channel's centre, MHz.
+    /// Centre of the channel, MHz.
     pub frequency: Option<u32>,
 }
 
-/// What a device is to send with.
+/// Requested transmit power of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Setting {
     /// As much as rules and radio allow.
@@ -43,10 +43,10 @@ pub enum Setting {
     Fixed(i32),
 }
 
-/// What a station is to be sent to with.
+/// Transmit power towards a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StationPower {
-    /// What its device sends with.
+    /// Power of its device.
     Automatic,
     /// So much at most, dBm; never more than its device sends with. Some drivers refuse 0 and less.
     Limited(i16),

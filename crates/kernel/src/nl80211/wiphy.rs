@@ -1,4 +1,4 @@
-//! What radios can do (`NL80211_CMD_GET_WIPHY`), and by which country's rules (`_GET_REG`).
+//! Abilities of radios (`NL80211_CMD_GET_WIPHY`), and the country of their rules (`_GET_REG`).
 
 use super::numbers::ATTR_WIPHY;
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
@@ -38,7 +38,7 @@ const EXT_FEATURE_SAE_OFFLOAD_AP: usize = 51;
 /// Type and subtype of an authentication frame (IEEE 802.11, 9.2.4.1.3), where SAE begins.
 const FRAME_AUTHENTICATION: u16 = 0x00b0;
 
-/// Radios that are listed at most. Nobody has as many; hwsim makes up to 100.
+/// Maximum number of radios in a list. No real machine has as many; hwsim makes up to 100.
 const MOST_RADIOS: usize = 128;
 /// Channels of a radio at most; all there are in three bands are some 110.
 const MOST_CHANNELS: usize = 512;
@@ -57,22 +57,22 @@ pub enum Band {
 /// A channel of 20 MHz, and what the rules in force say of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// Its band.
+    /// Band of the channel.
     pub band: Band,
-    /// Its centre, MHz.
+    /// Centre of the channel, MHz.
     pub frequency: u32,
-    /// It may not be used.
+    /// True if the rules forbid the channel.
     pub disabled: bool,
-    /// Nobody may send there first: neither access points nor a mesh.
+    /// True if no device may send there first: neither access points nor a mesh.
     pub no_ir: bool,
-    /// Who sends there has to look out for radar.
+    /// True if senders have to look out for radar.
     pub radar: bool,
     /// The greatest power there, hundredths of a dBm, by the rules in force and the radio.
     pub most: Option<u32>,
 }
 
 impl Channel {
-    /// Its number (IEEE 802.11, annex E). `None`: it has none that anybody configures.
+    /// Returns the number (IEEE 802.11, annex E). `None`: no number that is in use.
     pub fn number(&self) -> Option<u16> {
         let number = match (self.band, self.frequency) {
             (Band::Two, 2484) => 14,
@@ -86,45 +86,45 @@ impl Channel {
     }
 }
 
-/// A radio. What its driver does not tell is false, or `None`.
+/// A radio. Values that the driver does not report are false, or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wiphy {
     /// The kernel's number of it.
     pub index: u32,
     /// `phy0`.
     pub name: String,
-    /// Its channels, in the order of bands.
+    /// Channels, in the order of bands.
     pub channels: Vec<Channel>,
-    /// It can be a station.
+    /// True if the radio can be a station.
     pub station: bool,
-    /// It can be an access point.
+    /// True if the radio can be an access point.
     pub access_point: bool,
-    /// It can be a point of a mesh.
+    /// True if the radio can be a point of a mesh.
     pub mesh: bool,
-    /// Whether it can protect management frames (BIP-CMAC-128).
+    /// Protection of management frames (BIP-CMAC-128), if known.
     pub protects: Option<bool>,
-    /// Its firmware admits stations to its access points, not hostapd.
+    /// True if firmware admits stations to its access points, not hostapd.
     pub admits: bool,
-    /// Its firmware does SAE for its access points.
+    /// True if firmware does SAE for its access points.
     pub sae_offload: bool,
-    /// It can send to single stations with a power of their own.
+    /// True if the radio can send to single stations with a power of their own.
     pub station_power: bool,
-    /// Its access points show authentication frames to hostapd, which can do SAE then.
+    /// True if its access points show authentication frames to hostapd, which can do SAE then.
     pub shows_authentication: bool,
-    /// Whose rules it keeps to: `DE`; `00` where nobody said. Empty: the kernel does not tell.
+    /// Country of its rules: `DE`; `00` if not set. Empty: the kernel does not tell.
     pub country: String,
 }
 
 impl Wiphy {
-    /// Whether it is certain that its access points cannot do WPA3, which takes protected
-    /// management frames, and somebody who does SAE: firmware, or a hostapd that sees the frames.
-    /// `NL80211_FEATURE_SAE` says nothing of it: that is for stations.
+    /// Returns true if its access points certainly cannot do WPA3, which needs protected management
+    /// frames, and SAE by firmware, or by a hostapd that sees the frames. `NL80211_FEATURE_SAE`
+    /// does not count: that is for stations.
     pub fn lacks_wpa3(&self) -> bool {
         let nobody = self.admits && !self.sae_offload && !self.shows_authentication;
         self.protects == Some(false) || nobody
     }
 
-    /// Its bands.
+    /// Returns the bands of its channels.
     pub fn bands(&self) -> Vec<Band> {
         let mut bands: Vec<Band> = self.channels.iter().map(|channel| channel.band).collect();
         bands.sort_unstable();
@@ -133,7 +133,7 @@ impl Wiphy {
     }
 }
 
-/// Whose rules are in force: of one radio that has its own, or of all others.
+/// Country of the rules in force: of one radio that has its own, or of all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The radio's number.
@@ -213,7 +213,7 @@ pub fn decode_wiphy(
     Ok(())
 }
 
-/// Whether access points show authentication frames.
+/// Returns true if access points show authentication frames.
 fn authentication(told: &Attribute<'_>) -> Result<bool, DecodeError> {
     let mut found = false;
     for kind in told.nested("NL80211_ATTR_RX_FRAME_TYPES") {

@@ -63,7 +63,7 @@ pub(crate) fn decode_way(message: &Message<'_>) -> Result<Option<u32>, DecodeErr
     device.map(|index| index.u32_native("RTA_OIF")).transpose()
 }
 
-/// Both headers are of 12 bytes, beginning with the family.
+/// Asks for all rules or routes. Both headers are of 12 bytes, beginning with the family.
 fn dump(kind: u16, ipv6: bool, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(ipv6);
@@ -110,8 +110,7 @@ fn about_rule(kind: u16, flags: u16, rule: &Rule, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Adds a route, or puts it in the place of the one to the same prefix, of the same metric, in the
-/// same table.
+/// Adds a route, or replaces the one to the same prefix, of the same metric, in the same table.
 pub(crate) fn set_route(route: &Route, sequence: u32) -> Vec<u8> {
     about_route(
         RTM_NEWROUTE,
@@ -127,7 +126,7 @@ pub(crate) fn remove_route(route: &Route, sequence: u32) -> Vec<u8> {
     about_route(RTM_DELROUTE, 0, route, RT_SCOPE_NOWHERE, sequence)
 }
 
-/// How far away what a route leads to is. IPv6 does not ask.
+/// Returns the scope of a route's destination. IPv6 ignores it.
 fn scope(route: &Route) -> u8 {
     match route.kind {
         RouteKind::Local => RT_SCOPE_HOST,
@@ -219,7 +218,7 @@ fn number(ipv6: bool) -> u8 {
     if ipv6 { AF_INET6 } else { AF_INET }
 }
 
-/// Who made what this message of a dump is about. `None`: neither a rule nor a route of a table.
+/// Returns the origin of a rule or route in a dump. `None`: neither a rule nor a route of a table.
 pub(crate) fn protocol_of(message: &Message<'_>) -> Result<Option<u8>, DecodeError> {
     Ok(match message.kind {
         RTM_NEWRULE => decode_rule(message)?.map(|rule| rule.protocol),
@@ -227,8 +226,8 @@ pub(crate) fn protocol_of(message: &Message<'_>) -> Result<Option<u8>, DecodeErr
     })
 }
 
-/// Turns a message of a dump about a rule or a route into the request to remove just that, by all
-/// that the kernel tells of it.
+/// Turns a dump's message about a rule or a route into the request to remove just that, by all of
+/// its attributes.
 pub(crate) fn remove_told(message: &Message<'_>) -> (u16, Vec<u8>) {
     let kind = match message.kind {
         RTM_NEWRULE => RTM_DELRULE,

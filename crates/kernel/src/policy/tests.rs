@@ -126,7 +126,7 @@ fn the_way_to_an_address() {
     }
 }
 
-/// What is asked for reads as what is told.
+/// A request decodes to the object that it was made from.
 #[test]
 fn requests_read_as_they_were_meant() {
     let six = Rule {

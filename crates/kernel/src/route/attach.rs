@@ -18,9 +18,9 @@ const PROVIDER: u16 = 0x88a8;
 pub struct Tagged<'a> {
     /// Index of the device below.
     pub below: u32,
-    /// Its name, 15 octets at most.
+    /// Name, 15 octets at most.
     pub name: &'a str,
-    /// Its address.
+    /// Hardware address.
     pub mac: Mac,
     /// The tag's id.
     pub id: u16,
@@ -28,12 +28,12 @@ pub struct Tagged<'a> {
     pub master: u32,
 }
 
-/// What a device is to bridges.
+/// Relation of a device to bridges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bridging {
     /// Index of what it is in.
     pub master: Option<u32>,
-    /// It is a bridge that has a spanning tree.
+    /// True for a bridge that has a spanning tree.
     pub tree: bool,
 }
 
@@ -190,7 +190,7 @@ mod tests {
         let put = set_master(7, 5, 3);
         assert_eq!(put[20..24], 7u32.to_ne_bytes());
         assert_eq!(put[32..], [8, 0, 10, 0, 5, 0, 0, 0]);
-        // Neither flags nor the mask of those that change.
+        // Neither flags nor the mask of the changed ones.
         assert_eq!(put[24..32], [0; 8]);
     }
 

@@ -35,8 +35,8 @@ const NF_CALLS: [u16; 3] = [36, 37, 38];
 /// IFLA_BRIDGE_FLAGS, MODE, VLAN_INFO, VLAN_TUNNEL_INFO, MST.
 const OF_VLANS: [u16; 5] = [0, 1, 2, 3, 6];
 
-/// One number for the attributes whose kind is looked at. Equal ones give the same within one run
-/// of the program.
+/// Hashes the attributes whose kind is looked at. Equal attributes give equal numbers within one
+/// run of the program.
 pub(super) fn digest(
     attributes: Attributes<'_>,
     looked_at: impl Fn(u16) -> bool,
@@ -56,7 +56,7 @@ pub(super) fn settings(attributes: Attributes<'_>) -> Result<u64, DecodeError> {
     digest(attributes, |kind| OF_BRIDGES.contains(&kind))
 }
 
-/// Whether a bridge (IFLA_INFO_DATA) tells VLANs apart.
+/// Returns true if a bridge (IFLA_INFO_DATA) filters VLANs.
 pub(super) fn filters_vlans(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
     let on = attributes.first(IFLA_BR_VLAN_FILTERING)?;
     on.map_or(Ok(false), |on| {
@@ -80,12 +80,12 @@ pub(super) fn told(attributes: Attributes<'_>) -> Result<BridgeSettings, DecodeE
     Ok(settings)
 }
 
-/// Whether a port (as for [`membership`]) answers for others.
+/// Returns true if a port (as for [`membership`]) answers for others.
 pub(super) fn proxies(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
     any_on(attributes, &PROXIES)
 }
 
-/// Whether a port (as for [`membership`]) takes frames from known stations only.
+/// Returns true if a port (as for [`membership`]) takes frames from known stations only.
 pub(super) fn locked(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
     any_on(attributes, &[IFLA_BRPORT_LOCKED])
 }

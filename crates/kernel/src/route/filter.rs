@@ -1,9 +1,9 @@
-//! Filters of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. What those at TC
-//! ingress and egress match is not looked at: packets that go another way would miss them, whatever
-//! they do. Those of qdiscs and classes see packets of weir's, but without what the kernel's own
-//! have: their connection and route.
+//! Filters of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. The matches of
+//! filters at TC ingress and egress do not matter: packets that go another way would miss any
+//! filter. Filters of qdiscs and classes see packets of weir's, but without the connection and
+//! route that the kernel's own have.
 //!
-//! Programs attached with TCX (Linux 6.6) are no filters, and rtnetlink does not tell of them:
+//! Programs attached with TCX (Linux 6.6) are not filters, and rtnetlink does not list them:
 //! `datapath::foreign_tcx` does.
 
 use std::fmt;
@@ -40,7 +40,7 @@ const BLOCK: u32 = 0xffff_ffff;
 /// parent says which side.
 const INGRESS_HANDLE: u32 = 0xffff_0000;
 
-/// Where filters are.
+/// Location of filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// `TC_H_MIN_INGRESS` of clsact, or the qdisc `ingress`.
@@ -49,7 +49,7 @@ pub enum Side {
     Egress,
     /// The qdisc `ingress`, and nothing where it is a clsact: this tells them apart.
     IngressQdisc,
-    /// What the qdisc or class of this handle goes by; 0: the root qdisc.
+    /// Filters of the qdisc or class of this handle; 0: the root qdisc.
     Of(u32),
 }
 
@@ -64,7 +64,7 @@ impl Side {
     }
 }
 
-/// What a filter does with packets that it matches.
+/// Action of a filter on packets that it matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FilterAction {
     /// Kind in the kernel's words: `gact`, `mirred`, `police`, …
@@ -73,17 +73,17 @@ pub struct FilterAction {
     pub to: Option<u32>,
 }
 
-/// One filter.
+/// Filter of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// Kind in the kernel's words: `u32`, `flower`, `matchall`, `bpf`, …
     pub kind: String,
     /// Name of the program, of `bpf`.
     pub name: String,
-    /// Actions, as far as they are told by the kinds known here.
+    /// Actions, as far as the kinds known here list them.
     pub actions: Vec<FilterAction>,
-    /// It, or one of its actions, looks at a packet's connection in conntrack, its route or its
-    /// socket, or may.
+    /// True if the filter, or one of its actions, looks at a packet's connection in conntrack, its
+    /// route or its socket, or may.
     pub asks: bool,
 }
 
@@ -101,13 +101,13 @@ impl fmt::Display for Filter {
     }
 }
 
-/// That filters of a device changed: those at its ingress or egress, or those of its other qdiscs.
+/// Decodes a change of a device's filters: at its ingress or egress, or of its other qdiscs.
 pub(super) fn changed(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
     let (fixed, _) = message.split::<20>("tcmsg")?;
     let (link, parent) = (u32_at(fixed, 4), u32_at(fixed, 12));
     Ok(match link {
         BLOCK => Some(Event::Filters(0)),
-        // Those of other qdiscs choose among their classes.
+        // Filters of other qdiscs choose among their classes.
         _ if parent & 0xffff_0000 != INGRESS_HANDLE => Some(Event::Qdiscs(link)),
         _ => Some(Event::Filters(link)),
     })
@@ -162,7 +162,7 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Filter>, DecodeError> {
     Ok(Some(filter))
 }
 
-/// Whether a filter of this kind looks, by this option, at what only the kernel's own packets have.
+/// Returns true if a filter looks, by this option, at data of the kernel's own packets alone.
 fn asks(kind: &str, option: &Attribute<'_>) -> Result<bool, DecodeError> {
     match (kind, option.kind) {
         ("flow", TCA_FLOW_KEYS) => {

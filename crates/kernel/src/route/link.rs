@@ -110,7 +110,7 @@ pub(super) fn gone(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
     Ok(Some(Event::LinkGone(index(u32_at(fixed, 4))?)))
 }
 
-/// What the kind of a device tells beyond its name, and that of its master about it.
+/// Decodes the attributes of a device's kind, and those of its master about it.
 fn information(attribute: &Attribute<'_>, link: &mut Link) -> Result<(), DecodeError> {
     let mut data = None;
     let (mut master, mut membership) = (String::new(), None);

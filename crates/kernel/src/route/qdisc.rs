@@ -35,20 +35,20 @@ pub struct Listed {
     pub link: u32,
     /// Kind.
     pub kind: String,
-    /// Its number, by which filters name it; 0 where the kernel put it there by default.
+    /// Number by which filters name the qdisc; 0 for a default of the kernel.
     pub handle: u32,
     /// At the root of the device; `false`: below another qdisc.
     pub root: bool,
     /// An `fq` with a rate, which no flow may exceed.
     pub rate: bool,
-    /// Somebody put it there, with other options than its kind has by default: limits, delays,
+    /// True if the operator chose other options than the defaults of its kind: limits, delays,
     /// marks of ECN.
     pub tuned: bool,
     /// A `cake` that asks conntrack for the addresses behind NAT.
     pub nat: bool,
 }
 
-/// That a qdisc came, went or changed.
+/// Decodes a change of a qdisc.
 pub(super) fn changed(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {
     let (fixed, attributes) = message.split::<20>("tcmsg")?;
     let link = u32_at(fixed, 4);
@@ -99,7 +99,7 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Listed>, DecodeError> {
         handle,
         root: parent == TC_H_ROOT,
         rate: false,
-        // Its only option is how many packets wait.
+        // The only option is how many packets wait.
         tuned: handle != 0 && kind == "pfifo",
         nat: false,
         kind,
@@ -112,9 +112,9 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Listed>, DecodeError> {
     Ok(Some(listed))
 }
 
-/// Whether an option says what is to be known of a qdisc. The defaults are those of `fq_init` and
-/// `fq_codel_init`; Codel counts in units of 1024 ns, and tells 5 ms as 4999 us. Memory and quantum
-/// are left out: they follow from the machine and the MTU.
+/// Takes a relevant option of a qdisc. The defaults are those of `fq_init` and `fq_codel_init`;
+/// Codel counts in units of 1024 ns, and reports 5 ms as 4999 us. Memory and quantum are left out:
+/// they follow from the machine and the MTU.
 fn look(listed: &mut Listed, option: &Attribute<'_>) -> Result<(), DecodeError> {
     let number = |part| option.u32_native(part);
     let tuned = match (listed.kind.as_str(), option.kind) {
@@ -141,16 +141,16 @@ fn look(listed: &mut Listed, option: &Attribute<'_>) -> Result<(), DecodeError> 
         ("fq_codel", TCA_FQ_CODEL_CE_THRESHOLD) => true,
         _ => false,
     };
-    // Other defaults of the kernel's own (some distributions change them) are nobody's wish.
+    // Other defaults of the kernel's own (some distributions change them) do not count.
     listed.tuned |= tuned && listed.handle != 0;
     Ok(())
 }
 
-/// Of a message of a dump of classes: the class that another one stands below. `None`: a root
-/// class, or another message.
+/// Decodes the parent of a class, from a message of a dump of classes. `None`: a root class, or
+/// another message.
 ///
 /// # Errors
-/// Says that it is cut short.
+/// The message is cut short.
 pub fn decode_inner(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
     if message.kind != RTM_NEWTCLASS {
         return Ok(None);
@@ -361,7 +361,7 @@ mod tests {
         let mut bytes = message(0x1_0001, "tbf", &[]);
         events(&bytes, &mut out);
         bytes[4..6].copy_from_slice(&RTM_DELQDISC.to_ne_bytes());
-        // One more in a row says nothing new.
+        // A repeated message adds nothing new.
         events(&bytes, &mut out);
         bytes.extend_from_within(..);
         events(&bytes, &mut out);

@@ -26,7 +26,7 @@ pub struct Tagging {
 }
 
 impl Tagging {
-    /// Whether frames of a VLAN leave without a tag.
+    /// Returns true if frames of a VLAN leave without a tag.
     pub fn leaves_untagged(&self, vlan: u16) -> bool {
         let within = |(first, last): &(u16, u16)| (*first..=*last).contains(&vlan);
         self.untagged.iter().any(within)
@@ -86,7 +86,7 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Tagging>, DecodeError> {
 }
 
 impl Tagging {
-    /// One VLAN, or one end of a range: both ends have the same flags.
+    /// Takes a VLAN, or one end of a range: both ends have the same flags.
     fn entry(&mut self, flags: u16, vlan: u16, begun: &mut Option<u16>) -> Result<(), DecodeError> {
         let contradiction = || DecodeError::new("IFLA_BRIDGE_VLAN_INFO", Problem::Contradiction);
         if vlan > 4095 {

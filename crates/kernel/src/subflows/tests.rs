@@ -76,7 +76,7 @@ fn who_did_not_get_mptcp() {
     assert_eq!(of("subflows-mapped"), mapped);
 }
 
-/// Whoever it is, in this state, with these flags of MPTCP; `None`: without any.
+/// Makes a socket in this state, with these flags of MPTCP; `None`: without any.
 fn made(state: u8, flags: Option<u32>, info: &[u8]) -> Vec<u8> {
     Encoder::single(SOCK_DIAG_BY_FAMILY, 0, 1, |e| {
         let mut fixed = [0; MESSAGE];

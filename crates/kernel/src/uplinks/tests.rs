@@ -229,7 +229,7 @@ fn the_address_that_suits_the_route() {
     }
     let of_link = |p: &mut Picture| p.addresses[1].scope = 253;
     assert_eq!(first(&of_link), None);
-    // What the route says, wherever it is held.
+    // The route's source address wins, on any device.
     let source = |p: &mut Picture| p.defaults[0].source = Some(ip("192.168.1.1"));
     assert_eq!(first(&source), is("192.168.1.1"));
 }
@@ -291,7 +291,7 @@ fn a_device_that_goes_down_is_gone_at_once() {
     let picture = picture();
     uplinks.update(&picture);
     let mut out = Vec::new();
-    // Nothing new of a device that is known.
+    // An event without a change of a known device.
     let known = picture.links[1].clone();
     assert!(!uplinks.event(&Event::Link(known.clone()), &mut out));
     let down = Link {
@@ -303,7 +303,7 @@ fn a_device_that_goes_down_is_gone_at_once() {
     assert!(uplinks.event(&Event::Link(known), &mut out), "it is back");
     uplinks.event(&Event::LinkGone(4), &mut out);
     assert_eq!((out.len(), uplinks.now().len()), (3, 1));
-    // A picture as it was before tells of them again.
+    // An unchanged picture reports them again.
     assert_eq!(uplinks.update(&picture).len(), 3);
     for (event, look) in [
         (Event::Routing, true),

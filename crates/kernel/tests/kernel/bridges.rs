@@ -297,7 +297,7 @@ fn filters_of_qdiscs_and_of_classes_are_listed() {
             filters.choosing(v0, &own).expect("an answer")
         };
         assert_eq!(list(), []);
-        // Those of u32 with one priority are listed with each of their qdisc's lists.
+        // Filters of u32 with one priority are listed with each of their qdisc's lists.
         let filter = |pref| format!("pref {pref} protocol all u32 match u32 0 0");
         run(&format!(
             "tc filter add dev v0 parent 1: {} flowid 1:1\n\

@@ -1,4 +1,4 @@
-//! Against the running kernel: what is heard by a device, and that it is gone.
+//! Against the running kernel: frames that a device receives, and its removal.
 
 use crate::common;
 use std::io::ErrorKind;

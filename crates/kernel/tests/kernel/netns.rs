@@ -142,7 +142,7 @@ fn after_an_overrun_a_dump_restores() {
         requests.dump(Source::Conntrack);
         let dump = dumped(&mut requests).await;
         assert_eq!(connections(&dump).len(), 500);
-        // And events are heard again.
+        // And events arrive again.
         run(TCP);
         run("conntrack -D -p tcp");
         until(&mut events, gone).await;
@@ -157,8 +157,8 @@ fn that_an_entry_older_than_the_listener_went_is_found_by_a_refresh_and_a_dump()
         requests.dump(Source::Conntrack);
         let dump = dumped(&mut requests).await;
         let old = connections(&dump)[0].id;
-        // Whether this causes an event depends on who else on the machine listened when the entry
-        // was made: nothing to rely on.
+        // An event is not certain here: it depends on whether a process on the machine listened
+        // when the entry was made.
         run("conntrack -D -p udp");
         let refresh = weir_kernel::conntrack::Refresh {
             id: old,
@@ -233,7 +233,7 @@ fn links_addresses_neighbours_routes_rules_and_qdiscs_are_told() {
             "ip -6 rule add from 2001:db8::/32 table 7",
             "ip nexthop add id 3 via 192.0.2.2 dev weir0",
         ] {
-            // What came before is not what is waited for.
+            // Events from before must not count.
             let marker = |event: &Event| matches!(event, Event::Neighbour(n) if n.address.to_string() == "192.0.2.99");
             run("ip neigh replace 192.0.2.99 lladdr 02:00:00:00:00:99 dev weir0");
             until(&mut events, marker).await;

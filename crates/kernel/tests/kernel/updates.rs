@@ -1,5 +1,4 @@
-//! Updates of connections, as the running kernel takes them. What it then says of them is read by
-//! another decoder.
+//! Updates of connections in the running kernel. Another decoder reads the result.
 
 use crate::common;
 use std::os::fd::AsRawFd;
@@ -147,7 +146,7 @@ fn what_is_gone_and_what_is_refused_are_told_apart_in_a_large_batch() {
             .map(|id| id.original.source_port)
             .collect();
         assert_eq!(gone, (5000..6000).collect::<Vec<u16>>());
-        // None was made.
+        // No entry was made.
         assert_eq!(connections(&mut requests).await.len(), 1);
     });
 }

@@ -1,4 +1,4 @@
-//! What is left of a peer where one thing goes wrong, whichever it is.
+//! State of a peer after any single failure.
 
 use super::*;
 use crate::io::Device;
@@ -142,8 +142,8 @@ fn whatever_goes_wrong_nothing_is_left_and_the_next_attempt_succeeds() {
     });
 }
 
-/// A driver that refuses all of it from some call on: nothing can be taken back then, but nobody
-/// speaks in clear, and the first refusal is what is told.
+/// A driver refuses all requests from some call on: nothing can be undone then, but no station
+/// speaks in clear, and the first refusal is reported.
 #[test]
 fn a_driver_that_goes_on_refusing_lets_nobody_speak_in_clear() {
     in_a_loop(|| {
@@ -162,7 +162,7 @@ fn a_driver_that_goes_on_refusing_lets_nobody_speak_in_clear() {
     });
 }
 
-/// What is said to a peer that is there, or asked of it.
+/// Requests about a peer that is there.
 const REQUESTS: [(&str, Step); 5] = [
     ("(NEW_KEY)", |peers| {
         peers.rekey(station(below()), &PairwiseKey([8; 16]))
@@ -188,7 +188,7 @@ fn each_request_is_named_with_what_was_wrong_and_can_be_made_again() {
                 with(|kernel| kernel.fault = Some((first, fault, false)));
                 let outcome = request(&mut peers);
                 let Err(error) = outcome else {
-                    // What was asked for came before what was cut.
+                    // The answer came before the cut.
                     assert_eq!((name, fault), ("(GET_STATION)", Fault::Cut));
                     continue;
                 };
@@ -203,7 +203,7 @@ fn each_request_is_named_with_what_was_wrong_and_can_be_made_again() {
     });
 }
 
-/// It is asked for once a second, and all peers end with it.
+/// The access point is queried once a second, and all peers end with it.
 #[test]
 fn one_answer_that_fails_does_not_end_an_access_point() {
     in_a_loop(|| {
@@ -213,7 +213,7 @@ fn one_answer_that_fails_does_not_end_an_access_point() {
             assert!(matches!(found, Ok(Some(_))), "{fault:?}: {found:?}");
             begin(Some((0, fault, true)));
             let found = peers().access_point(ACCESS_POINT);
-            // What was asked for comes before what is cut.
+            // The answer comes before the cut.
             assert!(
                 found.is_err() || fault == Fault::Cut,
                 "{fault:?}: {found:?}"
@@ -231,7 +231,7 @@ fn beacons_that_are_refused_are_told_and_asked_for_again() {
             for (at, name) in ["nl80211", "(REGISTER_BEACONS)"].into_iter().enumerate() {
                 begin(Some((at, fault, false)));
                 match Beacons::open(0) {
-                    // What was asked for comes before what is cut.
+                    // The answer comes before the cut.
                     Ok(found) => assert_eq!((found.is_some(), fault, at), (true, Fault::Cut, 0)),
                     Err(error) => assert!(error.to_string().contains(name), "{error}"),
                 }
@@ -241,7 +241,7 @@ fn beacons_that_are_refused_are_told_and_asked_for_again() {
     });
 }
 
-/// Whoever asked for that: else every peer has its key before it may speak (`safe`).
+/// This needs an explicit request: else every peer has its key before it may speak (`safe`).
 #[test]
 fn a_peer_in_clear_is_authorised_and_has_no_key() {
     in_a_loop(|| {
@@ -258,7 +258,7 @@ fn a_peer_in_clear_is_authorised_and_has_no_key() {
     });
 }
 
-/// It would be in the way of the same peer when that comes back.
+/// The device would be in the way of the same peer on its return.
 #[test]
 fn a_device_that_could_not_be_removed_is_removed_later() {
     in_a_loop(|| {
@@ -275,7 +275,7 @@ fn a_device_that_could_not_be_removed_is_removed_later() {
     });
 }
 
-/// A device of somebody else is not taken for one that was made.
+/// A foreign device is not taken for one that weir made.
 #[test]
 fn a_name_in_use_is_told_and_its_device_stays() {
     in_a_loop(|| {

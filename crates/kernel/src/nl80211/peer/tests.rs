@@ -4,12 +4,12 @@ const FAMILY: u16 = 35;
 const LINK: u32 = 7;
 const PEER: Mac = [2, 0, 0, 0, 1, 0];
 
-/// What follows netlink's own header: the command, then attributes, octet by octet.
+/// Splits a message behind netlink's own header: the command, then attributes, octet by octet.
 fn body(bytes: &[u8]) -> (u8, Vec<(u16, Vec<u8>)>) {
     let length = u32::from_ne_bytes(bytes[..4].try_into().expect("four octets"));
     assert_eq!(length as usize, bytes.len());
     assert_eq!(bytes[4..6], FAMILY.to_ne_bytes());
-    // NLM_F_REQUEST and NLM_F_ACK: what is refused is told.
+    // NLM_F_REQUEST and NLM_F_ACK: the kernel reports a refusal.
     assert_eq!(bytes[6..8], 5u16.to_ne_bytes());
     assert_eq!(bytes[8..12], 9u32.to_ne_bytes());
     (bytes[16], attributes(&bytes[20..]))

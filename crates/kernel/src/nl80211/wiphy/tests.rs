@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture::{datagram, first};
 use crate::message::Messages;
 
-/// That of the fixtures.
+/// Family of the fixtures.
 const FAMILY: u16 = 35;
 
 fn decode(bytes: &[u8]) -> Result<Vec<Wiphy>, DecodeError> {

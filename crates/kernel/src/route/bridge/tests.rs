@@ -18,7 +18,7 @@ fn stations(name: &str) -> Vec<Fdb> {
     events(name).into_iter().filter_map(station).collect()
 }
 
-/// What the kernel told of each command of a fixture, about how a device bridges.
+/// Bridge settings in the kernel's messages after each command of a fixture.
 fn bridging(name: &str) -> Vec<Bridging> {
     let told = |event| match event {
         Event::Bridging(bridging) => Some(bridging),
@@ -119,7 +119,7 @@ fn vlans_of_a_port_are_compared_as_a_whole() {
     assert_eq!((added.port, added.link), (pvid.port, pvid.link));
     assert_ne!(added.vlans, pvid.vlans);
     assert_ne!(pvid.vlans, deleted.vlans);
-    // Each was told by itself as well, and so was the state, of which nothing else tells.
+    // Each came by itself as well, and so did the state, which no other message reports.
     let single = events("bridge-vlan");
     let single = single
         .iter()
@@ -142,7 +142,7 @@ fn settings_of_a_bridge_are_compared_without_its_counters() {
     };
     assert_eq!((counting.kind.as_str(), counting.port), ("bridge", None));
     assert_ne!(counting.settings, filtering.settings);
-    // The same message with other timers is the same.
+    // An equal message with other timers counts as equal.
     let mut late = datagrams("bridge-settings").remove(0);
     let timer = [12, 0, 19, 0];
     let at = late
@@ -157,8 +157,8 @@ fn settings_of_a_bridge_are_compared_without_its_counters() {
 
 #[test]
 fn a_port_has_the_same_number_by_itself_and_in_the_list_of_devices() {
-    // After `bridge link set`, the port alone is told; in the fixture of joining, the device with
-    // it.
+    // After `bridge link set`, the kernel reports the port alone; in the fixture of joining, the
+    // device with it.
     let links = events("bridge").into_iter().filter_map(link);
     let of_device = links.filter_map(|link| link.port).next_back();
     let of_port = bridging("bridge").last().and_then(|told| told.port);

@@ -72,10 +72,10 @@ fn changes_at_ingress_and_egress_are_told_and_others_as_of_qdiscs() {
         assert_eq!(told.len(), times, "{name}: {told:?}");
         assert!(told.iter().all(|event| matches!(event, Event::Filters(_))));
     }
-    // Those of a root qdisc, as they may ask for what only the kernel's packets have.
+    // Filters of a root qdisc, which may look at data that only the kernel's packets have.
     let root = events("filter-root");
     assert!(matches!(root[..], [Event::Qdiscs(_)]), "{root:?}");
-    // One of the device, for its qdisc; one of a block, which any device may share.
+    // A filter of the device, for its qdisc; one of a block, which any device may share.
     let block = events("filter-block");
     assert_eq!(block.len(), 2);
     assert_ne!(block[0], Event::Filters(0));
