@@ -48,7 +48,7 @@ always_inline __u16 csum_change(__u16 check, __u32 delta)
 	return ~csum_fold((__u16)~check + delta);
 }
 
-/* One for each length. */
+/* Templates, one for each length. */
 __u8 template[LENGTHS][TEMPLATE_MAX] __attribute__((aligned(64)));
 
 /* IMIX: seven short frames, four of middle length and a long one. */
@@ -75,7 +75,7 @@ struct sample {
 	__u16 vlan_tci;
 } samples[SAMPLES];
 
-/* What reached `sink_marked`, by the lowest bit of the byte at `mark_at`. */
+/* Packets that reached `sink_marked`, by the lowest bit of the byte at `mark_at`. */
 struct marked {
 	__u64 packets[2];
 	__u64 last[2]; /* CLOCK_MONOTONIC, ns */
@@ -177,7 +177,7 @@ int generate(struct xdp_md *ctx)
 	return bpf_redirect(out, 0);
 }
 
-/* The same, of several lengths. */
+/* Generates frames of several lengths. */
 SEC("xdp.frags")
 int generate_mix(struct xdp_md *ctx)
 {
@@ -296,7 +296,7 @@ int count_tc(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-/* At TC, either way: nothing at all. What the kernel takes to enter any program there. */
+/* At TC, either way: no work. Measures the kernel's cost to enter any program there. */
 SEC("tc")
 int pass_tc(struct __sk_buff *skb)
 {
@@ -376,7 +376,7 @@ int ceiling_tc(struct __sk_buff *skb)
 }
 
 /*
- * What most of the field does: a hash map by 5-tuple, its entry counting and dated; no proof, no
+ * A common design in the field: a hash map by 5-tuple, its entry counting and dated; no proof, no
  * limits.
  */
 SEC("xdp.frags")
@@ -416,8 +416,8 @@ int hash_nat(struct xdp_md *ctx)
 }
 
 /*
- * What xdp-forward (xdp-tools) and the kernel's sample xdp_fwd do: the routing table answers,
- * nothing is translated, no firewall is asked. IPv4.
+ * The work of xdp-forward (xdp-tools) and the kernel's sample xdp_fwd: the routing table answers,
+ * without translation or firewall. IPv4.
  */
 SEC("xdp.frags")
 int fib(struct xdp_md *ctx)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The classifier of a port, and its gate: two programs at TC, before all others of weir's, so that
- * what the gate keeps from passing is neither forwarded nor counted. An object of its own: it is
- * loaded where somebody wants to know what a port is for.
+ * frames that the gate stops are neither forwarded nor counted. An object of its own: the daemon
+ * loads it only to find out the purpose of a port.
  *
- * Packet sockets hear frames before TC ingress, and with PACKET_QDISC_BYPASS send without TC
- * egress: weir's own questions leave, and their answers are heard, while the gate is shut.
+ * Packet sockets receive frames before TC ingress, and with PACKET_QDISC_BYPASS send without TC
+ * egress: weir's own questions leave, and their answers arrive, while the gate is shut.
  *
  * The guard of a port of the LAN (CABLE_GUARD) keeps foreign servers out: DHCP snooping, DHCPv6
  * shield (RFC 7610) and RA guard (RFC 6105, 7113). It has no part at XDP, which comes before: XDP
  * forwards proven flows alone, of which the kernel let packets pass, unicast. An advertisement, or
- * an offer to who has no address yet, is never one.
+ * an offer to a client without an address, is never one.
  */
 #include "include/cable_sort.h"
 
@@ -49,8 +49,8 @@ always_inline struct cable *cable_of(__u32 ifindex)
 }
 
 /*
- * Its mode now: what nobody prolongs any more is over. The coarse clock is a tick of the kernel's
- * behind (10 ms at most), and a read of memory.
+ * Returns the present mode: a mode that user space no longer prolongs is over. The coarse clock is
+ * up to a tick of the kernel's late (10 ms at most), and a read of memory.
  */
 always_inline __u32 cable_mode(const struct cable *c, __u64 *now)
 {
@@ -152,7 +152,7 @@ always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now,
 }
 
 /*
- * Whether the gate keeps a frame that came in from going on. A server's is one whoever sent it: the
+ * Returns true if the gate stops an incoming frame. A server's frame counts from any sender: the
  * addresses of this router are known to all.
  */
 always_inline int cable_stops(__u32 mode, __u32 sort)
@@ -162,7 +162,7 @@ always_inline int cable_stops(__u32 mode, __u32 sort)
 	return sort & CABLE_HIDDEN || 1 << sort & CABLE_SERVERS;
 }
 
-/* Whether a frame is for more than one station, as the kernel noted when it came in. */
+/* Returns true if a frame is for more than one station, as the kernel noted on arrival. */
 always_inline int cable_for_group(const struct __sk_buff *skb)
 {
 	return skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST;
@@ -198,7 +198,7 @@ int weir_cable_in(struct __sk_buff *skb)
 	return TC_ACT_SHOT;
 }
 
-/* What is sent by a packet socket with PACKET_QDISC_BYPASS does not come here. */
+/* Frames of a packet socket with PACKET_QDISC_BYPASS do not come here. */
 SEC("tc")
 int weir_cable_out(struct __sk_buff *skb)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What netfilter drops, told by the kernel itself: tracepoint kfree_skb with the reason
- * NETFILTER_DROP (Linux 5.18). An object of its own, loaded where the kernel has BTF: the offsets
- * in struct sk_buff and the number of the reason differ between kernels. The tracepoint fires for
- * every network namespace of the machine; only what came in by devices of weir's counts.
+ * Drops of netfilter, reported by the kernel itself: tracepoint kfree_skb with the reason
+ * NETFILTER_DROP (Linux 5.18). An object of its own, loaded if the kernel has BTF: the offsets in
+ * struct sk_buff and the number of the reason differ between kernels. The tracepoint fires for
+ * every network namespace of the machine; only packets that came in by weir's devices count.
  */
 #include "include/drop_table.h"
 
@@ -43,7 +43,7 @@ enum skb_drop_reason___weir {
 
 const volatile __u32 drop_netns; /* inode of weir's network namespace */
 
-/* Whether an entry holds, and still earns its place. */
+/* Returns true if an entry holds, and still earns its place. */
 always_inline int drop_holds(const struct drop_bucket *b, __u32 way, __u32 t)
 {
 	return READ_ONCE(b->cached[way]) && (__s32)(t - (b->way[way].confirmed + drop_life)) <= 0;
@@ -118,7 +118,7 @@ always_inline void drop_confirm(const __u64 *key, int ipv6, __u32 top)
 	}
 	d = &b->way[way];
 	if (d->top != top) {
-		/* The same tuple by another way: neither is all there is. */
+		/* The tuple comes by two ways: neither one is complete. */
 		WRITE_ONCE(b->cached[way], 0);
 		d->epoch = 0;
 		d->top = top;

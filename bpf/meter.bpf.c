@@ -36,7 +36,7 @@ int weir_meter_clock(struct meter_clock *ctx)
 	return 0;
 }
 
-/* What the ring brings, so that user space has its layout from here. */
+/* Layout of the ring's samples, for user space. */
 struct meter_sample meter_sample_layout;
 
 char _license[] SEC("license") = "GPL";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the meter is measured against, never part of the daemon: its own parse without a table, and
- * the same parse before tables as others use them (docs/performance.md). The clock is the meter's
- * in all of them, so that only the tables differ.
+ * Comparisons for the meter, never part of the daemon: its own parse without a table, and the same
+ * parse before tables as others use them (docs/performance.md). The clock is the meter's in all of
+ * them, so that only the tables differ.
  */
 #include "include/meter_path.h"
 

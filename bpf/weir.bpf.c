@@ -10,9 +10,9 @@
 
 /*
  * The heartbeat, run by the daemon twice a second: only in here is the kernel's clock at hand
- * without a cost. With `quiet` it also opens a pause in which nothing is proven, after a change of
- * rules or routes. What the kernel will decide otherwise from a known time on ends by its own
- * clock, however late the daemon is: at `most`.
+ * without a cost. With `quiet` it also opens a pause without new proofs, after a change of rules or
+ * routes. Proofs that the kernel will decide otherwise from a known time on end by its own clock,
+ * however late the daemon is: at `most`.
  */
 struct beat {
 	__u32 quiet; /* jiffies from now */

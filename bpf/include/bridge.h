@@ -108,7 +108,7 @@ always_inline int bridge_parse(const struct frame *f, const struct meta_tag *met
 	return bridge_special(type) ? REASON_ETHERTYPE : REASON_NONE;
 }
 
-/* Whether a frame is addressed to this router, by any of the addresses it has at this port. */
+/* Returns true if a frame is addressed to this router, by any of its addresses at this port. */
 always_inline int bridge_owns(const struct port *port, const struct frame *f)
 {
 	__u16 high = *(__u16 *)f->data;
@@ -148,8 +148,8 @@ struct passage {
 };
 
 /*
- * Whether a frame may be forwarded: REASON_NONE and the passage, or why not. Its length is not
- * compared here.
+ * Decides whether a frame may be forwarded: REASON_NONE and the passage, or the reason. Does not
+ * compare the length.
  */
 always_inline int bridge_decide(const struct frame *f, __u32 ifindex, int xdp,
 				const struct meta_tag *meta, struct crossing *c, struct passage *p)
@@ -192,7 +192,7 @@ always_inline int bridge_decide(const struct frame *f, __u32 ifindex, int xdp,
 	return xdp && !(p->hop->flags & HOP_XDP) ? REASON_HOOK : REASON_NONE;
 }
 
-/* Whether what comes in behind these tags leaves behind others. */
+/* Returns true if frames that come in behind these tags leave behind others. */
 always_inline int bridge_retags(const struct crossing *c, const struct hop *hop)
 {
 	return (c->in & IN_TAGS) != hop_tags(hop);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the hooks hand a frame over that is not routed but may be bridged. The programs that take
- * it (bridge_path.h) are loaded only where the option `bridge` is on; user space puts them into
- * these tables. Without it `bridging` is 0, and the verifier drops all of this.
+ * Handover of a frame that is not routed but may be bridged. The programs that take the frame
+ * (bridge_path.h) are loaded only with the option `bridge`; user space puts them into these tables.
+ * Without the option `bridging` is 0, and the verifier drops all of this.
  */
 #pragma once
 
@@ -43,9 +43,9 @@ always_inline void bridge_later_tc(struct __sk_buff *skb, int reason)
 }
 
 /*
- * What a bridge sends, it sends from below: the kernel remembers the member at which the frame came
- * in. Of a frame that was handed up to the bridge's own device, to be routed, it remembers that
- * device.
+ * Returns true for a frame that a bridge sends. For such a frame the kernel remembers the member at
+ * which the frame came in. For a frame handed up to the bridge's own device, to be routed, the
+ * kernel remembers that device.
  */
 always_inline int bridge_sends(const struct __sk_buff *skb)
 {

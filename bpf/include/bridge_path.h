@@ -9,8 +9,8 @@
 #include "tc.h"
 
 /*
- * Pairs of addresses that a bridge passed on and nobody knows yet: user space reads and empties it.
- * Full, it forgets the oldest.
+ * Pairs of addresses that a bridge passed on and that are not installed yet: user space reads and
+ * empties the map. A full map forgets the oldest.
  */
 struct pair_key {
 	__u8 to[ETH_ALEN];
@@ -118,7 +118,7 @@ always_inline __u32 bridge_print(struct __sk_buff *skb, __u32 at)
 
 /*
  * Bytes behind the EtherType; of a super-packet those of one segment, as far as its headers are
- * known: nobody limits the whole.
+ * known: the whole has no limit.
  */
 always_inline __u32 bridge_len(struct __sk_buff *skb, const struct crossing *c)
 {
@@ -146,7 +146,7 @@ always_inline __u32 bridge_len(struct __sk_buff *skb, const struct crossing *c)
 }
 
 /*
- * What an skb is, in its frame and beside it. Everything up to the EtherType must be directly
+ * Describes an skb, in its frame and beside it. Everything up to the EtherType must be directly
  * readable.
  */
 always_inline int bridge_skb(struct __sk_buff *skb, struct frame *f, struct meta_tag *meta)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kinds of frames come in at a port, noted while it is not known yet what the port is for, and
- * a gate that keeps all frames from passing meanwhile, or later those of foreign servers.
+ * Kinds of frames that come in at a port, noted while the port's purpose is unknown, and a gate
+ * that keeps all frames from passing meanwhile, or later those of foreign servers.
  */
 #pragma once
 
@@ -78,8 +78,8 @@ enum cable_mode {
 	CABLE_NOTED,  /* what comes in is noted */
 	CABLE_SHUT,   /* noted too, and nothing passes, in or out */
 	/*
-	 * What comes in is noted, but for IP that is of no other sort; servers, and what is hidden,
-	 * do not come in.
+	 * Incoming frames are noted, except IP of no other sort; servers, and hidden contents, do
+	 * not come in.
 	 */
 	CABLE_GUARD,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Of what sort a frame is. What is cut off too early is of the best sort that is certain: a copy of
- * each header is asked for, and there is none where the frame ends before.
+ * Classifies frames. A frame that is cut off too early is of the best sort that is certain: each
+ * header is copied, and the copy fails if the frame ends before.
  */
 #pragma once
 
@@ -24,8 +24,8 @@ always_inline __u64 cable_mac(const __u8 *octet)
 }
 
 /*
- * Octets `from` on, where they belong to a packet that ends at `end`; else not 0. What stands
- * behind is padding: a host does not read on there, and neither may we.
+ * Copies octets `from` on, if they belong to a packet that ends at `end`; else returns not 0.
+ * Octets behind the end are padding: a host does not read on there, and neither may this.
  */
 always_inline int cable_within(struct __sk_buff *skb, __u32 from, __u32 end, void *to, __u32 octets)
 {
@@ -69,7 +69,7 @@ always_inline __u32 cable_udp(struct __sk_buff *skb, __u32 at, __u32 end, int ip
 	return CABLE_IP;
 }
 
-/* Where a packet at `at` ends that has so many octets. GRO makes some that cannot say: 0. */
+/* Returns the end of a packet of so many octets at `at`. GRO makes some with a length of 0. */
 always_inline __u32 cable_end(struct __sk_buff *skb, __u32 at, __u32 octets)
 {
 	return octets ? at + octets : skb->len;
@@ -89,7 +89,7 @@ always_inline __u32 cable_ipv4(struct __sk_buff *skb, __u32 at)
 	return cable_udp(skb, at + h.ihl * 4, cable_end(skb, at, bpf_ntohs(h.tot_len)), 0);
 }
 
-/* Whether it is the number of an extension header that hosts follow (RFC 7045, 4). */
+/* Returns true for the number of an extension header that hosts follow (RFC 7045, 4). */
 always_inline int cable_extends(__u8 header)
 {
 	switch (header) {
@@ -139,7 +139,7 @@ always_inline __u32 cable_ipv6(struct __sk_buff *skb, __u32 at)
 		return CABLE_ROUTING;
 	if (next == IPPROTO_UDP)
 		return cable_udp(skb, at, end, 1);
-	/* Who is no neighbour cannot send with 255 (RFC 4861, 6.1). */
+	/* A host beyond the link cannot send with 255 (RFC 4861, 6.1). */
 	if (next != IPPROTO_ICMPV6 || h.hop_limit != 255)
 		return CABLE_IP;
 	if (cable_within(skb, at, end, &type, 1))

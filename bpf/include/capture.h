@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Capture: copies of packets that weir forwards, as they come in and as they leave. tcpdump sees
- * none of them, because they go by before it and behind it. While nobody captures, this costs a
- * load of one word, next to words that are read anyway.
+ * none of these packets, because they bypass it. Without a capture, this costs a load of one word,
+ * next to words that are read anyway.
  *
  * User space makes a ring for each capture, puts it into `captures`, fills in `capture_settings`,
  * and then sets control.capture. It hands out tokens, one for each packet, many times a second:
@@ -35,7 +35,7 @@ enum capture_hook {
 	CAPTURE_TC,
 };
 
-/* One end of a flow: what is under the masks has to agree. Of IPv4, the first word counts. */
+/* End of a flow: the bits under the masks have to agree. Of IPv4, the first word counts. */
 struct capture_end {
 	__be32 addr[4];
 	__be32 addr_mask[4];
@@ -59,7 +59,7 @@ struct capture_settings {
 };
 _Static_assert(sizeof(struct capture_settings) == 92, "capture_settings");
 
-/* What user space gets: as much of `octets` as was kept. */
+/* Record for user space: as much of `octets` as was kept. */
 struct captured {
 	__u64 when;   /* nanoseconds, CLOCK_MONOTONIC */
 	__u64 packet; /* a number that both sides of a packet share */
@@ -80,8 +80,8 @@ struct captured {
 _Static_assert(CAPTURED_HEAD == 40, "captured");
 
 /*
- * Of one processor, which has one packet in hand at a time. What came in waits here until the
- * packet has been sent: a packet that goes to the kernel after all is not captured.
+ * State of one processor, which has one packet in hand at a time. An incoming packet waits here
+ * until the packet has been sent: a packet that goes to the kernel after all is not captured.
  */
 struct capture_state {
 	__u64 lost;   /* records that the ring had no room for, since the programs were loaded */
@@ -138,7 +138,7 @@ always_inline __u32 capture_none(__u32 difference)
 	return ((__u64)difference - 1) >> 63;
 }
 
-/* What differs between an end and an address and port. */
+/* Returns the bits that differ between an end and an address and port. */
 always_inline __u32 capture_differs(const struct capture_end *e, const __be32 *addr, __be16 port,
 				    int ipv6)
 {
@@ -152,7 +152,7 @@ always_inline __u32 capture_differs(const struct capture_end *e, const __be32 *a
 	return d | (__u32)((port ^ e->port) & e->port_mask);
 }
 
-/* Whether a tuple has the ends asked for, in either order, and the port on either side. */
+/* Returns true if a tuple has the requested ends, in either order, and the port on either side. */
 always_inline __u32 capture_tuple(const struct capture_settings *c, const __be32 *saddr,
 				  const __be32 *daddr, __be16 sport, __be16 dport, int ipv6)
 {
@@ -171,7 +171,7 @@ always_inline __u32 capture_port(const struct capture_settings *c, __be16 sport,
 	       capture_none((dport ^ c->port) & c->port_mask);
 }
 
-/* Whether packets of this flow are asked for: as they come in, or as they leave. */
+/* Returns true if packets of this flow are requested: as they come in, or as they leave. */
 always_inline __u32 capture_flow4(const struct capture_settings *c, __u32 bucket, __u32 way)
 {
 	const struct bucket4 *b = bpf_map_lookup_elem(&flows4, &bucket);
@@ -288,7 +288,7 @@ always_inline void capture_frame(struct xdp_md *ctx, struct capture_state *s,
 	s->kept = n;
 }
 
-/* The same with an skb. */
+/* Captures an incoming skb. */
 always_inline void capture_skb(struct __sk_buff *skb, struct capture_state *s,
 			       const struct capture_settings *c)
 {
@@ -319,7 +319,7 @@ always_inline void capture_send(struct capture_state *s)
 		s->lost++;
 }
 
-/* What the calls below need; 0 where it is missing, which never happens. */
+/* Looks up the maps for the calls below; 0 if one is missing, which never happens. */
 always_inline int capture_open(struct capture_state **s, struct capture_settings **c)
 {
 	*c = bpf_map_lookup_elem(&capture_settings, (const void *)&capture_key);
@@ -342,8 +342,8 @@ always_inline int capture_begin(struct capture_state *s, const struct capture_se
 }
 
 /*
- * What was sent. Read again from here it is any number to the verifier, which otherwise follows
- * each way of each bucket on its own.
+ * Notes where the packet was sent. Read again from here the number is unknown to the verifier,
+ * which otherwise follows each way of each bucket on its own.
  */
 always_inline void capture_note(struct capture_state *s, __u32 ref, __u32 out)
 {
@@ -352,8 +352,8 @@ always_inline void capture_note(struct capture_state *s, __u32 ref, __u32 out)
 }
 
 /*
- * The packet was sent. Whether it is captured: sends on what came in, and is to be followed by what
- * left, if that is asked for.
+ * The packet was sent. Submits the incoming packet if it is captured. Returns true if the outgoing
+ * packet has to follow.
  */
 always_inline int capture_sent(struct capture_state *s, struct capture_settings *c)
 {
@@ -387,16 +387,16 @@ always_inline int capture_sent(struct capture_state *s, struct capture_settings 
 	return 1;
 }
 
-/* Whether anybody captures: ask this before each of the calls below. */
+/* Returns true if a capture is running: check this before each of the calls below. */
 always_inline int capturing(void)
 {
 	return unlikely(READ_ONCE(control.capture));
 }
 
 /*
- * The calls of the hooks, first thing and last. What comes in is kept before anything is known of
- * it, because every branch in between would be one more for the verifier to follow: while anybody
- * captures, all packets cost a little more. `out` is for those that were redirected.
+ * Calls of the hooks, first thing and last. An incoming packet is kept before anything is known of
+ * it, because every branch in between would be one more for the verifier to follow: during a
+ * capture, all packets cost a little more. `out` is for those that were redirected.
  */
 always_inline void capture_in_xdp(struct xdp_md *ctx)
 {

@@ -15,7 +15,7 @@ always_inline __u16 csum_fold(__u32 sum)
 	return sum;
 }
 
-/* The same of a 64-bit sum of 32-bit words. */
+/* Folds a 64-bit sum of 32-bit words. */
 always_inline __u16 csum_fold64(__u64 sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
@@ -24,9 +24,9 @@ always_inline __u16 csum_fold64(__u64 sum)
 }
 
 /*
- * Whether a sum of 32-bit words, at most 2^16 of them and not all 0, folds to 0xffff: whether it is
- * a multiple of that. Multiplied by the inverse of 0xffff modulo 2^64, multiples give their
- * quotient, which is below 2^33 here, and all other numbers more than 2^48.
+ * Returns true if a sum of 32-bit words, at most 2^16 of them and not all 0, folds to 0xffff, that
+ * is, if it is a multiple of 0xffff. Multiplied by the inverse of 0xffff modulo 2^64, multiples
+ * give their quotient, which is below 2^33 here, and all other numbers more than 2^48.
  */
 always_inline int csum_right(__u64 sum)
 {

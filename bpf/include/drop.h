@@ -21,7 +21,7 @@ enum drop_kind {
 DROP_LIST(drop_to4, struct drop_key4);
 DROP_LIST(drop_to6, struct drop_key6);
 
-/* Where lists of sources count: the index of a device at the place of its port. */
+/* Ports where lists of sources count: the index of a device at the place of its port. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -77,9 +77,9 @@ always_inline int drop_prefix(struct drop_prefix *prefix, __u32 total, int xdp)
 }
 
 /*
- * Whether a packet falls under a list. `reason`: what the parser made of it; REASON_NONE and those
- * that only say that weir would not forward it are asked about. What the kernel may answer or use
- * before its rules see it is left to it: TTL 1, ICMPv6 (neighbours), DHCP.
+ * Returns true if a packet falls under a list. `reason`: the parser's result; lists apply to
+ * REASON_NONE and to reasons that only keep weir from forwarding. Packets that the kernel may
+ * answer or use before its rules see them are left to the kernel: TTL 1, ICMPv6 (neighbours), DHCP.
  */
 always_inline int drop_listed(const struct frame *f, __u32 l3_at, int reason,
 			      const struct port *port, __u32 slot, int ipv6, int xdp)
@@ -139,7 +139,7 @@ always_inline int drop_listed(const struct frame *f, __u32 l3_at, int reason,
 	return 0;
 }
 
-/* Whether the device at which the kernel saw a packet come in stands on this port. */
+/* Returns true if the device at which the kernel saw a packet come in stands on this port. */
 always_inline int drop_top_fits(__u32 top, const struct port *port, __u64 in)
 {
 	__u32 *stack;
@@ -149,7 +149,7 @@ always_inline int drop_top_fits(__u32 top, const struct port *port, __u64 in)
 	stack = bpf_map_lookup_elem(&stacks, &top);
 	if (stack && port->stack)
 		return *stack == port->stack;
-	return (in & IN_PPPOE) != 0; /* a PPP device tells nobody what it stands on */
+	return (in & IN_PPPOE) != 0; /* a PPP device does not tell what it stands on */
 }
 
 /*
@@ -186,7 +186,7 @@ always_inline void drop_try(struct drop_bucket *b, __u32 way, struct drop *d, __
 	__sync_fetch_and_add(&d->tried, 1);
 }
 
-/* Whether a packet is one of a learned drop that holds, and not to be the sample. */
+/* Returns true if a learned drop covers a packet that is not to be the sample. */
 always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in,
 			       const struct port *port, int ipv6, int xdp)
 {
@@ -240,9 +240,9 @@ always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in,
 }
 
 /*
- * Whether a whole packet of no known flow is to be dropped. One with TTL 1 the kernel may answer; a
- * fin, a reset, an answer to a SYN are packets like any other: what is established and forwarded
- * has a record, and does not come here.
+ * Decides whether to drop a whole packet of no known flow. The kernel may answer one with TTL 1; a
+ * FIN, a reset, an answer to a SYN are packets like any other: an established and forwarded
+ * connection has a record, and does not come here.
  */
 always_inline int drop_check(const struct frame *f, __u32 l3_at, const struct packet *p, __u64 hash,
 			     __u64 in, const struct port *port, __u32 slot, int ipv6, int xdp)

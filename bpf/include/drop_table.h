@@ -35,9 +35,9 @@ const volatile __u32 drop_row_missed;
 #define DROP_EVIDENCE 8 /* and at least so many */
 
 /*
- * What is known of one 5-tuple. `tried` packets were let through to the kernel since the row began,
- * and it was seen to drop `dropped` of them. The first line is all that a packet of a cached drop
- * writes.
+ * Record of one 5-tuple. `tried` packets were let through to the kernel since the row began, and
+ * the kernel was seen to drop `dropped` of them. A packet of a cached drop writes the first line
+ * alone.
  */
 struct drop {
 	__u64 seen;      /* packets that found it cached */
@@ -113,7 +113,7 @@ struct drop_key6 {
 struct drop_prefix {
 	__u64 seen;    /* packets that fell under it */
 	__u64 sampled; /* of these, let through */
-	/* packets that netfilter was seen to drop: told by the tracepoint, where there is one */
+	/* packets that netfilter was seen to drop: counted by the tracepoint, if there is one */
 	__u64 confirmed;
 	__u32 when;    /* jiffies at which the last one was let through */
 	__u32 granted; /* as in struct drop */
@@ -136,7 +136,7 @@ _Static_assert(sizeof(struct drop_prefix) == 48, "drop_prefix");
 DROP_LIST(drop_from4, struct drop_key4);
 DROP_LIST(drop_from6, struct drop_key6);
 
-/* What an entry is known by: the hash of its whole key. */
+/* Identity of an entry: the hash of its whole key. */
 always_inline __u64 drop_id(__u64 hash)
 {
 	return hash < DROP_ID_MIN ? DROP_ID_MIN : hash;
@@ -165,9 +165,9 @@ always_inline __u64 drop_stamp(__u64 id, __u64 in, __u32 epoch)
 }
 
 /*
- * What user space writes into an entry whose tuple may be dropped early: conntrack knows no
- * connection of it, and it goes to none of the router's own addresses. Of this key and this epoch,
- * so that it holds for no other tuple that gets the place meanwhile.
+ * Word that user space writes into an entry whose tuple may be dropped early: conntrack has no
+ * connection of it, and it goes to none of the router's own addresses. Made of this key and this
+ * epoch, so that the word holds for no other tuple that gets the place meanwhile.
  */
 always_inline __u32 drop_permit(__u64 id, __u32 epoch)
 {
@@ -181,7 +181,7 @@ always_inline int drop_is(const struct drop *d, const __u64 *key, int ipv6)
 	return !ipv6 || (d->key[2] == key[2] && d->key[3] == key[3] && d->key[4] == key[4]);
 }
 
-/* The way of an entry in its bucket; DROP_WAYS when there is none. */
+/* Finds the way of an entry in its bucket; DROP_WAYS without one. */
 always_inline __u32 drop_find(const struct drop_bucket *b, __u64 id, const __u64 *key, int ipv6)
 {
 	__u32 way;

@@ -37,7 +37,7 @@ enum dsa_kind {
 #define DSA_ETHERTYPE_MIN 0x0600
 #define DSA_MTK_PORT 0x07  /* in: number of the port */
 #define DSA_MTK_PORTS 0x3f /* out: one bit for each port */
-/* out: 0 no VLAN tag; 1, 2: this tag stands in the place of a VLAN tag's 0x8100, 0x88a8 */
+/* out: 0 no VLAN tag; 1, 2: this tag replaces a VLAN tag's 0x8100, 0x88a8 */
 #define DSA_MTK_TPID_MAX 2
 
 /* Lantiq, Intel: before the addresses. */
@@ -55,7 +55,7 @@ enum dsa_kind {
 #define DSA_QCA_FROM_CPU 0x8080     /* out: version 2, from the CPU; all but the port map */
 #define DSA_QCA_PORTS 0x007f        /* out: one bit for each port */
 
-/* A tag as found. All zero where there is none. */
+/* A tag as found. All zero without one. */
 struct dsa_tag {
 	/*
 	 * bytes of it: the EtherType is found that much later, at 12 + size, and IP at 14 + size
@@ -113,8 +113,8 @@ always_inline int dsa_in(const void *data, const void *end, __u32 kind, struct d
 			return REASON_TRUNCATED;
 		word = bpf_ntohs(*(const __be16 *)(data + 12));
 		/*
-		 * Counters and answers to register accesses: the switch itself speaks. What other
-		 * types are is not known here.
+		 * Counters and answers to register accesses: the switch itself speaks. Other types
+		 * are unknown here.
 		 */
 		if ((word & DSA_QCA_VERSION_TYPE) != DSA_QCA_DATA)
 			return REASON_TAG;
@@ -134,10 +134,10 @@ always_inline __u32 dsa_only_port(__u32 map)
 }
 
 /*
- * The tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every byte of it
- * is as the tagger writes it for one port, so that the same bytes may be sent again with other
- * packets of the flow. Where mtk's stands in the place of a VLAN tag's type, its last two bytes are
- * that tag's TCI: part of the hop's header as those of any VLAN tag are.
+ * Reads the tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every byte
+ * of it is as the tagger writes it for one port, so that the same bytes may be sent again with
+ * other packets of the flow. If mtk's replaces a VLAN tag's type, its last two bytes are that tag's
+ * TCI: part of the hop's header as those of any VLAN tag are.
  */
 always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
 {

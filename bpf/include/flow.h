@@ -28,9 +28,9 @@ struct flow_key4 {
 _Static_assert(sizeof(struct flow_key4) == 16, "flow_key4");
 
 /*
- * In the place of an IP protocol: two stations of a bridge, in a record like that of an IPv4 flow.
- * The key holds both hardware addresses, see bridge_key. No TCP or UDP flow has this number
- * (reserved by IANA).
+ * Replaces the IP protocol: two stations of a bridge, in a record like that of an IPv4 flow. The
+ * key holds both hardware addresses, see bridge_key. No TCP or UDP flow has this number (reserved
+ * by IANA).
  */
 #define FLOW_BRIDGED 255
 
@@ -54,7 +54,7 @@ struct flow_nat6 {
 #define TTL_DELTA bpf_htons(0xfeff)
 
 /*
- * What forwarding does to checksums, one's complement: what each grows by, its complement taken;
+ * Changes of checksums by forwarding, one's complement: the growth of each, its complement taken;
  * folded.
  */
 struct flow_delta {
@@ -63,8 +63,8 @@ struct flow_delta {
 };
 
 /*
- * What both families share. `proven` fields are written by the egress witness while proof is 0, and
- * read by the hit path.
+ * Part that both families share. `proven` fields are written by the egress witness while proof is
+ * 0, and read by the hit path.
  */
 struct flow {
 	/* packets << 40 | bytes of IP packets; user space adds it up before either part wraps */
@@ -118,8 +118,8 @@ always_inline __u32 *flow_seen(struct flow *flow)
 }
 
 /*
- * Where a packet came in, in one number: the port's slot, and every bit of the link-layer header
- * that can make a difference. Tags count with priority and DEI, as the kernel may map these to a
+ * Origin of a packet, in one number: the port's slot, and every bit of the link-layer header that
+ * can make a difference. Tags count with priority and DEI, as the kernel may map these to a
  * priority of its own.
  *
  * From the lowest bit: PPPoE session 16, inner TCI 16, outer TCI 16, slot 11, PPPoE 1, kind of the
@@ -175,8 +175,8 @@ struct flow6 {
 _Static_assert(sizeof(struct flow6) == 128, "flow6: two cache lines");
 
 /*
- * What to look for in a bucket, apart from the buckets and small enough for a cache: a hash of 15
- * bits for each live record, by 16 bits, way 0 lowest; 0 where there is none. A packet of an
+ * Tags for the search in a bucket, apart from the buckets and small enough for a cache: a hash of
+ * 15 bits for each live record, by 16 bits, way 0 lowest; 0 for other records. A packet of an
  * unknown flow touches no record, one of a known flow hardly another one.
  */
 #define TAG_BITS 16
@@ -221,12 +221,12 @@ struct trial {
 	__u16 once;
 	__u32 once_at; /* what its proof would have been then; 0: it did not */
 	__be32 label;  /* IPv6 flow label; of IPv4 0 */
-	/* What this end said last of both streams, see window.h. */
+	/* Last numbers of this end for both streams, see window.h. */
 	__u32 seq;   /* of its own: behind the last byte */
 	__u32 ack;   /* of the other's: what it had got */
 	__u32 own;   /* how far this direction had come then */
 	__u32 other; /* and the other one */
-	__u32 asked; /* this acknowledgement answers a SYN of its */
+	__u32 asked; /* this acknowledgement answers a SYN of this end */
 	__u16 paths; /* control.paths then */
 	/*
 	 * of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked
@@ -238,6 +238,6 @@ struct trial {
 	__u16 window; /* what it offered, not scaled, see window.h */
 	__u8 copied;  /* a packet left by two ways: one is no proof any more */
 	__u8 reserved;
-	__u16 asked_at; /* how many packets of both directions had been forwarded when it asked */
+	__u16 asked_at; /* packets of both directions that had been forwarded at the SYN */
 };
 _Static_assert(sizeof(struct trial) == 80, "trial");

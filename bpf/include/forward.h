@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What both hooks share at ingress: parse, find, compare with the proof. What differs between a
- * frame and an skb (how bytes are changed and sent) is in xdp.h and tc.h.
+ * Common part of both hooks at ingress: parse, find, compare with the proof. xdp.h and tc.h contain
+ * the parts that differ between a frame and an skb (how bytes are changed and sent).
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct verdict {
 	__u8 flags;
 };
 
-/* What was forwarded, for who looks at it afterwards (capture.h). */
+/* Result of forwarding, for capture.h. */
 struct sent {
 	__u32 ref;
 	const struct hop *hop;
@@ -96,8 +96,8 @@ always_inline void flow_disturb(struct flow *f, __u32 ref)
 }
 
 /*
- * Whether a packet may be one of the flow, by where it came in: where the flow is proven, only
- * there. From elsewhere, conntrack decides what it means, and tells; until then it ends nothing.
+ * Returns true if a packet may be one of the flow, by its origin: a proven flow has one origin. For
+ * a packet from elsewhere, conntrack decides and reports; until then the packet ends nothing.
  */
 always_inline int flow_may_come(const struct flow *flow, __u64 in)
 {
@@ -130,9 +130,9 @@ always_inline void flow_moved(__u32 ref)
 }
 
 /*
- * What is read below was not read before what is read above. A fetching atomic is the only full
- * barrier in BPF from 5.15 on; adding nothing to a word of the line that is about to be counted on
- * costs little. On x86 loads stay in order, and nothing is needed.
+ * Orders the reads below behind the reads above. A fetching atomic is the only full barrier in BPF
+ * from 5.15 on; adding nothing to a word of the line that is about to be counted on costs little.
+ * On x86 loads stay in order, and no barrier is needed.
  */
 always_inline void fence_full(__u32 *word)
 {
@@ -159,7 +159,7 @@ always_inline void session_check(const struct frame *f, __u32 slot, struct link 
 	l->stranger = (stranger + nothing(f->len)) & 1;
 }
 
-/* Whether the frame is addressed to this port, or to a VLAN device on it. */
+/* Returns true if the frame is addressed to this port, or to a VLAN device on it. */
 always_inline int port_owns(const struct port *port, const struct frame *f, const struct link *l)
 {
 	void *to = __builtin_constant_p(l->ahead) ? f->data + l->ahead : pinned(f->data + l->ahead);
@@ -186,8 +186,8 @@ always_inline int port_owns(const struct port *port, const struct frame *f, cons
 }
 
 /*
- * Whether a bridge drops a frame for its source, which is no address of a station (br_handle_frame
- * in net/bridge/br_input.c). Where no bridge is, the kernel does not look at it.
+ * Returns true if a bridge drops a frame for a source that is no station's address (br_handle_frame
+ * in net/bridge/br_input.c). Without a bridge the kernel ignores the source.
  */
 always_inline int source_refused(const struct port *port, const struct frame *f,
 				 const struct link *l)
@@ -204,9 +204,8 @@ always_inline int source_refused(const struct port *port, const struct frame *f,
 }
 
 /*
- * A packet's TOS is not its record's. Where it is only the record's mark that makes the difference
- * (FLOW_TIMED), what is left to compare is compared here, and a packet that agrees is timed, unless
- * XDP passes it up: TC will see it.
+ * A packet's TOS is not its record's. If only the record's mark makes the difference (FLOW_TIMED),
+ * this compares the rest, and times a packet that agrees, unless XDP passes it up: TC will see it.
  */
 always_inline int unlike_tos(const struct frame *f, const struct link *l, const struct packet *p,
 			     struct flow *flow, const struct hop *hop, __u32 ref, int ipv6, int xdp)
@@ -223,9 +222,9 @@ always_inline int unlike_tos(const struct frame *f, const struct link *l, const 
 }
 
 /*
- * Whether a packet that came as far as its flow's proof is a FIN or RST that neither end can have
- * sent, as it seems: all others are the kernel's before that. By what it is, and not by a mark, of
- * which the verifier would follow both values through all that comes after.
+ * Returns true if a packet that came as far as its flow's proof is a FIN or RST that apparently
+ * neither end can have sent: all others went to the kernel before that. Checks the packet, and not
+ * a mark, of which the verifier would follow both values through all that comes after.
  */
 always_inline int doubtful(const struct packet *p)
 {
@@ -242,8 +241,8 @@ always_inline int refused(const struct packet *p, int reason)
 }
 
 /*
- * Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only,
- * no qdisc. A doubtful one is judged as any other of its flow, but may not be what proves it.
+ * Decides whether a packet may be forwarded: REASON_NONE and the verdict, or the reason. `xdp`:
+ * frames only, no qdisc. A doubtful packet is judged like others, but never proves its flow.
  */
 always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp,
 			 const struct link *l, struct packet *p, struct verdict *v)

@@ -12,8 +12,8 @@
 #define HOPS_MAX 4096
 
 /*
- * What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words
- * of both are aligned alike.
+ * Identity of a hop. The header starts at 2 modulo 4, as in a frame, so that words of both are
+ * aligned alike.
  */
 struct hop_key {
 	__u32 ifindex; /* out device */
@@ -41,7 +41,7 @@ struct hop {
 _Static_assert(sizeof(struct hop) == 64, "hop");
 
 /*
- * What TC can do to a link-layer header: nothing moves by 2 bytes (qca), no super-packet is split
+ * TC's abilities for a link-layer header: nothing moves by 2 bytes (qca), no super-packet is split
  * behind PPPoE or by a switch, and next to the tag of a switch nothing else is put into the frame.
  */
 enum able {

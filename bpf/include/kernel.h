@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the packet path needs of the kernel: UAPI headers and helpers, nothing of vmlinux.h (no BTF
- * on stock OpenWrt).
+ * Kernel interface of the packet path: UAPI headers and helpers, nothing of vmlinux.h (no BTF on
+ * stock OpenWrt).
  */
 #pragma once
 

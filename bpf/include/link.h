@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What lies between the wire and IP: Ethernet (IEEE 802.3), up to two VLAN tags (802.1Q, 802.1ad),
- * PPPoE (RFC 2516), and the tag of a switch (dsa.h). All that the packet path knows of these
- * formats is in these two files.
+ * Headers between the wire and IP: Ethernet (IEEE 802.3), up to two VLAN tags (802.1Q, 802.1ad),
+ * PPPoE (RFC 2516), and the tag of a switch (dsa.h). Only these two files of the packet path know
+ * these formats.
  */
 #pragma once
 
@@ -68,14 +68,14 @@ always_inline __u32 tag_kind(__be16 type)
 
 /* An skb's tag, which its frame does not have. */
 struct meta_tag {
-	__u32 kind; /* TAG_NONE: there is none */
+	__u32 kind; /* TAG_NONE: no tag */
 	__u16 tci;
 };
 
 /*
- * Zero, of which the verifier knows nothing: `unknown` is a number it does not know. What this is
- * added to it forgets. Else it would follow every kind of header through all that comes after, as
- * if each were a program of its own.
+ * Returns zero, but as a number unknown to the verifier: `unknown` is a number the verifier does
+ * not know. The verifier forgets any number to which this zero is added. Else it would follow every
+ * kind of header through all that comes after, as if each were a program of its own.
  */
 always_inline __u64 nothing(__u64 unknown)
 {
@@ -86,8 +86,8 @@ always_inline __u64 nothing(__u64 unknown)
 }
 
 /*
- * Where the frame carries IP, and behind what: first what a switch put in (found before), then a
- * tag in skb metadata, then those in the frame, then PPPoE. A switch's tag takes the place of the
+ * Finds IP in the frame, and the headers before it: first the tag of a switch (found before), then
+ * a tag in skb metadata, then those in the frame, then PPPoE. A switch's tag takes the place of the
  * outer VLAN tag: then only one VLAN tag is known.
  */
 always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa,
@@ -167,7 +167,7 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa,
 									    : REASON_ETHERTYPE;
 }
 
-/* PPPoE says how long the packet is, as does IP. Where these differ, the kernel decides. */
+/* PPPoE and IP both contain the packet's length. If these differ, the kernel decides. */
 always_inline int link_agrees(const struct link *l, __u32 ip_len)
 {
 	return !(l->in & IN_PPPOE) || l->pppoe_len == ip_len + 2;

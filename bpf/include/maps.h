@@ -132,9 +132,9 @@ always_inline __u64 *session_place(__u32 slot, __u16 session)
 }
 
 /*
- * Where frames of a PPPoE session come in (flow.in, without priorities) → the device that the
- * kernel took their packets for: the only place where it tells which PPP device a session belongs
- * to. For counters; nothing is decided by it.
+ * Origin of frames of a PPPoE session (flow.in, without priorities) → the device that the kernel
+ * saw their packets on: the only place where the kernel tells which PPP device a session belongs
+ * to. For counters; no decision depends on it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -143,7 +143,7 @@ struct {
 	__type(value, __u32);
 } session_devices SEC(".maps");
 
-/* Where XDP may send: same index as `ports`. */
+/* Devices where XDP may send: same index as `ports`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
 	__uint(max_entries, 1);
@@ -181,16 +181,15 @@ always_inline __u32 now(void)
 	return bpf_jiffies64();
 }
 
-/* Whether `a` is later than `b`, by jiffies that wrap. */
+/* Returns true if `a` is later than `b`, by jiffies that wrap. */
 always_inline int later(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) > 0;
 }
 
 /*
- * Whether `end`, which is never further ahead than `span`, still lies ahead. Unlike `later` it
- * holds however long ago that was: what was over 25 days ago (at 1000 Hz) would seem to lie ahead
- * again.
+ * Returns true if `end`, which is never further ahead than `span`, still lies ahead. Unlike `later`
+ * this holds for any age: an end 25 days ago (at 1000 Hz) would seem to lie ahead again.
  */
 always_inline int ahead(__u32 end, __u32 span)
 {
@@ -247,8 +246,8 @@ always_inline struct port *port_find(__u32 ifindex, __u32 *slot)
 	if (p->ifindex != ifindex)
 		p = NULL;
 	/*
-	 * Whoever asks whether there is one asks the pointer, which the verifier goes by, and does
-	 * not compare once more.
+	 * Checks for an element must test the pointer, which the verifier tracks, and must not
+	 * compare again.
 	 */
 	asm volatile("" : "+r"(p));
 	return p;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The meter: what passes a port, per conversation, without locks and without a copy per CPU.
+ * The meter: traffic of a port, per conversation, without locks and without a copy per CPU.
  *
- * A record is one conversation at one port, seen from the *station*: the host beyond the port. What
- * comes in there the station sent, what goes out it receives, so that both ways share a record
- * without an order having to be chosen. IPv4 records are one cache line.
+ * A record is one conversation at one port, seen from the *station*: the host beyond the port. The
+ * station sent the packets that come in there, and receives those that go out, so that both ways
+ * share a record without an order having to be chosen. IPv4 records are one cache line.
  *
  * The kernel side claims (FREE → CLAIMED → LIVE, compare-and-swap), user space retires (LIVE →
- * RETIRED → FREE, next life) when no packet can still be adding to it. Two CPUs that miss together
- * make two records of one key; user space adds them up. What finds no record is counted for its
- * station, and what finds no station for its port: nothing is ever uncounted.
+ * RETIRED → FREE, next life) when no packet can still be adding to the record. Two CPUs that miss
+ * together make two records of one key; user space adds them up. A packet without a record is
+ * counted for its station, and without a station for its port: nothing is ever uncounted.
  *
- * What weir forwards itself is counted in its own records (flow.h) and never comes here.
+ * Packets that weir forwards itself are counted in its own records (flow.h) and never come here.
  */
 #pragma once
 
@@ -56,7 +56,7 @@ struct meter {
 };
 _Static_assert(sizeof(struct meter) == 40, "meter");
 
-/* Where: protocol 8, slot of the port 11, VLAN id 12, from the lowest bit. */
+/* Place word: protocol 8, slot of the port 11, VLAN id 12, from the lowest bit. */
 #define WHERE_SLOT 8
 #define WHERE_VLAN 19
 
@@ -120,7 +120,7 @@ struct station_bucket {
 	struct station way[METER_WAYS];
 };
 
-/* One way of a port. Off the fast path: whole numbers. */
+/* Direction of a port. Off the fast path: whole numbers. */
 struct meter_rest {
 	__u64 unplaced, unplaced_octets; /* of stations for which there was no place either */
 	__u64 other, other_octets;
@@ -146,7 +146,7 @@ enum meter_port_flags {
 	METER_READ = 1 << 1, /* packets that tell names are copied */
 };
 
-/* What user space is told, through the ring. */
+/* Notifications to user space, through the ring. */
 enum meter_news_kind {
 	METER_NEW,   /* a record was claimed */
 	METER_ENDED, /* a FIN or RST was seen */

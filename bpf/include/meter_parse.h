@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a packet is to the meter. Unlike the fast path's parser (parse.h) it refuses nothing: what
- * cannot be told apart is still counted.
+ * Parses packets for the meter. Unlike the fast path's parser (parse.h) this parser refuses
+ * nothing: packets that it cannot tell apart are still counted.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 const volatile __u32 meter_unaligned; /* this processor reads words at any address */
 
-/* What a packet is to the meter. */
+/* Packet as the meter sees it. */
 struct metered {
 	__u64 key[5]; /* as in a record, by 64-bit words: two for IPv4, five for IPv6 */
 	__u32 ports;  /* the station's and the far one, as they lie in a key */
@@ -63,8 +63,8 @@ always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *co
 	const void *h = (void *)(long)skb->data + at;
 
 	/*
-	 * The same pointer is to be looked at and to be read from: the verifier knows the length
-	 * behind this one only.
+	 * One pointer must be both checked and read from: the verifier knows the length behind this
+	 * one only.
 	 */
 	asm volatile("" : "+r"(h));
 	if (meter_unaligned && h + octets <= (void *)(long)skb->data_end)
@@ -73,9 +73,9 @@ always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *co
 }
 
 /*
- * The same number, of which the verifier knows nothing any more; `unknown` is one that it does not
- * know. Else it would follow each kind of header through all that comes after, as if each were a
- * program of its own (`nothing` in link.h): 137,000 instructions instead of 25,000.
+ * Returns the number as one unknown to the verifier; `unknown` is a number that the verifier does
+ * not know. Else it would follow each kind of header through all that comes after, as if each were
+ * a program of its own (`nothing` in link.h): 137,000 instructions instead of 25,000.
  */
 always_inline __u32 meter_forget(__u32 number, __u64 unknown)
 {
@@ -86,7 +86,7 @@ always_inline __u32 meter_forget(__u32 number, __u64 unknown)
 }
 
 /*
- * What comes behind tags and PPPoE: an EtherType, in network order. Moves `at` there; `vlan` is the
+ * Returns the EtherType behind tags and PPPoE, in network order. Moves `at` there; `vlan` is the
  * outermost VLAN id.
  */
 always_inline __be16 meter_link(struct __sk_buff *skb, __u32 *at, __u32 *vlan)
@@ -174,8 +174,8 @@ always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ip
 }
 
 /*
- * Where layer 4 begins behind an IPv6 header and those that may follow it (RFC 8200): a few, as
- * more than that is a trick.
+ * Finds layer 4 behind an IPv6 header and those that may follow it (RFC 8200): a few, as more than
+ * that is a trick.
  */
 always_inline __u32 meter_headers6(struct __sk_buff *skb, __u32 at, struct metered *p,
 				   __u32 *fragment)

@@ -101,7 +101,7 @@ always_inline void meter_sample_fill(struct __sk_buff *skb, __u32 flags, struct 
 
 /*
  * One less than a length that is not 0, apart from it. Older verifiers (6.1) do not learn from `len
- * != 0` that it is 1 at least, and refuse it as a length; of this plus 1 they know.
+ * != 0` that it is 1 at least, and refuse it as a length; this plus 1 they accept.
  */
 always_inline __u32 meter_less(__u32 len)
 {
@@ -178,7 +178,7 @@ always_inline void meter_rest_count(struct __sk_buff *skb, struct meter_port *po
 		__sync_fetch_and_add(&rest->link, (__u64)p->link_octets);
 }
 
-/* A record that nobody has, for this packet; NULL where none is free. */
+/* Claims a free record for this packet; NULL if there is none. */
 always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const struct metered *p,
 				      int ipv6, enum meter_way way, __u32 first, __u32 second,
 				      __u32 start, __u32 *ref)
@@ -218,7 +218,7 @@ always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const 
 #define TCP_ACK 0x10
 #define TCP_ENDS 0x05 /* FIN, RST */
 
-/* The device where a packet came in leads to no uplink. What the router sends itself came from none. */
+/* Returns true if the packet came in at a device that leads to no uplink, or from the router. */
 always_inline int meter_from_inside(const struct __sk_buff *skb)
 {
 	__u32 from = skb->ingress_ifindex, slot = from & meter_ports_mask;

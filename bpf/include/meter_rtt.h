@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long TCP waits for an answer, on either side of the router: a segment goes by, and the
+ * Waits of TCP for an answer, on either side of the router: a segment goes by, and the
  * acknowledgement of just that segment comes back (as tshark's tcp.analysis.ack_rtt). One segment
  * each way is timed at once, and a new one only every METER_TIMED_EVERY jiffies, so that most
- * packets touch nothing but their record. What was sent again is not timed (Karn), but counted.
+ * packets touch nothing but their record. Retransmissions are not timed (Karn), but counted.
  */
 #pragma once
 
@@ -72,14 +72,14 @@ always_inline void meter_time(struct meter *m, __u32 *highest, __u32 ref, int ip
 			t->count[!way]++;
 			m->flags = (m->flags & ~answers) | METER_TIMED;
 		} else if ((__s32)(ack - t->mark[!way]) > 0) {
-			/* One acknowledgement for several segments waited for the last of them. */
+			/* The acknowledgement waited for the last of several segments. */
 			m->flags &= ~answers;
 		}
 	}
 	if (!data)
 		return;
 	if (*highest && (__s32)(end - *highest) <= 0) {
-		/* A keep-alive is no segment that was lost. */
+		/* A keep-alive is not a lost segment. */
 		if (payload < 2)
 			return;
 		t = meter_times_of(ref, ipv6);

@@ -147,7 +147,7 @@ always_inline struct meter *meter_claim(__u32 bucket, __u32 start, int ipv6, __u
 	return NULL;
 }
 
-/* A station's place, found or claimed; NULL where there is none. */
+/* Finds or claims a station's place; NULL if there is none. */
 always_inline struct station *station_get(const __u8 *mac, __u32 where)
 {
 	__u64 key[2];

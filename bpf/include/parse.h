@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parser: from the IP header to the key of its flow. It reads headers by whole words and says
- * why a packet is not for the fast path. Shared by both hooks and both directions. What comes
- * before IP is link.h's; nothing else in weir knows a packet format.
+ * The parser: from the IP header to the key of its flow. The parser reads headers by whole words
+ * and returns the reason why a packet is not for the fast path. Shared by both hooks and both
+ * directions. link.h parses the headers before IP; nothing else in weir knows a packet format.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "reason.h"
 
 /*
- * What the parser found. `key` holds the tuple as in a record, by 64-bit words: two of them for
+ * Result of the parser. `key` holds the tuple as in a record, by 64-bit words: two of them for
  * IPv4, five for IPv6.
  */
 struct packet {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every probe is made of: a record by port, station and label, which is a counter or a
+ * Common part of the probes: a record by port, station and label, which is a counter or a
  * histogram. docs/probes.md walks through adding one. Names tell user space what belongs together:
  * maps and programs of the probe NAME begin with NAME and two underscores ('-' of its name is '_'
  * here). Each probe is loaded by itself, so a program that this kernel refuses costs only its own
@@ -12,12 +12,12 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* Whose record. */
+/* Key of a record. */
 struct probe_key {
-	__u32 link; /* index of the port; 0 where none is known */
-	/* what the probe divides by: a drop reason, a TCP state; 0 where it does not divide */
+	__u32 link; /* index of the port; 0 if unknown */
+	/* label of the record: a drop reason, a TCP state; 0 if the probe has no labels */
 	__u32 label;
-	/* hardware address of the device at that port; all zero where none is known */
+	/* hardware address of the device at that port; all zero if unknown */
 	__u8 station[6];
 	__u16 zero; /* no padding: keys are compared as bytes */
 };
@@ -33,7 +33,7 @@ struct probe_histogram {
 _Static_assert(sizeof(struct probe_key) == 16, "user space reads the same bytes");
 _Static_assert(sizeof(struct probe_histogram) == 8 * (1 + PROBE_BUCKETS), "words only");
 
-/* What could not be recorded. */
+/* Events that could not be recorded. */
 enum probe_missed {
 	PROBE_NO_ROOM, /* no record was free, neither for the station nor for the port */
 	/* the beginning of what was to be measured was not seen, or is forgotten */
@@ -73,8 +73,8 @@ always_inline void probe_miss(void *missed, __u32 which)
 }
 
 /*
- * The record of a key, made where there is none. Where there is no room for the station: that of
- * its port.
+ * Returns the record of a key, and makes it if necessary. Without room for the station: that of its
+ * port.
  */
 always_inline void *probe_record(void *records, void *missed, struct probe_key *key)
 {
@@ -150,8 +150,8 @@ __attribute__((noinline)) int probe_bucket(__u64 value)
 #define probe_not_measured(name) probe_miss(&name##__missed, PROBE_NOT_MEASURED)
 
 /*
- * The kernel's structures: just the fields that probes touch. Where they are in the running kernel,
- * its BTF tells when a probe is loaded.
+ * The kernel's structures: just the fields that probes touch. At the load of a probe, BTF gives
+ * their offsets in the running kernel.
  */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -192,21 +192,21 @@ struct sk_buff___weir {
 
 #pragma clang attribute pop
 
-/* Whether this is weir's network namespace. */
+/* Returns true for weir's network namespace. */
 always_inline int probe_in(struct net___weir *net)
 {
 	return net->ns.inum == probe_netns;
 }
 
-/* Whether a device is in it. Of no device: no. */
+/* Returns true if a device is in the namespace; false without a device. */
 always_inline int probe_ours(struct net_device___weir *dev)
 {
 	return dev && probe_in(dev->nd_net.net);
 }
 
 /*
- * An address as a number, to be compared or hashed: the verifier lets nobody count with the pointer
- * itself. `at`: where it is kept.
+ * Reads an address as a number, to be compared or hashed: the verifier forbids arithmetic on the
+ * pointer itself. `at`: where the address is kept.
  */
 always_inline __u64 probe_number(const void *at)
 {
@@ -239,7 +239,7 @@ struct probe_addresses {
 	__u8 source[ETH_ALEN];
 };
 
-/* Both addresses of an skb's Ethernet header. 0 where it has none that is its own. */
+/* Reads both addresses of an skb's Ethernet header. Returns 0 without one of its own. */
 always_inline int probe_ethernet(struct sk_buff___weir *skb, struct probe_addresses *addresses)
 {
 	__u32 at = BPF_CORE_READ(skb, mac_header),
@@ -254,7 +254,7 @@ always_inline int probe_ethernet(struct sk_buff___weir *skb, struct probe_addres
 	return !bpf_probe_read_kernel(addresses, sizeof(*addresses), BPF_CORE_READ(skb, head) + at);
 }
 
-/* Whether an address is the device's own. */
+/* Returns true if an address is the device's own. */
 always_inline int probe_own(struct net_device___weir *dev, const __u8 *address)
 {
 	__u8 own[ETH_ALEN];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probe `qdisc-delay`: how long packets wait in the root qdisc of a port, microseconds. Packets
- * under way are remembered by the address of their skb, in buckets of four that lie at a hash of
- * it: whoever comes takes the place of the one that waits longest. So memory is bounded, nothing is
- * ever locked, and what a qdisc drops needs no care.
+ * Probe `qdisc-delay`: waits of packets in the root qdisc of a port, microseconds. Packets under
+ * way are remembered by the address of their skb, in buckets of four at a hash of that address: a
+ * new packet takes the place of the one that waits longest. So memory is bounded, nothing is ever
+ * locked, and drops of a qdisc need no care.
  */
 #pragma once
 
@@ -107,7 +107,7 @@ int qdisc_delay__enqueue(__u64 *arguments)
 	return 0;
 }
 
-/* Whether it is cake, which splits super-packets: what leaves it is not what came. */
+/* Returns true for cake, which splits super-packets: other packets leave it than came. */
 always_inline int qdisc_is_cake(struct Qdisc___weir *qdisc)
 {
 	__u64 id = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Probe `tcp-retransmits`: segments that sockets of this router sent again, by the port that they
- * leave by and the state of the connection. What is forwarded has no socket here.
+ * leave by and the state of the connection. Forwarded segments have no socket here.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What forwarding does to a packet whose checksums are complete: the hop's header, TTL, addresses,
- * ports, checksums. Works on a frame as well as on a copy of its headers.
+ * Forwards a packet whose checksums are complete: the hop's header, TTL, addresses, ports,
+ * checksums. Works on a frame as well as on a copy of its headers.
  */
 #pragma once
 
@@ -68,8 +68,8 @@ always_inline __u32 ports_out(int ipv6, const struct verdict *v)
 }
 
 /*
- * Layer 4: ports and checksum. A UDP checksum of 0 says that there is none (RFC 768); one that
- * comes out as 0 is sent as 0xffff.
+ * Layer 4: ports and checksum. A UDP checksum of 0 means no checksum (RFC 768); a result of 0 is
+ * sent as 0xffff.
  */
 always_inline void l4_write(void *l4, void *end, const struct packet *p, const struct verdict *v,
 			    __u32 ports)

@@ -81,8 +81,8 @@ always_inline void shadow_expect(const struct frame *f, __u32 shift, int ipv6,
 }
 
 /*
- * The same packet? The IPv4 identification, the length, and of TCP both sequence numbers say so,
- * none of which forwarding changes.
+ * Returns true for the same packet, by the IPv4 identification, the length, and of TCP both
+ * sequence numbers, none of which forwarding changes.
  */
 always_inline int shadow_same_packet(const struct expectation *e, const __u8 *sent, int ipv6,
 				     int tcp)

@@ -37,9 +37,9 @@ always_inline void sum_first(struct __sk_buff *skb, int ipv6, __u32 l3_at, __u32
 }
 
 /*
- * Whether the kernel leaves the sum to the device (CHECKSUM_PARTIAL): anybody can send the field as
- * it is then. No helper tells, but one leaves such a field as it is where it would change any other
- * (inet_proto_csum_replace_by_diff in net/core/utils.c). `at`: of the field.
+ * Returns true if the kernel leaves the sum to the device (CHECKSUM_PARTIAL): any process can send
+ * the field as it is then. No helper tells, but one leaves such a field alone and would change any
+ * other (inet_proto_csum_replace_by_diff in net/core/utils.c). `at`: of the field.
  */
 always_inline int sum_unfinished(struct __sk_buff *skb, __u32 at, __u16 check)
 {
@@ -49,7 +49,7 @@ always_inline int sum_unfinished(struct __sk_buff *skb, __u32 at, __u16 check)
 		return 0;
 	if (after == check)
 		return 1;
-	/* It was changed: back to what it was. */
+	/* The helper changed the field: restore it. */
 	bpf_skb_store_bytes(skb, at, &check, 2, 0);
 	return 0;
 }

@@ -28,8 +28,8 @@ always_inline int tc_pull(struct __sk_buff *skb, __u32 need)
  */
 
 /*
- * Puts a VLAN tag between the addresses and the EtherType. How many tags are to be taken off to be
- * rid of it; -1: no memory.
+ * Puts a VLAN tag between the addresses and the EtherType. Returns the number of tags to take off
+ * to undo this; -1: no memory.
  */
 always_inline int tc_tag_frame(struct __sk_buff *skb, const struct link *l)
 {
@@ -115,9 +115,9 @@ always_inline int tc_dsa_push(struct __sk_buff *skb, const struct hop *hop)
 }
 
 /*
- * From the link-layer header it came with to the hop's, in a program of its own: the verifier would
- * go through it for each way that leads here. What it needs comes in skb->cb. Half way, only memory
- * can run out: the packet is lost then.
+ * Replaces the incoming link-layer header by the hop's, in a program of its own: the verifier would
+ * go through it for each way that leads here. The input comes in skb->cb. Half way, only memory can
+ * run out: the packet is lost then.
  */
 always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct link *l, __u32 hop,
 				__u32 ip_len, __u32 ref)
@@ -329,7 +329,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	return bpf_redirect(v.hop->key.ifindex, 0);
 }
 
-/* What is not plain IP over Ethernet. */
+/* Handles packets other than plain IP over Ethernet. */
 always_inline int tc_behind(struct __sk_buff *skb, struct sent *sent)
 {
 	struct link l = {};

@@ -2,9 +2,9 @@
 /*
  * Round trips of TCP that is forwarded here, which the meter never sees. User space marks both
  * records of a connection (FLOW_TIMED) and gives it one of a few timers; a packet of a record
- * without a mark comes to nothing in here. The first segments of each way after that are timed,
- * until the acknowledgement of just one of them comes back (as tshark's tcp.analysis.ack_rtt); then
- * the marks go. What was sent again is not timed (Karn).
+ * without a mark has no effect here. The first segments of each way after that are timed, until the
+ * acknowledgement of just one of them comes back (as tshark's tcp.analysis.ack_rtt); then the marks
+ * go. Retransmissions are not timed (Karn).
  *
  * Nothing is locked, as in the meter: two processors at once can spoil a measurement, and nothing
  * else.
@@ -21,15 +21,15 @@
  */
 #define TIMED_SEGMENTS 8 /* a power of two */
 
-/* One way of a connection. */
+/* Direction of a connection. */
 struct timer_way {
 	__u32 end[TIMED_SEGMENTS];  /* the acknowledgements that are waited for */
 	__u32 when[TIMED_SEGMENTS]; /* microseconds, CLOCK_MONOTONIC, when the segments went by */
 	__u32 highest;              /* the sequence number behind all that was sent */
 	__u32 waiting;              /* segments that are timed */
-	__u32 wait;                 /* what was measured, microseconds */
+	__u32 wait;                 /* result, microseconds */
 	__u8 begun;                 /* `highest` is known */
-	__u8 answered;              /* `wait` is */
+	__u8 answered;              /* `wait` is known */
 	__u16 reserved;
 };
 _Static_assert(sizeof(struct timer_way) == 80, "timer_way");
@@ -80,7 +80,7 @@ always_inline void timer_answer(struct timer_way *w, __u32 ack)
 		w->wait = timer_micros() - when;
 		WRITE_ONCE(w->answered, 1);
 	} else if ((__s32)(ack - w->end[(n - 1) & (TIMED_SEGMENTS - 1)]) > 0) {
-		/* It waited for another one behind them. */
+		/* The acknowledgement waited for another segment behind them. */
 		WRITE_ONCE(w->waiting, 0);
 	}
 }
@@ -93,13 +93,13 @@ always_inline void timer_segment(struct timer_way *w, __u32 end, __u32 payload)
 	if (w->answered)
 		return;
 	if (!w->begun) {
-		/* This one may be sent again already. */
+		/* The segment may be a retransmission already. */
 		w->highest = end;
 		w->begun = 1;
 		return;
 	}
 	if ((__s32)(end - w->highest) <= 0) {
-		/* A keep-alive is no segment that was lost. */
+		/* A keep-alive is not a lost segment. */
 		if (payload > 1)
 			WRITE_ONCE(w->waiting, 0);
 		return;
@@ -145,7 +145,7 @@ always_inline void timer_packet(const struct frame *f, __u32 l3, const struct pa
 	payload = p->len - ip_size - (*((__u8 *)tcp + 12) >> 4) * 4;
 	if (payload)
 		timer_segment(sent, bpf_ntohl(tcp->seq) + payload, payload);
-	/* One way is known, and the other is, too, or nothing is sent that way. */
+	/* One way is known, and the other is too, or no segment waits there. */
 	if (answered->answered && (sent->answered || !sent->waiting)) {
 		timer_unmark(t->ref[0], ipv6);
 		timer_unmark(t->ref[1], ipv6);

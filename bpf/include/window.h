@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TCP's window, as far as it takes to tell a stranger's FIN or RST from one of the two ends.
- * Conntrack was asked not to look (it does not see the window move), so what no end can have sent
- * must not reach it.
+ * TCP's window, as far as needed to tell a stranger's FIN or RST from one of the two ends.
+ * Conntrack was told not to look (it does not see the window move), so packets that no end can have
+ * sent must not reach conntrack.
  *
- * The witness samples what each end says where a packet of it goes through the kernel. A FIN or RST
- * is held against what the *other* end said last: where a sender may be in its stream depends on
- * what the other one acknowledged, and nobody at the sender's port can forge that. Between sample
- * and packet the stream moved by what was forwarded, at most. What cannot be told passes: no
+ * The witness samples the numbers of each end in packets that go through the kernel. A FIN or RST
+ * is compared with the last numbers of the *other* end: where a sender may be in its stream depends
+ * on the other end's acknowledgements, which a client at the sender's port cannot forge. Between
+ * sample and packet the stream moved by the forwarded bytes, at most. In doubt a packet passes: no
  * sample, an old one, or samples of both ends that were never found to agree.
  */
 #pragma once
@@ -34,7 +34,7 @@ enum window_verdict {
 	WINDOW_CONTRADICTS,
 };
 
-/* What TCP says of its stream. */
+/* TCP's numbers in a segment. */
 struct segment {
 	__u32 seq;
 	__u32 end; /* behind its last byte */
@@ -49,7 +49,7 @@ struct segment {
  */
 __u32 unseen __attribute__((aligned(64)));
 
-/* How far one direction has come, by WINDOW_UNIT. */
+/* Position of one direction, by WINDOW_UNIT. */
 always_inline __u32 window_clock(const struct flow *flow)
 {
 	return (__u32)((READ_ONCE(flow->count) & ((1ull << 40) - 1)) >> WINDOW_UNIT) +
@@ -74,8 +74,8 @@ always_inline int segment_read(const struct frame *f, __u32 l3_at, int ipv6, con
 }
 
 /*
- * Whether a number lies from so far behind `base` to so far ahead of it, and of what its stream
- * moved on by.
+ * Returns true if a number lies between `behind` before `base` and `ahead` after it, plus the bytes
+ * that its stream moved on by.
  */
 always_inline int number_fits(__u32 number, __u32 base, __u32 moved, __u32 behind, __u32 ahead)
 {
@@ -89,7 +89,7 @@ always_inline __u32 window_scaled(__u32 window, __u8 scale)
 }
 
 /*
- * Whether the other end's sample has anything to say: it was taken, no port came or went since, and
+ * Returns true if the other end's sample is usable: it was taken, no port came or went since, and
  * both windows are known.
  */
 always_inline int window_known(const struct trial *t, const struct trial *other)
@@ -99,9 +99,9 @@ always_inline int window_known(const struct trial *t, const struct trial *other)
 }
 
 /*
- * A segment of `flow` against what the other end said last. Nobody sends beyond the window that he
- * was offered: its right edge never goes back, and moves on by less than what was sent, but where
- * the window grew. What is acknowledged was sent, though not all of it may have been seen: there,
+ * Compares a segment of `flow` with the other end's last numbers. An end never sends beyond the
+ * window that it was offered: its right edge never goes back, and moves on by less than what was
+ * sent, unless the window grew. Acknowledged bytes were sent, though perhaps not all seen: there,
  * the longest window of the scale is allowed, of less than 2^(16 + scale) bytes (RFC 7323, 2.3).
  */
 always_inline int window_judge(const struct segment *s, const struct flow *flow,
@@ -133,26 +133,26 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 
 	if ((s->flags & (TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK || !t->scale)
 		return;
-	/* Who is where one of the ends is must not speak for both. */
+	/* A sender at the place of one end must not speak for both. */
 	if (t->in == said->in)
 		return;
 	verdict = window_judge(s, flow, t, other, said);
 	if (verdict == WINDOW_CONTRADICTS) {
 		if (said->sample & WINDOW_AGREED)
-			/* conntrack does not look at windows any more: this may be anybody's */
+			/* conntrack no longer looks at windows: any host may have sent this */
 			return;
 		said->sample &= ~WINDOW_TAKEN; /* one of them is wrong */
 	}
 	/*
-	 * Nobody acknowledges what was not sent. What is believed of one end is the measure of the
-	 * other, and goes forward only.
+	 * An end never acknowledges bytes that were not sent. The numbers of one end are the
+	 * measure of the other, and go forward only.
 	 */
 	if (verdict == WINDOW_AGREES && said->sample & WINDOW_AGREED &&
 	    !number_fits(s->ack, said->seq, back - said->own, 1u << 30, WINDOW_BEHIND))
 		return;
 	if (verdict == WINDOW_AGREES)
 		said->sample |= WINDOW_AGREED;
-	/* Sent again, or overtaken: what was said before is newer, and no less true. */
+	/* A retransmission, or overtaken: the former numbers are newer, and no less true. */
 	if (t->sample & WINDOW_AGREED && t->paths == (__u16)READ_ONCE(control.paths) &&
 	    own - t->own < WINDOW_FAR && back - t->other < WINDOW_FAR &&
 	    ((__s32)(s->end - t->seq) < 0 || (__s32)(s->ack - t->ack) < 0))
@@ -200,10 +200,10 @@ always_inline void window_heard(struct trial *t, struct trial *other)
 }
 
 /*
- * Whether neither end can have sent this FIN or RST. One RST answers a SYN, outside of any window:
- * of a host that knows nothing of the connection, where the other began to use its tuple again.
- * Conntrack takes it where the SYN was the last that it saw (`last_index` in
- * nf_conntrack_proto_tcp.c); so it is let through where nothing went by since.
+ * Returns true if neither end can have sent this FIN or RST. One RST answers a SYN, outside of any
+ * window: of a host that knows nothing of the connection, when the other began to use its tuple
+ * again. Conntrack takes it if the SYN was the last packet that it saw (`last_index` in
+ * nf_conntrack_proto_tcp.c); so the RST passes if nothing went by since.
  */
 always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6,
 				const struct packet *p, struct flow *flow, __u32 ref)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The egress witness: a TC program on the way out of every port. It sees what the kernel itself
- * sends, finds the flow by the inverted tuple, and compares with what ingress saw. Where everything
- * agrees, the flow is proven, and the hop's header is the one the kernel just wrote. See
- * docs/architecture.md, "seen, known, proven".
+ * The egress witness: a TC program on the way out of every port. The witness sees packets that the
+ * kernel itself sends, finds the flow by the inverted tuple, and compares with the packet at
+ * ingress. If everything agrees, the flow is proven, and the hop's header is the one the kernel
+ * just wrote. See docs/architecture.md, "seen, known, proven".
  */
 #pragma once
 
@@ -51,7 +51,7 @@ always_inline int trial_held(const struct trial *t)
 }
 
 /*
- * One packet that left is evidence for one direction of one flow: enters it into the record.
+ * Enters the evidence of one packet that left into the record of one direction of a flow.
  * `changed`: with another mark or priority than the packet before.
  */
 always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop *hop, __u32 slot,
@@ -212,7 +212,7 @@ always_inline void session_device_learn(__u64 in, __u32 device)
 }
 
 /*
- * Whether this is the very packet on trial, by length and identification. GRO may have merged that
+ * Returns true for the very packet on trial, by length and identification. GRO may have merged that
  * with those before it, which were numbered one after the other (inet_gro_receive). A super-packet
  * may leave in segments, the first of which has its identification.
  */
@@ -227,10 +227,10 @@ always_inline int very_packet(struct __sk_buff *skb, const struct trial *t, cons
 }
 
 /*
- * Whether the packet that leaves may be the one on trial, by the device that the kernel remembers
- * for where it came in. It remembers none of what leaves in PPPoE (ppp_start_xmit has it
- * forgotten), and of what came in so the PPP device. Where that tells ports apart no further, as
- * behind a VRF or a bridge, length and identification must be those of the packet on trial.
+ * Returns true if the packet that leaves may be the one on trial, by the kernel's record of the
+ * device where it came in. Packets that leave in PPPoE have no such record (ppp_start_xmit clears
+ * it), and those from PPPoE have the PPP device. If that does not tell ports apart, as behind a VRF
+ * or a bridge, length and identification must be those of the packet on trial.
  */
 always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, int pppoe,
 				const struct packet *p, __u16 id)
@@ -257,9 +257,9 @@ always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, in
 }
 
 /*
- * A packet that IPsec decrypted comes in a second time, at the same device, as if it had come so.
- * The same packet sent in the clear would be dropped by the kernel where a policy demands IPsec; so
- * it proves nothing.
+ * Returns true if IPsec decrypted the packet, which comes in a second time, at the same device,
+ * like a plain one. The kernel would drop the same packet in the clear if a policy demands IPsec;
+ * so it proves nothing.
  */
 always_inline int was_decrypted(struct __sk_buff *skb)
 {
@@ -286,9 +286,9 @@ always_inline int checksum_known(struct __sk_buff *skb, int ipv6, const struct p
 }
 
 /*
- * A packet that is not on trial left by this port. Is it a copy of one that was? Then a bridge
- * floods, or somebody has packets sent twice (a rule with dup), and from then on one that left is
- * no proof, as the copy may be the first.
+ * Handles a packet that is not on trial and left by this port. If it is a copy of one that was, a
+ * bridge floods, or a rule duplicates packets (dup), and from then on one that left is no proof, as
+ * the copy may be the first.
  */
 always_inline int witness_copy(struct flow *flow, struct trial *t, const struct hop_key *key,
 			       __u32 epoch)
@@ -379,8 +379,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	if (reason) {
 		t->reason = reason;
 		/*
-		 * It may have copies, and be the only one that weir may not send: the others must
-		 * not pass for all there is.
+		 * The packet may have copies, and be the only one that weir may not send: the
+		 * others must not count as complete.
 		 */
 		if (port && !(port->flags & PORT_OUT) &&
 		    (reason == REASON_PORT || port->flags & PORT_FLOODS)) {

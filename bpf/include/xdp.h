@@ -71,8 +71,8 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	v->hop = pinned(v->hop);
 
 	/*
-	 * For the verifier: the parser saw to it. Where the frame is still the one that was parsed,
-	 * and plain, it knows.
+	 * For the verifier: the parser checked this. For a plain frame that is still the parsed
+	 * one, the verifier knows.
 	 */
 	if (!__builtin_constant_p(shift)) {
 		moved = pinned(moved);
@@ -87,8 +87,8 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	flow_count(v->flow, 1, p->len);
 
 	/*
-	 * What lies behind the IP packet is not ours to pass on. Cut, and lengthened again where
-	 * Ethernet wants it, it is zeros.
+	 * Cut off the bytes behind the IP packet, which must not be passed on. If Ethernet needs a
+	 * longer frame, the added bytes are zeros.
 	 */
 	frame_len = shift + L3_ETHERNET + p->len;
 	if (unlikely(f.len > frame_len)) {
@@ -190,7 +190,7 @@ int weir_xdp(struct xdp_md *ctx)
 	return xdp_hook(ctx, 0);
 }
 
-/* The same with `bridge = true`, in the place of it. */
+/* Program of the XDP hook with `bridge = true`, instead of `weir_xdp`. */
 SEC("xdp")
 int weir_xdp_onward(struct xdp_md *ctx)
 {
