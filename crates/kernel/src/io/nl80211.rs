@@ -120,12 +120,11 @@ impl Nl80211 {
         unless(answer, &reasons).map(drop)
     }
 
-    /// Returns a station of a device. `None`: it is gone, or its device is. Waits for the driver,
-    /// too.
+    /// Returns a station. `None`: the station is gone, or its device is. Waits for the driver, too.
     ///
     /// # Errors
-    /// The kernel refused (EOPNOTSUPP: the driver only lists all stations), or its answer was
-    /// malformed.
+    /// The kernel refused (EOPNOTSUPP: the driver only lists all stations), or its answer was not
+    /// understood.
     pub fn station(&mut self, link: u32, mac: Mac) -> Result<Option<Station>, RequestError> {
         ask_station(&mut self.requests, self.family, link, mac)
     }
