@@ -42,7 +42,7 @@ pub enum Direction {
     Reply,
 }
 
-/// Why all proofs end.
+/// Reason why all proofs end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The nftables ruleset or an element of a set changed; the new generation.
@@ -65,8 +65,8 @@ pub enum Cause {
     Forwarding,
     /// A firewall that sends no notification of changes (iptables-legacy) is in use.
     Legacy,
-    /// Something is over of which nothing tells: an element's time, a route's life, an hour; or a
-    /// packet wrote a set.
+    /// Something ended without an event: an element's time, a route's life, an hour; or a packet
+    /// wrote a set.
     Expiry,
 }
 
@@ -153,16 +153,16 @@ pub enum Action {
         id: ConnectionId,
         /// New time-out.
         seconds: u32,
-        /// Of TCP: the mark that data wait to be acknowledged is to be there, or not to be there.
+        /// TCP: sets or clears the mark that data wait for an acknowledgement.
         unacknowledged: Option<bool>,
     },
     /// Ask conntrack what this connection has left, and hand the core the answer
     /// ([`crate::Core::looked`]): it has just seen a packet. Comes before a refresh of the same
     /// connection.
     Look(ConnectionId),
-    /// Have conntrack report this connection to all who listen, by an update that changes nothing.
-    /// Only an entry that can send events answers. If the entry is gone, hand the core a
-    /// `ConnectionGone`.
+    /// Makes conntrack report this connection to all listeners, by an update that changes nothing.
+    /// Only an entry that can send events answers. If the entry is gone, pass a `ConnectionGone` to
+    /// the core.
     Probe(ConnectionId),
     /// Ask conntrack for this connection, which may have changed without an event, and hand the
     /// core the answer ([`crate::Core::polled`]). If the entry is gone, hand the core a
@@ -176,7 +176,7 @@ pub enum Action {
     /// All proofs end.
     Bump(Cause),
     /// The neighbour or station that had this hardware address changed: end the proofs over hops to
-    /// it, by whatever port.
+    /// the address, by any port.
     BumpHops {
         /// Former location: the neighbour's device, which may stand on several ports, or the port
         /// of a bridge.

@@ -156,7 +156,7 @@ impl Connections {
         self.table.turn();
     }
 
-    /// The packet path has something against a connection, or no more.
+    /// Records or clears the packet path's objection to a connection.
     pub(crate) fn set_refusal(&mut self, id: FlowId, reason: Option<Decline>, out: &mut Output) {
         if let Some(flow) = self.table.get_mut(id) {
             flow.refusal = reason;
@@ -175,7 +175,7 @@ impl Connections {
         self.watch.shortest().map_or(shortest, |s| s.min(shortest))
     }
 
-    /// The next packet of this connection goes to the kernel, and is to be learned from.
+    /// Sends the next packet of this connection to the kernel, and learns from it.
     pub(crate) fn learn_from(&mut self, id: FlowId, readings: &[Reading; 2], now: Millis) {
         self.watch.add(
             &mut self.table,
@@ -401,7 +401,7 @@ impl Connections {
         self.settle(id, out);
     }
 
-    /// Everything against a connection except want of room.
+    /// Judges a connection by all criteria except room.
     fn verdict(&self, id: FlowId, flow: &Flow) -> Result<(), Decline> {
         self.judge.judge(flow, &self.settings)?;
         if flow.contested || self.table.shared(id) {
@@ -524,8 +524,7 @@ impl Connections {
         self.forget_excess(out);
     }
 
-    /// The dump is complete: connections that neither it nor an event since its start told are
-    /// gone.
+    /// Ends a complete dump: removes connections that neither the dump nor a later event reported.
     fn sweep(&mut self, out: &mut Output) {
         let generation = self.dump.generation();
         let gone: Vec<FlowId> = self

@@ -1,4 +1,4 @@
-//! The core: who gets which event.
+//! The core: dispatches each event to its part.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -116,7 +116,7 @@ impl Core {
                 match source {
                     Source::Conntrack => self.connections.ask(output),
                     Source::Route => self.network.ask(output),
-                    // The next generation, whatever it is, bumps again.
+                    // The next generation bumps again, whatever its number.
                     Source::Firewall | Source::Policy => {}
                 }
             }
@@ -245,7 +245,7 @@ impl Core {
         self.output.give(out);
     }
 
-    /// The part of [`Core::flush`] that ends proofs, for who has other work to do before it.
+    /// The part of [`Core::flush`] that ends proofs, for callers with other work before the rest.
     pub fn flush_proofs(&mut self, out: &mut Vec<Action>) {
         self.network.flush_stations(&mut self.output);
         self.output.give(out);
@@ -467,7 +467,7 @@ impl Core {
         self.pairs.iter()
     }
 
-    /// The time in which each flow is to go through the kernel once more; 0: never.
+    /// Returns the time in which each flow has to go through the kernel once more; 0: never.
     pub fn reprove(&self) -> Millis {
         self.network.reprove(self.settings().reprove)
     }
@@ -502,7 +502,7 @@ impl Core {
         self.connections.judge().costs(left, count)
     }
 
-    /// The generation of the nftables ruleset, once told.
+    /// Generation of the nftables ruleset, once reported.
     pub fn firewall(&self) -> Option<u32> {
         self.firewall.generation()
     }

@@ -1,10 +1,10 @@
-//! Why a connection stays with the kernel.
+//! Reasons why a connection stays with the kernel.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Why a connection is not installed.
+/// Reason why a connection is not installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decline {
@@ -12,7 +12,7 @@ pub enum Decline {
     ProtocolOff,
     /// Conntrack reports nothing: `nf_conntrack_events` is 0.
     NoEvents,
-    /// No message has told the status bits yet.
+    /// No message has contained the status bits yet.
     StatusUnknown,
     /// Not in the conntrack table yet, or a template.
     NotConfirmed,

@@ -20,8 +20,8 @@ pub(crate) struct Dump {
 }
 
 impl Dump {
-    /// Asks for a dump. Returns true if the kernel is to be asked now: it answers a second request
-    /// on the same socket with EBUSY, so another dump follows the one that runs.
+    /// Asks for a dump. Returns true if the request has to go out now: the kernel answers a second
+    /// request on the same socket with EBUSY, so another dump follows the one that runs.
     pub(crate) fn ask(&mut self, now: Millis) -> bool {
         if self.running.is_some() {
             self.again = true;

@@ -1,5 +1,5 @@
-//! When proofs are to end because of something that no event reports: an element of a set that
-//! times out or was written by a packet, a route whose life is over, an hour that begins.
+//! Ends of proofs that no event announces: an element of a set that times out or was written by a
+//! packet, a route whose life is over, an hour that begins.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,8 +19,8 @@ const SHARE: Millis = 50;
 const RETRY: Millis = 10_000;
 /// A set is not read again sooner than this, however often it is said to have changed.
 const PAUSE: Millis = 100;
-/// Routes with a life time are read again so often: what an advertisement shortens or prolongs,
-/// nothing tells.
+/// Interval of reading routes with a lifetime: no event reports that an advertisement shortens or
+/// prolongs one.
 const ROUTES: Millis = 1_000;
 /// Ends of proofs: two a second in the long run, after a few at four a second, which is the most.
 const REST: Millis = 500;
@@ -124,9 +124,9 @@ pub struct Agenda {
     edge: Option<Span>,
     /// Something is other than it was.
     changed: bool,
-    /// When this last ended proofs.
+    /// Time when this last ended proofs.
     ended: Millis,
-    /// When that would have been, had it been at the long run's pace.
+    /// Time of that end at the pace of the long run.
     paced: Millis,
 }
 
@@ -331,7 +331,7 @@ impl Agenda {
         true
     }
 
-    /// From then on no proof may be gone by, if nothing comes in between.
+    /// Time from which no proof may be used, if nothing comes in between.
     pub fn until(&self) -> Option<Millis> {
         let spans = self.next().map(|span| span.from);
         let changed = self.changed.then_some(0);
@@ -342,7 +342,7 @@ impl Agenda {
         Some(first.max(self.allowed()))
     }
 
-    /// When there is something to do next.
+    /// Time of the next work.
     pub fn wake(&self) -> Option<Millis> {
         let changed = self.changed.then_some(0);
         let end = [self.next().map(|span| span.to), changed, self.turn_over()];
@@ -376,8 +376,7 @@ impl Agenda {
         ends.chain(&self.edge).min().copied()
     }
 
-    /// When proofs end for being old: something cannot be looked at, or packets keep something
-    /// alive.
+    /// Time when proofs end for their age: a set cannot be read, or packets keep elements alive.
     fn turn_over(&self) -> Option<Millis> {
         let blind = !self.silent.opaque.is_empty() || self.blind().next().is_some();
         let turns = [
@@ -420,8 +419,7 @@ impl Agenda {
     }
 }
 
-/// When something is over of which it was said, at some time from `begun` to `now`, that so much is
-/// left.
+/// Span in which an object expires that had `left` remaining at some time from `begun` to `now`.
 fn span(begun: Millis, now: Millis, left: u64, late: Millis) -> Span {
     Span {
         from: begun.saturating_add(left).saturating_sub(TICK),

@@ -20,28 +20,28 @@ pub(crate) const FIXED_TIMEOUT: u32 = 1 << 10;
 /// A UDP connection this old is a stream (net/netfilter/nf_conntrack_proto_udp.c).
 pub(crate) const UDP_STREAM_AGE: Millis = 2_000;
 
-/// A connection as the kernel last told it, and what became of it here.
+/// A connection as the kernel last reported it, and its state in weir.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Identity and the original direction's tuple.
     pub id: ConnectionId,
     /// Tuple of packets that come back.
     pub reply: Tuple,
-    /// IPS_* bits, as last told.
+    /// IPS_* bits, as last reported.
     pub status: Option<u32>,
     /// Connection mark.
     pub mark: u32,
-    /// TCP_CONNTRACK_*, as last told.
+    /// TCP_CONNTRACK_*, as last reported.
     pub tcp_state: Option<u8>,
-    /// Scales of TCP's windows, once told: see [`Connection::window_scales`].
+    /// Scales of TCP's windows, once reported: see [`Connection::window_scales`].
     pub window_scales: Option<[u8; 2]>,
     /// A helper follows it, or did.
     pub helper: bool,
     /// Sequence numbers are adjusted, or were.
     pub sequence_adjusted: bool,
-    /// Why it is not installed; `None` where it is.
+    /// Reason why the flow is not installed; `None`: installed.
     pub declined: Option<Decline>,
-    /// When it was first told.
+    /// Time of the first report.
     pub since: Millis,
     /// Of its entry.
     pub(crate) life: Lifetime,

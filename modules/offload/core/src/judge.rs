@@ -97,10 +97,10 @@ impl Judge {
         costs
     }
 
-    /// The first reason against a connection, or none.
+    /// Returns the first reason against a connection, if any.
     ///
-    /// Reasons that last come before those that pass, so that what is shown is what would have to
-    /// change.
+    /// Lasting reasons come before passing ones, so that the user sees the reason that would have
+    /// to change.
     pub(crate) fn judge(&self, flow: &Flow, settings: &Settings) -> Result<(), Decline> {
         let original = &flow.id.original;
         let reply = &flow.reply;

@@ -46,14 +46,14 @@ impl Renewal {
 /// Learned facts about the lifetime of one entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lifetime {
-    /// When the entry times out if nothing happens: not earlier, not later.
+    /// Time-out of the entry if nothing happens: earliest, latest.
     expires: Option<[Millis; 2]>,
     /// Seconds that conntrack gives with each packet, where all is acknowledged.
     given: Option<u32>,
     /// Seconds that it gives where data are not acknowledged, where it was seen to.
     given_unacknowledged: Option<u32>,
     learned: Millis,
-    /// When conntrack was last told.
+    /// Time of the last refresh.
     pub(crate) renewed: Option<Millis>,
     /// True if no message reports a change of the entry.
     owed: bool,
@@ -85,7 +85,7 @@ impl Lifetime {
         };
     }
 
-    /// A message told what is left.
+    /// Takes the remaining time from a message.
     pub(crate) fn told(&mut self, seconds: u32, now: Millis) {
         self.expires = Some([now.saturating_add(Millis::from(seconds) * 1_000); 2]);
     }
@@ -163,9 +163,8 @@ impl Lifetime {
         self.given.is_none()
     }
 
-    /// Conntrack saw a packet after `checked`, and is to be asked. Not where weir itself has told
-    /// it something since; at the time of `checked`, too, unless
-    /// the packet is known to be later.
+    /// Asks conntrack, which saw a packet after `checked`. Returns false if weir has sent a refresh
+    /// since; also for one at the time of `checked`, unless the packet is known to be later.
     pub(crate) fn ask(&mut self, checked: Millis, later: bool) -> bool {
         let told = |renewed| renewed > checked || renewed == checked && !later;
         if self.renewed.is_some_and(told) {
@@ -194,9 +193,9 @@ impl Lifetime {
             .map_or(0, |given| given.min(self.least(timeouts)));
         let trail = self.trail.get_or_insert_default();
         let asked = trail.asked.take();
-        // Told in whole seconds, twice.
+        // Both times are whole seconds.
         let short = |checked| end + 2_000 < checked + Millis::from(least) * 1_000;
-        // Of a packet that it did not see the end tells nothing.
+        // If conntrack did not see the packet, the end of the entry means nothing.
         let sure = trail.sight.sure(round, now);
         let seen = match trail
             .sight
@@ -210,7 +209,7 @@ impl Lifetime {
         if !asked.is_some_and(recent) || !seen {
             return false;
         }
-        // Told in whole seconds, and less than one has passed.
+        // Whole seconds, of which less than one has passed.
         let seconds = left.saturating_add(1);
         if unacknowledged {
             self.given_unacknowledged = Some(seconds);
@@ -242,7 +241,7 @@ impl Lifetime {
         renewal
     }
 
-    /// Keeps the trail, and when the entry ends by what conntrack is told.
+    /// Stores the trail, and the end of the entry that follows from a refresh.
     fn keep(&mut self, mut trail: Box<Trail>, told: Option<Renewal>, round: u64, now: Millis) {
         if let Some(told) = told {
             let end = now.saturating_add(Millis::from(told.seconds) * 1_000);

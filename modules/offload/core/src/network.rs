@@ -137,13 +137,13 @@ impl Network {
         plans.map(|plan| plan.link).collect()
     }
 
-    /// All devices are to be planned anew.
+    /// Marks all devices for replanning.
     pub(crate) fn set_unplanned(&mut self) {
         self.unplanned = true;
     }
 
-    /// The end of a batch: plans devices anew where something changed, and ends the proofs over
-    /// neighbours and stations that are elsewhere. Returns true if anything changed.
+    /// Ends a batch: plans devices again if something changed, and ends the proofs over neighbours
+    /// and stations that moved. Returns true if anything changed.
     pub(crate) fn flush(&mut self, settings: &Settings, out: &mut Output) -> bool {
         let moved = self.flush_stations(out);
         let unplanned = std::mem::take(&mut self.unplanned);
@@ -370,7 +370,7 @@ impl Network {
         self.unplanned = true;
     }
 
-    /// Plans all devices anew, and says so where something is to be done.
+    /// Plans all devices again, and emits the changes.
     fn replan(&mut self, settings: &Settings, out: &mut Output) {
         self.shortest_ageing = self.shortest_ageing();
         let devices: Vec<Device<'_>> = self
@@ -395,8 +395,7 @@ impl Network {
             match &old {
                 None if off(&plan) => continue,
                 Some(old) if old.same_effect(&plan) => continue,
-                // A hop remembers whether XDP may send on its device; with a new proof it learns
-                // that anew.
+                // A hop remembers whether XDP may send on its device; a new proof refreshes that.
                 Some(old) if !off(old) => out.bump(Cause::Link(plan.name.clone())),
                 _ => {}
             }

@@ -57,7 +57,7 @@ impl Output {
         self.push(Action::Prove { flow });
     }
 
-    /// Tells conntrack that a connection lives.
+    /// Sends conntrack a refresh of a connection.
     pub(crate) fn renew(&mut self, id: ConnectionId, renewal: Option<Renewal>) {
         if let Some(renewal) = renewal {
             self.statistics.refreshes += 1;

@@ -31,9 +31,9 @@ pub struct Pair {
     pub stations: [Mac; 2],
     /// Ports of the bridge behind which they are.
     pub ports: [u32; 2],
-    /// When it became known.
+    /// Time when the pair became known.
     pub since: Millis,
-    /// When frames were last seen to have been forwarded, or it became known.
+    /// Time of the last forwarded frame seen, or when the pair became known.
     used: Millis,
     /// Counters then.
     moved: [u64; 2],

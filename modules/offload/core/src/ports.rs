@@ -46,8 +46,8 @@ pub struct PortPlan {
     /// XDP on other devices may send here: the driver takes frames, the qdisc may be passed by, and
     /// they come no faster than they leave.
     pub xdp_transmit: bool,
-    /// The root qdisc and those below it neither shape nor classify. If not (or not known),
-    /// whatever leaves here must go through it.
+    /// True if the root qdisc and those below it neither shape nor classify. If false or unknown,
+    /// all packets that leave here must go through the qdisc.
     pub direct: bool,
     /// Member of a bridge, as it is or with a VLAN: what leaves here may leave elsewhere, too.
     pub floods: bool,
@@ -55,12 +55,12 @@ pub struct PortPlan {
     pub bridges: bool,
     /// The device takes no VLAN tags off: XDP sees all.
     pub sees_tags: bool,
-    /// Frames of VLANs have no tag at XDP, as far as what stands here needs one: why not, whatever
-    /// the hook is.
+    /// Reason why frames of VLANs have no tag at XDP although an upper device needs one, for any
+    /// hook.
     pub hides_tags: Option<PortReason>,
     /// The tag of a switch that all frames have here, in the kernel's words.
     pub tagging: Option<String>,
-    /// Why.
+    /// Reason of the plan.
     pub reason: PortReason,
     /// Uses that the plan excludes; for an upper device, the uses that it denies to its ports.
     pub limits: Vec<Limit>,
@@ -148,7 +148,7 @@ impl Device<'_> {
     }
 }
 
-/// XDP or TC, with the reason; or the reason against both. `hides_tags`: a reason against XDP.
+/// Chooses XDP or TC, or returns the reason against both. `hides_tags`: a reason against XDP.
 fn hook(
     link: &Link,
     facts: &PortFacts,

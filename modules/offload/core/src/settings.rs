@@ -10,7 +10,7 @@ use crate::time::Millis;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hook {
-    /// Whatever fits the device best; a wish, never part of a plan.
+    /// The hook that fits the device best; a setting, never part of a plan.
     #[default]
     Auto,
     /// Native XDP.
@@ -102,7 +102,7 @@ pub struct Settings {
     pub opt_out: Option<Mark>,
     /// Connections that a rule may see each packet of stay with the kernel.
     pub each_packet: bool,
-    /// Each proven flow proves anew once in this time; 0 switches that off.
+    /// Interval at which each proven flow proves again; 0 switches that off.
     pub reprove: Millis,
     /// Take over TCP.
     pub tcp: bool,

@@ -65,7 +65,7 @@ impl Sight {
         }
     }
 
-    /// Weir told conntrack to end it then.
+    /// Records weir's refresh, which ends the entry at `end`.
     pub(crate) fn told(&mut self, end: Millis, at: Millis, round: u64) {
         self.stand([end, end + DELAY], at, round);
     }
@@ -129,7 +129,7 @@ impl Sight {
         self.missed > 0
     }
 
-    /// When it last saw one, or earlier.
+    /// Returns a time at or before which conntrack last saw a packet.
     pub(crate) fn last(&self) -> Millis {
         self.last
     }

@@ -1,4 +1,4 @@
-//! Which devices stand on one another: VLAN devices, bridges and VRFs on what is below them.
+//! Stacks of devices: VLAN devices, bridges and VRFs above their lower devices.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -37,7 +37,7 @@ const PAUSE_FORGOTTEN: Millis = 100;
 /// A station as a bridge knows it: bridge, VLAN, hardware address.
 type Key = (u32, u16, Mac);
 
-/// Which stations there are, and behind which port.
+/// Known stations, and their ports.
 #[derive(Default)]
 pub(crate) struct Stations {
     /// With the generation of the dump by which each was last seen.
@@ -48,12 +48,12 @@ pub(crate) struct Stations {
     forgot_lately: bool,
     /// True if one of those may have changed.
     due: bool,
-    /// When all proofs last ended for one of those.
+    /// Time when all proofs last ended for one of those.
     last: Option<Millis>,
     /// True if a remembered station moved, or its bridge forgot it.
     moved: bool,
     lost: bool,
-    /// When all proofs last ended for one that was forgotten.
+    /// Time when all proofs last ended for a forgotten station.
     last_lost: Option<Millis>,
 }
 
@@ -84,7 +84,7 @@ impl Stations {
             .retain(|(bridge, _, _), (link, _)| *bridge != index && *link != index);
     }
 
-    /// Which stations a bridge knows, by address: bridge, VLAN, port.
+    /// Returns the stations that a bridge knows, by address: bridge, VLAN, port.
     pub(crate) fn places(&self) -> HashMap<Mac, Vec<(u32, u16, u32)>> {
         let mut places: HashMap<Mac, Vec<(u32, u16, u32)>> = HashMap::new();
         for ((bridge, vlan, mac), (link, _)) in &self.known {

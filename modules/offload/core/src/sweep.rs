@@ -12,7 +12,7 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// The slots to visit now, of `length`, when each is to be visited once in `period`.
+    /// Returns the slots to visit now, of `length`, for one visit of each in `period`.
     pub(crate) fn share(
         &mut self,
         length: usize,

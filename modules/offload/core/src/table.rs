@@ -162,7 +162,7 @@ impl Table {
         }
     }
 
-    /// Everyone who has this tuple, in either direction.
+    /// Returns all connections with this tuple, in either direction.
     pub(crate) fn ends<'a>(
         &'a self,
         tuple: &'a Tuple,

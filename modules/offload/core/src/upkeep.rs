@@ -16,11 +16,11 @@ use crate::time::Millis;
 
 /// Most connections that are asked for at the end: that takes half a second on a slow router.
 const ASKED_LAST: usize = 65_536;
-/// A TCP flow that forwarded so many bytes proves anew: where its streams are is only known near
-/// what was last seen of them, within 1 GiB (bpf/include/window.h).
+/// Bytes after which a TCP flow proves again: its stream positions are known only within 1 GiB of
+/// the last packet that weir saw (bpf/include/window.h).
 const MOVED_FAR: u64 = 256 << 20;
-/// Shortest and longest time for a visit to every flow to see whether its time-out is to be
-/// refreshed.
+/// Shortest and longest interval of visits to every flow, which check whether to refresh its
+/// time-out.
 const VISIT: std::ops::RangeInclusive<Millis> = 500..=20_000;
 
 /// Visits to flows, and what rules mean for their time-outs.
@@ -33,7 +33,7 @@ pub(crate) struct Upkeep {
     hidden: bool,
     /// Rules may give an entry time-outs of its own.
     policies: bool,
-    /// At the end: connections that conntrack was asked for once more, and has as they were.
+    /// At the end: connections that conntrack was queried about, and has unchanged.
     answered: Option<HashSet<ConnectionId>>,
 }
 
@@ -138,8 +138,8 @@ impl Upkeep {
         }
     }
 
-    /// Tells conntrack that a flow lives, if packets moved: in time before its entry may end, and
-    /// for the last time when it has come to rest. A flow that stands still must be able to time
+    /// Refreshes a flow in conntrack if packets moved: in time before its entry may end, and for
+    /// the last time when the flow has come to rest. A flow that stands still must be able to time
     /// out.
     fn refresh_flow(
         &self,

@@ -1,6 +1,6 @@
-//! Learning from conntrack itself what time it gives to a connection: which policy an entry has
-//! (`ct timeout` of nftables, `-j CT --timeout`) no message tells,
-//! but what it has left just after it saw a packet does.
+//! Learns from conntrack the time-out of a connection: no message reports the policy of an entry
+//! (`ct timeout` of nftables, `-j CT --timeout`), but the remaining time just after conntrack saw a
+//! packet does.
 
 use std::collections::VecDeque;
 
@@ -70,7 +70,7 @@ impl Watch {
         }
     }
 
-    /// The next packet of this connection goes to the kernel, and is to be learned from.
+    /// Sends the next packet of this connection to the kernel, and learns from it.
     pub(crate) fn add(&mut self, table: &mut Table, flow: FlowId, shown: [u32; 2], now: Millis) {
         let Some(found) = table.get_mut(flow).filter(|found| !found.life.watched) else {
             return;

@@ -11,7 +11,7 @@ use kernel::{Prefix, SetContent};
 const IPV4_ADDR: u32 = 7;
 const IPV6_ADDR: u32 = 8;
 
-/// Why a set cannot be a list of sources.
+/// Reason why a set cannot be a list of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetProblem {
     /// The keys of the set are not addresses.
@@ -37,7 +37,7 @@ impl fmt::Display for SetProblem {
 /// A set as prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefixes {
-    /// Each with the milliseconds until its element goes by itself.
+    /// Prefixes, each with the milliseconds until its element expires.
     pub prefixes: Vec<(Prefix, Option<u64>)>,
     /// Elements that were left to the kernel: one for all addresses, or a range whose end is not
     /// clear.
@@ -316,8 +316,8 @@ mod tests {
         assert_eq!(of_set(&other, 9), Err(SetProblem::NotAddresses));
         other.header.key_type = 8;
         assert_eq!(of_set(&other, 9), Err(SetProblem::NotAddresses), "4 bytes");
-        // An element for everything, and one of the other family, which the kernel would not have
-        // told.
+        // An element for everything, and one of the other family, which the kernel would never
+        // send.
         let odd = set(0, &[("", false), ("10.0.0.1", false)]);
         assert_eq!(of_set(&odd, 9).expect("a list").left_out, 1);
     }

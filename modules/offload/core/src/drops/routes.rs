@@ -25,7 +25,7 @@ pub enum Fate {
     Answered,
 }
 
-/// Why no route is gone by.
+/// Reason why weir drops by no route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoutesProblem {
     /// A policy rule that asks for something, or one for another table.

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::ruleset::RulesetError;
 
-/// Why the ruleset does not stand behind a set.
+/// Reason why the ruleset does not drop all that a set lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unproven {
     /// No rule drops by it in a chain that all packets pass.

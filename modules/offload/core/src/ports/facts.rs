@@ -3,7 +3,7 @@
 use kernel::ethtool::HiddenTags;
 use kernel::facts::{Multipath, Switches};
 
-/// NETDEV_XDP_ACT_* (include/uapi/linux/netdev.h), as the `netdev` netlink family tells them.
+/// NETDEV_XDP_ACT_* (include/uapi/linux/netdev.h), as in the `netdev` netlink family.
 pub mod xdp {
     /// Native XDP with pass, drop, abort and transmit.
     pub const BASIC: u64 = 1 << 0;

@@ -1,4 +1,4 @@
-//! Which qdiscs packets may pass by.
+//! Qdiscs that packets may bypass.
 
 use kernel::Link;
 use kernel::route::qdisc::Listed;

@@ -1,4 +1,4 @@
-//! Why a device is used the way it is, in words.
+//! Reasons for the use of a device, in words.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Below {
     pub others: Vec<String>,
 }
 
-/// Why a device is used the way it is.
+/// Reason for the use of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "reason", content = "detail")]
 pub enum PortReason {
@@ -37,8 +37,7 @@ pub enum PortReason {
     Ppp,
     /// Off: the conduit of a switch whose ports are ports themselves.
     Conduit,
-    /// Off: the conduit of a switch whose tags are not known: their name, where the kernel tells
-    /// it.
+    /// Off: the conduit of a switch with unknown tags: their name, if the kernel reports it.
     UnknownTags(Option<String>),
     /// Off: the settings say so.
     SwitchedOff,
@@ -286,7 +285,7 @@ impl PortReason {
     }
 }
 
-/// Why frames of a port may come faster than they leave.
+/// Explains why frames of a port may come faster than they leave.
 fn slower(speed: Option<u32>, than: &str, its: Option<u32>) -> String {
     let queue = "only a qdisc keeps the queue short then";
     match (speed, its) {
@@ -342,9 +341,9 @@ pub enum Use {
 /// A part of the traffic of a port that is left to the kernel, or to TC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Limit {
-    /// Which part.
+    /// Use that is excluded.
     pub of: Use,
-    /// Why.
+    /// Reason of the limit.
     pub reason: PortReason,
 }
 

@@ -461,8 +461,8 @@ fn attached(facts: &PortFacts) -> Vec<Limit> {
     .collect()
 }
 
-/// A member of a bridge that asks for each frame's station: with what comes in there, the bridge is
-/// to be asked.
+/// Limit of a locked member of a bridge: the bridge must check the station of each frame that comes
+/// in there.
 fn locked(link: &Link) -> Option<Limit> {
     link.locked.then_some(Limit {
         of: Use::In,

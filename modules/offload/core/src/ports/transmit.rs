@@ -1,6 +1,6 @@
-//! Which ports XDP at others may send to. Frames that it sends pass the qdisc of the way out by,
-//! and byte queue limits: where they come faster than they leave, they wait in the driver's ring,
-//! or are dropped there, and nothing marks or drops early. So TC does it then.
+//! Ports to which XDP at other ports may send. Such frames bypass the qdisc of the outgoing port,
+//! and byte queue limits: if they come faster than they leave, they wait in the driver's ring, or
+//! are dropped there, without marks or early drops. So TC sends them then.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ fn takes_frames(device: &Device<'_>, hook: Hook) -> bool {
     facts.is_some_and(|facts| match facts.xdp_features {
         // Features reported while weir's own program is attached do not hold once it is detached.
         Some(features) => features & xdp::NDO_XMIT != 0 && (hook == Hook::Xdp || !device.own_xdp),
-        // Before Linux 6.3 no device tells.
+        // Before Linux 6.3 no device reports features.
         None => facts.known_driver() && hook == Hook::Xdp,
     })
 }

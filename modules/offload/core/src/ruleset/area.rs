@@ -1,7 +1,7 @@
-//! Which flows the static conditions of rules can be about: a superset, from what is the same for
-//! all packets of a flow.
+//! Flows that the static conditions of rules can match: a superset, from properties that all
+//! packets of a flow share.
 //!
-//! A condition that is not understood is dropped, which only widens it.
+//! An unknown condition is dropped, which only widens the area.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -32,8 +32,8 @@ type Row = (&'static str, &'static [&'static str], Class);
 /// and of iptables-extensions(8).
 const TABLE: &[Row] = &[
     ("payload ether", &["daddr", "type"], Constant),
-    // Two stations may use one address and port; where a packet came in is compared, who sent it is
-    // not.
+    // Two stations may use one address and port; the proof compares where a packet came in, not who
+    // sent it.
     ("payload ether", &["saddr"], Each(Kind::Station)),
     ("payload vlan", &["id", "cfi", "dei", "pcp", "type"], Proven),
     (

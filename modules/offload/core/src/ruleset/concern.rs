@@ -35,7 +35,7 @@ impl fmt::Display for RuleName {
 /// A rule that must see each packet, and a superset of the flows of which it may see any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concern {
-    /// Which.
+    /// Rule that concerns the flows.
     pub rule: RuleName,
     /// Kind of the expression that needs each packet; the first, if there are several.
     pub kind: Kind,

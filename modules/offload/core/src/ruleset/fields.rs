@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::early;
 
-/// Why a ruleset could not be read.
+/// Error while reading a ruleset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulesetError {
     /// Location: line and column, or the path of the value, such as `nftables[3].rule.handle`.

@@ -19,7 +19,7 @@ pub enum Kind {
     Station,
     /// Remaining lifetime of the connection.
     Expiration,
-    /// Which processor has the packet.
+    /// Processor that handles the packet.
     Moment,
     /// A list of sources that packets keep.
     Recent,

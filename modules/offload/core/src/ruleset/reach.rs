@@ -1,4 +1,4 @@
-//! Which rules packets of an established, forwarded connection come by.
+//! Rules that packets of an established, forwarded connection reach.
 
 use std::collections::{HashMap, HashSet};
 
@@ -84,7 +84,7 @@ pub(super) enum Object<'a> {
 /// The parts of a ruleset that matter here.
 pub(super) struct Ruleset<'a> {
     pub(super) objects: Vec<Object<'a>>,
-    /// Elements of named maps: verdicts may be in them. `None`: it was not told which.
+    /// Elements of named maps: verdicts may be in them. `None`: elements not listed.
     maps: HashMap<Key<'a>, Option<&'a Value>>,
     /// Elements of named sets that only commands change, if the ruleset lists them.
     pub(super) sets: HashMap<Key<'a>, &'a Value>,

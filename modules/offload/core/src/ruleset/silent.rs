@@ -12,10 +12,10 @@ use super::fields::RulesetError;
 use super::finding::Kind;
 use super::reach::{Key, Object, Rule, Ruleset};
 
-/// Time zones differ by a multiple of this, seconds. So an edge is known to within it whichever
-/// zone `nft` prints in, and whichever the kernel goes by.
+/// Time zones differ by a multiple of this, seconds. So an edge is known to within a quarter of an
+/// hour in any zone of `nft` or the kernel.
 pub(crate) const QUARTER: u32 = 900;
-/// Elements that packets keep alive are to be seen by the kernel at least so often, milliseconds.
+/// Shortest interval at which the kernel has to see elements that packets keep alive, milliseconds.
 const MOST_OFTEN: u64 = 250;
 /// Extensions of iptables whose answer changes by time, by other packets, or by a command without
 /// notification; or that packets keep alive for other rules.
@@ -56,7 +56,7 @@ pub struct Silent {
     /// Unreadable conditions in rules that see each packet: the flows that these rules concern stay
     /// with the kernel, unless the settings ignore the rules.
     pub seen: BTreeSet<String>,
-    /// Of some connections conntrack does not tell all that weir goes by.
+    /// True if conntrack hides events that weir needs, for some connections.
     pub hidden: bool,
 }
 
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
             .any(|data| data.strip_prefix('@').is_some_and(leads))
     }
 
-    /// Takes what an expression goes by.
+    /// Collects the conditions of an expression.
     fn look(&mut self, value: &'a Value, rule: &Rule<'a>) {
         match value {
             Value::Object(map) => {

@@ -1,6 +1,5 @@
-//! Writes into nft's JSON what it leaves out of iptables' rules: the connection states they ask
-//! for, the marks that they ask for and write, the events that they have told, as nft would have
-//! them.
+//! Adds to nft's JSON the parts of iptables' rules that it leaves out: matched connection states,
+//! matched and written marks, and reported events, as nft would write them.
 
 use std::collections::HashMap;
 

@@ -17,8 +17,8 @@ pub(super) struct Sight<'a> {
     pub(super) asked: usize,
 }
 
-/// Tells what each element of a named set or map keeps, by its name: a packet that finds one goes
-/// by that, too.
+/// Looks up the statements that each element of a named set or map keeps, by its name: a packet
+/// that finds an element is subject to these, too.
 pub(super) type Kept<'a, 'f> = &'f dyn Fn(&'a str) -> &'f [&'a Value];
 
 /// The statements of a rule that must see each packet, or are worth knowing; each kind once, with
@@ -267,7 +267,7 @@ fn written(target: &Value) -> Option<Kind> {
     target.get("exthdr").is_some().then_some(Kind::Rewrite)
 }
 
-/// An iptables extension (`xt`), by its name where nft tells one.
+/// Classifies an iptables extension (`xt`), by its name if nft lists one.
 fn extension(inner: &Value) -> Class {
     match inner.get("name").and_then(Value::as_str) {
         Some(name) => class("xt", name),

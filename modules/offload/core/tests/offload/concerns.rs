@@ -1,4 +1,4 @@
-//! Which connections a rule that sees each packet may concern.
+//! Connections that a rule may concern which sees each packet.
 
 mod declared;
 mod early;
@@ -405,7 +405,7 @@ fn what_rules_cost_is_counted() {
 }
 
 /// Elements of a set may have a quota or a limit each, declared with the set or by the rule that
-/// adds them: who only looks one up goes by it, too.
+/// adds them: a rule that only looks one up depends on it, too.
 #[test]
 fn what_the_elements_of_a_set_keep_sees_each_packet() {
     let quota = || json!({"quota": {"val": 20_000, "val_unit": "bytes", "inv": true}});

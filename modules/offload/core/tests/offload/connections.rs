@@ -15,7 +15,7 @@ fn one() -> Connection {
     tcp(1, "10.0.0.2:4000", "192.0.2.1:80")
 }
 
-/// Tells a connection alone, and gives why it was declined.
+/// Reports a connection alone, and returns the reason why it was declined.
 fn verdict(settings: Settings, connection: &Connection) -> Option<Decline> {
     let mut rig = Rig::new(settings);
     rig.connection(connection);
@@ -244,7 +244,7 @@ fn leaving_established_removes_at_once_and_coming_back_takes_another_number() {
     }));
 }
 
-/// Both ends forgot the connection, and began anew with the same tuple: the kernel goes on with the
+/// Both ends forgot the connection, and opened a new one with the same tuple: the kernel keeps the
 /// entry.
 #[test]
 fn window_scales_are_those_of_the_last_handshake() {

@@ -82,9 +82,9 @@ fn data_that_nobody_acknowledges_do_not_keep_an_entry_for_days() {
     }
 }
 
-/// Wherever between two visits the other end falls silent: what is sent to it gives no more than
-/// the time of unacknowledged data, be it forwarded or shown to conntrack, which does not know.
-/// That is found out once what is sent again was seen in two visits.
+/// The other end falls silent at any time between two visits: later data gives no more than the
+/// time of unacknowledged data, be it forwarded or shown to conntrack, which does not know. Weir
+/// detects the silence once two visits saw data.
 #[test]
 fn data_that_nobody_acknowledges_are_not_given_more_again() {
     let policy = Policy { long: 60, short: 5 };
@@ -148,8 +148,8 @@ fn udp_lives_as_long_as_with_the_kernel_alone() {
     }
 }
 
-/// An acknowledgement, a few packets at once, and then rest: the only one that left nothing
-/// unacknowledged is the first, of which a message told.
+/// An acknowledgement, a few packets at once, and then rest: only the first packet left nothing
+/// unacknowledged, and a message reported it.
 #[test]
 fn a_connection_that_is_picked_up_has_what_the_kernel_alone_would_give_it() {
     for (long, short) in [(432_000, 300), (60, 12), (20, 300)] {
@@ -264,8 +264,8 @@ fn what_an_inherited_connection_is_given_is_learned() {
     }
 }
 
-/// The message that a connection closes is read after weir has told conntrack that it lives: what
-/// was given then is taken back.
+/// Weir reads the message that a connection closes after it has refreshed the connection: the
+/// refresh is taken back.
 #[test]
 fn a_connection_that_closes_while_it_is_renewed_is_not_kept() {
     let policy = Policy { long: 60, short: 5 };
@@ -288,8 +288,8 @@ fn a_connection_that_closes_while_it_is_renewed_is_not_kept() {
     assert_eq!(world.rig.connection(&closed), []);
 }
 
-/// A download that was under way before weir: data wait to be acknowledged whenever conntrack is
-/// asked. The mark is taken away, and then it tells.
+/// A download that was under way before weir: data wait to be acknowledged at each query of
+/// conntrack. Weir clears the mark, and then conntrack's answer is useful.
 #[test]
 fn a_mark_in_the_way_of_learning_is_taken_away() {
     let mut rig = Rig::new(settings(20_000));
@@ -341,7 +341,7 @@ fn a_mark_in_the_way_of_learning_is_taken_away() {
     assert!(told.last().is_some_and(|last| *last > 431_900), "{told:?}");
 }
 
-/// Weir stops: what it has not told conntrack yet, it tells.
+/// Weir stops, and sends the refreshes that are still due.
 #[test]
 fn what_moved_last_is_told_at_the_end() {
     let policy = Policy {

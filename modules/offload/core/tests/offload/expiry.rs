@@ -40,7 +40,7 @@ fn watching(written: bool, members: &[Member]) -> Agenda {
     agenda
 }
 
-/// When proofs end, each millisecond until then being looked at; nothing is read.
+/// Times when proofs end, checked each millisecond; nothing is read.
 fn ends(agenda: &mut Agenda, time: std::ops::Range<Millis>) -> Vec<Millis> {
     time.filter(|now| agenda.ends(*now)).collect()
 }
@@ -48,8 +48,8 @@ fn ends(agenda: &mut Agenda, time: std::ops::Range<Millis>) -> Vec<Millis> {
 #[test]
 fn proofs_end_with_an_element_and_once() {
     let mut agenda = watching(false, &[member(1, Some(3_000)), member(2, None)]);
-    // Between these two the kernel drops it; neither may a proof be gone by then, nor be made that
-    // outlives it.
+    // The kernel drops the element between these two times; no proof may be used by then, or
+    // outlive the element.
     assert_eq!(agenda.until(), Some(3_988));
     assert_eq!(agenda.wake(), Some(4_012));
     assert_eq!(ends(&mut agenda, 1_001..60_000), [4_012]);
@@ -169,7 +169,7 @@ fn proofs_end_with_a_route() {
     assert!(agenda.asks(51_100).routes);
     agenda.routes_read(Some(&[3_000]), 51_100, 51_101);
     assert!(ends(&mut agenda, 51_102..54_110).is_empty());
-    // Just when it ends it is read, and told of or not: it counts as ended when it has for sure.
+    // A read just when the route ends changes nothing: it counts as ended when it has for sure.
     agenda.asks(54_110);
     agenda.routes_read(Some(&[]), 54_110, 54_111);
     assert_eq!(ends(&mut agenda, 54_111..60_000), [54_123]);

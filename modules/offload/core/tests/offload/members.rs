@@ -153,7 +153,7 @@ fn nothing_comes_in_by_a_locked_member() {
         assert!(plan(&plans, index).into, "{index}");
     }
 
-    // A VLAN device as the member: its port tells no VLAN from another.
+    // A VLAN device as the member: its port does not distinguish VLANs.
     let on_lan1 = Link {
         kind: "vlan".into(),
         lower: Some(LAN1),

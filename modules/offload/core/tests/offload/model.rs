@@ -1,4 +1,4 @@
-//! Random events against a model that works everything out from scratch.
+//! Random events, compared with a model that computes everything from scratch.
 
 use crate::common;
 

@@ -39,7 +39,7 @@ fn hops(link: u32, number: u32) -> Vec<Action> {
     vec![Action::BumpHops { link, mac }]
 }
 
-/// Tells a whole batch at once.
+/// Reports a whole batch at once.
 fn batch(rig: &mut Rig, events: impl IntoIterator<Item = Event>) -> Vec<Action> {
     let mut out = Vec::new();
     for event in events {
@@ -178,7 +178,7 @@ fn a_flood_of_addresses_costs_an_end_of_all_proofs_a_second_at_most() {
     assert_eq!(ended, 2);
     // The house is still known.
     assert_eq!(rig.tell(Event::Fdb(at(5, 3))), all());
-    // The last of them may have changed since: once more, later.
+    // The last of them may have changed since: bump again, later.
     assert_eq!(bumps(&rig.pass(250)), 0);
     assert_eq!(bumps(&rig.pass(1000)), 1);
     assert_eq!(bumps(&rig.pass(1000)), 0);
@@ -252,7 +252,7 @@ fn how_a_device_bridges_bumps_only_when_it_is_another_way() {
         [],
         "of a device that is not known"
     );
-    // Locked: its port is planned anew.
+    // A locked member: its port is planned again.
     let locked = |locked| {
         Event::Bridging(Bridging {
             link: 4,

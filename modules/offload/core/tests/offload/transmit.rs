@@ -1,4 +1,4 @@
-//! Which ports XDP at others may send to: frames pass the qdisc of the way out by.
+//! Ports to which XDP at other ports may send: such frames bypass the outgoing qdisc.
 
 use crate::common::{facts, link};
 use kernel::Link;

@@ -30,7 +30,7 @@ fn passing(
     found
 }
 
-/// The time-outs told in it; besides, no more than proofs end, for conntrack to be shown a packet.
+/// Returns the refreshes; besides these, only proofs may end, to show conntrack a packet.
 fn refreshes(
     rig: &mut Rig,
     millis: Millis,
@@ -93,7 +93,7 @@ fn a_udp_stream_that_moves_never_times_out() {
     );
 }
 
-/// Conntrack makes a stream of it when it sees a packet, and tells what time that has.
+/// Conntrack makes a stream of the flow when it sees a packet, and reports the new time-out.
 #[test]
 fn a_udp_flow_that_is_old_enough_is_shown_to_conntrack() {
     let mut rig = Rig::new(Settings::default());
@@ -254,7 +254,7 @@ fn what_a_flowtable_gives_back_is_found() {
     c.tcp_state = None;
     rig.connection(&c);
     assert_eq!(rig.reason(&c.id), Some(Decline::Flowtable));
-    // The flowtable goes: told at once, but its connections are given back a little later.
+    // The flowtable goes: the message is immediate, its connections come back a little later.
     rig.tell(Event::Firewall(2));
     assert_eq!(rig.pass(900), []);
     assert_eq!(rig.pass(100), [Action::Dump(Source::Conntrack)]);
@@ -294,7 +294,7 @@ fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
     assert_eq!(rig.known(), [], "it ended, and no event said so");
 }
 
-/// Rules may have conntrack tell less than weir goes by: then it is asked.
+/// Rules may hide events that weir needs: then weir queries conntrack.
 #[test]
 fn what_rules_hide_is_asked_for_each_minute() {
     let mut rig = Rig::new(Settings::default());

@@ -250,7 +250,7 @@ fn state(state: FlowState, directions: &Directions) -> Cell {
     }
 }
 
-/// As it leaves: the source it is given, or the destination, or both.
+/// Formats the translation: the new source, or the destination, or both.
 fn translated(flow: &Flow) -> Option<String> {
     let source = || {
         format!(

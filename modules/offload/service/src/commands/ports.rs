@@ -88,7 +88,7 @@ fn word(port: &Port) -> String {
     }
 }
 
-/// Why each device is used as it is, once for all that have the same reason.
+/// Prints the reason for the use of each device, once for all that share it.
 fn reasons(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let with_reason = ports
         .iter()

@@ -1,4 +1,4 @@
-//! More connections than there is room for: who waits, what is forgotten, and what that forbids.
+//! More connections than room: waiting ones, forgotten ones, and the consequences.
 
 use kernel::{Connection, Event, Source, status};
 use weir_offload_core::{Action, Decline, FlowId, Settings};
@@ -170,7 +170,7 @@ fn what_a_dump_tells_and_is_not_remembered_leaves_the_doubt() {
     rig.connection(&in_zone(2, 5, "10.0.0.2:1", UP));
     rig.connection(&in_zone(3, 0, "10.0.0.3:1", status::CONFIRMED));
     assert_eq!(rig.core.statistics().forgotten, 1);
-    // Of what the dump tells one is about to go, but is there still.
+    // One of the dumped connections is about to go, but is there still.
     rig.tell(Event::Overrun(Source::Conntrack));
     rig.connection(&in_zone(3, 0, "10.0.0.3:1", UP | status::DYING));
     rig.tell(Event::DumpEnd(Source::Conntrack));

@@ -1,4 +1,4 @@
-//! The core plans ports anew with what stands on them.
+//! The core plans ports again when their upper devices change.
 
 use std::collections::BTreeMap;
 

@@ -245,7 +245,7 @@ fn a_device_that_takes_tags_off_gets_tc_where_tags_matter() {
             let plan = asked.plan(ETH0);
             assert_eq!((plan.hook, plan.reason), (Hook::Xdp, PortReason::Asked));
             assert_eq!(plan.hides_tags.as_ref(), why);
-            // Whatever keeps it off is another matter.
+            // Another reason against the device does not affect this one.
             let foreign = world.clone().change(ETH0, |l| l.xdp_program = Some(9));
             assert_eq!(foreign.plan(ETH0).hides_tags.as_ref(), why);
         }

@@ -5,7 +5,7 @@ use std::io;
 use answers::Port;
 use runtime::output::{Output, WIDTH, harmless, wrap};
 
-/// Devices of which the same is to be said, in the order of the first of each.
+/// Groups devices by equal notes, in the order of the first of each.
 pub(super) fn alike<'a, T: PartialEq>(
     all: impl Iterator<Item = (&'a Port, T)>,
 ) -> Vec<(T, Vec<String>)> {
