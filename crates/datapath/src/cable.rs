@@ -283,7 +283,7 @@ impl Cables {
 
 /// The time at which what is said now is over, as the programs count it.
 fn until() -> u32 {
-    // One more, for the rest of a tick.
+    // Add one for the rest of a tick.
     tick(now() + HOLD) + 1
 }
 

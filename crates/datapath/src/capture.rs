@@ -35,9 +35,9 @@ const RING: (u64, u64) = (64 << 10, 8 << 20);
 /// On which side of the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// As it came in.
+    /// Packet as it came in.
     In,
-    /// As it left.
+    /// Packet as it left.
     Out,
 }
 
@@ -60,7 +60,7 @@ pub struct CaptureEnd {
     pub port: Option<u16>,
 }
 
-/// Which packets, and how much of them. All that is asked for must hold.
+/// Selection of packets, and bytes to keep of them. All conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFilter {
     /// The device it comes in at, or leaves by.
@@ -157,7 +157,7 @@ impl Captures {
         let mut settings = Mapped::new(&self.settings, 1)?;
         settings.set(0, settings_of(filter));
         let before = self.counts()?;
-        // Whatever a processor noted for an earlier capture does not fit this one.
+        // Notes of a processor for an earlier capture do not fit this one.
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         self.control.set(Word::Capture, number << 2 | sides);
@@ -301,8 +301,7 @@ fn end_of(end: CaptureEnd) -> types::capture_end {
     }
 }
 
-/// Reads a record. `past`: what is to be added to its time. `None`: not of this version, which
-/// cannot be.
+/// Reads a record. `past`: offset to add to its time. `None`: another version, which cannot be.
 fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
     type Raw = types::captured;
     fn at<const N: usize>(record: &[u8], offset: usize) -> Option<[u8; N]> {

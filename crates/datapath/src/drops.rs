@@ -62,7 +62,7 @@ impl DropKinds {
     }
 }
 
-/// Which list of prefixes.
+/// List of prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DropList {
     /// By the source of a packet.

@@ -97,8 +97,8 @@ impl Error {
         }
     }
 
-    /// An object could not be loaded. The kernel's answer to a program that its verifier refuses is
-    /// that of a lack of rights: what libbpf said meanwhile tells the two apart.
+    /// Makes the error for an object that failed to load. The kernel answers a refused program like
+    /// a lack of rights: libbpf's messages tell the two apart.
     pub(crate) fn load(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
         match refusal(&complaints::last()) {
             Some((program, lines)) => Self::Refused {
@@ -138,7 +138,7 @@ fn forbidden(root: bool) -> &'static str {
 /// Number of the verifier's lines to report: the reason is among the last.
 const TOLD: usize = 8;
 
-/// The program that the verifier refused and what it said last, if that is what libbpf told of.
+/// Finds the program that the verifier refused, with its last lines, in libbpf's messages.
 fn refusal(complaints: &[String]) -> Option<(String, Vec<String>)> {
     let end = complaints
         .iter()

@@ -25,7 +25,7 @@ pub struct Growth {
     pub came_in: CameIn,
     /// Number of the hop by which it leaves, see [`crate::Datapath::hops`].
     pub hop: u32,
-    /// Forwarded at XDP, as far as the way tells; else at TC.
+    /// True if forwarded at XDP, as far as the path shows; else at TC.
     pub xdp: bool,
     /// Between whom, as it comes in and as it leaves.
     pub whose: Option<(Who, Who)>,

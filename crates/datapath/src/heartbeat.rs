@@ -22,7 +22,7 @@ pub struct Heartbeat {
     wanted: bool,
     /// From then on no proof holds.
     end: Option<Instant>,
-    /// Until when nothing is to be proven.
+    /// End of a pause without new proofs.
     paused: Option<Instant>,
 }
 
@@ -78,8 +78,7 @@ impl Heartbeat {
         self.run(0, 0)
     }
 
-    /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the
-    /// kernel does now.
+    /// Ends every proof: each flow's next packet goes to the kernel, and proves the flow again.
     pub fn bump(&mut self) -> Result<(), Error> {
         self.run(self.quiet(), 1)?;
         // The packet path gave up when proofs reached their end. The bump ends them: resume.

@@ -67,8 +67,8 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
         .collect()
 }
 
-/// Raises the epoch of the hops to any of these, whatever device they leave by; their number.
-/// `used`: the hops handed out so far.
+/// Raises the epoch of the hops to any of these, by any device; returns their number. `used`: the
+/// hops handed out so far.
 pub fn bump(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u32 {
     let mut bumped = 0;
     for index in 0..used.min(MAX) {

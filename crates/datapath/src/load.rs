@@ -53,7 +53,7 @@ pub struct Options {
     pub rehearsal: bool,
     /// After a FIN, RST or SYN a flow is not proven for so long, milliseconds.
     pub hold: u32,
-    /// Learn what netfilter drops, where the kernel tells.
+    /// Learns netfilter's drops, if the kernel can report them.
     pub learn_drops: bool,
     /// Load what forwards frames between members of a bridge.
     pub bridge: bool,

@@ -1,5 +1,5 @@
-//! BPF programs at netfilter's hooks (`BPF_PROG_TYPE_NETFILTER`, Linux 6.4). They are no rules: nft
-//! does not list them, and nothing tells that one came.
+//! BPF programs at netfilter's hooks (`BPF_PROG_TYPE_NETFILTER`, Linux 6.4). They are not rules:
+//! nft does not list them, and no event reports a new one.
 
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};

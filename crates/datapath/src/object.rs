@@ -1,6 +1,6 @@
-//! Which objects are loaded: those the build put into the program. A debug build takes those of
-//! another compiler from a directory instead, so that every test can be run with the programs of
-//! each compiler (`scripts/lint-bpf` makes such directories).
+//! Selection of the BPF objects: those that the build put into the program. A debug build takes
+//! those of another compiler from a directory instead, so that every test can run with the programs
+//! of each compiler (`scripts/lint-bpf` makes such directories).
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -158,11 +158,11 @@ impl Datapath {
 
     /// Ends one flow's proof.
     pub fn prove(&mut self, flow: u32) {
-        // A packet under way was judged before what ends the proof: it must not prove anew.
+        // A packet under way was judged before the proof's end: it must not prove again.
         for reference in self.table.refs(flow).into_iter().flatten() {
             if let Some(trial) = self.trials.at(self.table.trial_of(reference)) {
-                // SAFETY: an aligned word of a live mapping; a packet that comes in now writes it
-                // anew, and is judged after this.
+                // SAFETY: an aligned word of a live mapping; a packet that comes in now writes the
+                // word again, and is judged after this.
                 unsafe { (&raw mut (*trial).epoch).write_volatile(0) };
             }
         }
@@ -230,9 +230,9 @@ impl Datapath {
         self.timing.waits(now, &self.table, each);
     }
 
-    /// Ends all proofs over hops to stations at these addresses, whatever port they leave by: the
-    /// device where the kernel knows one may be one that stands on several ports. One pass over the
-    /// hops, however many addresses there are.
+    /// Ends all proofs over hops to stations at these addresses, by any port: the kernel may know a
+    /// station at a device that stands on several ports. One pass over the hops serves all
+    /// addresses.
     ///
     /// # Errors
     /// The pause after it cannot be made; the proofs have ended all the same.
@@ -240,8 +240,8 @@ impl Datapath {
         let used = self.control.get(Word::Hops);
         let bumped = hops::bump(&mut self.hops, used, macs);
         if bumped > 0 {
-            // A packet whose header was already built must not prove the old address anew; nor must
-            // one that proved, or learned a hop, before there was a pause.
+            // A packet whose header was already built must not prove the old address again; nor
+            // must one that proved, or learned a hop, before the pause began.
             self.heartbeat.beat_quietly()?;
             let used = self.control.get(Word::Hops);
             hops::bump(&mut self.hops, used, macs);
@@ -318,9 +318,9 @@ impl Datapath {
         self.heartbeat.bump()
     }
 
-    /// Which devices stand on one another, as `(device, number)`: those that do share a number,
-    /// above 0. [`crate::STACK_PPP`] is added where a PPP device is among what it stands on, or it
-    /// is one. Replaces what was said before.
+    /// Sets the stacks of devices, as `(device, number)`: devices of one stack share a number above
+    /// 0. [`crate::STACK_PPP`] is added for a PPP device and for devices above one. Replaces the
+    /// former stacks.
     ///
     /// # Errors
     /// There are more devices than the map takes, 16,384: flows through those beyond it are never

@@ -179,7 +179,7 @@ impl Recorder {
     }
 }
 
-/// Leaves out all that does not belong to one probe, and tells it where it is.
+/// Leaves out all that does not belong to one probe, and sets the probe's network namespace.
 fn choose(open: &mut OpenObject, prefix: &str) -> Result<(), Error> {
     let mut found = false;
     for mut program in open.progs_mut() {

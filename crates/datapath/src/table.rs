@@ -541,7 +541,7 @@ impl Table {
     }
 }
 
-/// Which list of numbers a flow is in, and where.
+/// Returns the list of numbers that holds a flow, and the slot there.
 fn place(flow: u32) -> (usize, usize) {
     (usize::from(flow & PAIRS != 0), (flow & !PAIRS) as usize)
 }

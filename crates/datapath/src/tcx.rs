@@ -69,7 +69,7 @@ fn foreign(program: u32) -> Option<String> {
 /// The kernel's numbers of what is attached.
 fn attached(link: u32, kind: u32) -> io::Result<Vec<u32>> {
     let mut programs = [0u32; MOST];
-    // sz tells libbpf how much of the struct we know.
+    // sz is the size of the struct that weir knows.
     let mut options = libbpf_sys::bpf_prog_query_opts {
         sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as libbpf_sys::size_t,
         prog_ids: programs.as_mut_ptr(),

@@ -42,7 +42,7 @@ struct Timed {
     told: [bool; 2],
 }
 
-/// Which connections are timed.
+/// Timers of connections.
 pub struct Timers {
     timers: Mapped<types::timer>,
     index: MapHandle,
@@ -166,7 +166,7 @@ impl Timers {
                 self.end(timer, table);
                 continue;
             }
-            // A witness that proved anew took the marks away.
+            // A witness that proved again cleared the marks.
             for reference in timed.refs {
                 table.mark(reference, true);
             }

@@ -63,7 +63,7 @@ pub struct Key {
     pub dport: u16,
     /// IP protocol.
     pub proto: u8,
-    /// Which of the tables.
+    /// True for the tables of IPv6.
     pub ipv6: bool,
 }
 

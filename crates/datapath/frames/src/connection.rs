@@ -23,7 +23,7 @@ pub fn tuple(protocol: Protocol, source: &str, sport: u16, destination: &str, dp
     }
 }
 
-/// Which way along a connection.
+/// Direction along a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// From the client to the server.

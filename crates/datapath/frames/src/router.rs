@@ -316,7 +316,7 @@ impl Router {
         assert_eq!(self.marks(connection), [taken; 2]);
     }
 
-    /// Which directions of a connection are marked.
+    /// Returns the marks of both directions of a connection.
     pub fn marks(&mut self, connection: &Connection) -> [bool; 2] {
         let directions = self.path.inspect(connection.id).expect("known");
         directions.map(|direction| direction.timed)

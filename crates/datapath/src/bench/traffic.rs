@@ -67,7 +67,7 @@ pub const PORT_BITS: u32 = 15;
 pub struct Marked {
     /// Packets.
     pub packets: [u64; 2],
-    /// When the last of each came: nanoseconds of CLOCK_MONOTONIC; 0 where none did.
+    /// Arrival of the last of each: nanoseconds of CLOCK_MONOTONIC; 0 without any.
     pub last: [u64; 2],
 }
 

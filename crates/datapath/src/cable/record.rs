@@ -19,7 +19,7 @@ const TRIES: u32 = 1000;
 pub struct SortRecord {
     /// Number of frames.
     pub frames: u32,
-    /// When the last came, by [`super::now`]; up to 11 ms early, as are the two below.
+    /// Arrival of the last frame, by [`super::now`]; up to 11 ms early, as are the two below.
     pub last: u64,
     /// Sender of the last frame.
     pub from: Mac,

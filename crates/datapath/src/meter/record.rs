@@ -106,7 +106,7 @@ fn ports(first: u16, second: u16) -> u32 {
     u32::from_ne_bytes(octets)
 }
 
-/// A key by its words; `place` tells port, VLAN and protocol.
+/// Decodes a key from its words; `place` maps a place word to port, VLAN and protocol.
 pub fn key(words: &[u64; 5], ipv6: bool, place: impl Fn(u32) -> (u32, u16, u8)) -> TalkKey {
     let mut octets = [0u8; 40];
     for (to, word) in octets.chunks_exact_mut(8).zip(words) {

@@ -10,7 +10,7 @@ use super::{MeterSizes, RecordId, Seen, Times, types};
 use crate::clock::{self, since};
 use crate::mapped::Mapped;
 
-/// Period of full scans, in scans: all records are looked at, whatever the notifications said.
+/// Period of full scans, in scans: a full scan looks at all records.
 const WHOLE: u32 = 16;
 
 /// All records of the meter.
@@ -66,7 +66,7 @@ impl Records {
         share(resting, sizes)
     }
 
-    /// News told that this one was claimed.
+    /// Takes a notification that a record was claimed.
     pub fn claimed(&mut self, reference: u32) {
         self.active.push(reference);
     }

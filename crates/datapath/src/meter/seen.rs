@@ -44,7 +44,7 @@ impl Ways {
 /// A record that lives, or just ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Which record.
+    /// Identity of the record.
     pub id: RecordId,
     /// Key of the conversation. The port is 0 if the device is no longer attached.
     pub key: TalkKey,
@@ -65,9 +65,9 @@ pub struct Seen {
     pub icmp: (u8, u8),
     /// TCP's waiting, where something was measured.
     pub times: Option<Times>,
-    /// When the first packet came, before now.
+    /// Time since the first packet.
     pub age: Duration,
-    /// When the last one came.
+    /// Time since the last packet.
     pub idle: Duration,
 }
 
@@ -84,7 +84,7 @@ pub struct StationSeen {
     pub unplaced: Ways,
     /// Frames that are not IP, with the bytes behind their headers.
     pub other: Ways,
-    /// When the last one came, before now.
+    /// Time since the last packet.
     pub idle: Duration,
 }
 

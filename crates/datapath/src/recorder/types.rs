@@ -28,8 +28,8 @@ impl KernelTypes {
             .map_err(|e| Error::bpf("tell its types", e))
     }
 
-    /// Returns true if there is a tracepoint of this name, whatever its group. Tracepoints in
-    /// modules are not found.
+    /// Returns true if there is a tracepoint of this name, in any group. Tracepoints in modules are
+    /// not found.
     pub fn has_tracepoint(&self, name: &str) -> bool {
         // TRACE_EVENT makes such a type of each (include/trace/bpf_probe.h).
         let handler = format!("btf_trace_{name}");

@@ -75,7 +75,7 @@ fn is(cables: &mut Cables, name: &str, frame: &[u8], sort: Sort, vlan: Option<u1
     assert_eq!(record.lldp, text(Sort::Lldp), "{name}");
     assert_eq!(record.cdp, text(Sort::Cdp), "{name}");
     assert_eq!(record.mndp, text(Sort::Mndp), "{name}");
-    // Of this router's own it tells from which port it comes back.
+    // A hello of this router shows from which port it comes back.
     let own_hello = sort == Sort::Own && frame.windows(4).any(|octets| octets == b"weir");
     let hello = if own_hello { frame } else { text(Sort::Hello) };
     assert_eq!(record.hello, hello, "{name}");
@@ -163,7 +163,7 @@ fn stations_and_vlans_are_noted_once_and_as_many_as_there_is_room_for() {
     );
 }
 
-/// The last frame is kept, as long as there is room, whatever was kept before.
+/// The last frame is kept, as long as there is room, regardless of the former one.
 #[test]
 fn texts_are_of_the_last_frame() {
     let mut cables = watching();
@@ -319,7 +319,7 @@ fn programs(name: &str, link: u32) -> [Vec<String>; 2] {
     })
 }
 
-/// The gate comes first, whatever was attached before and after it; and all of it goes.
+/// The gate comes first, whatever was attached before and after; and it detaches whole.
 #[test]
 fn the_gate_comes_before_all_other_programs() {
     let mut cables = watching();

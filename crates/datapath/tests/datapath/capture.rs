@@ -127,8 +127,7 @@ fn headers_are_those_of_each_side() {
                     prove(&mut router, &connection, side, &comes, &leaves);
                     (comes, leaves)
                 };
-                // Back, too: where the kernel sends the packets of a session tells who is at its
-                // other end.
+                // Back, too: the kernel's packets into a session show the address of its other end.
                 seen_at(Side::Reply, [wan, lan]);
                 let (comes, leaves) = seen_at(Side::Original, [lan, wan]);
                 for hook in HOOKS {

@@ -1,4 +1,4 @@
-//! The classifier once more, slow and plain, from the standards: what it is compared with.
+//! The reference classifier for comparison, slow and plain, from the standards.
 
 use cables_core::Sort;
 

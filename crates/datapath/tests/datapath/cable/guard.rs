@@ -23,7 +23,7 @@ fn fragment(next: u8, offset: u16, more: bool) -> [u8; 8] {
     [next, 0, high, low, 0, 0, 0, 1]
 }
 
-/// Frames that hide a server's message from who looks no further, and what would go wrong.
+/// Frames that hide a server's message from a shallow parser, and the failure each would cause.
 fn hidden() -> Vec<(&'static str, Vec<u8>)> {
     let advertisement = [134, 0, 0, 0];
     let router = ipv6(58, 255, &advertisement);

@@ -255,8 +255,8 @@ fn a_flooded_frame_proves_nothing_and_flooding_ends_a_proof() {
     assert!(!proven(&mut router, 0));
 }
 
-/// The station's frames come in elsewhere: what goes to it must prove anew, even if no message
-/// told.
+/// The station's frames come in elsewhere: frames to the station must prove again, even without a
+/// message.
 #[test]
 fn a_station_that_moves() {
     let mut router = bridged();

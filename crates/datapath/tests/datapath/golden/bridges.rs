@@ -136,8 +136,8 @@ fn flooding_ends_a_proof() {
     }
 }
 
-/// The station's packets come in elsewhere: what goes to it must prove anew, even if no message
-/// told.
+/// The station's packets come in elsewhere: packets to the station must prove again, even without a
+/// message.
 #[test]
 fn a_station_that_moves() {
     let mut router = bridged();
@@ -147,8 +147,8 @@ fn a_station_that_moves() {
         }
         router.prove_with(&connection, REPLY, &connection.frame(REPLY));
         let moved = connection.frame(REPLY).bytes();
-        // XDP may be blind to what tells two networks apart: it passes, and leaves the judgement to
-        // TC.
+        // XDP may not see which of two networks a packet is from: it passes, and leaves the
+        // judgement to TC.
         assert_eq!(
             router.run(Hook::Xdp, WAN_TOO, &moved),
             Outcome::Passed(Reason::Moved)

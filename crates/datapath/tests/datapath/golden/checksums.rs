@@ -273,7 +273,7 @@ fn untranslated_stays_as_it_is() {
     }
 }
 
-/// The arithmetic behind it, against sums in full: the reference itself is right.
+/// The reference's arithmetic, compared with sums in full: the reference itself is right.
 #[test]
 fn the_reference_agrees_with_sums_in_full() {
     for (name, from, to) in translations() {

@@ -134,8 +134,8 @@ fn a_hold_of_long_ago_is_over() {
     }
 }
 
-/// A daemon that hangs or died: everything goes to the kernel (trap 26), until it beats again and
-/// the flows have proven anew.
+/// A daemon that hangs or died: everything goes to the kernel (trap 26), until the daemon beats
+/// again and the flows have proven again.
 #[test]
 fn an_overdue_heartbeat_passes_everything() {
     let options = Options {

@@ -455,7 +455,7 @@ fn another_port_of_the_switch_is_another_hop() {
         let connection = router.connections[0];
         let here = Passage::new(tagger, &connection, side);
         here.prove(&mut router, &connection, side, "before");
-        // A longer packet is not covered by the proof: it goes through the kernel, and tells.
+        // The proof does not cover a longer packet: it goes through the kernel, past the witness.
         let frame = connection.frame(side).payload(300);
         let plain = connection.sent(side, &frame).bytes();
         let there = Passage {

@@ -40,7 +40,7 @@ impl Dressed {
         }
     }
 
-    /// As it comes in.
+    /// Returns the frame as it comes in.
     fn comes(&self, side: Side, frame: &Frame) -> Vec<u8> {
         self.sides[side as usize].put_on(&frame.bytes())
     }
@@ -64,7 +64,7 @@ impl Dressed {
         panic!("{} {side:?}: never proven", connection.original);
     }
 
-    /// Another pair of headers: everything is proven anew.
+    /// Switches to another pair of headers, which ends all proofs.
     fn between(&mut self, lan: &Behind, wan: &Behind) {
         self.sides = [lan.clone(), wan.clone()];
         self.router.path.heartbeat.bump().expect("bumps");

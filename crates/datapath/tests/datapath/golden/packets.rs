@@ -4,7 +4,7 @@
 use frames::edit::*;
 use frames::*;
 
-/// Which connections a line is for.
+/// Selects the connections that a line is for.
 type Who = fn(&Connection) -> bool;
 
 const ALL: Who = |_| true;
@@ -115,7 +115,7 @@ fn options_and_extension_headers() {
     ]);
 }
 
-/// Trap 3: what the IP header says of its length, against what came.
+/// Trap 3: the IP header's length differs from that of the frame.
 #[test]
 fn ip_lengths() {
     run(&[
@@ -295,8 +295,8 @@ fn other_tuples() {
     ]);
 }
 
-/// Trap 20: rules and queues may look at DSCP, so another one proves anew; ECN is the sender's and
-/// the queues'.
+/// Trap 20: rules and queues may look at DSCP, so another DSCP proves again; ECN is the sender's
+/// and the queues'.
 #[test]
 fn dscp_and_ecn() {
     run(&[

@@ -106,7 +106,7 @@ fn the_longest_length_grows() {
     }
 }
 
-/// Any change of rules or routes ends every proof with one store; the next packets prove anew.
+/// Any change of rules or routes ends every proof with one store; the next packets prove again.
 #[test]
 fn a_bump_ends_all_proofs() {
     let mut router = Router::standard();

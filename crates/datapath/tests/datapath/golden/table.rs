@@ -234,8 +234,7 @@ fn counters_survive_their_wrap() {
         packets_end << 40,
         packets_end << 40 | octets_end,
     ] {
-        // The daemon reads here; then as much as fits between two readings goes by, but for one
-        // packet.
+        // The daemon reads here; then the maximum between two readings goes by, but for one packet.
         let before = router.path.read(connection.id).expect("known")[0];
         maps::set_count(&connection.original, nearly);
         let jumped = router.path.read(connection.id).expect("known")[0];
@@ -323,8 +322,8 @@ fn growth_is_told_once_and_outlives_its_flow() {
     );
 }
 
-/// 4096 neighbours are the most. One more proves nothing, but what is proven forwards on; then all
-/// are forgotten and learned anew.
+/// 4096 neighbours are the most. One more proves nothing, but proven flows forward on; then all
+/// hops are forgotten and learned again.
 #[test]
 fn hops_run_out_and_are_learned_anew() {
     let mut router = Router::standard();
@@ -390,8 +389,7 @@ fn hops_run_out_and_are_learned_anew() {
     );
 }
 
-/// Every bit of a tuple tells flows apart, also where there are so few buckets that most of them
-/// share one.
+/// Every bit of a tuple distinguishes flows, also if most of them share one of few buckets.
 #[test]
 fn every_bit_of_a_key_counts() {
     for ipv6 in [false, true] {

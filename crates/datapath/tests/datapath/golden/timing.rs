@@ -255,8 +255,8 @@ fn what_both_hooks_see_is_timed_once() {
     });
 }
 
-/// A witness that proves a marked record for more takes the proof for the same one. One that proves
-/// it anew takes the mark, which is set again.
+/// A witness that extends the proof of a marked record keeps the mark. One that proves it again
+/// clears the mark, which is set again.
 #[test]
 fn a_marked_record_is_proven_as_any_other() {
     Talk::each(|talk| {

@@ -384,8 +384,8 @@ fn a_refusal_is_late_once_more_went_by() {
     assert_eq!(late, DROPPED, "{original}");
 }
 
-/// Some old stacks set ACK in a RST that acknowledges nothing; conntrack goes by its sequence
-/// number then (nf_conntrack_proto_tcp.c, `tcp_in_window`).
+/// Some old stacks set ACK in a RST that acknowledges nothing; conntrack then checks the sequence
+/// number (nf_conntrack_proto_tcp.c, `tcp_in_window`).
 #[test]
 fn an_abort_that_acknowledges_nothing_goes_by_its_sequence_number() {
     let mut router = Router::standard();
