@@ -143,7 +143,7 @@ pub(crate) fn change(family: Family, table: &str, batch: &Batch<'_>) -> Vec<u8> 
     encoder.finish()
 }
 
-/// Which limit of which table.
+/// Adds the table and name of a limit.
 fn object(encoder: &mut Encoder, (family, table): (Family, &str), name: &str) {
     encoder.fixed(&[family as u8, 0, 0, 0]);
     encoder.attribute(NFTA_OBJ_TABLE, &text(table));

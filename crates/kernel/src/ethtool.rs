@@ -22,8 +22,8 @@ const BITSET_BITS: u16 = 3;
 const BITSET_BITS_BIT: u16 = 1;
 const BITSET_BIT_NAME: u16 = 2;
 
-/// Which VLAN tags a device takes off in hardware. They are in the skb then, and a program at XDP
-/// does not see them.
+/// VLAN tags that a device strips in hardware. They are in the skb then, and a program at XDP does
+/// not see them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HiddenTags {
     /// `rx-vlan-hw-parse`: those of 802.1Q.

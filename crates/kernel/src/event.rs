@@ -66,7 +66,7 @@ pub enum Source {
     Route,
     /// nf_tables.
     Firewall,
-    /// XFRM: IPsec policies and states. Only told, never dumped.
+    /// XFRM: IPsec policies and states. Sends events, without dumps.
     Policy,
 }
 
@@ -95,13 +95,13 @@ pub struct Connection {
     pub status: Option<u32>,
     /// Connection mark.
     pub mark: u32,
-    /// Seconds until the entry times out, where told.
+    /// Seconds until the entry times out, if reported.
     pub timeout: Option<u32>,
-    /// TCP_CONNTRACK_* where the message told it (3 is ESTABLISHED). Events about other things
-    /// leave it out.
+    /// TCP_CONNTRACK_* if the message has it (3 is ESTABLISHED). Events about other things leave it
+    /// out.
     pub tcp_state: Option<u8>,
     /// Scales of the windows that each end of a TCP connection announces (RFC 7323), original
-    /// direction's sender first. `None`: not told, or not known to the kernel, which did not see
+    /// direction's sender first. `None`: not reported, or unknown to the kernel, which did not see
     /// the connection begin and does not look at windows there.
     pub window_scales: Option<[u8; 2]>,
     /// A helper (ftp, sip, …) follows this connection.
@@ -165,7 +165,7 @@ pub struct Link {
     pub lower: Option<u32>,
     /// Tag of a VLAN device.
     pub vlan: Option<Vlan>,
-    /// A bridge that tells VLANs apart (`vlan_filtering`).
+    /// A bridge that filters VLANs (`vlan_filtering`).
     pub filters_vlans: bool,
     /// Settings of a bridge by which it is decided whether its frames may be forwarded past it.
     pub bridge: Option<BridgeSettings>,
@@ -231,13 +231,13 @@ pub struct Fdb {
 pub struct Bridging {
     /// Port of a bridge, or a bridge.
     pub link: u32,
-    /// STP state, hairpin, isolation, learning, flooding, lock and back-up of a port, where told.
+    /// STP state, hairpin, isolation, learning, flooding, lock and back-up of a port, if reported.
     pub port: Option<u64>,
-    /// VLAN membership, PVID and which VLANs leave untagged, where told.
+    /// VLAN membership, PVID and which VLANs leave untagged, if reported.
     pub vlans: Option<u64>,
-    /// [`Link::proxies`], where told.
+    /// [`Link::proxies`], if reported.
     pub proxies: Option<bool>,
-    /// [`Link::locked`], where told.
+    /// [`Link::locked`], if reported.
     pub locked: Option<bool>,
 }
 
@@ -269,8 +269,8 @@ pub struct Neighbour {
 pub struct Qdisc {
     /// Device.
     pub link: u32,
-    /// Kind. Empty: deleted. The kernel then tells its successor right away (a replacement), or
-    /// puts its default there and tells nothing: ask for
+    /// Kind. Empty: deleted. The kernel then reports its successor right away (a replacement), or
+    /// installs its default without an event: ask for
     /// [`Table::Qdiscs`](crate::route::Table::Qdiscs).
     pub kind: String,
 }

@@ -51,8 +51,8 @@ const EVENTS: [(u32, &str); 11] = [
 /// Conditions of one `-m conntrack`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConntrackMatch {
-    /// The states, and whether any but these is asked for. `None`: of no state, or of one that is
-    /// not told apart here.
+    /// States, and true if the match is for any but these. `None`: no condition on states, or an
+    /// unknown state.
     pub states: Option<(Vec<&'static str>, bool)>,
     /// The time that the connection has left.
     pub expires: bool,
@@ -76,7 +76,7 @@ pub enum Extension {
     Conntrack(ConntrackMatch),
     /// `-m mark` and `-m connmark`: the bits of the mask have this value, or just not.
     MarkIs {
-        /// Which.
+        /// Mark that is matched.
         of: Mark,
         /// Value.
         value: u32,
@@ -88,7 +88,7 @@ pub enum Extension {
     /// `-j MARK` and `-j CONNMARK --set-xmark`: these bits are cleared, then those of the value
     /// turned over.
     MarkSet {
-        /// Which.
+        /// Mark that is set.
         of: Mark,
         /// Value.
         value: u32,

@@ -44,8 +44,8 @@ fn lost_below(root: &Path, name: &str) -> Option<u32> {
     text_below(root, name, "carrier_down_count")?.parse().ok()
 }
 
-/// Which tag frames have between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`), in
-/// the kernel's words: `mtk`, `qca`, … `None` for devices that are no conduit of a switch.
+/// Returns the tag of frames between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`),
+/// in the kernel's words: `mtk`, `qca`, … `None` for devices that are not the conduit of a switch.
 pub fn tagging(name: &str) -> Option<String> {
     tagging_below(Path::new("/sys/class/net"), name)
 }

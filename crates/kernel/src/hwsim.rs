@@ -66,7 +66,7 @@ pub struct Rate {
 pub struct Sent {
     /// The radio, by its second address: the first octet is 0x42 where its devices have 0x02.
     pub radio: Mac,
-    /// By what the kernel knows the frame again.
+    /// Identity of the frame in the kernel.
     pub cookie: u64,
     /// [`NO_ACK`] and others, to be given back.
     pub flags: u32,

@@ -1,5 +1,5 @@
-//! The sockets. Each is opened in the network namespace of the calling thread and stays there,
-//! whatever the thread does later. All need a tokio runtime with I/O enabled; events and dumps need
+//! The sockets. Each is opened in the network namespace of the calling thread and stays there, even
+//! if the thread moves. All need a tokio runtime with I/O enabled; events and dumps need
 //! CAP_NET_ADMIN.
 //!
 //! - [`Events`]: messages that the kernel sends by itself.
@@ -18,8 +18,8 @@
 //! - [`Filters`]: programs at TC ingress and egress of a device, and qdiscs.
 //!
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than
-//! an event read before it. While a dump runs, remember what events said went
-//! ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
+//! an event read before it. While a dump runs, remember the objects that events removed
+//! ([`Event::ConnectionGone`](crate::Event), …) and ignore the dump's entries of them.
 
 mod ask;
 mod asked;
@@ -89,7 +89,7 @@ pub enum RequestError {
     Socket {
         /// Name of the request.
         request: &'static str,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
@@ -112,7 +112,7 @@ pub enum RequestError {
     Answer {
         /// Name of the request.
         request: &'static str,
-        /// Which part of it.
+        /// Part of the answer that was not understood.
         #[source]
         source: DecodeError,
     },

@@ -14,8 +14,8 @@ const NFTA_SET_ELEM_KEY_END: u16 = 10;
 pub struct Member {
     /// Stands for its key and its value: only to be compared, with what the same hasher made.
     pub mark: u64,
-    /// Milliseconds until it goes by itself. The kernel leaves out what has gone, but for its
-    /// memory.
+    /// Milliseconds until the element expires. The kernel leaves out expired elements, although
+    /// they still take memory.
     pub expires: Option<u64>,
 }
 

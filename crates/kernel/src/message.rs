@@ -18,7 +18,7 @@ const HEADER: usize = 16;
 /// needs.
 const TYPE_MASK: u16 = 0x3fff;
 
-/// Why a message was not understood, and which part of it.
+/// Decoding error, with the part of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{part} {problem}")]
 pub struct DecodeError {
@@ -136,8 +136,8 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The messages of a datagram. Ends after the first error, as nothing tells where the next message
-/// would begin.
+/// The messages of a datagram. Ends after the first error, as the start of the next message is
+/// unknown.
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     rest: &'a [u8],

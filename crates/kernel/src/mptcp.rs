@@ -54,7 +54,7 @@ pub struct EndpointFlags {
     pub subflow: bool,
     /// True if its subflows carry data only while no other can.
     pub backup: bool,
-    /// A subflow is made from it to each address that the peer told.
+    /// True if the kernel makes a subflow from it to each address that the peer announced.
     pub fullmesh: bool,
     /// The kernel made it by itself, for a subflow from an address that was no endpoint.
     pub implicit: bool,
@@ -91,7 +91,7 @@ impl EndpointFlags {
 pub struct Limits {
     /// Subflows beside the first: up to 8.
     pub subflows: u32,
-    /// Addresses told by the peer to which it makes subflows: up to 8.
+    /// Addresses announced by the peer to which it makes subflows: up to 8.
     pub accepted: u32,
 }
 
@@ -209,13 +209,13 @@ pub(crate) fn add(family: u16, endpoint: &Endpoint, sequence: u32) -> Vec<u8> {
     about(family, CMD_ADD_ADDR, endpoint, sequence)
 }
 
-/// Sets `backup` and `fullmesh` of the endpoint that has this address and port: to whatever they
-/// are here, both.
+/// Sets `backup` and `fullmesh` of the endpoint that has this address and port, both to the values
+/// here.
 pub(crate) fn set_flags(family: u16, endpoint: &Endpoint, sequence: u32) -> Vec<u8> {
     about(family, CMD_SET_FLAGS, endpoint, sequence)
 }
 
-/// Removes the endpoint of this number, whatever its address. With 0: no endpoint, but each first
+/// Removes the endpoint of this number, with any address. With 0: no endpoint, but each first
 /// subflow from this address.
 pub(crate) fn remove(family: u16, id: u8, address: IpAddr, sequence: u32) -> Vec<u8> {
     request(family, CMD_DEL_ADDR, NLM_F_ACK, sequence, |e| {

@@ -11,7 +11,7 @@ const NHMSG: usize = 8;
 const NHA_GROUPS: u16 = 9;
 const NHA_RES_GROUP: u16 = 12;
 const NHA_RES_GROUP_IDLE_TIMER: u16 = 2;
-/// Unit of times: hundredths of a second, whatever the kernel counts in (USER_HZ, clock_t).
+/// Unit of times: hundredths of a second, independent of the kernel's clock (USER_HZ, clock_t).
 const TICK: u64 = 10;
 
 /// Asks for all groups of next hops.

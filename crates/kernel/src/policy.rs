@@ -134,7 +134,7 @@ pub struct Hop {
     pub link: u32,
     /// Router there, of either family. `None`: the destinations themselves are there.
     pub gateway: Option<IpAddr>,
-    /// The gateway is there whatever addresses the device has.
+    /// True if the gateway is reachable regardless of the device's addresses.
     pub onlink: bool,
 }
 
@@ -149,7 +149,7 @@ pub struct Route {
     pub table: u32,
     /// Effect of the route.
     pub kind: RouteKind,
-    /// Next hops. Several share the packets. None where packets are dropped; IPv6 then tells the
+    /// Next hops. Several share the packets. Empty if packets are dropped; IPv6 then has the
     /// loopback device.
     pub hops: Vec<Hop>,
     /// Source address of what this machine sends by it.
@@ -226,7 +226,7 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<Rule>, DecodeError> {
             FRA_FWMASK => {
                 rule.mark.get_or_insert((0, u32::MAX)).1 = attribute.u32_native("FRA_FWMASK")?;
             }
-            // All ones: nothing is suppressed. The kernel tells it of every rule.
+            // All ones: nothing is suppressed. The kernel sends the attribute with every rule.
             FRA_SUPPRESS_PREFIXLEN => {
                 rule.more |= attribute.u32_native("FRA_SUPPRESS_PREFIXLEN")? != u32::MAX;
             }

@@ -1,4 +1,4 @@
-//! Which Linux runs.
+//! Version of the running kernel.
 
 /// The version in its own words, `6.1.0-50-amd64`; empty where it does not say.
 pub fn release() -> String {

@@ -91,7 +91,7 @@ fn address(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
     }))
 }
 
-/// An address of a device, with what tells whether to send from it.
+/// An address of a device, with the properties that make it a source address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkAddress {
     /// Device it is on.

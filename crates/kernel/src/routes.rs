@@ -1,6 +1,5 @@
-//! Routes and policy rules as they stand: only as much of them as tells whether packets to a prefix
-//! are always dropped (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`). Read by
-//! [`crate::io::read_routes`].
+//! Routes and policy rules: the parts that decide whether packets to a prefix are always dropped
+//! (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`). Read by [`crate::io::read_routes`].
 
 use std::hash::BuildHasher;
 
@@ -78,10 +77,10 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<PolicyRule>, DecodeEr
     }))
 }
 
-/// Milliseconds until a route of a dump is over, to a hundredth of a second, rounded down: those
-/// that routers advertise have such a time, and those that were given one. The kernel looks at it
-/// for each packet, and tells nothing when it comes: it takes the route off at its leisure
-/// (net/ipv6/ip6_fib.c, `fib6_age`; net/ipv6/route.c, `rt6_check_expired`).
+/// Milliseconds until a route of a dump expires, to a hundredth of a second, rounded down:
+/// advertised routes have a lifetime, and routes that were given one. The kernel checks the time
+/// for each packet, and sends no event at the end: it removes the route later (net/ipv6/ip6_fib.c,
+/// `fib6_age`; net/ipv6/route.c, `rt6_check_expired`).
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.

@@ -165,7 +165,7 @@ pub struct Element {
     pub address: Option<IpAddr>,
     /// True if a range ends here.
     pub end: bool,
-    /// Milliseconds until it goes by itself.
+    /// Milliseconds until the element expires.
     pub expires: Option<u64>,
 }
 

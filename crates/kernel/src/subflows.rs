@@ -36,7 +36,7 @@ const AF_INET6: u8 = 10;
 const IPPROTO_TCP: u8 = 6;
 const IPPROTO_MPTCP: u32 = 262;
 
-/// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT`: who has both ends, and who still may send.
+/// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT`: both ends are open, or this end may still send.
 const ALIVE: [u8; 2] = [1, 8];
 /// The part of `struct mptcp_info` that is read: up to `mptcpi_token`, which is there from its
 /// first version on.
@@ -50,7 +50,7 @@ const MESSAGE: usize = 72;
 /// Linux 4.19 on.
 const INFO: usize = 216;
 
-/// Which sockets are looked at.
+/// Selection of sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sockets {
     /// Sockets to this port of the other side, as a client's are.
@@ -66,9 +66,9 @@ pub enum SubflowKind {
     First,
     /// A subflow that joined a connection.
     Joined,
-    /// The only one of a connection that asked for MPTCP and did not get it: the other side, or a
-    /// box between, does not know it. A server's are [`Plain`](Self::Plain), and so is what falls
-    /// back later than the handshake still [`First`](Self::First): MPTCP_INFO tells.
+    /// The only subflow of a connection that requested MPTCP and did not get it: the other side, or
+    /// a box between, does not know MPTCP. A server's are [`Plain`](Self::Plain), and a fallback
+    /// later than the handshake is still [`First`](Self::First): MPTCP_INFO shows it.
     FellBack,
     /// TCP that has nothing to do with MPTCP.
     Plain,
@@ -90,7 +90,7 @@ pub enum TcpState {
 pub struct Subflow {
     /// Role of the socket.
     pub kind: SubflowKind,
-    /// Names its MPTCP connection on this side; 0 for plain TCP, and to who lacks CAP_NET_ADMIN.
+    /// Token of its MPTCP connection on this side; 0 for plain TCP, and without CAP_NET_ADMIN.
     pub token: u32,
     /// Number of the local address in this connection; 0 is the first subflow's.
     pub local_id: u8,
@@ -337,8 +337,7 @@ pub(crate) fn dump(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     request(sockets, ipv6, &[1, 2, 4, 5, 8, 9, 11], None, sequence)
 }
 
-/// Asks for the MPTCP connections of a family that still carry something, whatever subflows they
-/// have.
+/// Asks for the MPTCP connections of a family that still carry data, regardless of their subflows.
 pub(crate) fn dump_connections(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     request(sockets, ipv6, &ALIVE, Some(IPPROTO_MPTCP), sequence)
 }

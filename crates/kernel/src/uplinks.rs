@@ -151,9 +151,9 @@ pub enum Change {
     Removed(Uplink),
     /// Another address, gateway, metric, table or name.
     Changed {
-        /// As it was.
+        /// Former state.
         before: Uplink,
-        /// As it is.
+        /// Present state.
         now: Uplink,
     },
     /// The uplink can be used now.
@@ -173,22 +173,22 @@ impl Uplinks {
         &self.now
     }
 
-    /// Uplinks that have the address of a better one, as where two modems hand out the same: what
-    /// goes by the source address, as rules and MPTCP's endpoints do, cannot tell them apart. They
-    /// are not among [`now`](Self::now) until that one fails.
+    /// Uplinks that share the address of a better one, as if two modems hand out equal addresses:
+    /// rules by source address and MPTCP's endpoints cannot distinguish them. They are not among
+    /// [`now`](Self::now) until the better one fails.
     pub fn twins(&self) -> &[Uplink] {
         &self.twins
     }
 
-    /// Takes an event, and appends what it alone makes certain: the uplinks of a device that went
-    /// down are gone, whatever their routes. Says whether a new [`Picture`] is to be looked at.
-    /// Events come in heaps: look once after each.
+    /// Takes an event, and appends the certain changes: the uplinks of a device that went down are
+    /// gone, regardless of their routes. Returns true if a new [`Picture`] is needed. Events come
+    /// in batches: look once after each.
     pub fn event(&mut self, event: &Event, out: &mut Vec<Change>) -> bool {
         match event {
             Event::Link(link) if !link.up => self.remove(link.index, out),
             Event::LinkGone(index) => self.remove(*index, out),
-            // IPv4 keeps routes while there is no carrier, and tells nothing of them when it is
-            // back.
+            // IPv4 keeps routes without a carrier, and sends no event about them when the carrier
+            // is back.
             Event::Link(link) => !self
                 .now
                 .iter()

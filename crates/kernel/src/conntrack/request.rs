@@ -14,7 +14,7 @@ pub struct Refresh {
     /// Status bits to set ([`status::ASSURED`]), together with all that it has already: the kernel
     /// refuses (`EBUSY`) to clear some. `None` leaves them alone.
     pub status: Option<u32>,
-    /// Of TCP: whether data wait to be acknowledged, whatever conntrack saw of that. Windows stay
+    /// TCP: whether data wait to be acknowledged, regardless of conntrack's view. Windows stay
     /// unchecked.
     pub unacknowledged: Option<bool>,
 }
@@ -29,10 +29,10 @@ pub(crate) fn dump(sequence: u32) -> Vec<u8> {
     )
 }
 
-/// Asks that windows of this TCP connection be not checked, in either direction, as the kernel no
-/// longer sees them move. Nor must a RST be held against the last acknowledgement seen, which may
-/// be from 2 GiB ago (nf_conntrack_proto_tcp.c, "invalid rst"): that it knows one is taken from it,
-/// until it sees another one in its window.
+/// Asks not to check windows of this TCP connection, in either direction, as the kernel no longer
+/// sees them move. Nor must the kernel compare a RST with the last acknowledgement seen, which may
+/// be from 2 GiB ago (nf_conntrack_proto_tcp.c, "invalid rst"): this clears the record of that
+/// acknowledgement, until the kernel sees another one in its window.
 pub(crate) fn relax(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     change(encoder, sequence, id, |e| {
         put_flags(e, TCP_BE_LIBERAL, TCP_BE_LIBERAL | TCP_MAXACK_SET);
@@ -58,7 +58,7 @@ pub(crate) fn look(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     about(encoder, MESSAGE_GET, sequence, id, |_| {});
 }
 
-/// Updates an entry without a change, so that the kernel reports the entry to all who listen.
+/// Updates an entry without a change, so that the kernel reports the entry to all listeners.
 pub(crate) fn probe(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     change(encoder, sequence, id, |_| {});
 }

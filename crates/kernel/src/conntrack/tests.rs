@@ -1,4 +1,4 @@
-//! Against datagrams of a kernel (`tests/fixtures`), and against damaged ones.
+//! Decodes datagrams of a kernel (`tests/fixtures`), and damaged ones.
 
 use super::*;
 use crate::encode::Encoder;

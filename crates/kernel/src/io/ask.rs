@@ -1,4 +1,4 @@
-//! Asking who has an address.
+//! Resolution of neighbours' addresses.
 
 use std::io;
 use std::net::IpAddr;

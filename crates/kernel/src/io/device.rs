@@ -102,12 +102,12 @@ impl Device {
             .order("a device's place (IFLA_MASTER)", question)
     }
 
-    /// Makes a device with a provider's tag on top of another, in a third, and brings it up: whole,
-    /// or not at all.
+    /// Makes a device with a provider's tag on top of another, in a third, and brings it up,
+    /// atomically.
     ///
     /// # Errors
-    /// The kernel refused: EEXIST, the name is taken; ENODEV, one is gone; EOPNOTSUPP, there are no
-    /// such devices, or what it is to be in takes none.
+    /// The kernel refused: EEXIST, the name is taken; ENODEV, one is gone; EOPNOTSUPP, no support
+    /// for such devices, or the third takes none.
     pub fn make(tagged: Tagged<'_>) -> Result<(), RequestError> {
         let request = "a device with a tag (NEWLINK)";
         let make = |kernel: &mut Asker| {
@@ -191,8 +191,8 @@ pub(super) fn made(name: &str) -> Result<u32, RequestError> {
     })
 }
 
-/// Makes a device of this name by `make`; where that fails, what there is of it goes by `remove`. A
-/// kernel whose answer was lost may have made it, and its name would stay in use.
+/// Makes a device of this name by `make`; on failure, `remove` removes the remains. A kernel whose
+/// answer was lost may have made the device, and its name would stay in use.
 pub(super) fn make_named<T, K>(
     request: &'static str,
     name: &str,

@@ -27,7 +27,7 @@ impl Ethtool {
         }))
     }
 
-    /// Which VLAN tags a device takes off. `None`: there is no such device. Does not wait.
+    /// Returns the VLAN tags that a device strips. `None`: no such device. Does not wait.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.

@@ -35,7 +35,7 @@ const fn group(number: u32) -> u32 {
     1 << (number - 1)
 }
 
-/// Whatever XFRM says, what leaves unencrypted may have changed.
+/// Any message of XFRM means that packets that leave unencrypted may have changed.
 fn policy(out: &mut Vec<Event>) -> Tally {
     if out.last() != Some(&Event::Policies) {
         out.push(Event::Policies);
@@ -101,9 +101,9 @@ impl Events {
         })
     }
 
-    /// From now on ignores what this port causes: pass [`Requests::port`](super::Requests::port),
-    /// as the kernel echoes each update of a connection to all who listen, and a large refresh
-    /// would fill the receive buffer with its own echoes.
+    /// Ignores the effects of this port from now on: pass
+    /// [`Requests::port`](super::Requests::port), as the kernel echoes each update of a connection
+    /// to all listeners, and a large refresh would fill the receive buffer with its own echoes.
     ///
     /// # Errors
     /// The kernel refuses the filter. The echoes are still ignored, once read.

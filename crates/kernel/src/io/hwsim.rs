@@ -27,9 +27,9 @@ pub struct HwsimCounts {
     pub malformed: u64,
 }
 
-/// The family `MAC80211_HWSIM`, registered with: for as long as this lives, nothing passes between
-/// the radios that were made in this network namespace (wherever they are now) but what is said
-/// here. Then the kernel's own medium is back, in which everybody hears everybody.
+/// A registration with the family `MAC80211_HWSIM`: as long as this lives, only frames delivered
+/// here pass between the radios that were made in this network namespace (wherever they are now).
+/// Then the kernel's own medium is back, in which every radio receives every other.
 #[derive(Debug)]
 pub struct Hwsim {
     family: u16,

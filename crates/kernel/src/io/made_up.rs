@@ -60,7 +60,7 @@ pub struct MadeUp {
     pub stations: BTreeMap<Mac, Behind>,
     /// Requests in order: the protocol, and the kind of request.
     pub calls: Vec<(Netlink, u16)>,
-    /// Which of them it does wrong, and how; from there on all, or that one alone.
+    /// Number of the faulty request, and its fault; `true`: all later ones too, or that one alone.
     pub fault: Option<(usize, Fault, bool)>,
     made: u32,
     answers: Vec<(Line, VecDeque<Vec<u8>>)>,
@@ -297,7 +297,7 @@ impl MadeUp {
     }
 }
 
-/// Which number the family that was asked for has.
+/// Answers with the number of the requested family.
 fn family(sequence: u32, out: &mut Encoder) {
     // GENL_ID_CTRL, CTRL_CMD_NEWFAMILY, CTRL_ATTR_FAMILY_ID.
     out.message(16, 0, sequence, |e| {

@@ -104,8 +104,8 @@ impl Mptcp {
     }
 
     /// Closes the first subflow of all connections whose first subflow is from this address: it has
-    /// the number 0 there, whatever its endpoint's is. A connection that has no other subflow goes
-    /// on without any, and can be given one. Nothing to close is no error.
+    /// the number 0 there, regardless of its endpoint's number. A connection without another
+    /// subflow goes on without any, and can be given one. Having nothing to close is not an error.
     ///
     /// # Errors
     /// The kernel refused.
@@ -157,9 +157,9 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// Makes all endpoints of an address backup ones, or no longer, and tells the peers of live
-    /// subflows (MP_PRIO). Subflows from an address that is no endpoint are left as they are:
-    /// `false`.
+    /// Makes all endpoints of an address backup ones, or no longer, and notifies the peers of live
+    /// subflows (MP_PRIO). `false`: the address is not an endpoint, and its subflows stay as they
+    /// are.
     ///
     /// # Errors
     /// The kernel refused.

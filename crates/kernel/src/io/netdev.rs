@@ -71,9 +71,9 @@ impl Netdev {
         self.changes.is_some()
     }
 
-    /// Waits until devices appear or their features change, and appends them. Returns whether some
-    /// changes were lost: ask for all devices anew. Waits for ever where the kernel does not tell.
-    /// Cancelling loses nothing.
+    /// Waits until devices appear or their features change, and appends them. Returns true if some
+    /// changes were lost: query all devices again. Waits for ever if the kernel does not report
+    /// changes. Cancelling loses nothing.
     ///
     /// # Errors
     /// The socket is broken.

@@ -65,7 +65,7 @@ impl Nl80211 {
         Ok(found)
     }
 
-    /// All radios of the namespace, and what they can do. Does not wait: drivers told the kernel.
+    /// Returns all radios of the namespace, with their abilities. Does not wait for drivers.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -191,7 +191,7 @@ const MOST: usize = 256;
 /// Longer changes are cut, and known to be some.
 const ROOM: usize = 4096;
 
-/// Stations that come to devices of the namespace and go, as the kernel tells it.
+/// Notifications of stations that come to devices of the namespace and go.
 #[derive(Debug)]
 pub struct StationEvents {
     family: u16,

@@ -18,7 +18,7 @@ use crate::nl80211::{
     register_beacons, remove_device, remove_station, send_frame, set_abilities,
 };
 
-/// Makes and removes peers. Whatever it made goes when it is dropped: the kernel removes devices
+/// Makes and removes peers. Dropping this removes all that it made: the kernel removes devices
 /// whose maker is gone, and with them their stations. Needs `CAP_NET_ADMIN`; nothing here waits.
 #[derive(Debug)]
 pub struct Peers {
@@ -253,7 +253,7 @@ impl Beacons {
     /// kernel has no Wi-Fi. Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
-    /// The kernel or the driver refused: EOPNOTSUPP, the driver does not tell of beacons.
+    /// The kernel or the driver refused: EOPNOTSUPP, the driver does not report beacons.
     pub fn open(radio: u32) -> Result<Option<Self>, RequestError> {
         let request = "beacons (REGISTER_BEACONS)";
         let failed = |source| RequestError::Socket { request, source };

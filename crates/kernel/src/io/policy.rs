@@ -192,8 +192,8 @@ impl Policy {
         )
     }
 
-    /// All that tells which devices lead out: for [`Uplinks`](crate::uplinks::Uplinks). Reads all
-    /// routes, and keeps the default ones.
+    /// Reads the data that show which devices lead out: for [`Uplinks`](crate::uplinks::Uplinks).
+    /// Reads all routes, and keeps the default ones.
     ///
     /// # Errors
     /// As for [`rules`](Self::rules).

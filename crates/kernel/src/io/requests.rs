@@ -99,8 +99,8 @@ impl Requests {
         tally
     }
 
-    /// Asks the kernel to let TCP connections go on whatever their sequence numbers are, in both
-    /// directions. Does not wait; takes some microseconds per connection.
+    /// Asks the kernel to accept any sequence numbers of these TCP connections, in both directions.
+    /// Does not wait; takes some microseconds per connection.
     pub fn relax(&mut self, connections: &[ConnectionId]) -> Outcome {
         self.updates
             .send(connections, |id| *id, conntrack::request::relax)
@@ -112,8 +112,8 @@ impl Requests {
             .send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
     }
 
-    /// Has the kernel report these connections to all who listen, this process too, as far as their
-    /// entries can send events. Does not wait; takes some microseconds per connection.
+    /// Makes the kernel report these connections to all listeners, this process too, as far as
+    /// their entries can send events. Does not wait; takes some microseconds per connection.
     pub fn probe(&mut self, connections: &[ConnectionId]) -> Outcome {
         self.probes
             .send(connections, |id| *id, conntrack::request::probe)
@@ -273,7 +273,7 @@ impl Dumps {
         }
     }
 
-    /// The step got its whole answer: on to the next, or once more if the table changed meanwhile.
+    /// The step got its whole answer: on to the next, or again if the table changed meanwhile.
     fn finish(&mut self, out: &mut Vec<Event>) {
         if !self.progress.interrupted {
             self.next();

@@ -14,7 +14,7 @@ use crate::routes::{
     Routing, decode_exception, decode_lifetime, decode_program, decode_route, decode_rule,
 };
 
-/// Why routes were not read.
+/// Reason why routes were not read.
 #[derive(Debug, thiserror::Error)]
 pub enum RoutesError {
     /// More routes than the maximum.

@@ -27,7 +27,7 @@ const MOST: usize = 512;
 /// Number of times that a set is read again because of changes during the read.
 const RETRIES: u32 = 4;
 
-/// Why a set was not read.
+/// Reason why a set was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
     /// No such set.

@@ -11,11 +11,11 @@ const ATTR_RX_SIGNAL_DBM: u16 = 151;
 pub struct HeardBeacon {
     /// Number of the radio.
     pub radio: u32,
-    /// The channel's centre, MHz, where the kernel tells.
+    /// The channel's centre, MHz, if the kernel reports it.
     pub frequency: Option<u32>,
-    /// dBm, where the driver tells.
+    /// dBm, if the driver reports it.
     pub signal: Option<i32>,
-    /// The whole frame, from its frame control on. Whatever a stranger sent.
+    /// The whole frame, from its frame control on. Any stranger may have sent it.
     pub frame: Vec<u8>,
 }
 

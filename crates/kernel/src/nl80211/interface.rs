@@ -1,4 +1,4 @@
-//! Which devices are radios, and of which kind (`NL80211_CMD_GET_INTERFACE`).
+//! Wireless devices, and their kinds (`NL80211_CMD_GET_INTERFACE`).
 
 use super::numbers::{ATTR_IFINDEX, ATTR_IFTYPE, CMD_GET_INTERFACE, CMD_NEW_INTERFACE};
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};

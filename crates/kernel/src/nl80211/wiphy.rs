@@ -142,8 +142,8 @@ pub struct Rules {
     pub country: String,
 }
 
-/// Decodes a part of a dump of `family` into the radios that were read before: the kernel tells a
-/// radio in many messages. Other messages are left.
+/// Decodes a part of a dump of `family` into the radios that were read before: the kernel describes
+/// a radio in many messages. Other messages are left.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.

@@ -1,8 +1,8 @@
 //! Bridges: their stations (`net/bridge/br_fdb.c`), their ports (`br_netlink.c`) and VLANs
 //! (`br_vlan.c`).
 //!
-//! A bridge tells its settings together with timers and counters, so only those that steer unicast
-//! frames are looked at; and as nothing but a change matters, they are made into one number.
+//! A bridge reports its settings together with timers and counters, so only those that steer
+//! unicast frames are looked at; and as only a change matters, they are hashed into one number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -47,7 +47,7 @@ pub enum Side {
     Ingress,
     /// `TC_H_MIN_EGRESS` of clsact. The qdisc `ingress` answers with what it has at ingress.
     Egress,
-    /// The qdisc `ingress`, and nothing where it is a clsact: this tells them apart.
+    /// The qdisc `ingress`; empty for a clsact, which distinguishes the two.
     IngressQdisc,
     /// Filters of the qdisc or class of this handle; 0: the root qdisc.
     Of(u32),

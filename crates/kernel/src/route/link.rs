@@ -167,8 +167,8 @@ fn vlan(attributes: Attributes<'_>) -> Result<Vlan, DecodeError> {
     Ok(Vlan { id, protocol })
 }
 
-/// The id of the program attached, the first where there are several (driver and generic); 0 where
-/// the kernel tells only that there is one.
+/// Returns the id of the attached program, the first of several (driver and generic); 0 if the
+/// kernel only reports that there is one.
 fn xdp_program(attribute: &Attribute<'_>) -> Result<Option<u32>, DecodeError> {
     let mut attached = false;
     let mut program = None;

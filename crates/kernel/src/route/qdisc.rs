@@ -23,7 +23,7 @@ const TCA_FQ_CODEL_LIMIT: u16 = 2;
 const TCA_FQ_CODEL_INTERVAL: u16 = 3;
 const TCA_FQ_CODEL_ECN: u16 = 4;
 const TCA_FQ_CODEL_FLOWS: u16 = 5;
-/// Told only where there is one.
+/// Present only if there is a threshold.
 const TCA_FQ_CODEL_CE_THRESHOLD: u16 = 7;
 
 const TCA_CAKE_NAT: u16 = 11;
@@ -307,7 +307,7 @@ mod tests {
             assert_eq!(of(TC_H_ROOT).tuned, of(1).tuned);
             of(1).tuned
         };
-        // As Linux tells the defaults.
+        // The defaults, as Linux reports them.
         let usual = [
             (TCA_FQ_CODEL_TARGET, 4_999),
             (TCA_FQ_CODEL_LIMIT, 10_240),

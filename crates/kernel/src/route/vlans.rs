@@ -1,5 +1,5 @@
-//! Which VLANs bridges that filter them give to untagged frames, and send untagged:
-//! `bridge vlan show` (`net/bridge/br_netlink.c`, `br_fill_ifvlaninfo_compressed`).
+//! VLANs that filtering bridges give to untagged frames, and send untagged: `bridge vlan show`
+//! (`net/bridge/br_netlink.c`, `br_fill_ifvlaninfo_compressed`).
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message, Problem, u32_at};

@@ -1,4 +1,4 @@
-//! Against the running kernel: bridges and what is attached at TC, in a network namespace per test.
+//! Against the running kernel: bridges and programs at TC, in a network namespace per test.
 
 use crate::common;
 use common::{dumped, in_namespace, run, until};

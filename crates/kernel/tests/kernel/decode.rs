@@ -1,4 +1,4 @@
-//! Decoders against random bytes, damaged datagrams of a kernel, and, for conntrack, another
+//! Decoders, tested with random bytes, damaged datagrams of a kernel, and, for conntrack, another
 //! decoder.
 
 use std::net::IpAddr;

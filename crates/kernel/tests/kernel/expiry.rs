@@ -1,5 +1,5 @@
-//! Against the running kernel: what is in a set and until when, how long routes live, and when
-//! buckets of next hops are idle.
+//! Against the running kernel: elements of a set with their expiry, lifetimes of routes, and idle
+//! times of next-hop buckets.
 
 use crate::common;
 use std::collections::HashSet;

@@ -1,5 +1,4 @@
-//! Against the running kernel: what it tells when commands change it, in a network namespace per
-//! test.
+//! Against the running kernel: its events when commands change it, in a network namespace per test.
 
 use crate::common;
 use std::net::IpAddr;

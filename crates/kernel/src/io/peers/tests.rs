@@ -241,7 +241,7 @@ fn beacons_that_are_refused_are_told_and_asked_for_again() {
     });
 }
 
-/// This needs an explicit request: else every peer has its key before it may speak (`safe`).
+/// A peer in clear needs an explicit request: else every peer has its key first (`safe`).
 #[test]
 fn a_peer_in_clear_is_authorised_and_has_no_key() {
     in_a_loop(|| {

@@ -94,7 +94,7 @@ fn who_does_wpa3() {
     assert!(lacks(&ccmp, &|_| {}));
     assert!(!lacks(&both, &|_| {}));
     assert!(!radio(|_| {}).expect("understood").lacks_wpa3(), "not told");
-    // Firmware that admits stations has to do SAE, or to show who asks.
+    // Firmware that admits stations has to do SAE, or to show authentication frames.
     let firmware = |e: &mut Encoder| e.attribute(ATTR_DEVICE_AP_SME, &[0; 4]);
     assert!(lacks(&both, &firmware));
     assert!(!lacks(&both, &|e| {
@@ -187,7 +187,7 @@ fn sizes_are_bounded() {
     assert!(radios.iter().all(|r| r.channels.len() == MOST_CHANNELS));
 }
 
-/// However short a whole answer is cut, and whatever octet of it is another: no panic.
+/// Any cut and any changed octet of a whole answer: no panic.
 #[test]
 fn broken_anywhere() {
     let whole = datagram("nl80211-wiphy");

@@ -1,4 +1,4 @@
-//! Against datagrams of a kernel (`tests/fixtures`).
+//! Decodes datagrams of a kernel (`tests/fixtures`).
 
 use super::super::tests::events;
 use super::*;
