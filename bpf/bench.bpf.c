@@ -39,7 +39,7 @@ const volatile __u32 snat_delta; /* checksum difference it makes */
 const volatile __u32 exit_link;
 /* ceiling: turns of a loop for nothing, to be slower by as much as is wanted */
 const volatile __u32 spin;
-/* sink_marked: offset of the byte that tells two kinds of packets apart */
+/* sink_marked: offset of the byte that distinguishes two kinds of packets */
 const volatile __u32 mark_at;
 
 /* As csum_update, of a difference that is not folded yet. */
@@ -225,7 +225,7 @@ int rotate_tc(struct __sk_buff *skb)
 
 /* --- sinks ------------------------------------------------------------ */
 
-/* Counts a packet; where its bytes are to be kept, gives the place. */
+/* Counts a packet; returns the place for its bytes if they are kept. */
 always_inline struct sample *sink(__u32 len)
 {
 	__u32 at = state.taken;

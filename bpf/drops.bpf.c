@@ -50,8 +50,8 @@ always_inline int drop_holds(const struct drop_bucket *b, __u32 way, __u32 t)
 }
 
 /*
- * Makes an entry, in place of the one that was confirmed longest ago. Loses against another CPU
- * that wants the same place.
+ * Makes an entry, replacing the one that was confirmed longest ago. Loses against another CPU that
+ * wants the same place.
  */
 always_inline void drop_make(struct drop_bucket *b, __u64 id, const __u64 *key, int ipv6, __u32 top,
 			     __u32 t)

@@ -40,8 +40,8 @@ always_inline int bridge_retag_xdp(struct xdp_md *ctx, const struct crossing *c,
 	if (xdp_make_room(ctx, (int)(tags * TAG_SIZE) - (int)c->shift, FRAME_MIN))
 		return -1;
 	/*
-	 * By hand: clang 14 cuts it to 32 bits once more, and the verifier no longer knows that it
-	 * is a pointer.
+	 * By hand: clang 14 cuts the value to 32 bits again, and the verifier no longer knows that
+	 * it is a pointer.
 	 */
 	asm volatile("%[end] = *(u32 *)(%[ctx] + %[at])"
 		     : [end] "=r"(end)
@@ -86,7 +86,7 @@ int weir_bridge_xdp(struct xdp_md *ctx)
 		else if (bridge_retags(&c, p.hop) && bridge_retag_xdp(ctx, &c, p.hop))
 			reason = REASON_HOOK;
 	}
-	if (reason) { /* TC comes next, and puts on trial what is to be */
+	if (reason) { /* TC comes next, and chooses packets for trial */
 		count_passed(PASSED_BY_XDP + reason);
 		return XDP_PASS;
 	}

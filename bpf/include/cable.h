@@ -28,7 +28,7 @@
  */
 #define CABLE_TICK_BITS 26
 
-/* Each frame is of one sort: the first that fits. modules/cables/core/src/sort.rs has the same list. */
+/* Each frame is of one sort: the first that fits. modules/cables/core/src/sort.rs has this list. */
 enum cable_sort {
 	CABLE_OWN,                  /* from a hardware address of this router's own */
 	CABLE_HELLO,                /* of weir's */
@@ -74,7 +74,7 @@ enum cable_text_of {
 
 enum cable_mode {
 	CABLE_IDLE,
-	CABLE_GROUPS, /* what comes in for a group is noted: all who begin to speak begin so */
+	CABLE_GROUPS, /* frames to groups are noted: all new speakers send some */
 	CABLE_NOTED,  /* what comes in is noted */
 	CABLE_SHUT,   /* noted too, and nothing passes, in or out */
 	/*
@@ -105,7 +105,7 @@ struct cable {
 	__u32 mode;    /* enum cable_mode */
 	/*
 	 * 2^26 ns of the kernel's clock: from then on the mode is CABLE_IDLE. A gate must not
-	 * outlive who has shut it.
+	 * outlive the daemon that shut it.
 	 */
 	__u32 until;
 	__u32 more; /* there were stations without a place */

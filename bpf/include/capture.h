@@ -327,9 +327,7 @@ always_inline int capture_open(struct capture_state **s, struct capture_settings
 	return *c && *s;
 }
 
-/*
- * Begins with a packet: whether what comes in is to be kept. Without a token it will not be needed.
- */
+/* Begins with a packet. Returns true if the incoming packet must be kept: not without a token. */
 always_inline int capture_begin(struct capture_state *s, const struct capture_settings *c, __u32 in)
 {
 	__u32 word = READ_ONCE(control.capture);

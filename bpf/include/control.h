@@ -25,7 +25,7 @@ struct control {
 	__u32 capture; /* 0: nothing is captured */
 	__u32 drops;   /* 0: nothing is dropped early */
 	__u32 bridge;  /* 0: nothing is bridged; see bridge_part.h */
-	__u32 paths;   /* raised when a port comes or goes: packets may have gone by unseen */
+	__u32 paths;   /* raised when a port comes or goes: packets may have passed unseen */
 	__u32 reserved[6];
 };
 _Static_assert(sizeof(struct control) == 64, "control: one cache line");

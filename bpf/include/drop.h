@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Dropping early what the kernel would drop. Asked only about packets of no known flow, and only
- * where control.drops says that there is anything to ask. Whatever is dropped here, some packets of
- * it go to the kernel all the time (samples): rules that count, log or limit live on them, and what
- * the kernel no longer drops is found out. See docs/drops.md.
+ * Early drops of packets that the kernel would drop. Consulted only about packets of no known flow,
+ * and only if control.drops enables a kind. Some packets of each drop go to the kernel all the time
+ * (samples): rules that count, log or limit live on them, and weir detects packets that the kernel
+ * no longer drops. See docs/drops.md.
  */
 #pragma once
 
@@ -211,8 +211,8 @@ always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in,
 			     (open && later(t, d->when + drop_patience)) ||
 			     READ_ONCE(d->allowed) != drop_permit(id, epoch))) {
 			/*
-			 * The last sample was not dropped, nothing tells any more, or user space
-			 * forbids it: the kernel decides again.
+			 * The last sample was not dropped, no drop is reported any more, or user
+			 * space forbids it: the kernel decides again.
 			 */
 			WRITE_ONCE(b->cached[way], 0);
 			d->epoch = 0;

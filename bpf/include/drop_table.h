@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cached drops, as both objects see them: the packet path (drop.h) goes by them, the tracepoint
+ * Cached drops, as both objects see them: the packet path (drop.h) applies them, the tracepoint
  * (drops.bpf.c) learns them.
  *
- * A *learned* drop is one 5-tuple of which netfilter dropped every packet for a while. Only what
- * netfilter drops twice ever takes a place. A source has DROP_SPREAD buckets and no more, so that
- * one that scans ports pushes out its own entries, and a cached one that still earns its place is
- * never pushed out.
+ * A *learned* drop is one 5-tuple of which netfilter dropped every packet for a while. Only a
+ * packet that netfilter drops twice takes a place. A source has DROP_SPREAD buckets and no more, so
+ * that a source that scans ports pushes out its own entries, and a cached entry that still earns
+ * its place is never pushed out.
  *
  * A *listed* drop is a prefix: of sources, from an nftables set that the configuration names; of
  * destinations, from a route.
@@ -62,9 +62,9 @@ _Static_assert(sizeof(struct drop) == 128, "drop: two cache lines");
 
 /*
  * `id` is the hash of the whole key: DROP_FREE, or DROP_WRITING while the entry is being filled in.
- * `cached` is 0, or one number made of key, `in` and epoch: so one load tells that the drop holds,
- * in this epoch, for this very packet. Whatever happens to the entry at the same time, it cannot
- * come to hold for another.
+ * `cached` is 0, or one number made of key, `in` and epoch: so one load shows that the drop holds,
+ * in this epoch, for this very packet. A concurrent change of the entry cannot make it hold for
+ * another packet.
  */
 struct drop_bucket {
 	__u64 id[DROP_WAYS];

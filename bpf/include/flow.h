@@ -90,9 +90,9 @@ _Static_assert(__builtin_offsetof(struct flow, ttl_lo) == 28 &&
 	       "FLOW_TIMED_WORD");
 
 /*
- * A mark in `tos`, where no packet has it: this record's TCP is timed (timing.h). It makes every
- * comparison fail, so that only packets of marked records ever look for it. It is set and taken
- * away in the aligned word that begins with ttl_lo; a witness that proves anew takes it away as
+ * A mark in `tos`, in a bit that no packet has: this record's TCP is timed (timing.h). The mark
+ * makes every comparison fail, so that only packets of marked records ever look for it. It is set
+ * and cleared in the aligned word that begins with ttl_lo; a witness that proves again clears it as
  * well.
  */
 #define FLOW_TIMED 1

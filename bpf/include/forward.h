@@ -65,8 +65,8 @@ always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u3
 }
 
 /*
- * A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it,
- * nothing is proven.
+ * A FIN, RST or SYN goes by: conntrack decides its meaning. Until user space has received the
+ * event, nothing is proven.
  */
 always_inline void flow_hold(struct flow *f, struct trial *t)
 {
@@ -108,8 +108,8 @@ always_inline int flow_may_come(const struct flow *flow, __u64 in)
 }
 
 /*
- * A packet came in at another member of a bridge than before: the station has moved, and what is
- * sent to it must go there as well. The bridge tells so, too, unless its message was lost.
+ * A packet came in at another member of a bridge than before: the station has moved, and packets to
+ * it must go there as well. The bridge reports that, too, unless its message was lost.
  */
 always_inline void flow_moved(__u32 ref)
 {

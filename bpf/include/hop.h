@@ -51,7 +51,7 @@ enum able {
 
 enum hop_form {
 	HOP_TAGS = 3,       /* number of VLAN tags */
-	HOP_PPPOE = 1 << 2, /* the length of each packet is to be put in */
+	HOP_PPPOE = 1 << 2, /* the length of each packet must be put in */
 	/* of a bridge: addresses and EtherType, which are 0 here, are those of each frame */
 	HOP_BRIDGED = 1 << 3,
 	HOP_DSA =

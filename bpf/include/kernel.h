@@ -31,9 +31,9 @@
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
 /*
- * A value that is kept, in a register or on the stack: else the compiler works an address out anew
- * wherever it is used. It also knows nothing of the value, and so leaves no check of it out that an
- * earlier one implies (clang 19 and 22 do): the verifier believes only what is checked by the very
+ * Keeps a value in a register or on the stack: else the compiler computes an address again wherever
+ * it is used. The compiler also knows nothing of the value, and so keeps every check that an
+ * earlier one implies (clang 19 and 22 remove some): the verifier believes only checks of the very
  * pointer or number that is then used.
  */
 #define pinned(value)                             \

@@ -155,7 +155,7 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa,
 	else
 		l->able = l->in & IN_PPPOE ? ABLE_TC : ABLE_TC | ABLE_SUPER;
 	zero = nothing(f->len);
-	/* which is bounded by what it is made of: both halves of 64 bits are to be forgotten */
+	/* bounded by its parts: both halves of 64 bits must be forgotten */
 	l->in += zero | zero << 32;
 	l->shift = (l->shift + zero) & SHIFT_MASK;
 	l->tags = (l->tags + zero) & 3;

@@ -26,7 +26,7 @@ const volatile __u32 silence;   /* jiffies without a beat after which the daemon
 const volatile __u32 rehearsal; /* under BPF_PROG_TEST_RUN, where every skb has a socket */
 const volatile __u32 shadow;    /* compute, compare, but let the kernel forward */
 const volatile __u32 ipsec;     /* this kernel knows of IPsec, and can tell what it decrypted */
-/* this processor may read a flow's fields before its proof, unless told not to */
+/* this processor may read a flow's fields before its proof, unless prevented */
 const volatile __u32 weak_order;
 const volatile __u32 buffers; /* XDP may see frames in several buffers: from Linux 5.18 on */
 
@@ -91,8 +91,8 @@ struct {
 
 /*
  * Device → stack: devices that stand on one another (a bridge on its members, a VLAN device on the
- * one below) share a number. The witness goes by it: the kernel remembers the topmost device at
- * which a packet came in, ingress knows the lowest.
+ * one below) share a number. The witness uses it: the kernel remembers the topmost device at which
+ * a packet came in, ingress knows the lowest.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -104,8 +104,8 @@ struct {
 
 /*
  * PPPoE sessions that the kernel was seen to send into, each one number (session_of): the kernel
- * goes by the other end's address, too (net/ppp/pppoe.c). A port has SESSION_PLACES; sessions that
- * share one take turns, and what of them is not there goes to the kernel.
+ * checks the other end's address, too (net/ppp/pppoe.c). A port has SESSION_PLACES; sessions that
+ * share one take turns, and packets of a session without a place go to the kernel.
  */
 #define SESSION_PLACES 4
 

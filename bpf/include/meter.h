@@ -124,7 +124,7 @@ struct station_bucket {
 struct meter_rest {
 	__u64 unplaced, unplaced_octets; /* of stations for which there was no place either */
 	__u64 other, other_octets;
-	__s64 link; /* bytes of headers and padding, beyond what the records' `link` tells */
+	__s64 link; /* bytes of headers and padding, beyond the records' `link` */
 	__u64 reserved[3];
 };
 _Static_assert(sizeof(struct meter_rest) == 64, "meter_rest");
@@ -156,7 +156,7 @@ enum meter_news_kind {
 struct meter_news {
 	__u32 kind; /* enum meter_news_kind */
 	__u32 ref;  /* number of the record; of a sample without one ~0 */
-	__u32 life; /* its owner word: tells lives apart */
+	__u32 life; /* its owner word, which distinguishes lives */
 	__u32 len;  /* of a sample: bytes of layer 4 payload that follow */
 };
 _Static_assert(sizeof(struct meter_news) == 16, "meter_news");

@@ -25,8 +25,8 @@ always_inline void meter_tell(__u32 kind, __u32 ref, __u32 life)
 #define PORT_MDNS 5353
 
 /*
- * True if a packet may carry a name (modules/monitor/core/src/names has the list). `before` is what the
- * record had counted its way.
+ * True if a packet may carry a name (modules/monitor/core/src/names has the list). `before` is the
+ * record's former count of its way.
  */
 always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const struct metered *p,
 			      enum meter_way way, __u64 before)

@@ -9,7 +9,7 @@ const volatile __u32 meter4_mask;      /* IPv4 buckets - 1 */
 const volatile __u32 meter6_mask;      /* IPv6 buckets - 1 */
 const volatile __u32 stations_mask;    /* buckets of stations - 1 */
 const volatile __u32 meter_ports_mask; /* slots of ports - 1 */
-/* this processor may read a key before the owner word, unless told not to */
+/* this processor may read a key before the owner word, unless prevented */
 const volatile __u32 meter_weak_order;
 
 #define METER_MAP(name, type_of_value)             \
@@ -26,8 +26,8 @@ METER_MAP(meters6, struct meter_bucket6);
 METER_MAP(stations, struct station_bucket);
 METER_MAP(meter_ports, struct meter_port);
 /*
- * Devices that lead to no uplink, each at index `ifindex & meter_ports_mask`; written by user space.
- * A device without a place here counts as one that leads to an uplink.
+ * Devices that lead to no uplink, each at index `ifindex & meter_ports_mask`; written by user
+ * space. A device without a place here counts as one that leads to an uplink.
  */
 METER_MAP(meter_inside, __u32);
 

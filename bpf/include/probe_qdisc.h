@@ -71,7 +71,7 @@ always_inline __u64 qdisc_check(__u64 skb)
 }
 
 /*
- * Arguments: qdisc, transmit queue, skb (include/trace/events/qdisc.h). Told after the qdisc took
+ * Arguments: qdisc, transmit queue, skb (include/trace/events/qdisc.h). Called after the qdisc took
  * the packet: one that it split into segments is gone by now, and its segments are others.
  */
 SEC("tp_btf/qdisc_enqueue")
@@ -130,7 +130,7 @@ always_inline __u64 qdisc_cake_since(__u64 id)
 	return since;
 }
 
-/* Longer than any bucket tells: no time at all, but something else that was taken for one. */
+/* Longer than any bucket: not a wait, but another packet that was mistaken for this one. */
 #define QDISC_LONGEST (1000ull << (PROBE_BUCKETS - 1))
 
 /*

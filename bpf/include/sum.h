@@ -92,8 +92,8 @@ int weir_sum(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (len) {
 		/*
-		 * Says once more that it is 1 to SUM_PART - 1: no verifier concludes it, but a
-		 * compiler does and would leave this out.
+		 * Repeats that it is 1 to SUM_PART - 1: no verifier concludes it, but a compiler
+		 * does and would leave this out.
 		 */
 		len = (pinned(len - 1) & (SUM_PART - 1)) + 1;
 		__builtin_memset(part, 0, SUM_PART);
