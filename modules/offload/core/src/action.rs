@@ -6,7 +6,7 @@ use kernel::{ConnectionId, Mac, Source, Tuple};
 
 use crate::ports::PortPlan;
 
-/// Names one tracked connection, and both of its records in the packet path: an index into a slab.
+/// Identity of one tracked connection, and of both its records in the packet path: a slab index.
 ///
 /// A number whose [`Action::Install`] or [`Action::Remove`] was given out is not reused before two
 /// calls of [`crate::Core::tick`] have passed. A caller that applies the actions at least once
@@ -26,8 +26,8 @@ pub struct Reading {
     pub octets: u64,
     /// True if the kernel's forwarding is proven at present.
     pub proven: bool,
-    /// Another number each time that a packet of it is given to the kernel, which it knows but may
-    /// not forward.
+    /// Counter that changes each time that the kernel gets a packet of this direction, which it
+    /// knows but may not forward.
     pub shown: u32,
     /// The length of the last of these, bytes of the IP packet.
     pub shown_length: u16,
@@ -36,7 +36,7 @@ pub struct Reading {
 /// Direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// As the first packet went.
+    /// Direction of the first packet.
     Original,
     /// The way back.
     Reply,
@@ -173,7 +173,7 @@ pub enum Action {
         /// The connection.
         flow: FlowId,
     },
-    /// All proofs end.
+    /// Ends all proofs.
     Bump(Cause),
     /// The neighbour or station that had this hardware address changed: end the proofs over hops to
     /// the address, by any port.

@@ -22,7 +22,7 @@ const CLOSING: Millis = 5_000;
 /// Pause before an install that found no room is tried again.
 const RETRY: Millis = 1_000;
 
-/// All connections, and what decides about them.
+/// All connections, and the state that decides about them.
 pub(crate) struct Connections {
     settings: Settings,
     table: Table,
@@ -36,7 +36,7 @@ pub(crate) struct Connections {
     zones: HashSet<u16>,
     /// True if some connections are not remembered.
     forgot: bool,
-    /// And some of them were reported by the dump under way.
+    /// True if the dump under way reported some of them.
     forgot_lately: bool,
 }
 
@@ -62,7 +62,7 @@ impl Connections {
         &self.settings
     }
 
-    /// All connections.
+    /// Returns the table of all connections.
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }
@@ -185,7 +185,7 @@ impl Connections {
         );
     }
 
-    /// Has conntrack see the next packet of a connection.
+    /// Shows conntrack the next packet of a connection.
     pub(crate) fn show(&mut self, id: FlowId, readings: &[Reading; 2], out: &mut Output) {
         self.learn_from(id, readings, out.now());
         out.prove(id);

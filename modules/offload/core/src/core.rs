@@ -200,8 +200,8 @@ impl Core {
         self.firewall.is_legacy()
     }
 
-    /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees
-    /// numbers, repeats what went unanswered. `read` gives the original and the reply direction of
+    /// Call this several times a second: refreshes conntrack time-outs, spreads re-proofs, frees
+    /// numbers, repeats unanswered requests. `read` gives the original and the reply direction of
     /// an installed flow.
     ///
     /// The work is a share of all flows that follows from the time since the last tick, not all of

@@ -14,7 +14,7 @@ pub enum Decline {
     NoEvents,
     /// No message has contained the status bits yet.
     StatusUnknown,
-    /// Not in the conntrack table yet, or a template.
+    /// The entry is not in the conntrack table yet, or a template.
     NotConfirmed,
     /// Being removed.
     Dying,
@@ -58,7 +58,7 @@ pub enum Decline {
     Ambiguous,
     /// Zones are in use, and not all connections are remembered.
     Crowded,
-    /// No room.
+    /// There is no room for another flow.
     TableFull,
     /// The packet path cannot take it.
     Unsupported,

@@ -35,9 +35,9 @@ const EDGE: (Millis, Millis) = (2, 20);
 /// The time of day was set, rather than slewed: it jumped by more than this.
 const JUMP: u64 = 50;
 
-/// Most elements of a set that packets write; each is looked at every 400 ms.
+/// Maximum number of elements of a set that packets write; each is looked at every 400 ms.
 pub const MOST_WRITTEN: usize = 10_000;
-/// Most elements of a set that only times out: it is read when a command changed it.
+/// Maximum number of elements of a set that only times out, and is read after a command.
 pub const MOST_TIMED: usize = 65_536;
 
 /// Somewhere in here something is over: not sooner than the first, and at the second it is.
@@ -66,12 +66,12 @@ struct Alive {
     due: Option<Millis>,
     /// Earliest time of the next read.
     rests: Millis,
-    /// So often packets have to be seen for them.
+    /// Interval at which the kernel has to see packets for them.
     every: Option<Millis>,
 }
 
 impl Alive {
-    /// Some may have come or gone.
+    /// Takes the report that some may have come or gone.
     fn told(&mut self, now: Millis) {
         self.due.get_or_insert(now.max(self.rests));
     }
@@ -97,10 +97,10 @@ impl Alive {
 struct Watched {
     /// Packets write it.
     written: bool,
-    /// By mark; `None`: it was not read yet.
+    /// Spans by mark; `None`: not read yet.
     known: Option<HashMap<u64, Option<Span>>>,
     due: Option<Millis>,
-    /// Not before.
+    /// Earliest time of the next read.
     rests: Millis,
     /// True if the set is too large or too slow to read.
     blind: bool,
@@ -122,7 +122,7 @@ pub struct Agenda {
     /// Milliseconds since 1970 at the caller's zero.
     epoch: Option<u64>,
     edge: Option<Span>,
-    /// Something is other than it was.
+    /// True if a condition changed.
     changed: bool,
     /// Time when this last ended proofs.
     ended: Millis,

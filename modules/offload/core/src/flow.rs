@@ -43,13 +43,13 @@ pub struct Flow {
     pub declined: Option<Decline>,
     /// Time of the first report.
     pub since: Millis,
-    /// Of its entry.
+    /// Lifetime of its entry.
     pub(crate) life: Lifetime,
     /// Bytes forwarded since the kernel was last shown where the connection is.
     pub(crate) unseen: u64,
     /// Generation of the dump by which it was last seen.
     pub(crate) seen: u32,
-    /// No event reported it yet, so its entry may never send one ([`crate::older`]).
+    /// True if no event reported it yet: its entry may never send one ([`crate::older`]).
     pub(crate) silent: bool,
     /// A connection that is not remembered has one of its tuples.
     pub(crate) contested: bool,
@@ -60,7 +60,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// From its first message.
+    /// Makes a flow from its first message.
     pub(crate) fn new(connection: &Connection, seen: u32, now: Millis) -> Self {
         let mut flow = Self {
             id: connection.id,

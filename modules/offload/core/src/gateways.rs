@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use kernel::Neighbour;
 
-/// Most that are remembered as silent.
+/// Maximum number of silent gateways that are remembered.
 const MOST: usize = 1_024;
 
 /// Gateways that share a destination, and the silent ones among them.

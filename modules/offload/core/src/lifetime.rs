@@ -16,8 +16,8 @@ use crate::trail::{Answer, Trail};
 
 /// Learned time-outs are learned again after this time: sysctls and policies may change silently.
 const LEARNED: Millis = 60_000;
-/// From the last look at a connection without news to one that found that conntrack saw a packet:
-/// less, and the packet is less than a second old.
+/// Maximum time from the last look without news to the one that found a packet: within it, the
+/// packet is less than a second old.
 const RECENT: Millis = 700;
 /// A segment without data: IP and TCP headers with all the options that an acknowledgement may
 /// have.
@@ -28,7 +28,7 @@ const BARE: [u64; 2] = [80, 100];
 pub(crate) struct Renewal {
     /// New time-out.
     pub(crate) seconds: u32,
-    /// Of TCP: data were not acknowledged, as far as can be seen.
+    /// TCP: true if data were not acknowledged, as far as weir can see.
     pub(crate) unacknowledged: Option<bool>,
 }
 
@@ -57,11 +57,11 @@ pub(crate) struct Lifetime {
     pub(crate) renewed: Option<Millis>,
     /// True if no message reports a change of the entry.
     owed: bool,
-    /// No message tells when it changes.
+    /// True if no message reports its changes.
     pub(crate) unheard: bool,
     /// True if weir watches the connection for a packet that conntrack saw.
     pub(crate) watched: bool,
-    /// Of a connection that was installed: most of a flood never are, and are to take little room.
+    /// Packets of an installed connection: most of a flood never are, and must take little room.
     trail: Option<Box<Trail>>,
 }
 

@@ -13,8 +13,8 @@ use crate::settings::{Hook, Settings};
 use crate::stations::{CHANGES_MAX, Stations};
 use crate::time::Millis;
 
-/// Most neighbours remembered. The kernel's default limit is 1024 per family; a router that raised
-/// it beyond this one pays with the end of all proofs for each change among the rest.
+/// Maximum number of neighbours. The kernel's default limit is 1024 per family; a router with a
+/// higher limit than this pays with the end of all proofs for each change among the rest.
 const NEIGHBOURS_MAX: usize = 16_384;
 
 /// A bridge that forgets a station which is silent for so long hears of each flow so many times
@@ -35,12 +35,12 @@ pub(crate) struct Network {
     plans: BTreeMap<u32, PortPlan>,
     /// Last reported relations of upper and lower devices.
     stacks: Vec<(u32, u32)>,
-    /// Something that plans are made of changed since they were made.
+    /// True if the input of the plans changed since they were made.
     unplanned: bool,
     /// Port of a bridge, or bridge → what stands for its VLANs.
     vlans: HashMap<u32, u64>,
     stations: Stations,
-    /// In which time the most forgetful bridge forgets a station.
+    /// Shortest time after which a bridge forgets a station.
     shortest_ageing: Option<Millis>,
     /// Hardware addresses whose proofs are to end, with their former location. One more than
     /// [`CHANGES_MAX`] means too many to track individually.

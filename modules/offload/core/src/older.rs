@@ -20,14 +20,14 @@ use crate::time::Millis;
 
 /// Pause between two polls of a connection. With ticks of 250 ms these are 500 ms apart.
 const PAUSE: Millis = 400;
-/// Most connections that are polled; docs/performance.md has the cost.
+/// Maximum number of polled connections; docs/performance.md has the cost.
 const MOST: usize = 4_096;
 /// Connections of the surplus are let in again while fewer than this are polled.
 const ROOM: usize = MOST / 8 * 7;
-/// A connection is polled no more after so many visits in a row without a proof. A change of a route
-/// or a re-proof ends proofs for a moment only.
+/// A connection is no longer polled after so many visits in a row without a proof. A change of a
+/// route or a re-proof ends proofs for a moment only.
 const UNPROVEN: u8 = 4;
-/// Most probes in a tick.
+/// Maximum number of probes in a tick.
 const PROBES: usize = 1_000;
 /// A connection that stays silent is probed again after this time: the first answer may be lost.
 const PROBE_AGAIN: Millis = 60_000;
@@ -50,7 +50,7 @@ struct Entry {
 /// All silent connections.
 #[derive(Default)]
 pub(crate) struct Older {
-    /// In the order of their next visits.
+    /// Queue in the order of the next visits.
     queue: VecDeque<(Millis, ConnectionId)>,
     entries: HashMap<ConnectionId, Entry>,
     /// Numbers of connections that are polled, and of those that are of concern.

@@ -70,7 +70,7 @@ impl Output {
         self.actions.len()
     }
 
-    /// Of the actions from this number on keeps the last refresh only.
+    /// Drops all refreshes but the last among the actions from this number on.
     pub(crate) fn keep_last_refresh(&mut self, from: usize) {
         let mut last = self.actions.split_off(from);
         last.retain(|action| matches!(action, Action::Refresh { .. }));

@@ -21,7 +21,7 @@ use crate::time::Millis;
 const IDLE: Millis = 60_000;
 /// Like [`IDLE`], if there is no room.
 const IDLE_WHEN_FULL: Millis = 5_000;
-/// Each pair is looked at once in this time.
+/// Interval of visits to a pair.
 const VISIT: Millis = 2_000;
 
 /// Two stations that talk through a bridge.

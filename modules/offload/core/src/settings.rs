@@ -21,7 +21,7 @@ pub enum Hook {
     /// sends copies of a packet by such a member, too, no other member may count as the way to its
     /// station.
     Watch,
-    /// Not at all.
+    /// Not attached.
     Off,
 }
 
@@ -91,12 +91,12 @@ impl Timeouts {
     }
 }
 
-/// Everything that steers the core.
+/// All settings of the core.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Most connections installed at a time.
+    /// Maximum number of connections installed at a time.
     pub max_flows: usize,
-    /// Most declined connections remembered with their reason; what is beyond is only counted.
+    /// Maximum number of declined connections remembered with their reason; the rest is counted.
     pub max_declined: usize,
     /// Connections with this mark stay with the kernel.
     pub opt_out: Option<Mark>,
@@ -118,7 +118,7 @@ pub struct Settings {
     pub no_events: bool,
     /// Forward frames between members of a bridge, too.
     pub bridge: bool,
-    /// Most pairs of stations known at a time.
+    /// Maximum number of pairs of stations known at a time.
     pub max_pairs: usize,
     /// Compute everything, forward nothing. Carried for the packet path; the core decides the same.
     pub shadow: bool,

@@ -7,14 +7,14 @@
 
 use crate::time::Millis;
 
-/// From a look at the entry to a packet that must have moved its end.
+/// Minimum time from a look at the entry to a packet that must have moved its end.
 const APART: Millis = 3_000;
 /// Precision of the remaining time: whole seconds, and less than this after it was read.
 const WHOLE: Millis = 1_000;
 /// Delay between weir's message and conntrack, and that of conntrack's reply.
 const DELAY: Millis = 500;
-/// So often in a row, and the packets are not seen: once may be chance, where one packet gave less
-/// time than the last.
+/// Misses in a row that mean that conntrack does not see the packets: one may be chance, if one
+/// packet gave less time than the last.
 const MISSED: u8 = 2;
 /// Lifetime of an observation: twice the interval at which weir learns time-outs again.
 const FRESH: Millis = 120_000;
@@ -47,7 +47,7 @@ pub(crate) enum Look {
 /// End of the entry at one look.
 #[derive(Clone, Copy, Debug)]
 struct Stood {
-    /// Not earlier, not later.
+    /// Earliest and latest end.
     end: [Millis; 2],
     at: Millis,
     /// Rounds are from one end of all proofs to the next one.
@@ -139,7 +139,7 @@ impl Sight {
         self.missed >= MISSED
     }
 
-    /// Of a connection that is the kernel's: whether a packet has moved its end.
+    /// Returns true if a packet has moved the end of a connection that is the kernel's.
     pub(crate) fn returned(&self, end: Millis) -> bool {
         self.stood
             .is_some_and(|stood| end.abs_diff(stood.end[0]) > APART)

@@ -10,8 +10,8 @@ use kernel::Link;
 /// and macsec, whose packets are not those of the frames below.
 const ON_LOWER: [&str; 7] = ["", "dsa", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
 
-/// In the number of a device: packets may have come in there over PPP, of which the kernel does not
-/// tell the port.
+/// Bit in the number of a device: packets may have come in there over PPP, whose port the kernel
+/// does not report.
 pub const OVER_PPP: u32 = 1 << 31;
 
 /// ARPHRD_PPP.
@@ -51,8 +51,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// From all devices, in any order. Devices below that are not among them (they may be in
-    /// another namespace) do not count.
+    /// Builds the stack of all devices, in any order. Missing lower devices (perhaps in another
+    /// namespace) do not count.
     pub fn of<'a>(links: impl IntoIterator<Item = &'a Link>) -> Self {
         Self::with_apart(links, |_| false)
     }
@@ -89,7 +89,7 @@ impl Stack {
         self.below.entry(upper).or_default().push(lower);
     }
 
-    /// All devices that stand on this one, over others too; the nearest first.
+    /// Returns all devices that stand on this one, over others too; the nearest first.
     pub fn uppers(&self, link: u32) -> Vec<Upper> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::from([link]);

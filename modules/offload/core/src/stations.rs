@@ -24,12 +24,12 @@ use kernel::{Fdb, Mac};
 
 use crate::time::Millis;
 
-/// Most stations remembered: those that came first.
+/// Maximum number of stations remembered: those that came first.
 pub(crate) const STATIONS_MAX: usize = 16_384;
-/// Most hardware addresses whose proofs end one by one: as many as the packet path knows hops. If
-/// more change at once, all proofs do.
+/// Maximum number of hardware addresses whose proofs end one by one: as many as the packet path
+/// knows hops. If more change at once, all proofs end.
 pub(crate) const CHANGES_MAX: usize = 4_096;
-/// Least time between two ends of all proofs for stations that are not remembered.
+/// Minimum time between two ends of all proofs for stations that are not remembered.
 const PAUSE: Millis = 1_000;
 /// Like [`PAUSE`], for stations that a bridge forgot.
 const PAUSE_FORGOTTEN: Millis = 100;
@@ -40,7 +40,7 @@ type Key = (u32, u16, Mac);
 /// Known stations, and their ports.
 #[derive(Default)]
 pub(crate) struct Stations {
-    /// With the generation of the dump by which each was last seen.
+    /// Stations with the generation of the dump by which each was last seen.
     known: HashMap<Key, (u32, u32)>,
     /// True if some stations are not remembered.
     forgot: bool,

@@ -12,7 +12,7 @@ use kernel::{ConnectionId, Tuple};
 use crate::action::{Direction, FlowId};
 use crate::flow::Flow;
 
-/// No further link of a chain.
+/// End of a chain.
 const END: u32 = u32::MAX;
 
 /// The keys are hashes already, of a hasher with a secret.
@@ -200,7 +200,7 @@ impl Table {
             .map(|(flow, _)| flow)
     }
 
-    /// All others that have one of this connection's tuples, in either direction.
+    /// Returns all others that have one of this connection's tuples, in either direction.
     pub(crate) fn sharers(&self, id: FlowId) -> Vec<FlowId> {
         let Some(flow) = self.get(id) else {
             return Vec::new();

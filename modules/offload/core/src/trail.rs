@@ -30,7 +30,7 @@ pub(crate) enum Answer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub(crate) seconds: u32,
-    /// As in a renewal.
+    /// Mark as in a renewal.
     pub(crate) mark: Option<bool>,
     /// True if nothing moves any more: the refresh is for the last packet.
     pub(crate) rests: bool,

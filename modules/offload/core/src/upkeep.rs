@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::sweep::Sweep;
 use crate::time::Millis;
 
-/// Most connections that are asked for at the end: that takes half a second on a slow router.
+/// Maximum number of queries at the end: these take half a second on a slow router.
 const ASKED_LAST: usize = 65_536;
 /// Bytes after which a TCP flow proves again: its stream positions are known only within 1 GiB of
 /// the last packet that weir saw (bpf/include/window.h).
@@ -128,7 +128,7 @@ impl Upkeep {
         }
     }
 
-    /// Has the kernel see where the streams of those are that moved far.
+    /// Shows the kernel the stream positions of flows that moved far.
     pub(crate) fn show_far(&mut self, connections: &mut Connections, out: &mut Output) {
         for id in std::mem::take(&mut self.far) {
             if let Some(flow) = connections.installed_mut(id) {

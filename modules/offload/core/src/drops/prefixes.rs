@@ -1,4 +1,4 @@
-//! From a set's elements to prefixes.
+//! Converts a set's elements to prefixes.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

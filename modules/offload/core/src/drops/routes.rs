@@ -1,8 +1,8 @@
-//! From routes to prefixes that are always dropped.
+//! Finds prefixes that routes always drop.
 //!
-//! A route decides about a packet only after prerouting, and only where no rule sends the packet to
-//! another table. So nothing is dropped where a policy rule asks for anything; what a rule of the
-//! firewall may translate or mark is [`super::rules`]'s business.
+//! A route decides about a packet only after prerouting, and only if no rule sends the packet to
+//! another table. So nothing is dropped if a policy rule has conditions; [`super::rules`] covers
+//! translation and marks by the firewall.
 
 use std::collections::BTreeMap;
 use std::fmt;

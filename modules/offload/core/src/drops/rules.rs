@@ -18,7 +18,7 @@ use crate::ruleset::RulesetError;
 /// Reason why the ruleset does not drop all that a set lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unproven {
-    /// No rule drops by it in a chain that all packets pass.
+    /// No rule drops by the set in a chain that all packets pass.
     NoRule,
     /// A rule does, but one before it (chain, handle) may let packets go by it.
     Bypassed(String, u64),

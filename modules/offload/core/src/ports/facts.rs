@@ -45,8 +45,8 @@ pub struct PortFacts {
     pub forwarding_v4: bool,
     /// IPv6 forwarding is on for this device.
     pub forwarding_v6: bool,
-    /// Of the loopback device only, which each network namespace has: what decides among several
-    /// next hops, in all of it.
+    /// Settings that choose among several next hops in the whole network namespace; for the
+    /// loopback device only, which each namespace has.
     pub multipath: Option<Multipath>,
     /// Other switching here, without notification; for the loopback device, for all devices.
     pub switches: Option<Switches>,
@@ -60,7 +60,7 @@ pub struct PortFacts {
     pub tc_refused: bool,
     /// Shaper in or below a root qdisc whose kind does not say so, in words: see [`shaper`].
     pub shaper: Option<String>,
-    /// Of a bridge: what looks at each frame that it passes on, in words.
+    /// Programs of a bridge that look at each frame it passes on, in words.
     pub bridge_filters: Vec<String>,
     /// Mbit/s; `None` if unknown.
     pub speed: Option<u32>,

@@ -5,9 +5,9 @@ use serde::Serialize;
 /// Ports where packets of an upper device are forwarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Below {
-    /// Names of the ports below it.
+    /// Names of the ports below the device.
     pub ports: Vec<String>,
-    /// Names of the devices below it that are no ports.
+    /// Names of the devices below it that are not ports.
     pub others: Vec<String>,
 }
 
@@ -31,9 +31,9 @@ pub enum PortReason {
     HiddenServiceTags,
     /// TC: XDP was refused.
     XdpRefused,
-    /// No port itself: what it carries is forwarded at the devices that it stands on.
+    /// Not a port itself: its packets are forwarded at its lower devices.
     Upper(Below),
-    /// No port itself: PPP, of which the kernel does not tell what is below.
+    /// Not a port itself: PPP, whose lower device the kernel does not report.
     Ppp,
     /// Off: the conduit of a switch whose ports are ports themselves.
     Conduit,
@@ -74,9 +74,9 @@ pub enum PortReason {
     /// Off for what leaves: something at its qdiscs looks at a packet's connection or route, which
     /// weir's packets do not have.
     Asking(String),
-    /// Not straight from XDP: a qdisc that must not be passed by.
+    /// Not straight from XDP: a qdisc that frames must not bypass.
     Queue(String),
-    /// Not straight from XDP: what comes in elsewhere may be faster, and no qdisc would keep the
+    /// Not straight from XDP: frames from elsewhere may come faster, and no qdisc would keep the
     /// queue short.
     Slower {
         /// Mbit/s, where it is known.

@@ -1,4 +1,4 @@
-//! All devices together: what stands on a port has a say in its plan.
+//! Plans all devices together: an upper device affects the plan of its ports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ pub fn plans(devices: &[Device<'_>], settings: &Settings) -> Plans {
     }
 }
 
-/// All devices, and what stands on what.
+/// All devices, and their stacks.
 struct Router<'a> {
     devices: BTreeMap<u32, Device<'a>>,
     stack: Stack,
@@ -77,7 +77,7 @@ struct Router<'a> {
     macsec: Vec<(&'a Link, u32)>,
     /// Limits of PPP devices on every port, as the kernel does not tell their lower device.
     ppp: Vec<Limit>,
-    /// Some PPP device forwards.
+    /// True if some PPP device forwards.
     ppp_forwards: bool,
 }
 

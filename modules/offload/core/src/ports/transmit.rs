@@ -13,11 +13,11 @@ struct WayIn {
     speed: Option<u32>,
 }
 
-/// Of all ways in.
+/// Fastest of all ways in.
 struct Fastest {
     /// Fastest way in; one of unknown speed comes first.
     any: Option<WayIn>,
-    /// Of those whose speed is known.
+    /// Fastest way in of known speed.
     known: Option<WayIn>,
 }
 

@@ -27,7 +27,7 @@ const MOST_WAYS: usize = 16;
 pub(super) struct Area {
     families: u8,
     protocols: u8,
-    /// Of a packet of the flow in one direction, at one place on its way.
+    /// Conditions on a packet of the flow in one direction, at one place on its way.
     tests: Vec<Test>,
     marks: Vec<MarkTest>,
 }
@@ -57,14 +57,14 @@ enum What {
 pub struct Subject<'a> {
     /// Tuple of packets of the original direction as they come in.
     pub original: &'a Tuple,
-    /// And of those that come back.
+    /// Tuple of packets of the reply direction as they come in.
     pub reply: &'a Tuple,
     /// Connection mark.
     pub mark: u32,
 }
 
 impl Area {
-    /// All that a table of this family sees.
+    /// Returns the area of all that a table of this family sees.
     pub(super) fn of_family(family: &str) -> Self {
         Self {
             families: match family {
@@ -359,7 +359,7 @@ fn values(right: &Value) -> Option<Vec<&Value>> {
     (all.len() <= MOST_VALUES).then_some(all)
 }
 
-/// Without what an element has beside its value.
+/// Returns the value of an element without its attributes.
 fn element(value: &Value) -> &Value {
     value
         .get("elem")

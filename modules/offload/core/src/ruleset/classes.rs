@@ -28,8 +28,8 @@ use Class::{Constant, Each, Elsewhere, Kernel, Noted, Proven};
 /// A row of the table: what kind of thing, its names, its class.
 type Row = (&'static str, &'static [&'static str], Class);
 
-/// By source (`payload` protocols are written `payload ip`), in the words of libnftables-json(5)
-/// and of iptables-extensions(8).
+/// Rows by source (`payload` protocols are written `payload ip`), in the words of
+/// libnftables-json(5) and of iptables-extensions(8).
 const TABLE: &[Row] = &[
     ("payload ether", &["daddr", "type"], Constant),
     // Two stations may use one address and port; the proof compares where a packet came in, not who

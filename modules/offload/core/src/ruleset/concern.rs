@@ -7,7 +7,7 @@ use super::finding::Kind;
 use super::reach::{Rule, Ruleset};
 use super::statements::Sight;
 
-/// Names a rule, as `nft -a list ruleset` shows it.
+/// Identity of a rule, as `nft -a list ruleset` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleName {
     /// `ip`, `ip6`, `inet` or `bridge`.

@@ -17,7 +17,7 @@ const UNKNOWN: &str = "l3proto";
 /// Family, table, chain.
 type Key = [String; 3];
 
-/// Has all rules before conntrack ask for something that says nothing, in place of the connection.
+/// Replaces all conditions on the connection, in rules before conntrack, by meaningless ones.
 /// `root`: the output of `nft -j list ruleset`.
 pub(super) fn forget(root: &mut Value) {
     let Some(objects) = root.get_mut("nftables").and_then(Value::as_array_mut) else {

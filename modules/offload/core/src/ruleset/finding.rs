@@ -23,7 +23,7 @@ pub enum Kind {
     Moment,
     /// A list of sources that packets keep.
     Recent,
-    /// Something that is not known here.
+    /// An unknown expression.
     Unknown,
     /// A rate limit.
     Limit,

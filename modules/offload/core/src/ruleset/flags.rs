@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// FIN, SYN, RST and ACK, which are the same in all such packets.
 const FIXED: u8 = 0x17;
-/// And are these.
+/// Flags that are set in these packets.
 const SET: u8 = 0x10;
 
 /// The answer to a match, of packets that may be forwarded.
@@ -13,7 +13,7 @@ const SET: u8 = 0x10;
 pub(super) enum Answer {
     /// No packet matches.
     Never,
-    /// All do.
+    /// All packets match.
     Always,
     /// The answer depends on the packet.
     Varies,

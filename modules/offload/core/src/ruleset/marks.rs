@@ -21,7 +21,7 @@ pub(super) struct Marks {
     changed: u32,
 }
 
-/// Of the connection mark.
+/// Condition on the connection mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MarkTest {
     pub(super) mask: u32,
@@ -108,7 +108,7 @@ impl Marks {
         now
     }
 
-    /// All that is known of empty bits, also where it follows from their being the same.
+    /// Returns all masks of empty bits, also those that follow from equal bits.
     fn with_same(&self) -> impl Iterator<Item = u32> + '_ {
         let same = (self.same != 0).then_some(self.same);
         self.empty.iter().copied().chain(same)

@@ -103,7 +103,7 @@ pub(super) struct Ruleset<'a> {
 const NESTED: usize = 16;
 
 impl<'a> Ruleset<'a> {
-    /// From the array under `nftables`. Dormant tables are passed over.
+    /// Reads the array under `nftables`. Dormant tables are skipped.
     pub(super) fn read(values: &'a [Value]) -> Result<Self, RulesetError> {
         let mut ruleset = Self {
             objects: Vec::new(),
@@ -246,7 +246,7 @@ impl<'a> Ruleset<'a> {
         }
     }
 
-    /// All rules.
+    /// Returns all rules.
     pub(super) fn all_rules(&self) -> impl Iterator<Item = &Rule<'a>> {
         self.objects.iter().filter_map(|object| match object {
             Object::Rule(rule) => Some(rule),
@@ -312,9 +312,9 @@ impl<'a> Ruleset<'a> {
             .is_some_and(|order| *order < rule.order)
     }
 
-    /// For each chain that packets of established, forwarded connections may come to: the flows
-    /// that may, or `None` where it is reached only from a chain at a device, whose traffic is left
-    /// alone anyway.
+    /// Returns, for each chain that packets of established, forwarded connections may reach, these
+    /// flows, or `None` if only a chain at a device leads there, whose traffic is left alone
+    /// anyway.
     pub(super) fn reached(&self) -> HashMap<Key<'a>, Areas> {
         let mut reached: HashMap<Key<'a>, Areas> = HashMap::new();
         let mut steps: HashMap<Key<'a>, Vec<(Key<'a>, Option<Area>)>> = HashMap::new();
@@ -530,7 +530,7 @@ fn along(ruleset: &Ruleset<'_>) -> HashMap<usize, Marks> {
     found
 }
 
-/// All chains that can be come to, each after those that lead to it.
+/// Returns all reachable chains, each after those that lead to it.
 fn order<'a, T>(entries: &[Key<'a>], steps: &HashMap<Key<'a>, Vec<(Key<'a>, T)>>) -> Vec<Key<'a>> {
     let mut seen = HashSet::new();
     let mut done = Vec::new();

@@ -68,7 +68,7 @@ impl Silent {
         self
     }
 
-    /// For where the ruleset is not known.
+    /// Makes the result for an unknown ruleset.
     pub fn unknown(why: &str) -> Self {
         Self {
             opaque: BTreeSet::from([why.to_owned()]),
@@ -379,7 +379,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Something that cannot be looked at, of this class.
+    /// Records a condition of this class that weir cannot read.
     fn opaque(&mut self, what: &str, class: Class, rule: &Rule<'a>) {
         let (family, table, chain) = rule.key();
         let handle = rule.home.handle;

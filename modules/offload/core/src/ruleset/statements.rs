@@ -6,7 +6,7 @@ use super::classes::{Class, class};
 use super::finding::Kind;
 use super::flags;
 
-/// Something in a rule that must see each packet, or is worth knowing.
+/// Part of a rule that must see each packet, or is worth knowing.
 #[derive(Clone, Copy)]
 pub(super) struct Sight<'a> {
     pub(super) kind: Kind,

@@ -74,7 +74,7 @@ fn notes(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Each port, and what stands on it and on no other before all of them were named, which is marked.
+/// Orders the ports, each group followed by its upper devices, which are marked.
 fn in_order(ports: &[Port]) -> Vec<(bool, &Port)> {
     let by_name: HashMap<&str, &Port> = ports.iter().map(|p| (p.name.as_str(), p)).collect();
     let lowest: Vec<&Port> = ports
