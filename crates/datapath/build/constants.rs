@@ -96,7 +96,7 @@ fn is_name(word: &str) -> bool {
             .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// As Rust has it; `None`: it is no such expression.
+/// Translates an expression to Rust; `None`: not such an expression.
 fn translated(value: &str) -> Option<String> {
     let mut text = String::new();
     let mut rest = value;

@@ -47,7 +47,7 @@ pub struct Bench {
     links: Vec<hook::Attachment>,
 }
 
-/// Of a clsact filter: behind weir's first at ingress, before its others at egress.
+/// Priority of a clsact filter: behind weir's first at ingress, before its others at egress.
 const PRIORITY: u32 = 0x1000;
 
 /// Attach point of a filter that does the work of a TCX link.
@@ -286,7 +286,7 @@ impl Bench {
         Marked { packets, last }
     }
 
-    /// Has the sinks keep the next packets, at most 64.
+    /// Makes the sinks keep the next packets, at most 64.
     pub fn sample(&mut self, packets: u32) {
         if let Some(bss) = self.skel.maps.bss_data.as_mut() {
             bss.state.taken = 0;

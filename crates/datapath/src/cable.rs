@@ -40,7 +40,7 @@ const HOLD: u64 = 5_000_000_000;
 /// Mode of the programs at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// No work.
+    /// The programs do nothing.
     Idle,
     /// Notes incoming frames to groups, broadcasts included: hellos, questions, spanning tree,
     /// frames of a loop. For a frame to one station the programs read the port's mode alone.

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Tag {
     /// IEEE 802.1ad (0x88a8) rather than 802.1Q (0x8100).
     pub service: bool,
-    /// As on the wire: priority (3 bits), DEI (1), VLAN id (12).
+    /// Tag as on the wire: priority (3 bits), DEI (1), VLAN id (12).
     pub tci: u16,
 }
 
@@ -33,7 +33,7 @@ pub struct CameIn {
 }
 
 impl CameIn {
-    /// From IN_* of bpf/include/flow.h.
+    /// Decodes IN_* of bpf/include/flow.h.
     pub(crate) fn decode(word: u64) -> Self {
         let tag = |kind: u64, tci: u64| match kind & 3 {
             kind @ 1..=2 => Some(Tag {

@@ -25,14 +25,14 @@ use crate::view::sums;
 
 /// Bytes of a packet that can be kept.
 pub const OCTETS: u32 = headers::CAPTURE_OCTETS as u32;
-/// And at least (CAPTURE_PIECE).
+/// Minimum number of bytes (CAPTURE_PIECE).
 const LEAST: u32 = 16;
 /// Bytes before a packet in its record (`CAPTURED_HEAD`).
 const HEAD: usize = 40;
 /// Sizes of a ring, bytes: powers of two, and no smaller than a page of any processor.
 const RING: (u64, u64) = (64 << 10, 8 << 20);
 
-/// On which side of the router.
+/// Side of the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Packet as it came in.
@@ -87,7 +87,7 @@ pub struct Captured<'a> {
     pub packet: u64,
     /// Index of the device it came in at, or left by.
     pub link: u32,
-    /// On which side.
+    /// Side on which the packet was captured.
     pub side: Side,
     /// Hook that forwarded the packet.
     pub hook: Hook,
@@ -95,7 +95,7 @@ pub struct Captured<'a> {
     pub length: u32,
     /// A VLAN tag beside the frame, outermost: EtherType and TCI.
     pub tag: Option<(u16, u16)>,
-    /// Of a super-packet: the number of segments, and how many bytes of payload each has.
+    /// Number of segments of a super-packet, and bytes of payload in each.
     pub segments: Option<(u16, u16)>,
     /// Captured bytes, from the Ethernet header on.
     pub octets: &'a [u8],
@@ -218,7 +218,7 @@ impl Capture {
         settings.map_or(0, |settings| u32::try_from(settings.tokens).unwrap_or(0))
     }
 
-    /// So many packets may be captured from now on; what was left before does not count any more.
+    /// Allows so many packets to be captured from now on, replacing the former number.
     pub fn give(&mut self, packets: u32) {
         let packets = i32::try_from(packets).unwrap_or(i32::MAX);
         if let Some(settings) = self.settings.at(0) {

@@ -34,15 +34,14 @@ pub const DROP_PREFIXES: usize = headers::DROP_PREFIXES as usize;
 const EVERY: u32 = 64;
 /// Maximum time between sampled packets, in milliseconds.
 const PAUSE: u32 = 100;
-/// So long may the kernel take to drop what was let through, milliseconds.
+/// Maximum time in which the kernel drops a packet that was let through, milliseconds.
 const PATIENCE: u32 = 20;
-/// So long does a cached drop hold without one of its packets being dropped by the kernel,
-/// milliseconds.
+/// Lifetime of a cached drop without one of its packets being dropped by the kernel, milliseconds.
 const LIFE: u32 = 2000;
-/// For so long netfilter must have dropped all packets of a tuple before the drop is cached,
+/// Time for which netfilter must have dropped all packets of a tuple before the drop is cached,
 /// milliseconds.
 const ROW: u32 = 1000;
-/// And so much later a row in which it did not is given up.
+/// Extra time after which a row without such drops is given up, milliseconds.
 const ROW_MORE: u32 = 100;
 
 /// Kinds of packets that may be dropped early: enum drop_kind of bpf/include/drop.h.
@@ -65,9 +64,9 @@ impl DropKinds {
 /// List of prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DropList {
-    /// By the source of a packet.
+    /// Prefixes of a packet's source.
     Sources,
-    /// By its destination.
+    /// Prefixes of a packet's destination.
     Routes,
 }
 
@@ -78,16 +77,16 @@ pub struct DropEntry {
     pub except: bool,
     /// Sampling: one packet in so many goes to the kernel; a power of two.
     pub every: u32,
-    /// And one at least so often, milliseconds.
+    /// Maximum time between such packets, milliseconds.
     pub pause: u32,
 }
 
 /// Packets dropped by lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListedTotals {
-    /// By their source.
+    /// Packets dropped by their source.
     pub sources: u64,
-    /// By their destination.
+    /// Packets dropped by their destination.
     pub routes: u64,
 }
 
@@ -97,7 +96,7 @@ pub struct Drops {
     buckets: Buckets,
     totals: Mapped<u64>,
     ports: Mapped<u32>,
-    /// By family.
+    /// Maps of sources, by family.
     sources: [MapHandle; 2],
     routes: [MapHandle; 2],
     listed: MapHandle,
@@ -126,8 +125,8 @@ pub(crate) fn set_constants(constants: &mut types::rodata, learn: bool) {
 }
 
 impl Drops {
-    /// Of a loaded packet path. With `learn` the second object is loaded, too; where the kernel
-    /// cannot do that, lists work without.
+    /// Opens the drops of a loaded packet path. With `learn` the second object is loaded, too; if
+    /// the kernel cannot do that, lists work without.
     pub(crate) fn new(
         path: &WeirSkel<'static>,
         sizes: &Sizes,

@@ -58,7 +58,7 @@ pub enum Error {
         /// The device that has the slot.
         other: u32,
     },
-    /// As many ports are watched as there are places.
+    /// There is no place for another watched port.
     #[error("{most} devices are watched already: no place is left for {name}")]
     TooManyCables {
         /// Devices that can be watched at a time.

@@ -60,7 +60,7 @@ impl Growth {
     }
 }
 
-/// Of the map: see [`crate::Datapath::session_devices`].
+/// Reads the map: see [`crate::Datapath::session_devices`].
 pub(crate) fn session_devices(map: &impl MapCore) -> Vec<(CameIn, u32)> {
     map.keys()
         .filter_map(|key| {

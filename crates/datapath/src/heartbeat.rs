@@ -20,7 +20,7 @@ pub struct Heartbeat {
     quiet: u32,
     /// Armed by us: the packet path may have disarmed itself since.
     wanted: bool,
-    /// From then on no proof holds.
+    /// Time from which no proof holds.
     end: Option<Instant>,
     /// End of a pause without new proofs.
     paused: Option<Instant>,
@@ -62,7 +62,7 @@ impl Heartbeat {
         Ok(())
     }
 
-    /// Everything goes to the kernel from the next packet on.
+    /// Sends everything to the kernel from the next packet on.
     pub fn disarm(&mut self) {
         self.wanted = false;
         self.control.set(Word::Armed, 0);
@@ -88,9 +88,9 @@ impl Heartbeat {
         Ok(())
     }
 
-    /// From then on no proof holds, by the kernel's own clock, until [`Heartbeat::hold_until`] says
-    /// otherwise and proofs were ended. Counts from the next beat or bump; whether that should come
-    /// at once, as this is another end than before.
+    /// Sets a time from which no proof holds, by the kernel's own clock, until
+    /// [`Heartbeat::hold_until`] sets another and proofs were ended. Counts from the next beat or
+    /// bump; returns true if that should come at once, as the end has changed.
     pub fn hold_until(&mut self, end: Option<Instant>) -> bool {
         std::mem::replace(&mut self.end, end) != end
     }

@@ -42,7 +42,7 @@ const PATIENCE: u32 = 50;
 pub struct Options {
     /// Let the kernel forward; compare what weir would have sent with what it sends.
     pub shadow: bool,
-    /// Without a beat for so long, everything goes to the kernel, milliseconds.
+    /// Time without a beat after which everything goes to the kernel, milliseconds.
     pub silence: u32,
     /// After a change nothing is proven for so long, milliseconds.
     pub quiet: u32,
@@ -86,11 +86,11 @@ impl Options {
 /// thread loads them: so several threads do, each program from an object of its own over the same
 /// maps.
 pub(crate) struct Programs {
-    /// At TC ingress.
+    /// Program at TC ingress.
     pub tc: OwnedFd,
-    /// At the XDP hook.
+    /// Program at the XDP hook.
     pub xdp: OwnedFd,
-    /// At TC egress.
+    /// Program at TC egress.
     pub witness: OwnedFd,
 }
 

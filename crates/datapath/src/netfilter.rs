@@ -11,7 +11,7 @@ use crate::program::{name, object_info};
 pub struct NetfilterProgram {
     /// Name or number of the program.
     pub name: String,
-    /// Of packets of IPv6, not IPv4.
+    /// True for packets of IPv6, not IPv4.
     pub ipv6: bool,
     /// `prerouting`, `forward`, …
     pub hook: &'static str,
@@ -19,7 +19,7 @@ pub struct NetfilterProgram {
     pub priority: i32,
 }
 
-/// All that are attached. Needs CAP_SYS_ADMIN.
+/// Returns all attached programs. Needs CAP_SYS_ADMIN.
 ///
 /// # Errors
 /// The kernel refused to tell.

@@ -27,7 +27,7 @@ use crate::table::{PAIRS, Reading, Table};
 use crate::timing::{Timers, Wait};
 use crate::view::{self, Difference, Direction, Totals};
 
-/// Least time between two times of forgetting all hops.
+/// Minimum time between two resets of all hops.
 const FORGET_PAUSE: Duration = Duration::from_secs(10);
 
 /// The packet path, loaded into the kernel.

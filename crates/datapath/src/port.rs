@@ -8,7 +8,7 @@ use crate::skel::types;
 /// Own addresses a port can have beside its first.
 pub const VLAN_MACS: usize = headers::PORT_MACS as usize - 1;
 
-/// In the number of a device's stack: packets come in there over PPP, too.
+/// Bit in the number of a device's stack: packets come in there over PPP, too.
 pub const STACK_PPP: u32 = headers::STACK_PPP as u32;
 
 /// PPPoE sessions that are known of a port at a time.
@@ -59,7 +59,7 @@ pub enum Tagger {
 }
 
 impl Tagger {
-    /// By the kernel's name; `None` for one that weir does not know.
+    /// Finds a tag format by the kernel's name; `None` for one that weir does not know.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "mtk" => Some(Self::Mtk),

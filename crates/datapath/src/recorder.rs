@@ -118,7 +118,7 @@ impl Recorder {
             .map_or(0, |map| map.max_entries() as usize)
     }
 
-    /// All records, in no order. Some hundred microseconds for a thousand.
+    /// Returns all records, unordered. Some hundred microseconds for a thousand.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -2,7 +2,7 @@
 
 use crate::headers;
 
-/// Most port slots.
+/// Maximum number of port slots.
 const PORTS_MAX: u32 = 1 << headers::PORT_SLOT_BITS;
 
 /// Sizes of the tables. All numbers are rounded up to powers of two.
@@ -52,7 +52,7 @@ impl Sizes {
     }
 }
 
-/// So many slots that these devices do not collide in them.
+/// Returns a number of slots in which these devices do not collide.
 pub(crate) fn port_slots(links: &[u32]) -> u32 {
     let mut slots = 64;
     while slots < PORTS_MAX && collide(links, slots) {

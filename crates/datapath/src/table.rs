@@ -40,7 +40,7 @@ pub struct Reading {
     pub octets: u64,
     /// The direction is proven now.
     pub proven: bool,
-    /// Another number each time that a packet was put on trial: the kernel saw it.
+    /// Counter of trials: it changes each time that the kernel saw a packet on trial.
     pub shown: u32,
     /// The length of its IP packet, bytes.
     pub shown_length: u16,
@@ -80,13 +80,13 @@ impl Pair {
     }
 }
 
-/// All records, and which flow has which.
+/// All records, and the flow of each.
 pub struct Table {
     v4: Mapped<types::bucket4>,
     v6: Mapped<types::bucket6>,
     tags: [Mapped<u64>; 2],
     seed: [u64; 3],
-    /// By number: flows, and pairs of stations.
+    /// Records by number: flows, and pairs of stations.
     pairs: [Vec<Option<Pair>>; 2],
     resting: VecDeque<(Instant, Pair)>,
 }

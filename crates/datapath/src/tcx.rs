@@ -14,7 +14,7 @@ const MOST: usize = 64;
 /// CAP_SYS_ADMIN only.
 static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// And those of them that are gates of cables.
+/// Links that are gates of cables.
 static GATES: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Notes that a program is weir's own.

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Wait of one direction of a connection for an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// From when a segment went by until its acknowledgement did, microseconds.
+    /// Time from a segment to its acknowledgement, microseconds.
     pub micros: u32,
     /// Port and encapsulation of incoming segments, without priorities.
     pub came_in: CameIn,
@@ -38,7 +38,7 @@ struct Timed {
     flow: u32,
     refs: [u32; 2],
     since: Instant,
-    /// By direction: what was measured was given out.
+    /// True if the result was given out, by direction.
     told: [bool; 2],
 }
 

@@ -1,4 +1,4 @@
-//! From tuples to what a record holds: key, translation, checksum differences. Pure.
+//! Converts tuples to the parts of a record: key, translation, checksum differences. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -39,7 +39,7 @@ fn address(words: Words, ipv6: bool) -> IpAddr {
 pub enum Who {
     /// Between two hosts, by IP.
     Hosts(Tuple),
-    /// From one station of a bridge to another.
+    /// Frames from one station of a bridge to another.
     Stations {
         /// Destination.
         to: Mac,
@@ -251,7 +251,7 @@ mod tests {
         );
     }
 
-    /// As `csum_update` of bpf/include/csum.h, which folds once.
+    /// Like `csum_update` of bpf/include/csum.h, which folds once.
     fn updated(check: u16, delta: u16) -> u16 {
         let sum = u32::from(!check) + u32::from(delta);
         !((sum + (sum >> 16)) as u16)

@@ -68,7 +68,7 @@ pub struct Difference {
     pub times: u16,
     /// Link-layer (without a PPPoE length), IP and layer 4 header as weir would have sent them.
     pub expected: Vec<u8>,
-    /// As the kernel sent them.
+    /// Headers as the kernel sent them.
     pub sent: Vec<u8>,
 }
 

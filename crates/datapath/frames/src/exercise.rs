@@ -16,7 +16,7 @@ pub struct Exercise {
 }
 
 impl Default for Exercise {
-    /// With the four connections of [`Router::standard`].
+    /// Uses the four connections of [`Router::standard`].
     fn default() -> Self {
         Self {
             router: Router::standard(),

@@ -52,7 +52,7 @@ fn ip(line: &str) {
 /// Fate of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// To the kernel, unchanged, for this reason.
+    /// Passed to the kernel, unchanged, for this reason.
     Passed(Reason),
     /// Sent out, as these bytes.
     Forwarded(Vec<u8>),
@@ -304,7 +304,7 @@ impl Router {
         }
     }
 
-    /// Has both directions of a connection marked, or not; UDP never is.
+    /// Sets or clears the marks of both directions of a connection; UDP is never marked.
     pub fn time(&mut self, connection: &Connection, timed: bool) {
         let taken = timed && self.path.time(connection.id).expect("is timed");
         if !timed {

@@ -52,7 +52,7 @@ impl Peers {
         Ok(Self { skel })
     }
 
-    /// Each program, and what it is called.
+    /// Returns each program with its target.
     pub(super) fn programs(&self) -> [(Target, &ProgramMut<'static>); 5] {
         let progs = &self.skel.progs;
         [

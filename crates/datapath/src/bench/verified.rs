@@ -33,7 +33,7 @@ fn info(program: BorrowedFd<'_>) -> Result<libbpf_sys::bpf_prog_info, Error> {
     })
 }
 
-/// Of all programs of a packet path that are loaded.
+/// Reports all loaded programs of a packet path.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -47,7 +47,7 @@ pub fn of_the_path(path: &Datapath) -> Result<Vec<Verified>, Error> {
     Ok(found)
 }
 
-/// Of the monitor's programs.
+/// Reports the monitor's programs.
 ///
 /// # Errors
 /// The kernel refuses them.
@@ -55,7 +55,7 @@ pub fn of_the_meter() -> Result<Vec<Verified>, Error> {
     all(Meter::load(MeterSizes::new(4096, &[]), true)?.object())
 }
 
-/// Of the classifier of cables.
+/// Reports the classifier of cables.
 ///
 /// # Errors
 /// The kernel refuses them.

@@ -30,7 +30,7 @@ pub struct SortRecord {
 /// Record of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// By number of the sort.
+    /// Records by number of the sort.
     pub sorts: [SortRecord; SORTS],
     /// Senders of frames, without own addresses; 16 at most.
     pub stations: Vec<Mac>,
@@ -40,15 +40,15 @@ pub struct Record {
     pub vlans: Vec<u16>,
     /// The last frame of LLDP, 320 octets of it at most; empty: none.
     pub lldp: Vec<u8>,
-    /// Of CDP.
+    /// The last frame of CDP.
     pub cdp: Vec<u8>,
-    /// Of MNDP.
+    /// The last frame of MNDP.
     pub mndp: Vec<u8>,
     /// A hello of weir's.
     pub hello: Vec<u8>,
     /// Frames that the gate kept from coming in.
     pub dropped_in: u64,
-    /// And from going out.
+    /// Frames that the gate kept from going out.
     pub dropped_out: u64,
 }
 

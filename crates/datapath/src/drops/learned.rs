@@ -30,7 +30,7 @@ pub struct DropCount {
 /// A tuple that netfilter drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Learned {
-    /// As its packets come in.
+    /// Tuple of its packets as they come in.
     pub tuple: Tuple,
     /// Device at which the kernel saw them come in: the topmost one.
     pub link: u32,
@@ -87,7 +87,7 @@ impl Buckets {
             })
     }
 
-    /// All tuples, as they count in this epoch.
+    /// Returns all tuples with their state in this epoch.
     pub fn all(&self, epoch: u32) -> impl Iterator<Item = Learned> {
         self.entries().filter_map(move |(cached, entry)| {
             let current = entry.epoch == epoch;
@@ -161,7 +161,7 @@ fn dropped(entry: &types::drop) -> u64 {
     entry.seen.saturating_sub(entry.sampled)
 }
 
-/// From the words of a key, as they lie in memory: addresses, ports, protocol.
+/// Decodes the words of a key, as they lie in memory: addresses, ports, protocol.
 fn tuple(entry: &types::drop) -> Option<Tuple> {
     let octets: Vec<u8> = entry.key.iter().flat_map(|w| w.to_ne_bytes()).collect();
     let (source, destination, ports): (IpAddr, IpAddr, usize) = if entry.ipv6 != 0 {

@@ -30,7 +30,7 @@ pub struct Sample<'a> {
     pub key: TalkKey,
     /// Hardware address of the station.
     pub mac: Mac,
-    /// From the station; else to it.
+    /// True if sent by the station; else to the station.
     pub sent: bool,
     /// TCP sequence number.
     pub sequence: u32,

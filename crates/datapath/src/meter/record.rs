@@ -91,7 +91,7 @@ impl Bucket for types::meter_bucket6 {
     }
 }
 
-/// Two words as one, in the order of memory.
+/// Joins two words, in the order of memory.
 fn pair(first: u32, second: u32) -> u64 {
     let mut octets = [0; 8];
     octets[..4].copy_from_slice(&first.to_ne_bytes());
@@ -140,7 +140,7 @@ fn v6(octets: &[u8]) -> IpAddr {
     IpAddr::V6(Ipv6Addr::from(octets))
 }
 
-/// All records of one family, and what each had counted when it was last read.
+/// All records of one family, and the last read counts of each.
 pub struct Slots<B> {
     buckets: Mapped<B>,
     counts: Vec<Counts>,

@@ -17,7 +17,7 @@ const WHOLE: u32 = 16;
 pub(super) struct Records {
     v4: Slots<types::meter_bucket4>,
     v6: Slots<types::meter_bucket6>,
-    /// Of IPv4 and of IPv6 records.
+    /// Times of IPv4 and of IPv6 records.
     times: [Mapped<types::meter_times>; 2],
     resting: VecDeque<(Instant, u32)>,
     ticks: u32,
@@ -27,7 +27,7 @@ pub(super) struct Records {
     active: Vec<u32>,
     /// News were read, all of them, since the last scan: `active` has every record in use.
     followed: bool,
-    /// As of the last scan.
+    /// Value of `unsaid` at the last scan.
     unsaid: u64,
     scans: u32,
 }
@@ -198,7 +198,7 @@ impl Records {
     }
 }
 
-/// So many records of IPv4 and of IPv6, in 256ths of them.
+/// Share of so many records of IPv4 and of IPv6, in 1/256.
 fn share(of: [u32; 2], sizes: &MeterSizes) -> [u32; 2] {
     [(of[0], sizes.records4), (of[1], sizes.records6)]
         .map(|(number, records)| number * 256 / records.max(1))

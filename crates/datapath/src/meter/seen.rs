@@ -18,7 +18,7 @@ pub struct Times {
     pub again: [u32; 2],
 }
 
-/// Names a record during its life.
+/// Identity of a record during its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordId {
     pub(super) reference: u32,
@@ -28,9 +28,9 @@ pub struct RecordId {
 /// Packets and bytes both ways: sent by the station, received by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ways {
-    /// From the station: packets, bytes.
+    /// Sent by the station: packets, bytes.
     pub sent: (u64, u64),
-    /// To the station.
+    /// Received by the station.
     pub received: (u64, u64),
 }
 

@@ -25,7 +25,7 @@ pub struct Found {
     pub idle: Duration,
 }
 
-/// All places for stations, and what each had counted when it was last read.
+/// All places for stations, and the last read counts of each.
 pub struct Stations {
     buckets: Mapped<types::station_bucket>,
     counts: Vec<[Counts; 2]>,

@@ -68,7 +68,7 @@ pub fn frame_of(choices: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// As many octets as there are, or a few less, or none said, or anything.
+/// Chooses a length field: the true length, a bit less, none, or any number.
 fn length(c: &mut Choices, octets: usize) -> [u8; 2] {
     let said = match c.octet() {
         0..=180 => octets,

@@ -39,7 +39,7 @@ fn number(octets: &[u8]) -> u16 {
     u16::from_be_bytes([octets[0], octets[1]])
 }
 
-/// Of a frame with an Ethernet header.
+/// Classifies a frame with an Ethernet header.
 pub fn seen(frame: &[u8]) -> Seen {
     let (mut rest, mut vlan, mut tags) = (&frame[12..], None, 0);
     let (sort, hidden) = loop {
@@ -60,7 +60,7 @@ pub fn seen(frame: &[u8]) -> Seen {
     Seen { sort, hidden, vlan }
 }
 
-/// From the EtherType, or length, on.
+/// Classifies a frame from the EtherType, or length, on.
 fn link(to: &[u8], rest: &[u8]) -> (Sort, bool) {
     let (kind, payload) = (number(rest), &rest[2..]);
     if kind >= 0x600 {
