@@ -48,7 +48,7 @@ pub struct ElementStep<'a> {
     pub key: &'a [u8],
     /// Puts the element there, with a time-out or (`Some(None)`) for ever; `None`: removes it.
     pub put: Option<Option<Duration>>,
-    /// Of a map: the limit that it leads to; of one that is taken out, the one that it led to.
+    /// Limit to which a map's element leads; of a removed element, the former limit.
     pub limit: Option<&'a str>,
 }
 
@@ -303,7 +303,7 @@ mod tests {
         );
     }
 
-    /// As the kernel dumps it: key, expiry, a counter.
+    /// An element as the kernel dumps it: key, expiry, a counter.
     #[test]
     fn what_a_counter_says_is_read() {
         let kind = SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM;

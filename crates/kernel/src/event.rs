@@ -1,4 +1,4 @@
-//! Everything the kernel can tell, one enum.
+//! Events of the kernel, as one enum.
 
 use std::net::IpAddr;
 
@@ -70,7 +70,7 @@ pub enum Source {
     Policy,
 }
 
-/// Names one conntrack entry during its life: CTA_ID, which the kernel derives from the entry's
+/// Identity of a conntrack entry during its life: CTA_ID, which the kernel derives from the entry's
 /// address and a secret, so that a successor with the same tuple has another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConnectionId {
@@ -169,11 +169,11 @@ pub struct Link {
     pub filters_vlans: bool,
     /// Settings of a bridge by which it is decided whether its frames may be forwarded past it.
     pub bridge: Option<BridgeSettings>,
-    /// As the port of a bridge it answers for others (`proxy_arp`, `proxy_arp_wifi`,
-    /// `neigh_suppress`).
+    /// True if the device, as the port of a bridge, answers for others (`proxy_arp`,
+    /// `proxy_arp_wifi`, `neigh_suppress`).
     pub proxies: bool,
-    /// As the port of a bridge it takes frames from stations only that the bridge knows behind it
-    /// (802.1X).
+    /// True if the device, as the port of a bridge, takes frames only from stations that the bridge
+    /// knows behind it (802.1X).
     pub locked: bool,
     /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames:
     /// only to be compared.
@@ -259,8 +259,8 @@ pub struct Neighbour {
     pub address: IpAddr,
     /// Hardware address; `None` when the kernel does not have a usable one.
     pub mac: Option<Mac>,
-    /// Not heard of for long: the kernel asks whether it is still there once it has a packet for
-    /// it.
+    /// True if the neighbour was silent for long: the kernel checks its presence before the next
+    /// packet.
     pub stale: bool,
 }
 

@@ -60,12 +60,12 @@ pub struct ConntrackMatch {
     pub alone: bool,
 }
 
-/// Two marks.
+/// Mark of a packet or of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Of the packet.
+    /// The packet's mark.
     Packet,
-    /// Of the connection.
+    /// The connection's mark.
     Connection,
 }
 
@@ -82,7 +82,7 @@ pub enum Extension {
         value: u32,
         /// Bits.
         mask: u32,
-        /// Any but this.
+        /// True to match any other value.
         inverted: bool,
     },
     /// `-j MARK` and `-j CONNMARK --set-xmark`: these bits are cleared, then those of the value

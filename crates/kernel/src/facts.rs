@@ -175,7 +175,7 @@ pub struct ConntrackSettings {
     /// `nf_conntrack_events`: 0 sends no events, 1 sends them for all entries, 2 only for those
     /// made while a process listened.
     pub events: u32,
-    /// Most entries there can be.
+    /// Maximum number of entries.
     pub max: u32,
 }
 
@@ -265,7 +265,7 @@ pub fn bridge_filters() -> io::Result<Vec<String>> {
 /// Modules with a table of ebtables, each of which hooks into all bridges.
 const EBTABLES: [&str; 3] = ["ebtable_broute", "ebtable_filter", "ebtable_nat"];
 
-/// As the kernel sees it (`dev_valid_name`), so that no name leads out of its directory.
+/// Checks a name as the kernel does (`dev_valid_name`), so that no name leads out of its directory.
 fn is_device_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']) && name.len() < 16
 }

@@ -4,7 +4,7 @@
 use crate::encode::Encoder;
 use crate::message::{Message, Messages};
 
-/// All datagrams of a file.
+/// Reads all datagrams of a file.
 pub(crate) fn datagrams(name: &str) -> Vec<Vec<u8>> {
     let path = format!("{}/tests/fixtures/{name}.hex", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect("a fixture");

@@ -244,7 +244,7 @@ mod tests {
         decode_sent(&first(bytes), FAMILY)
     }
 
-    /// As `mac80211_hwsim_tx_frame_nl` writes it, without the attribute `left_out`.
+    /// Builds a frame as `mac80211_hwsim_tx_frame_nl` does, without the attribute `left_out`.
     fn sent(sent: &Sent, left_out: u16) -> Vec<u8> {
         Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[CMD_FRAME, 1, 0, 0]);

@@ -89,7 +89,7 @@ impl RouteKind {
 /// A policy rule: packets that are all it asks for are looked up in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Of IPv6.
+    /// True for IPv6.
     pub ipv6: bool,
     /// Order among the rules: the lowest is asked first.
     pub priority: u32,
@@ -110,7 +110,7 @@ pub struct Rule {
 }
 
 impl Default for Rule {
-    /// All packets of IPv4, to no table yet, by weir.
+    /// A rule of weir's for all packets of IPv4, without a table so far.
     fn default() -> Self {
         Self {
             ipv6: false,
@@ -143,7 +143,7 @@ pub struct Hop {
 pub struct Route {
     /// Destination.
     pub to: Prefix,
-    /// Only for packets with such a source (IPv6).
+    /// Source prefix of the packets (IPv6), if limited.
     pub from: Option<Prefix>,
     /// Routing table: [`MAIN`], [`LOCAL`], ….
     pub table: u32,

@@ -67,13 +67,13 @@ impl Family {
         (Self::Ip6, "ip6"),
     ];
 
-    /// By its number.
+    /// Finds a family by its number.
     pub(crate) fn numbered(number: u8) -> Option<Self> {
         let mut all = Self::ALL.iter().map(|(family, _)| *family);
         all.find(|family| *family as u8 == number)
     }
 
-    /// As `nft` writes it.
+    /// Returns the word that `nft` uses.
     pub fn word(self) -> &'static str {
         Self::ALL
             .iter()
@@ -82,10 +82,10 @@ impl Family {
     }
 }
 
-/// Names a set.
+/// Name of a set, with family and table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SetName {
-    /// Of its table.
+    /// Family of the table.
     pub family: Family,
     /// Table of the set.
     pub table: String,
@@ -99,7 +99,7 @@ impl fmt::Display for SetName {
     }
 }
 
-/// Not the name of a set.
+/// The text is not a valid set name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not FAMILY TABLE NAME, such as \"inet fw4 banned4\", the family being ip, ip6, inet, netdev \
@@ -174,11 +174,11 @@ pub struct Element {
 pub struct SetContent {
     /// Type of the set.
     pub header: SetHeader,
-    /// In the kernel's order.
+    /// Elements in the kernel's order.
     pub elements: Vec<Element>,
 }
 
-/// Something about sets or rules changed.
+/// A change of sets or rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SetEvent {
     /// The set, or its elements.

@@ -100,13 +100,13 @@ pub struct Subflow {
     pub backup: bool,
     /// Local address.
     pub local: SocketAddr,
-    /// And there.
+    /// Remote address.
     pub remote: SocketAddr,
     /// Device that it is bound to.
     pub link: Option<u32>,
     /// State of the socket.
     pub state: TcpState,
-    /// Names this socket as long as it lives.
+    /// Identity of the socket as long as it lives.
     pub cookie: u64,
     /// Congestion control, as the kernel calls it.
     pub congestion: String,
@@ -125,7 +125,7 @@ pub struct TcpInfo {
     pub mss: u32,
     /// Segments that were sent and not acknowledged.
     pub unacked: u32,
-    /// Of these, those taken for lost.
+    /// Unacknowledged segments that count as lost.
     pub lost: u32,
     /// Since data was last sent, ms.
     pub since_sent: u32,

@@ -21,7 +21,7 @@ struct Changed {
     /// Below `/proc/sys/net`: `mptcp/blackhole_timeout`.
     name: String,
     before: String,
-    /// All that weir set it to: which of them it is now, a note cannot know.
+    /// All values that weir set: a note cannot know which of them is the present one.
     ours: Vec<String>,
 }
 

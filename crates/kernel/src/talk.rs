@@ -65,7 +65,7 @@ impl Ends {
         }
     }
 
-    /// With these at the port and in the VLAN.
+    /// Adds the port and the VLAN to the ends.
     pub fn at(self, (port, vlan): (u32, u16)) -> TalkKey {
         TalkKey {
             port,

@@ -13,7 +13,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// From the number in the IP header.
+    /// Converts the number in the IP header.
     pub fn from_number(number: u8) -> Option<Self> {
         match number {
             6 => Some(Self::Tcp),

@@ -26,14 +26,14 @@ pub struct Uplink {
     pub prefix: Prefix,
     /// The next router. `None`: there is but one at the other end (PPP).
     pub gateway: Option<IpAddr>,
-    /// Of the default route: the lowest is used first.
+    /// Metric of the default route: the lowest is used first.
     pub metric: u32,
     /// The table that the default route is in.
     pub table: u32,
 }
 
 impl Uplink {
-    /// Of IPv6.
+    /// Returns true for an IPv6 uplink.
     pub fn ipv6(&self) -> bool {
         self.address.is_ipv6()
     }
@@ -135,8 +135,8 @@ impl Picture {
     }
 }
 
-/// Of fc00::/7 (RFC 4193): the kernel counts it as global, but the rest of the world does not
-/// answer to it.
+/// Returns true for fc00::/7 (RFC 4193): global for the kernel, but the rest of the world does not
+/// answer such addresses.
 fn unique_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(_) => false,
@@ -149,7 +149,7 @@ fn unique_local(address: IpAddr) -> bool {
 pub enum Change {
     /// The uplink cannot be used any longer.
     Removed(Uplink),
-    /// Another address, gateway, metric, table or name.
+    /// The uplink has another address, gateway, metric, table or name.
     Changed {
         /// Former state.
         before: Uplink,

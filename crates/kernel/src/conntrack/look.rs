@@ -7,7 +7,7 @@ use super::*;
 pub struct Looked {
     /// The entry.
     pub connection: Connection,
-    /// Of TCP: it waits for data to be acknowledged, in either direction.
+    /// TCP: true if data wait for an acknowledgement, in either direction.
     pub unacknowledged: bool,
     /// Labels of the entry, the first 128 bits; all 0 without labels.
     pub labels: [u8; 16],

@@ -12,11 +12,11 @@ use crate::netdev::{Family, decode_family, get_family};
 /// End of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// With its end.
+    /// The answer is complete.
     Whole,
-    /// With its end, but things changed meanwhile: something may be missing.
+    /// The answer is complete, but things changed meanwhile: something may be missing.
     Torn,
-    /// Not read to its end: `each` wanted no more.
+    /// The answer was not read to its end: `each` wanted no more.
     Enough,
 }
 
@@ -164,7 +164,7 @@ impl Asker {
         })
     }
 
-    /// All that `decode` finds in a dump. `None`: things changed during each attempt.
+    /// Collects the results of `decode` in a dump. `None`: things changed during each attempt.
     pub(super) fn collect<T>(
         &mut self,
         request: &'static str,

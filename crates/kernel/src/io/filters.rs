@@ -39,9 +39,9 @@ pub struct Filters(Asker);
 /// shares with others are among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attached {
-    /// At ingress: of a clsact or of the qdisc `ingress`.
+    /// Filters at ingress: of a clsact or of the qdisc `ingress`.
     pub ingress: Vec<Filter>,
-    /// At egress: of a clsact. Not those of the root qdisc.
+    /// Filters at egress: of a clsact. Not those of the root qdisc.
     pub egress: Vec<Filter>,
 }
 

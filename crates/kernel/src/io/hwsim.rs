@@ -140,7 +140,7 @@ impl Hwsim {
         Answers::new(self.family)
     }
 
-    /// Says it. The kernel has heard it when this returns.
+    /// Sends the answers. The kernel has processed them when this returns.
     ///
     /// # Errors
     /// The socket failed.

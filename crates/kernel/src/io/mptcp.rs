@@ -33,7 +33,7 @@ impl Mptcp {
         }))
     }
 
-    /// All endpoints of the namespace, those that others added too.
+    /// Returns all endpoints of the namespace, from any origin.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.

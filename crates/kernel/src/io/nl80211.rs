@@ -49,7 +49,7 @@ impl Nl80211 {
         }))
     }
 
-    /// All wireless devices of the namespace.
+    /// Returns all wireless devices of the namespace.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -142,7 +142,7 @@ impl Nl80211 {
         )
     }
 
-    /// Has a device send with another power. Needs `CAP_NET_ADMIN`.
+    /// Sets the transmit power of a device. Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
     /// The kernel or the driver refused.
@@ -153,7 +153,7 @@ impl Nl80211 {
         self.requests.order(request, question)
     }
 
-    /// Has a device send to one of its stations with another power. Needs `CAP_NET_ADMIN`.
+    /// Sets the transmit power of a device towards one of its stations. Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
     /// The kernel or the driver refused: `EOPNOTSUPP` where [`Wiphy::station_power`] is false,

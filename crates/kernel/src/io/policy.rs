@@ -28,17 +28,17 @@ impl Policy {
         Asker::open(Netlink::Route, "rules and routes").map(|kernel| Self { kernel })
     }
 
-    /// All rules of a family, first asked first. None where the kernel lacks the family.
+    /// Returns all rules of a family, by priority. Empty if the kernel lacks the family.
     ///
     /// # Errors
-    /// They change while they are read, or the kernel does not answer as it should.
+    /// The rules change while they are read, or the kernel does not answer as it should.
     pub fn rules(&mut self, ipv6: bool) -> Result<Vec<Rule>, RoutesError> {
         let question = |sequence| request::dump_rules(ipv6, sequence);
         self.collect("policy rules", question, decode_rule)
     }
 
-    /// All routes of a family that `wanted` wants, of all tables. Takes some 50 ms for 100,000
-    /// routes.
+    /// Returns all routes of a family that `wanted` accepts, of all tables. Takes some 50 ms for
+    /// 100,000 routes.
     ///
     /// # Errors
     /// As for [`rules`](Self::rules).
@@ -175,7 +175,7 @@ impl Policy {
         failed.map_or(Ok(removed), Err)
     }
 
-    /// All devices.
+    /// Returns all devices.
     ///
     /// # Errors
     /// As for [`rules`](Self::rules).

@@ -20,7 +20,7 @@ pub(super) enum Netlink {
 pub(super) enum Received {
     /// This many bytes from the kernel.
     Datagram(usize),
-    /// More than the buffer holds; the rest is lost.
+    /// The datagram exceeds the buffer; the rest is lost.
     TooLong,
     /// Datagrams were lost before this read (ENOBUFS).
     Lost,

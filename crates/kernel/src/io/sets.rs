@@ -76,7 +76,7 @@ pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
     Ok(SetContent { header, elements })
 }
 
-/// All that `decode` finds in a dump of the elements, of at most `most`.
+/// Collects the results of `decode` in a dump of the elements, of at most `most`.
 fn read_elements<T>(
     kernel: &mut Asker,
     name: &SetName,

@@ -83,7 +83,7 @@ impl Socket {
         self.port
     }
 
-    /// From now on dumps are filtered by the header of their request.
+    /// Makes the kernel filter dumps by the header of their request from now on.
     pub fn check_strictly(&self) -> io::Result<()> {
         Ok(setsockopt(self.fd.get_ref(), StrictCheck, &true)?)
     }
@@ -97,8 +97,8 @@ impl Socket {
         )?)
     }
 
-    /// From now on the kernel does not even queue what this port causes: a filter in the classic
-    /// BPF compares `nlmsg_pid`.
+    /// Makes the kernel not even queue messages that this port causes: a filter in the classic BPF
+    /// compares `nlmsg_pid`.
     pub fn filter_port(&self, port: u32) -> io::Result<()> {
         // BPF_LD|BPF_W|BPF_ABS reads in network order what the kernel wrote in its own.
         let filter = [

@@ -4,7 +4,7 @@ use super::RequestError;
 use super::asked::read_all;
 use crate::tables::{Table, decode_table, dump_tables};
 
-/// All tables of the network namespace of the calling thread, with their flags. Does not wait.
+/// Returns all tables of the calling thread's network namespace, with flags. Does not wait.
 ///
 /// # Errors
 /// The kernel does not answer as it should.

@@ -37,9 +37,9 @@ pub struct Power {
 /// Requested transmit power of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Setting {
-    /// As much as rules and radio allow.
+    /// The maximum that rules and radio allow.
     Automatic,
-    /// So much, hundredths of a dBm. The kernel cuts it to what rules and radio allow.
+    /// This power, hundredths of a dBm. The kernel cuts it to the limit of rules and radio.
     Fixed(i32),
 }
 
@@ -48,7 +48,7 @@ pub enum Setting {
 pub enum StationPower {
     /// Power of its device.
     Automatic,
-    /// So much at most, dBm; never more than its device sends with. Some drivers refuse 0 and less.
+    /// This power at most, dBm; never more than that of its device. Some drivers refuse 0 and less.
     Limited(i16),
 }
 
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(get_power(FAMILY, 7, 1).len(), 16 + 4 + 8);
     }
 
-    /// As `include/uapi/linux/nl80211.h` and nl80211_policy (net/wireless/nl80211.c) have it.
+    /// Follows `include/uapi/linux/nl80211.h` and nl80211_policy (net/wireless/nl80211.c).
     #[test]
     fn one_station_gets_a_power_of_its_own() {
         let mac = [2, 0, 0, 0, 1, 9];

@@ -15,7 +15,7 @@ const TCA_FQ_FLOW_PLIMIT: u16 = 2;
 /// Bytes per second that a flow of `fq` may send; of all flows, also forwarded ones.
 const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
 const TCA_FQ_CE_THRESHOLD: u16 = 12;
-/// As fast as it goes, or never.
+/// Unlimited rate, or a threshold that is never reached.
 const NEVER: u32 = u32::MAX;
 
 const TCA_FQ_CODEL_TARGET: u16 = 1;
@@ -37,7 +37,7 @@ pub struct Listed {
     pub kind: String,
     /// Number by which filters name the qdisc; 0 for a default of the kernel.
     pub handle: u32,
-    /// At the root of the device; `false`: below another qdisc.
+    /// True at the root of the device; `false`: below another qdisc.
     pub root: bool,
     /// An `fq` with a rate, which no flow may exceed.
     pub rate: bool,
@@ -169,8 +169,8 @@ pub(crate) fn dump_classes(link: u32, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Of a message of a dump of qdiscs: a device, and how many packets its root qdisc dropped so far
-/// (`struct gnet_stats_queue`), those below it included. `None`: another message.
+/// Decodes a device and the drops of its root qdisc so far (`struct gnet_stats_queue`), those below
+/// it included, from a message of a dump of qdiscs. `None`: another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short.
