@@ -6,7 +6,7 @@ use ring::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey}
 /// Bytes that sealing adds.
 pub(crate) const TAG: usize = 16;
 
-/// What a stream is encrypted with.
+/// Cipher of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cipher {
     /// AES-256-GCM: several times faster where the processor has instructions for it.
@@ -16,7 +16,7 @@ pub enum Cipher {
 }
 
 impl Cipher {
-    /// Whether this processor has instructions for AES-GCM.
+    /// Returns true if this processor has instructions for AES-GCM.
     pub fn aes_is_fast() -> bool {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         return std::arch::is_x86_feature_detected!("aes")
@@ -43,7 +43,7 @@ impl Cipher {
         }
     }
 
-    /// A key to seal and open with. Each nonce is for one message: that is the caller's to see to.
+    /// Creates a key to seal and open with. The caller must use each nonce for one message only.
     pub(crate) fn key(self, key: &[u8; 32]) -> LessSafeKey {
         let algorithm = match self {
             Self::Aes256Gcm => &AES_256_GCM,

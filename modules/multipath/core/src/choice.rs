@@ -1,5 +1,5 @@
-//! What goes by the partner and what does not, and what comes in by it: as the configuration has
-//! it. Pure.
+//! Configuration: traffic that goes through the partner, traffic that goes directly, and forwarded
+//! ports. Pure.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use kernel::Prefix;
 use net::mac;
 
-/// What has ports.
+/// Transport protocol with ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Transport {
     /// TCP.
@@ -19,10 +19,10 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Both.
+    /// Both protocols.
     pub const ALL: [Self; 2] = [Self::Tcp, Self::Udp];
 
-    /// As nft and people call it.
+    /// Name of the protocol, as nft writes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -36,7 +36,7 @@ impl Transport {
 pub struct Ports {
     /// The protocol.
     pub transport: Transport,
-    /// From the first to the last; never empty, and without 0.
+    /// From the first to the last port; never empty, and without 0.
     pub range: RangeInclusive<u16>,
 }
 
@@ -46,14 +46,14 @@ pub struct Ports {
 pub struct PortsError(String);
 
 impl Ports {
-    /// Whether a port is in both.
+    /// Returns true if a port is in both ranges.
     pub fn overlap(&self, other: &Self) -> bool {
         self.transport == other.transport
             && self.range.start() <= other.range.end()
             && other.range.start() <= self.range.end()
     }
 
-    /// Whether all of the other's are of these.
+    /// Returns true if this range contains all ports of the other.
     pub fn hold(&self, other: &Self) -> bool {
         self.transport == other.transport
             && self.range.start() <= other.range.start()
@@ -103,9 +103,9 @@ fn port(text: &str) -> Option<u16> {
 /// Clients, by what they are known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// The one with this MAC address.
+    /// The client with this MAC address.
     Mac([u8; 6]),
-    /// The one with this address, or all of a network.
+    /// The client with this address, or all clients of a network.
     Network(Prefix),
 }
 
@@ -136,24 +136,24 @@ impl FromStr for Clients {
     }
 }
 
-/// Where what comes to ports of the partner goes: `tcp/8022 = 192.168.1.2:22`.
+/// Port forwarding from the partner to a host of the LAN: `tcp/8022 = 192.168.1.2:22`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
     /// The partner's ports.
     pub ports: Ports,
     /// A host of the LAN.
     pub host: IpAddr,
-    /// Its port; `None`: the same as at the partner.
+    /// The port of the host; `None`: the partner's port.
     pub port: Option<u16>,
 }
 
-/// Text that says not what goes where.
+/// Text that is not a valid port forwarding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} does not say what goes where: write \"tcp/8022 = 192.168.1.2:22\"")]
 pub struct ForwardError(String);
 
 impl Forward {
-    /// Where it goes, in words.
+    /// Returns the host and its port as text.
     pub fn to(&self) -> String {
         match self.port {
             Some(port) => SocketAddr::new(self.host, port).to_string(),
@@ -179,7 +179,7 @@ impl FromStr for Forward {
                 Ok(to) => (to.ip(), Some(to.port())),
                 Err(_) => (to.parse().ok()?, None),
             };
-            // Several ports stay what they are: one for all would be none for most.
+            // A range keeps its port numbers: a single port on the host cannot serve all of them.
             let alone = ports.range.start() == ports.range.end();
             let host: IpAddr = host;
             let is_host = !(host.is_unspecified() || host.is_multicast() || host.is_loopback());
@@ -193,16 +193,16 @@ impl FromStr for Forward {
     }
 }
 
-/// What may change while connections are carried.
+/// Settings that may change while connections are carried.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Destinations that are reached directly, besides local ones.
     pub networks: Vec<Prefix>,
     /// Ports that are reached directly, wherever they are.
     pub ports: Vec<Ports>,
-    /// Clients that reach all directly.
+    /// Clients that reach all destinations directly.
     pub clients: Vec<Clients>,
-    /// What comes in by the partner.
+    /// Port forwardings from the partner.
     pub forwards: Vec<Forward>,
 }
 

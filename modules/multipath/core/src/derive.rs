@@ -16,12 +16,12 @@ pub(crate) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandom> {
     Ok(octets)
 }
 
-/// What keys are expanded from, of a secret that need not be uniform.
+/// Extracts a pseudorandom key from a secret, which need not be uniform.
 pub(crate) fn extract(salt: &[u8], secret: &[u8]) -> Prk {
     Salt::new(HKDF_SHA256, salt).extract(secret)
 }
 
-/// The same of a key that was derived already.
+/// Wraps a key that is already derived, to expand it further.
 pub(crate) fn of_key(key: &[u8; 32]) -> Prk {
     Prk::new_less_safe(HKDF_SHA256, key)
 }

@@ -7,10 +7,10 @@ const CLIENT_HELLO: u8 = 1;
 /// The longest record that is not encrypted, bytes.
 const RECORD: usize = 1 << 14;
 
-/// What a router encrypts of its clients' connections.
+/// Encryption of connections on their way to the partner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encrypt {
-    /// All but those that a client begins with TLS, whose names can be read on the way then.
+    /// All but those that a client begins with TLS; their server names are readable on the way.
     Auto,
     /// Each.
     #[default]
@@ -20,8 +20,8 @@ pub enum Encrypt {
 }
 
 impl Encrypt {
-    /// Whether to encrypt a connection of which the client has said so much; nothing yet: perhaps
-    /// it is the other end that speaks first.
+    /// Returns true if a connection with these first bytes of the client is to be encrypted.
+    /// Without bytes: perhaps the server speaks first.
     pub fn applies(self, first: &[u8]) -> bool {
         match self {
             Self::Auto => !begins_tls(first),
@@ -31,7 +31,7 @@ impl Encrypt {
     }
 }
 
-/// Whether these are the first bytes of a TLS client, of any version from SSL 3 on.
+/// Returns true if these are the first bytes of a TLS client, of any version from SSL 3 on.
 fn begins_tls(first: &[u8]) -> bool {
     let Some(&[kind, major, minor, high, low, message]) = first.first_chunk::<HELLO>() else {
         return false;

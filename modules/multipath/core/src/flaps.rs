@@ -1,4 +1,4 @@
-//! Paths that come and go all the time: that is said once, and not each time. Pure.
+//! Paths that flap: reported once, and not at each change. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ const MANY: usize = 16;
 /// and found, and the partner answers by it. A new lease at the same time makes as many.
 const TIME: Duration = Duration::from_secs(10);
 
-/// What to say of a change.
+/// Message to log after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// What happened.
+    /// The change itself.
     Change,
-    /// That the path flaps: what happens to it is not told until it [kept still](Flaps::still).
+    /// The path flaps: its changes are not reported until it [kept still](Flaps::still).
     Flaps,
-    /// Nothing: it was said.
+    /// Nothing: the flapping is already reported.
     Nothing,
 }
 
-/// One path's changes of late.
+/// Recent changes of a path.
 #[derive(Debug, Default)]
 struct Changes {
     at: VecDeque<Instant>,
@@ -57,8 +57,8 @@ impl Flaps {
         flapping.map(|(device, _)| device.clone()).collect()
     }
 
-    /// Paths that flapped and have kept still since; to be asked now and then, which also forgets
-    /// what is long ago.
+    /// Returns paths that flapped and have kept still since. To be called now and then: the call
+    /// also drops old changes.
     pub fn still(&mut self, now: Instant) -> Vec<String> {
         let rested = |changes: &mut Changes| {
             let last = changes.at.back();

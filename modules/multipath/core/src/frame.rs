@@ -10,16 +10,16 @@ pub const HEADER: usize = 4;
 /// The longest body, bytes. Those of this version have 157 at most.
 pub const MOST: usize = 1024;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A router asks for a session.
     Handshake,
-    /// The partner's answer to it.
+    /// The partner's answer to a handshake.
     Welcome,
     /// A router asks for a connection; payload follows at once.
     Open,
-    /// What became of it; payload follows if it is connected.
+    /// Result of an open; payload follows if the connection is established.
     Status,
     /// The partner does not know the session, as it was started anew. Not authenticated: good for a
     /// new handshake, nothing more.
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-/// Bytes that begin no frame that is understood here.
+/// Bytes that do not begin a valid frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Another version, or no weir at all. A partner answers with [`other_version`].
@@ -61,23 +61,23 @@ pub enum FrameError {
         "a frame of version {0}, and this weir speaks version {VERSION}; update the older side"
     )]
     Version(u8),
-    /// A kind that there is not.
+    /// Unknown kind.
     #[error("a frame of the unknown kind {0}")]
     Kind(u8),
-    /// Longer than any frame is.
+    /// Longer than the maximum.
     #[error("a frame of {0} bytes, and {MOST} is the most")]
     Long(usize),
-    /// A body that its kind cannot have.
+    /// Body that is not valid for its kind.
     #[error("a frame of kind {0:?} with a body that it cannot have")]
     Body(Kind),
 }
 
-/// What the first four bytes say.
+/// Header of a frame: its first four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the frame is.
+    /// Kind of the frame.
     pub kind: Kind,
-    /// Bytes of its body, [`MOST`] at most.
+    /// Bytes of the body, [`MOST`] at most.
     pub length: usize,
 }
 
@@ -92,9 +92,9 @@ impl Header {
 /// A whole frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What it is.
+    /// Kind of the frame.
     pub kind: Kind,
-    /// What follows the header.
+    /// Bytes behind the header.
     pub body: &'a [u8],
 }
 
@@ -114,8 +114,8 @@ impl<'a> Frame<'a> {
         Ok(Header { kind, length })
     }
 
-    /// Reads a frame from the front of what was received, and gives what is behind it; `None` while
-    /// it is not whole.
+    /// Reads a frame from the front of the received bytes and returns the bytes behind the frame
+    /// too; `None` while the frame is incomplete.
     pub fn split(octets: &'a [u8]) -> Result<Option<(Self, &'a [u8])>, FrameError> {
         let Some((header, rest)) = octets.split_first_chunk() else {
             return Ok(None);
@@ -136,14 +136,14 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The frame for whoever speaks another version: the versions that are spoken here.
+/// Builds the answer to a frame of another version: the versions that this side speaks.
 pub fn other_version() -> Vec<u8> {
     let body = &[VERSION, VERSION];
     let kind = Kind::OtherVersion;
     Frame { kind, body }.octets()
 }
 
-/// Reads its body: the versions that the other side speaks.
+/// Reads the body of such a frame: the versions that the other side speaks.
 pub fn versions(body: &[u8]) -> Result<RangeInclusive<u8>, FrameError> {
     match body {
         // A later version may say more behind them.

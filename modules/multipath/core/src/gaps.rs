@@ -16,7 +16,7 @@ const PATIENCE: u32 = 2;
 /// Looks between two tries, at most.
 const LONGEST: u32 = 300;
 
-/// One path's.
+/// Missing subflows of a path.
 #[derive(Clone, Copy, Default)]
 struct Gap {
     /// Looks for which something was missing.
@@ -30,14 +30,14 @@ struct Gap {
 /// See the module.
 #[derive(Default)]
 pub struct Gaps {
-    /// How often a connection was seen, by its token.
+    /// Number of looks at which each connection was seen, by its token.
     seen: HashMap<u32, u32>,
     of: BTreeMap<IpAddr, Gap>,
 }
 
 impl Gaps {
-    /// Takes all subflows that there are, the tokens of all connections, and the paths that work;
-    /// gives those whose endpoint is to be made anew.
+    /// Takes all subflows, the tokens of all connections, and the working paths; returns the paths
+    /// whose endpoint is to be made anew.
     pub fn look(
         &mut self,
         subflows: &[Subflow],
@@ -48,8 +48,8 @@ impl Gaps {
             let kind = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
             kind && subflow.token != 0 && subflow.state == TcpState::Established
         };
-        // One may have no subflow at all: its only path was lost, and what the kernel still had to
-        // tell of that closed the one that came in its place.
+        // A connection may have no subflow at all: it lost its only path, and a late event of the
+        // kernel about that closed the subflow that replaced it.
         let none = |token: &u32| (*token, Vec::new());
         let mut has: HashMap<u32, Vec<IpAddr>> = connections.iter().map(none).collect();
         for subflow in subflows.iter().filter(multipath) {
@@ -128,7 +128,7 @@ mod tests {
             }
         }
         assert_eq!(tries, [3, 9, 20, 41, 82]);
-        // It helped, and much later it is missing again.
+        // The new endpoint helped; much later the subflow is missing again.
         for _ in 0..200 {
             let whole = [subflow(7, ONE), subflow(7, OTHER)];
             assert!(gaps.look(&whole, &[7], &paths()).is_empty());

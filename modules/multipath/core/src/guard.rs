@@ -1,11 +1,11 @@
-//! A guard of goodput: paths together are to carry no less than the best of them alone. Pure.
+//! A guard of goodput: paths together are to carry no less than the best path alone. Pure.
 //!
-//! The kernel's scheduler puts bytes on a path that is far away, and all that comes by the others
-//! has to wait for them: a fast path with a slow one beside it may carry less than by itself. It
-//! cannot be seen from outside whether a connection is slow for that reason, or because nobody
-//! wants more. So it is tried: where all carry less than one has been seen to carry, the farthest
-//! is let rest for a moment, which that one can make up for. If more arrives then, it rests for
-//! longer; if not, the next as well; if it was none of them, they are used again, and not tried
+//! The kernel's scheduler puts bytes on a distant path, and all bytes of the other paths have to
+//! wait for them: a fast path with a slow path beside it may carry less than by itself. An observer
+//! cannot tell whether a connection is slow for that reason, or because its ends send no more. So
+//! the guard tries: where all paths carry less than one has been seen to carry, the farthest rests
+//! for a moment, which the best path can make up for. If more arrives then, the farthest rests for
+//! longer; if not, the next rests as well; if none was the cause, all are used again, and not tried
 //! again soon.
 
 use std::collections::BTreeMap;
@@ -17,10 +17,9 @@ const WINDOW: Duration = Duration::from_secs(2);
 /// The time over which is taken what a path can carry: long enough for bursts to be level. Only
 /// what was before the two windows that are compared counts.
 const STEADY: Duration = Duration::from_millis(900);
-/// What becomes more by itself by this factor, from one window to the next, is not looked at: a
-/// connection that begins.
+/// A rate that rises by this factor from one window to the next is ignored: a new connection.
 const RISES: f64 = 1.1;
-/// What is on its way by a path that is to rest has to arrive first.
+/// Time in which the bytes in flight on a path that is to rest arrive.
 const DRAINS: Duration = Duration::from_secs(2);
 /// A path may not learn at once that it is to rest ([`crate::unheard`]): a trial in which it goes
 /// on is judged after so long at the latest.
@@ -29,21 +28,21 @@ const LONGEST: Duration = Duration::from_secs(12);
 const ENOUGH: f64 = 0.9;
 /// A trial has to bring so much more.
 const BETTER: f64 = 1.1;
-/// With less than this part of it nobody wants much, and a trial would show nothing.
+/// Below this part of the best path's rate there is little demand, and a trial shows nothing.
 const WANTED: f64 = 0.05;
 /// A path that carries a smaller part than this of what the best one can holds nothing up.
 const TAKES_PART: f64 = 0.002;
-/// Bytes a second below which all is left as it is.
+/// Bytes a second below which the guard changes nothing.
 const WORTH: f64 = 125_000.0;
 /// A round trip so much longer than the best path's, and by so many microseconds, is one that may
 /// hold others up.
 const FARTHER: f64 = 2.0;
 const FARTHER_BY: u32 = 50_000;
-/// What a path could carry is forgotten: after so long it counts for a third.
+/// Decay of a path's best rate: after this time it counts for a third.
 const FORGETS: Duration = Duration::from_secs(600);
-/// How long a path rests for the first time, and at most.
+/// Rest of a path: the first, and the longest.
 const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(600));
-/// How long is waited after a trial that showed nothing, at first and at most.
+/// Pause after a trial that showed nothing: the first, and the longest.
 const WAIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1800));
 /// A path that has been used for so long with something to carry, without any doubt, is a good one
 /// again.
@@ -62,34 +61,34 @@ pub struct Sample {
     pub rtt: Option<u32>,
 }
 
-/// What is to be done. Rates are bytes a second.
+/// Decision of the guard. Rates are bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// The path is to wait until others fail, to see what they carry without it.
+    /// The path is to wait until others fail, to measure their rate without it.
     Try {
         /// The path.
         address: IpAddr,
-        /// What all carried.
+        /// Rate of all paths together.
         together: f64,
-        /// What the best one carried by itself.
+        /// Rate of the best path by itself.
         best: f64,
     },
-    /// It stays so: without it more arrived.
+    /// The path goes on resting: without it more arrived.
     Rest {
         /// The path.
         address: IpAddr,
-        /// What all carried.
+        /// Rate of all paths together.
         together: f64,
-        /// And what without it.
+        /// Rate without the path.
         without: f64,
-        /// For how long.
+        /// Duration of the rest.
         rest: Duration,
     },
-    /// It is used again.
+    /// The path is used again.
     Use {
         /// The path.
         address: IpAddr,
-        /// It was only a trial, which showed nothing.
+        /// True after a trial that showed nothing.
         tried: bool,
     },
 }
@@ -114,16 +113,16 @@ struct Trial {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
-    /// What it was seen to carry, bytes a second.
+    /// Best rate seen, sent and received, bytes a second.
     best: [f64; 2],
     /// Rests until then.
     until: Option<Duration>,
-    /// How long it is to rest the next time.
+    /// Duration of the next rest.
     rest: Duration,
-    /// Not to be tried before, and how long is waited the next time.
+    /// Earliest time of the next trial, and the pause after it.
     not_before: Duration,
     wait: Duration,
-    /// For how long it was used without doubt since it rested.
+    /// Time for which the path was used without doubt since it rested.
     proved: Duration,
 }
 
@@ -136,15 +135,15 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Whether a path is to wait until others fail.
+    /// Returns true if a path is to wait until others fail.
     pub fn rests(&self, address: IpAddr) -> bool {
         let mut tried = self.trial.iter().flat_map(|trial| &trial.addresses);
         let path = self.paths.get(&address);
         tried.any(|tried| *tried == address) || path.is_some_and(|path| path.until.is_some())
     }
 
-    /// Takes what clients have `[sent, received]` in all, and the paths that work and are used
-    /// first; to be called about twice a second.
+    /// Takes the clients' bytes `[sent, received]`, and the working paths that are used first; to
+    /// be called about twice a second.
     pub fn look(&mut self, all: [u64; 2], samples: &[Sample], now: Duration) -> Vec<Action> {
         self.note(all, samples, now);
         let mut actions = self.wake(now);
@@ -188,12 +187,12 @@ impl Guard {
         }
     }
 
-    /// Bytes a second in the last so much time, if it was looked at for as long.
+    /// Bytes a second over the last `time`, if the looks reach back that far.
     fn rate(&self, time: Duration, of: impl Fn(&Look) -> Option<u64>) -> Option<f64> {
         self.rate_before(Duration::ZERO, time, of)
     }
 
-    /// The same until so long ago.
+    /// Bytes a second over the `time` that ended `ago`.
     fn rate_before(
         &self,
         ago: Duration,
@@ -270,7 +269,7 @@ impl Guard {
         None
     }
 
-    /// The farthest of those in use that are much farther than the fastest, and carry something.
+    /// Returns the farthest used path that is much farther than the fastest and carries bytes.
     fn far(
         &self,
         fastest: &Sample,
@@ -304,7 +303,7 @@ impl Guard {
         used.max_by(|one, other| best(one).total_cmp(&best(other)))
     }
 
-    /// All is well: what is used is good.
+    /// The used paths carry enough: each gains trust.
     fn prove(&mut self, samples: &[Sample], now: Duration) {
         let last = self.looks.iter().rev().nth(1);
         let passed = last.map_or(Duration::ZERO, |look| now.saturating_sub(look.at));
@@ -321,7 +320,7 @@ impl Guard {
         }
     }
 
-    /// Looks what a trial has shown.
+    /// Evaluates a trial.
     fn judge(&mut self, mut trial: Trial, samples: &[Sample], now: Duration) -> Vec<Action> {
         let direction = trial.direction;
         let without = self.rate(WINDOW, |look| Some(look.all[direction]));
@@ -351,8 +350,8 @@ impl Guard {
                 best,
             }];
         }
-        // What the others were thought to carry, they do not, or not any more; unless nobody wants
-        // anything any more.
+        // The other paths no longer carry their best rates, so those are lowered; unless there is
+        // no demand any more.
         if without >= trial.best * WANTED {
             let others = samples.iter().map(|sample| sample.address);
             for other in others.filter(|other| !trial.addresses.contains(other)) {

@@ -1,9 +1,9 @@
-//! How keys become a session: Noise IKpsk1, in one round trip.
+//! Handshake from keys to a session: Noise IKpsk1, in one round trip.
 //!
-//! The router knows who its partner is, and shows in its first message who it is itself, and that it
-//! has the key of a pairing line. Both add a key for this once, so that who learns the others later
-//! cannot read what was said before. A replayed first message makes a session that its sender
-//! cannot use.
+//! The router knows its partner's public key. The first message proves the router's own identity,
+//! and that the router has the key of a pairing line. Both sides add an ephemeral key, so that an
+//! attacker who learns the static keys later cannot read earlier traffic. A replayed first message
+//! makes a session that its sender cannot use.
 
 use snow::{Builder, HandshakeState};
 
@@ -17,13 +17,13 @@ use crate::session::{Role, Session, SessionId};
 use crate::tlv::Malformed;
 use crate::welcome::{self, Welcome};
 
-/// By its rules all keys and hashes are of 32 bytes.
+/// Noise pattern. All its keys and hashes are of 32 bytes.
 const PATTERN: &str = "Noise_IKpsk1_25519_ChaChaPoly_SHA256";
 
-/// Why there is no session.
+/// Cause of a failed handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// Too short to be what it is to be.
+    /// Body that is too short.
     #[error("a handshake's body of {0} bytes is too short")]
     Short(usize),
     /// Not made with the key.
@@ -32,17 +32,17 @@ pub enum HandshakeError {
             this goes on, have the partner print a new pairing line"
     )]
     Key,
-    /// The line was used by somebody else before.
+    /// Another router used the line before.
     #[error(
         "another router came first with this pairing line, and the partner keeps it for that one; \
             if it was this router, and its own key is lost, or if it was none of yours, have the \
             partner print a new line: `weir multipath rotate` there"
     )]
     Another,
-    /// Made with the key, and of no use: the partner has a fault.
+    /// Made with the key, but malformed: the partner has a fault.
     #[error("the partner's welcome makes no sense: {0}")]
     Welcome(#[from] Malformed),
-    /// No key for this once.
+    /// No random numbers for an ephemeral key.
     #[error(transparent)]
     Random(#[from] NoRandom),
 }
@@ -96,14 +96,14 @@ impl Initiator {
     }
 }
 
-/// Which key a handshake's body is made with, or says so.
+/// Reads the id of the key that a handshake's body is made with.
 pub fn key_id(body: &[u8]) -> Result<KeyId, HandshakeError> {
     body.first_chunk()
         .map(|id| KeyId(*id))
         .ok_or(HandshakeError::Short(body.len()))
 }
 
-/// The router's key for this once, which a handshake's body begins with behind the id, or says so.
+/// Reads the router's ephemeral key, which follows the id in a handshake's body.
 pub fn once(body: &[u8]) -> Result<[u8; 32], HandshakeError> {
     body.get(8..)
         .and_then(|message| message.first_chunk())
@@ -111,7 +111,7 @@ pub fn once(body: &[u8]) -> Result<[u8; 32], HandshakeError> {
         .ok_or(HandshakeError::Short(body.len()))
 }
 
-/// A handshake that was made with the key of a line, by a router that has shown who it is.
+/// A handshake that was made with the key of a line, by a router that proved its identity.
 #[derive(Debug)]
 pub struct Asked {
     state: HandshakeState,
@@ -119,11 +119,10 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Reads a handshake's body, at the partner that this is. Whoever does not have the key is not
-    /// answered.
+    /// Reads a handshake's body, at the partner. A router without the key gets no answer.
     ///
     /// # Errors
-    /// It was not made with this key, or for another partner.
+    /// The body was not made with this key, or is for another partner.
     pub fn read(own: &Identity, key: &Key, body: &[u8]) -> Result<Self, HandshakeError> {
         let prologue = prologue(key.id());
         Self::second(builder(key, own, &prologue)?.build_responder()?, key, body)
@@ -141,30 +140,30 @@ impl Asked {
         Ok(Self { state, router })
     }
 
-    /// Who the router is.
+    /// Returns the router's public key.
     pub fn router(&self) -> Public {
         self.router
     }
 
-    /// The session, and the frame to answer with, 323 bytes at most.
+    /// Returns the session, and the frame to answer with, 323 bytes at most.
     ///
     /// # Errors
-    /// The welcome is none, or there are no random numbers.
+    /// The welcome is malformed, or there are no random numbers.
     pub fn welcome(
         mut self,
         id: SessionId,
         welcome: &Welcome,
     ) -> Result<(Session, Vec<u8>), HandshakeError> {
         let list = welcome.encode(id);
-        // What the router would refuse is not sent.
+        // A welcome that the router would refuse is not sent.
         Welcome::decode(&list)?;
         let frame = self.answer(&list)?;
-        // The router says with each open what it chose.
+        // The router states its choice with each open.
         let session = session(Role::Partner, id, Cipher::ChaCha20Poly1305, self.state);
         Ok((session, frame))
     }
 
-    /// The frame that says that the line is another router's.
+    /// Builds the frame that says that the line belongs to another router.
     ///
     /// # Errors
     /// There are no random numbers.
@@ -179,7 +178,7 @@ impl Asked {
     }
 }
 
-/// What both must have said alike: the protocol, its version and the key's id.
+/// Data that both sides must agree on: the protocol, its version and the key's id.
 fn prologue(id: KeyId) -> Vec<u8> {
     [&b"weir multipath"[..], &[VERSION], &id.0].concat()
 }
@@ -207,8 +206,7 @@ fn read(state: &mut HandshakeState, message: &[u8]) -> Result<Vec<u8>, Handshake
     Ok(payload[..length].to_vec())
 }
 
-/// All keys come from what Noise split its last key into: unlike the hash of what was said, that is
-/// secret.
+/// Derives all keys from the output of Noise's split, which is secret, unlike the handshake hash.
 fn session(role: Role, id: SessionId, cipher: Cipher, mut state: HandshakeState) -> Session {
     let mut split = [0; 64];
     let (first, second) = state.dangerously_get_raw_split();

@@ -1,20 +1,20 @@
-//! What a user says of paths, and which of them are therefore kept in reserve: pure.
+//! A user's hints about paths, and the paths that are therefore kept in reserve: pure.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 pub use answers::PathUse as Use;
 
-/// What is said of a path.
+/// A user's hint about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// When it is used.
     pub used: Use,
     /// Share of new conversations in the tunnel, percent of what its rate alone would give.
     pub weight: u8,
-    /// Most that it carries to the partner, bit/s, where that is known.
+    /// Most that the path carries to the partner, bit/s, if known.
     pub up: Option<u64>,
-    /// Most that it carries from there.
+    /// Most that the path carries from the partner, bit/s, if known.
     pub down: Option<u64>,
 }
 
@@ -29,31 +29,31 @@ impl Default for Hint {
     }
 }
 
-/// What is said, by names of devices.
+/// Hints, by names of devices.
 pub type Hints = BTreeMap<String, Hint>;
 
-/// A path, as far as it matters here.
+/// State of a path, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Its own address.
+    /// The path's own address.
     pub address: IpAddr,
     /// When it is used.
     pub used: Use,
-    /// The partner does not answer by it.
+    /// The partner does not answer by the path.
     pub down: bool,
-    /// It rests, as far as there are others: it slowed them down.
+    /// The path rests, as far as there are others: it slowed them down.
     pub rests: bool,
 }
 
-/// Addresses of paths that are to wait until others fail. IPv4 and IPv6 are for themselves, as no
-/// connection has paths of both.
+/// Returns the addresses of paths that are to wait until others fail. IPv4 and IPv6 are separate,
+/// as no connection has paths of both.
 pub fn reserve(paths: &[Seen]) -> Vec<IpAddr> {
     let waits = |path: &&Seen| {
         let peers = || {
             let same = |other: &&Seen| other.address.is_ipv4() == path.address.is_ipv4();
             paths.iter().filter(same)
         };
-        // Where none works, what is known of them may be old.
+        // If no path works, this state may be old.
         let best = peers().filter(|peer| !peer.down).map(|peer| peer.used);
         let best = best.min().or_else(|| peers().map(|peer| peer.used).min());
         best.is_some_and(|best| {

@@ -1,5 +1,5 @@
-//! Static keys (X25519, RFC 7748): who has one is this router, or this partner, whatever others have
-//! read or were told. A partner derives its own, and the keys of all its routers, from a master key.
+//! Static keys (X25519, RFC 7748). A static key identifies a router or a partner, whatever others
+//! have read. A partner derives its own key, and the keys of all its routers, from a master key.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 use crate::derive;
 use crate::key::{Key, KeyId, Public};
 
-/// One's own static key.
+/// Static key of this router or partner.
 #[derive(Clone)]
 pub struct Identity {
     secret: [u8; 32],
@@ -18,18 +18,18 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a router that cannot keep one of its own: whoever has its line has this as well.
+    /// Derives the key of a router that cannot store one: the owner of the line has it as well.
     pub fn of_line(key: &Key) -> Self {
         let from = derive::of_key(key.secret());
         Self::from(derive::expand(&from, &[b"weir2 router of a line"]))
     }
 
-    /// As it is kept.
+    /// Returns the secret, as it is stored.
     pub fn octets(&self) -> &[u8; 32] {
         &self.secret
     }
 
-    /// What others may know.
+    /// Returns the public key.
     pub fn public(&self) -> Public {
         self.public
     }
@@ -49,7 +49,7 @@ impl From<[u8; 32]> for Identity {
 }
 
 impl PartialEq for Identity {
-    /// In a time that tells nothing of where they differ.
+    /// Compares in constant time, which reveals nothing of where the keys differ.
     fn eq(&self, other: &Self) -> bool {
         self.secret.ct_eq(&other.secret).into()
     }
@@ -63,11 +63,11 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Salt of what is derived of a master key.
+/// Salt of keys that are derived from a master key.
 const MASTER: &[u8] = b"weir2 master";
 
-/// Of which a partner derives its own static key and the keys of all its routers, so that it has to
-/// keep one secret only.
+/// Master key. A partner derives its own static key and the keys of all its routers from it, so
+/// that it has to keep one secret only.
 #[derive(Clone)]
 pub struct Master {
     octets: [u8; 32],
@@ -78,17 +78,17 @@ impl Master {
     /// Bytes of a master key, as in its file.
     pub const LENGTH: usize = 32;
 
-    /// As it is kept.
+    /// Returns the bytes, as they are stored.
     pub fn octets(&self) -> &[u8; Self::LENGTH] {
         &self.octets
     }
 
-    /// Who the partner is.
+    /// Returns the partner's static key.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// The key that has this id.
+    /// Derives the key with this id.
     pub fn key(&self, id: KeyId) -> Key {
         let from = derive::extract(MASTER, &self.octets);
         let secret = derive::expand(&from, &[b"weir2 key", &id.0]);

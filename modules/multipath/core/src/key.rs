@@ -9,17 +9,17 @@ use subtle::ConstantTimeEq;
 
 use crate::derive::{self, NoRandom};
 
-/// Names a router's key. It is sent in the clear, and says nothing of the key.
+/// Id of a router's key. It is sent in the clear, and reveals nothing of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub [u8; 8]);
 
-/// Text that is no key's id.
+/// Text that is not a valid id of a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no key's id: those have 16 hexadecimal digits")]
 pub struct KeyIdError(String);
 
 impl KeyId {
-    /// A random one: among a million there are two alike in one case of 37 million.
+    /// Generates a random id: among a million there are two alike in one case of 37 million.
     pub fn generate() -> Result<Self, NoRandom> {
         derive::random().map(Self)
     }
@@ -46,11 +46,11 @@ impl FromStr for KeyId {
     }
 }
 
-/// A public static key: what others know of a partner or of a router.
+/// A public static key of a partner or of a router.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Public(pub [u8; 32]);
 
-/// Text that is no public key.
+/// Text that is not a valid public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no public key: those have 43 characters")]
 pub struct PublicError;
@@ -76,7 +76,7 @@ impl FromStr for Public {
     }
 }
 
-/// What a router is given: a secret that lets it come, and by which it knows its partner.
+/// Credentials of a router: a secret that admits it, and its partner's public key.
 #[derive(Clone)]
 pub struct Key {
     id: KeyId,
@@ -85,7 +85,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of 32 bytes that nobody can guess, for this partner.
+    /// Creates a key of 32 unpredictable bytes, for this partner.
     pub fn new(id: KeyId, secret: [u8; 32], partner: Public) -> Self {
         Self {
             id,
@@ -94,24 +94,24 @@ impl Key {
         }
     }
 
-    /// Its name.
+    /// Returns the id of the key.
     pub fn id(&self) -> KeyId {
         self.id
     }
 
-    /// The key itself.
+    /// Returns the secret.
     pub fn secret(&self) -> &[u8; 32] {
         &self.secret
     }
 
-    /// Who the partner is.
+    /// Returns the partner's public key.
     pub fn partner(&self) -> Public {
         self.partner
     }
 }
 
 impl PartialEq for Key {
-    /// In a time that tells nothing of where they differ.
+    /// Compares in constant time, which reveals nothing of where the keys differ.
     fn eq(&self, other: &Self) -> bool {
         let secret = self.secret.ct_eq(&other.secret);
         let partner = self.partner.0.ct_eq(&other.partner.0);

@@ -1,18 +1,19 @@
-//! Several uplinks as one: what a router and its partner say to each other.
+//! Several uplinks as one: the protocol between a router and its partner.
 //!
-//! A [`Pairing`] line carries the address of the partner and a key. Of it the two make a
+//! A [`Pairing`] line carries the address of the partner and a key. From it the two make a
 //! [`Session`], in one round trip ([`handshake`]). The session then seals an [`Open`] in front of
-//! the first payload of each connection, and its [`Status`] on the way back, with no round trip
-//! more. [`stream`] encrypts what follows, where that is wanted.
+//! the first payload of each connection, and its [`Status`] on the way back, without another round
+//! trip. [`stream`] encrypts the payload behind them, where that is wanted.
 //!
-//! [`hints`] is what a user says of paths, [`guard`] sees to it that none slows the others down,
-//! [`unheard`] that the partner learns which of them wait.
+//! [`hints`] are the user's settings of paths, [`guard`] keeps any path from slowing the others
+//! down, [`unheard`] makes sure that the partner learns which paths wait.
 //!
-//! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. Byte by byte it is told in
-//! `docs/multipath-protocol.md`.
+//! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. `docs/multipath-protocol.md`
+//! describes every byte.
 //!
-//! [`nft`] are the rules that bring clients' connections here, [`lock`] those that let nothing else
-//! out, [`reach`] is where a partner goes for its routers. In [`io`] are the sockets and threads: [`io::Router`] and [`io::Partner`].
+//! [`nft`] has the rules that redirect clients' connections, [`lock`] those that let nothing else
+//! out, [`reach`] the destinations that a partner permits. [`io`] has the sockets and threads:
+//! [`io::Router`] and [`io::Partner`].
 
 mod aead;
 pub mod choice;
@@ -63,8 +64,8 @@ pub use tlv::Malformed;
 pub use welcome::Welcome;
 pub use window::Window;
 
-/// The version of all that is said here.
+/// Version of the protocol.
 pub const VERSION: u8 = 2;
 
-/// Where a partner listens if nothing else is said, TCP and UDP.
+/// Default port of a partner, TCP and UDP.
 pub const PORT: u16 = 9349;

@@ -1,7 +1,7 @@
-//! The lock: a table that lets nothing of clients out but by the partner, whatever becomes of weir.
-//! It is a file for `nft -f`, which is read again for what it says. Pure.
+//! The lock: a table that lets clients' traffic leave by the partner only, even if weir stops. The
+//! file is made for `nft -f`; weir reads it again for the lock's contents. Pure.
 //!
-//! It lists what may leave, not what may not: an uplink that comes later is closed as well.
+//! The table lists permitted traffic, not forbidden: an uplink that comes later is closed as well.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -12,34 +12,34 @@ use crate::nft::{self, TUNNEL_MARK};
 /// Name of the table, of family `inet`.
 pub const LOCK_TABLE: &str = "weir_lock";
 
-/// Bit of the packet mark of what the lock looked at as it came in.
+/// Bit of the packet mark that the lock's table sets on incoming packets.
 pub const LOCK_MARK: u32 = 0x0800_0000;
 
-/// What is locked.
+/// Contents of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
-    /// Devices of the LAN: whatever leads there is free.
+    /// Devices of the LAN: all traffic to them is permitted.
     pub lan: Vec<String>,
     /// The partners, the first one first.
     pub partners: Vec<Reached>,
 }
 
-/// A partner, and where it is.
+/// A partner with its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// As the configuration has it.
+    /// Name and port, as in the configuration.
     pub partner: String,
-    /// Asked for while names still could be.
+    /// Addresses, resolved before the lock closed.
     pub addresses: Vec<SocketAddr>,
 }
 
-/// How the lines begin that tell what is locked: the last two are there for each partner.
+/// Prefixes of the lines with the lock's contents: the last two are there for each partner.
 const LAN: &str = "# lan: ";
 const PARTNER: &str = "# partner: ";
 const ADDRESSES: &str = "# addresses: ";
 
 impl Lock {
-    /// The file. `tunnel`: device of the tunnel; `choice`: what goes directly all the same.
+    /// Returns the file. `tunnel`: device of the tunnel; `choice`: traffic that may go directly.
     pub fn file(&self, tunnel: &str, choice: &Choice) -> String {
         let mut text = String::from(
             "#!/usr/sbin/nft -f\n# Written by `weir multipath lock`; `weir multipath unlock` \
@@ -59,13 +59,13 @@ impl Lock {
         let _ = write!(
             text,
             concat!(
-                // What no answer leads back to by the LAN does not come from a client: an answer to it,
-                // be it this firewall's, would leave by an uplink and tell what was asked for.
+                // A source address that does not route back to the LAN is forged: an answer to it,
+                // even the firewall's, would leave by an uplink and reveal the request.
                 "\tchain sources {{\n\t\ttype filter hook prerouting priority mangle - 2; policy \
                     accept;\n",
                 "\t\tiifname @lan ct state new,invalid,untracked fib daddr type unicast fib saddr \
                     oifname != {lan} drop\n\t}}\n",
-                // The last before routing: whatever others do to marks is done.
+                // The last chain before routing: marks are final.
                 "\tchain looks {{\n\t\ttype filter hook prerouting priority 300; policy accept;\n",
                 "\t\tmeta mark set meta mark or {looked:#x}\n\t}}\n",
                 "\tchain forward {{\n\t\ttype filter hook forward priority filter; policy drop;\n",
@@ -73,11 +73,11 @@ impl Lock {
                 "\t\treject with icmpx admin-prohibited\n\t}}\n",
                 "\tchain output {{\n\t\ttype filter hook output priority filter; policy drop;\n",
                 "\t\toifname {{ \"lo\", \"{tunnel}\" }} accept\n\t\toifname @lan accept\n",
-                // Led into the tunnel just now: the device is still the former one here.
+                // Packets just led into the tunnel: the device is still the former one here.
                 "\t\tmeta mark & {mark:#x} == {mark:#x} accept\n",
             ),
             tunnel = tunnel,
-            // A set's names are of another type there.
+            // A set of interface names has another type in that expression.
             lan = nft::named(&self.lan),
             direct = nft::accept_direct(choice),
             mark = TUNNEL_MARK,
@@ -92,11 +92,11 @@ impl Lock {
                 address.port()
             );
         }
-        // Who came in is answered: whoever looks after the router may be there.
+        // Answers to incoming connections pass: an administrator may be connected from outside.
         text += "\t\tct direction reply accept\n";
         text += "\t\tip daddr @direct4 accept\n\t\tip6 daddr @direct6 accept\n";
-        // The uplink's own: addresses, the time; ICMP and IGMP; and tunnels in IP (4, 41, GRE), whose
-        // packets were looked at before they were wrapped.
+        // The uplink's own traffic: addresses, the time; ICMP and IGMP; and tunnels in IP (4, 41,
+        // GRE), whose packets were checked before encapsulation.
         text +=
             "\t\tudp sport . udp dport { 68 . 67, 546 . 547 } accept\n\t\tudp dport 123 accept\n";
         text += "\t\tmeta l4proto { 1, 2, 4, 41, 47, 58 } accept\n";
@@ -114,7 +114,7 @@ impl Lock {
         text
     }
 
-    /// What a file says is locked; `None`: it is not one that [`Lock::file`] wrote.
+    /// Reads the contents of a lock from its file; `None`: not a file of [`Lock::file`].
     pub fn read(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let lan = lines.find_map(|line| line.strip_prefix(LAN))?;
@@ -131,14 +131,14 @@ impl Lock {
             lan: lan.split_whitespace().map(str::to_owned).collect(),
             partners,
         };
-        // Locked anew, it would keep even the router from its clients.
+        // Such a lock would cut off even the router from its clients.
         let nowhere = |it: &Reached| it.addresses.is_empty();
         let is_whole = !lock.partners.is_empty() && !lock.partners.iter().any(nowhere);
         (is_whole && !lock.lan.is_empty()).then_some(lock)
     }
 }
 
-/// Takes the table away, if it is there.
+/// Returns the commands that remove the table, if it exists.
 pub fn remove() -> String {
     format!("table inet {LOCK_TABLE} {{}}\ndelete table inet {LOCK_TABLE}\n")
 }

@@ -1,4 +1,4 @@
-//! The tunnel's network at the partner: which addresses its routers have in it. Pure.
+//! The tunnel's network at the partner: the addresses of its routers. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,19 +9,19 @@ use kernel::Prefix;
 pub struct TunnelNet {
     /// A network of IPv4.
     pub ipv4: Prefix,
-    /// A network of IPv6; `None`: the partner forwards none.
+    /// A network of IPv6; `None`: the partner forwards no IPv6.
     pub ipv6: Option<Prefix>,
 }
 
-/// An address and the length of its network's prefix; none, where there is none to give.
+/// An address and the length of its network's prefix; `None` if there is no address.
 pub type Own<A> = Option<(A, u8)>;
 
 impl TunnelNet {
-    /// A host of it, from 0: that is the partner. `None`: the network is not as large.
+    /// Returns a host of the network; 0 is the partner. `None`: the network is too small.
     fn host(prefix: Prefix, number: usize) -> Option<IpAddr> {
         let number = u32::try_from(number).ok()?.checked_add(1)?;
         let address = match prefix.address {
-            // Neither the network's own address nor the one for all of its hosts.
+            // Skips the network's own address and the broadcast address.
             IpAddr::V4(own) => IpAddr::V4(Ipv4Addr::from_bits(own.to_bits().checked_add(number)?)),
             IpAddr::V6(own) => IpAddr::V6(Ipv6Addr::from_bits(
                 own.to_bits().checked_add(number.into())?,
@@ -37,7 +37,7 @@ impl TunnelNet {
         (prefix.holds(&address) && !last).then_some(address)
     }
 
-    /// The partner's addresses, with their networks' lengths.
+    /// Returns the partner's addresses, with their networks' lengths.
     pub fn partner(&self) -> Vec<Prefix> {
         let four = Self::host(self.ipv4, 0).map(|address| (address, self.ipv4.length));
         let six = self
@@ -48,14 +48,14 @@ impl TunnelNet {
             .collect()
     }
 
-    /// How many routers have an address of IPv4 in it.
+    /// Returns the number of routers that fit into the IPv4 network.
     pub fn places(&self) -> usize {
         let hosts = 1_u64 << 32_u8.saturating_sub(self.ipv4.length);
-        // But the network's own address, the one for all of its hosts, and the partner's.
+        // Without the network's own address, the broadcast address, and the partner's.
         usize::try_from(hosts.saturating_sub(3)).unwrap_or(usize::MAX)
     }
 
-    /// The addresses of the router of this place.
+    /// Returns the addresses of the router with this place.
     pub fn router(&self, place: usize) -> (Own<Ipv4Addr>, Own<Ipv6Addr>) {
         let number = place.saturating_add(1);
         let four = match Self::host(self.ipv4, number) {
@@ -70,13 +70,13 @@ impl TunnelNet {
     }
 }
 
-/// An address that a partner gives is none that a router takes.
+/// Address from a partner that a router does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongAddress {
-    /// No host has it.
+    /// Not a host's address.
     #[error("the partner gives this router {0}, which is no host's address")]
     Nobody(IpAddr),
-    /// It would take a host's place.
+    /// An address in one of the router's own networks.
     #[error(
         "the partner gives this router {0}, which is in {1}, a network of the router's own: choose \
             another with `weir multipath serve --tunnel` there"
@@ -84,11 +84,11 @@ pub enum WrongAddress {
     Taken(IpAddr, Prefix),
 }
 
-/// What a router takes of an address that its partner gives it: that address alone, whatever network the
-/// partner says that it is in, and only where it is in none of the router's own.
+/// Checks an address that the partner gives. The router takes that address alone, whatever network
+/// the partner states, and only if it is in none of the router's own networks.
 ///
 /// # Errors
-/// It takes none.
+/// The address is not acceptable.
 pub fn given(address: IpAddr, own: &[Prefix]) -> Result<Prefix, WrongAddress> {
     let is_nobody = match address {
         IpAddr::V4(it) => {
@@ -168,7 +168,7 @@ mod tests {
             Some(("10.93.0.6".parse().expect("one"), 29))
         );
         assert_eq!(net.places(), 5);
-        // What is for all hosts, and what is beyond, is nobody's.
+        // The broadcast address and addresses beyond the network belong to no router.
         assert_eq!((net.router(5).0, net.router(6).0), (None, None));
         assert_eq!(net.router(usize::MAX), (None, None));
     }

@@ -1,8 +1,8 @@
-//! The rules that bring clients' TCP to weir, as text for `nft -f -`: pure.
+//! The rules that redirect clients' TCP to weir, as text for `nft -f -`: pure.
 //!
-//! They are a table of weir's own. A rule that redirects to a socket that is not there does not
-//! match (`nft_tproxy` breaks off), so when weir is gone, by whatever death, packets go their
-//! former way.
+//! They are a table of weir's own. A rule that redirects to a missing socket does not match
+//! (`nft_tproxy` breaks off), so when weir is gone, for whatever reason, packets take their former
+//! route.
 
 mod chains;
 mod direct;
@@ -19,44 +19,44 @@ pub use partner::{PARTNER_TABLE, Partnering, partner, remove_partner};
 
 /// Name of the table, of family `inet`.
 pub const TABLE: &str = "weir_multipath";
-/// That of a router, and that of a partner.
+/// Names of a router's and a partner's table.
 pub const TABLES: [&str; 2] = [TABLE, PARTNER_TABLE];
-/// Bit of the packet mark by which what is redirected is routed to this machine.
+/// Bit of the packet mark that routes redirected packets to this machine.
 pub const MARK: u32 = 0x1000_0000;
 
-/// Bit of the packet mark, and of the connection mark, of what goes by the tunnel.
+/// Bit of the packet mark and of the connection mark, of traffic in the tunnel.
 pub const TUNNEL_MARK: u32 = 0x2000_0000;
 
-/// Bit of the connection mark of what would have gone by the tunnel, had it been there.
+/// Bit of the connection mark, of traffic that went directly for want of a tunnel.
 pub const STRAY_MARK: u32 = 0x4000_0000;
 
-/// Ports at which names are asked for: DNS, and the same by TLS or QUIC (RFC 7858, 9250).
+/// Ports of name servers: DNS, and DNS over TLS or QUIC (RFC 7858, 9250).
 const NAMES: &str = "53, 853";
 
-/// What is redirected, and what not.
+/// Input of the router's rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redirect {
-    /// Device of the tunnel, where all but TCP goes by it.
+    /// Device of the tunnel, if traffic other than TCP goes by it.
     pub tunnel: Option<String>,
-    /// The tunnel has IPv4, and IPv6.
+    /// The tunnel carries IPv4, and IPv6.
     pub carries: [bool; 2],
-    /// Where weir accepts IPv4: a port of 127.0.0.1.
+    /// Port of 127.0.0.1 that accepts IPv4.
     pub ipv4: Option<u16>,
-    /// Where it accepts IPv6: a port of ::1.
+    /// Port of ::1 that accepts IPv6.
     pub ipv6: Option<u16>,
-    /// Devices whose packets are not clients': the uplinks.
+    /// Uplinks: devices whose packets are not clients'.
     pub uplinks: Vec<String>,
-    /// The same device, working or not: only what was asked for comes in by it.
+    /// Device of the tunnel, working or not: only answers and forwarded ports come in by it.
     pub device: Option<String>,
-    /// What goes directly, and what comes in.
+    /// Traffic that goes directly, and forwarded ports.
     pub choice: Choice,
-    /// Nothing else of clients leaves by an uplink.
+    /// No other traffic of clients leaves by an uplink.
     pub stops: bool,
-    /// What begins while there is no tunnel is marked, to be found when there is.
+    /// Conversations that begin without a tunnel are marked, to be found when there is one.
     pub strays: bool,
 }
 
-/// Makes the table, in place of one that a former weir left.
+/// Returns the commands that make the table, and replace one of a former weir.
 pub fn create(redirect: &Redirect) -> String {
     let mut text = remove();
     text += "table inet weir_multipath {\n";
@@ -66,13 +66,13 @@ pub fn create(redirect: &Redirect) -> String {
     sources(&mut text, redirect);
     text += "\tchain clients {\n\t\ttype filter hook prerouting priority mangle; policy accept;\n";
     text += "\t\tmeta l4proto != tcp return\n";
-    // Of a connection that weir has: before all else, as its destination may have become a direct
-    // one since.
+    // Packets of connections that weir has: before all else, as their destination may have become a
+    // direct one since.
     let _ = writeln!(
         text,
         "\t\tsocket transparent 1 meta mark set meta mark or {MARK:#x} accept"
     );
-    // Connections that began before weir did go on as they are.
+    // Connections that began before weir stay as they are.
     text += "\t\ttcp flags & (fin | syn | rst | ack) != syn return\n";
     text += "\t\tiifname \"lo\" return\n\t\tiifname @uplinks return\n";
     if let Some(device) = &redirect.device {
@@ -119,7 +119,7 @@ pub fn create(redirect: &Redirect) -> String {
         );
     }
     if let Some(device) = &redirect.device {
-        // Its own addresses are not to leave by an uplink, when the tunnel is lost.
+        // The tunnel's addresses must not leave by an uplink, when the tunnel is lost.
         let _ = write!(
             text,
             concat!(
@@ -137,8 +137,8 @@ pub fn create(redirect: &Redirect) -> String {
     text + "}\n"
 }
 
-/// What claims to come from where an uplink leads does not come from a client: an answer to it, be it
-/// the firewall's, would leave by that uplink and tell what was asked for.
+/// Drops packets whose source address routes to an uplink: they do not come from a client, and an
+/// answer, even the firewall's, would leave by that uplink and reveal the request.
 fn sources(text: &mut String, redirect: &Redirect) {
     if redirect.uplinks.is_empty() {
         return;
@@ -149,7 +149,7 @@ fn sources(text: &mut String, redirect: &Redirect) {
     if let Some(device) = &redirect.device {
         let _ = writeln!(text, "\t\tiifname \"{device}\" return");
     }
-    // A set's names are of another type here.
+    // A set of interface names has another type here.
     let names = named(&redirect.uplinks);
     let _ = write!(
         text,
@@ -157,8 +157,8 @@ fn sources(text: &mut String, redirect: &Redirect) {
     );
 }
 
-/// All but TCP: new conversations go by the tunnel, with all of their packets; those that began
-/// before stay where they are, as their addresses were translated for there.
+/// All but TCP: new conversations go by the tunnel, with all of their packets; older ones stay
+/// where they are, as their addresses were translated for there.
 fn others(text: &mut String, device: &str, carries: [bool; 2]) {
     let mut without = String::new();
     for (family, carries) in ["ipv4", "ipv6"].into_iter().zip(carries) {
@@ -171,7 +171,7 @@ fn others(text: &mut String, device: &str, carries: [bool; 2]) {
         concat!(
             "\tchain others {{\n\t\ttype filter hook prerouting priority mangle + 1; policy \
                 accept;\n",
-            // What came in by the tunnel is answered by the tunnel.
+            // Answers to conversations from the tunnel go back by the tunnel.
             "\t\tiifname \"{device}\" ct state new ct mark set ct mark or {mark:#x} return\n",
             "\t\tiifname {{ \"lo\", \"{device}\" }} return\n\t\tiifname @uplinks return\n",
             "\t\tct mark & {mark:#x} == {mark:#x} meta mark set meta mark or {mark:#x} return\n",
@@ -191,8 +191,8 @@ fn others(text: &mut String, device: &str, carries: [bool; 2]) {
     );
 }
 
-/// Where nothing of clients is to leave, names that this machine asks for go by the tunnel: it asks
-/// for clients. Not all that it sends does: an uplink may be a tunnel itself.
+/// Sends this machine's name queries by the tunnel, as they are clients' queries. Its other traffic
+/// may go directly: an uplink may be a tunnel itself.
 fn names_asked(text: &mut String) {
     let _ = write!(
         text,
@@ -210,7 +210,7 @@ fn names_asked(text: &mut String) {
     );
 }
 
-/// All but TCP, while the tunnel is not there: marked where the tunnel would have taken it.
+/// Marks all but TCP while there is no tunnel, where the tunnel would have taken it.
 fn strays(text: &mut String, device: &str) {
     let _ = write!(
         text,
@@ -229,7 +229,7 @@ fn strays(text: &mut String, device: &str) {
     );
 }
 
-/// What comes in by the partner goes to hosts of the LAN, which see who it is.
+/// Forwards connections from the partner to hosts of the LAN, which see the real source address.
 fn arrivals(text: &mut String, device: &str, forwards: &[Forward]) {
     clamp(text, device);
     *text +=
@@ -250,15 +250,15 @@ fn arrivals(text: &mut String, device: &str, forwards: &[Forward]) {
     *text += "\t}\n";
 }
 
-/// These devices, as a set.
+/// Returns a set of these devices.
 pub fn named(devices: &[String]) -> String {
     let names = devices.iter().map(|name| format!("\"{name}\""));
     format!("{{ {} }}", names.collect::<Vec<_>>().join(", "))
 }
 
-/// Takes the table away, if it is there.
+/// Returns the commands that remove the table, if it exists.
 pub fn remove() -> String {
-    // Declared first: deleting what is not there would be an error.
+    // Declared first: deleting a missing table would be an error.
     "table inet weir_multipath {}\ndelete table inet weir_multipath\n".to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! What a router asks for in front of a connection, and what it is told.
+//! Requests of a router in front of each connection, and their answers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -15,20 +15,20 @@ const STATUS: u8 = 1;
 /// A connection that the partner is to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Where to. An IPv4 address is never written as IPv6 here, so that a rule for one holds; scope
-    /// and flow label are not sent.
+    /// Destination. An IPv4 address is never written as IPv6 here, so that a rule for one holds;
+    /// scope and flow label are not sent.
     pub destination: SocketAddr,
-    /// Who asks, as the router sees it: for the partner's log and limits. Likewise.
+    /// Client, as the router sees it: for the partner's log and limits. IPv4 as above.
     pub client: SocketAddr,
-    /// Whether what follows is encrypted by [`stream`](crate::stream).
+    /// True if [`stream`](crate::stream) encrypts the payload.
     pub encrypted: bool,
-    /// Port of the same client's connection to the same destination that it began just before this
-    /// one: that one goes first.
+    /// Port of the client's previous connection to this destination, if that was begun just before:
+    /// the previous one goes first.
     pub after: Option<u16>,
 }
 
 impl Open {
-    /// Its items, not sealed yet. The cipher is there where the stream is encrypted.
+    /// Encodes the items, before sealing. The cipher is present if the stream is encrypted.
     pub fn encode(&self, cipher: Option<Cipher>) -> Vec<u8> {
         let mut list = Vec::with_capacity(64);
         tlv::put(&mut list, DESTINATION, &address(self.destination));
@@ -42,7 +42,7 @@ impl Open {
         list
     }
 
-    /// Reads the items, and with what the stream is encrypted.
+    /// Decodes the items, and the cipher of the stream.
     pub fn decode(list: &[u8]) -> Result<(Self, Option<Cipher>), Malformed> {
         let [destination, client, cipher, after] = tlv::read(list)?;
         let cipher = match cipher {
@@ -61,7 +61,7 @@ impl Open {
     }
 }
 
-/// 4 or 16 bytes, and the port.
+/// Encodes an address: 4 or 16 bytes, and the port.
 fn address(address: SocketAddr) -> Vec<u8> {
     let port = address.port().to_be_bytes();
     match address.ip().to_canonical() {
@@ -83,27 +83,27 @@ fn read_address(kind: u8, value: Option<&[u8]>) -> Result<SocketAddr, Malformed>
     Ok((ip.to_canonical(), u16::from_be_bytes(*port)).into())
 }
 
-/// What became of an [`Open`].
+/// Result of an [`Open`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Payload goes both ways from here.
+    /// Connected: payload follows both ways.
     Connected,
-    /// The destination said no (RST).
+    /// The destination refused (RST).
     Refused,
-    /// There is no way to it (ICMP, no route).
+    /// The destination is unreachable (ICMP, no route).
     Unreachable,
-    /// It did not answer.
+    /// The destination did not answer.
     TimedOut,
-    /// A rule of the partner's keeps routers away from this destination.
+    /// The partner's rules forbid this destination.
     Forbidden,
-    /// The partner has as many connections as it takes.
+    /// The partner has reached its limit of connections.
     Busy,
-    /// Anything else, and what a later version may say.
+    /// Any other failure, and codes of later versions.
     Failed,
 }
 
 impl Status {
-    /// Its item, not sealed yet.
+    /// Encodes the item, before sealing.
     pub fn encode(self) -> Vec<u8> {
         let code = match self {
             Self::Connected => 0,
@@ -119,7 +119,7 @@ impl Status {
         list
     }
 
-    /// Reads the item.
+    /// Decodes the item.
     pub fn decode(list: &[u8]) -> Result<Self, Malformed> {
         let [status] = tlv::read(list)?;
         let &[code] = status.ok_or(Malformed::Missing(STATUS))? else {
@@ -177,7 +177,7 @@ mod tests {
         };
         let (read, _) = Open::decode(&open.encode(None)).expect("an open");
         assert_eq!((read.destination, read.client), (plain, plain));
-        // Whoever writes it all the same.
+        // An encoder that writes such an address nevertheless.
         let octets = "::ffff:127.0.0.1"
             .parse::<Ipv6Addr>()
             .expect("an address")

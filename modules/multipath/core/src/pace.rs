@@ -1,33 +1,33 @@
-//! How soon a handshake may follow another. What leads to one is not authenticated: whoever sits on
-//! the way could ask for them without end.
+//! Limits the rate of handshakes. Their causes are not authenticated: an attacker on the path could
+//! trigger them without end.
 
 use std::time::{Duration, Instant};
 
-/// Between two: at first, and at most.
+/// Pause between two handshakes: at first, and at most.
 const GAP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(8)];
-/// So many follow one another at the first gap, before it doubles: a partner that is being set up
-/// is started a few times.
+/// Handshakes in a row at the first gap, before it doubles: a partner is restarted a few times
+/// while it is set up.
 const FEW: u32 = 4;
-/// A session that lasted so long shows that all is well.
+/// Lifetime of a session that shows that all is well.
 const CALM: Duration = Duration::from_secs(30);
 
-/// See the module. None was made yet.
+/// See the module. Begins without a handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
     last: Option<Instant>,
-    /// How many followed one another, with no session that lasted.
+    /// Number of handshakes in a row, without a session that lasted.
     quick: u32,
 }
 
 impl Pace {
-    /// How long the next has to wait, at this time.
+    /// Returns how long the next handshake has to wait.
     pub fn wait(&self, now: Instant) -> Duration {
         self.last.map_or(Duration::ZERO, |last| {
             (last + self.gap()).saturating_duration_since(now)
         })
     }
 
-    /// One is made now.
+    /// Notes a handshake.
     pub fn made(&mut self, now: Instant) {
         let lasted = self.last.map(|last| now.duration_since(last));
         self.quick = match lasted {

@@ -1,10 +1,10 @@
-//! The pairing line: all that a router has to be told of its partner, in one word.
+//! The pairing line: all that a router needs to know of its partner, in one word.
 //!
-//! `weir2-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 bytes), the key (32), the
-//! partner's public key (32) and a check (4) over all that the line says. No character of it means anything to TOML, nor to a
-//! shell but the brackets of an IPv6 address, which a shell leaves as they are where no file has
-//! such a name. The line is a secret, until
-//! its router has come with it: from then on nobody else can.
+//! `weir2-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 bytes), the key (32),
+//! the partner's public key (32) and a check (4) over the whole line. The line has no special
+//! character of TOML, nor of a shell but the brackets of an IPv6 address, which a shell leaves as
+//! they are where no file has such a name. The line is a secret until its router has come with it:
+//! from then on no other router can.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,14 +18,14 @@ use subtle::ConstantTimeEq;
 use crate::PORT;
 use crate::key::{Key, KeyId, Public};
 
-/// The version that is read here.
+/// Version of the lines that this weir reads.
 const VERSION: u32 = 2;
 const PREFIX: &str = "weir2-";
 
 /// Bytes of the check.
 const CHECK: usize = 4;
 
-/// Bytes of id, key, public key and check, and the characters that they are written with.
+/// Bytes of id, key, public key and check, and the characters of their encoding.
 const OCTETS: usize = 8 + 32 + 32 + CHECK;
 const CHARACTERS: usize = (OCTETS * 4).div_ceil(3);
 
@@ -34,53 +34,53 @@ const CHARACTERS: usize = (OCTETS * 4).div_ceil(3);
 pub struct Pairing {
     /// An IP address, or a DNS name in lower case.
     pub host: String,
-    /// Where it listens, TCP and UDP.
+    /// Port of the partner, TCP and UDP.
     pub port: u16,
-    /// What this router shares with it.
+    /// Key that the router shares with the partner.
     pub key: Key,
 }
 
-/// Why a line is no pairing line. None of these shows the key.
+/// Error of a malformed pairing line. No variant shows the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PairingError {
-    /// Something else altogether.
+    /// Not a pairing line at all.
     #[error("this is no pairing line: one begins with {PREFIX:?}; the partner prints it")]
     Prefix,
-    /// A later weir wrote it.
+    /// Line of a later weir.
     #[error(
         "the pairing line has version {0}, and this weir reads version {VERSION}; update weir on this \
             router"
     )]
     Newer(u32),
-    /// An earlier weir wrote it.
+    /// Line of an earlier weir.
     #[error(
         "the pairing line has version {0}, of an earlier weir; have the partner print a new one: \
             `weir multipath rotate` there"
     )]
     Older(u32),
-    /// It ends too early.
+    /// Line that is cut off.
     #[error("the pairing line is cut off {0}; copy all of it, up to the partner's port")]
     CutOff(&'static str),
     /// More than one word.
     #[error("the pairing line has a blank in it; copy it as one word")]
     Blank,
-    /// Its key has too many characters.
+    /// Key with too many characters.
     #[error(
         "the key in the pairing line has {0} characters, and {CHARACTERS} is right; copy the line \
             anew"
     )]
     Long(usize),
-    /// A character that no key has.
+    /// Character that is not valid in a key.
     #[error(
         "the pairing line has {character:?} at place {place}, which no key has; copy the line anew"
     )]
     Character {
-        /// Counted from 1, from the beginning of the line.
+        /// Position in the line, from 1.
         place: usize,
-        /// What is there.
+        /// The character.
         character: char,
     },
-    /// The check does not fit.
+    /// Wrong check.
     #[error(
         "a character of the pairing line was changed or lost, in the key or in the address behind \
             it; copy the line anew, and for another address of the partner have it print a new line"
@@ -91,13 +91,13 @@ pub enum PairingError {
         "{0:?} is no host: it takes an IPv4 address, an IPv6 address in brackets, or a DNS name"
     )]
     Host(String),
-    /// No port.
+    /// Not a valid port.
     #[error("{0:?} is no port: those are 1 to 65535")]
     Port(String),
 }
 
 impl Pairing {
-    /// With a host that is right: an IP address (IPv6 without brackets) or a DNS name.
+    /// Creates a pairing with a valid host: an IP address (IPv6 without brackets) or a DNS name.
     pub fn new(host: &str, port: u16, key: Key) -> Result<Self, PairingError> {
         if port == 0 {
             return Err(PairingError::Port("0".to_owned()));
@@ -109,8 +109,9 @@ impl Pairing {
         Ok(Self { host, port, key })
     }
 
-    /// With a host, and a port where it is not [`PORT`], as they are typed: `partner.example.net`,
-    /// `203.0.113.5:443`, `[2001:db8::5]:9349`; an IPv6 address without a port needs no brackets.
+    /// Creates a pairing from a typed address, with a port unless that is [`PORT`]:
+    /// `partner.example.net`, `203.0.113.5:443`, `[2001:db8::5]:9349`; an IPv6 address without a
+    /// port needs no brackets.
     pub fn at(address: &str, key: Key) -> Result<Self, PairingError> {
         if address.is_empty() {
             return Err(PairingError::Host(String::new()));
@@ -122,12 +123,12 @@ impl Pairing {
         Self::new(host, port, key)
     }
 
-    /// For eyes that are not to see the key.
+    /// Returns a description without the key.
     pub fn redacted(&self) -> String {
         format!("{} with key {}", self.address(), self.key.id())
     }
 
-    /// As it stands in the line.
+    /// Returns the address as in the line.
     pub fn address(&self) -> String {
         match self.host.parse() {
             Ok(IpAddr::V6(address)) => format!("[{address}]:{}", self.port),
@@ -190,7 +191,7 @@ impl FromStr for Pairing {
     }
 }
 
-/// Why a line without the prefix is refused.
+/// Returns the cause why a line without the prefix is refused.
 fn foreign(text: &str) -> PairingError {
     if !text.is_empty() && PREFIX.starts_with(text) {
         return PairingError::CutOff("within its first characters");
@@ -222,7 +223,7 @@ fn read_key(text: &str) -> Result<(Key, [u8; CHECK]), PairingError> {
     if text.len() > CHARACTERS {
         return Err(PairingError::Long(text.len()));
     }
-    // What fails here has bits in its last character that no byte has.
+    // A failure here is a last character with bits beyond the last byte.
     let octets = BASE64.decode(text).map_err(|_| PairingError::Changed)?;
     let octets: [u8; OCTETS] = octets.try_into().map_err(|_| PairingError::Changed)?;
     let (id, rest) = octets.split_first_chunk().expect("76 bytes");
@@ -232,7 +233,7 @@ fn read_key(text: &str) -> Result<(Key, [u8; CHECK]), PairingError> {
     Ok((Key::new(KeyId(*id), *secret, Public(*partner)), *check))
 }
 
-/// Host without brackets, and port.
+/// Splits into host without brackets, and port.
 fn read_address(text: &str) -> Result<(&str, u16), PairingError> {
     let wrong = || PairingError::Host(text.to_owned());
     if text.is_empty() {
@@ -250,7 +251,7 @@ fn read_address(text: &str) -> Result<(&str, u16), PairingError> {
                 port => (host, port),
             }
         }
-        // Without brackets an IPv6 address and a port run together.
+        // Without brackets, address and port would be ambiguous.
         None if text.parse::<Ipv6Addr>().is_ok() => return Err(wrong()),
         None => match text.split_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -268,7 +269,7 @@ fn read_address(text: &str) -> Result<(&str, u16), PairingError> {
     }
 }
 
-/// A DNS name in lower case, or an IPv4 address as it is.
+/// Checks a host: a DNS name, in lower case, or an IPv4 address as it is.
 fn name_or_ipv4(host: &str) -> Result<String, PairingError> {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -278,7 +279,7 @@ fn name_or_ipv4(host: &str) -> Result<String, PairingError> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    // No top-level domain begins with a digit: what does is an address, or part of one.
+    // No top-level domain begins with a digit, so such a host must be an IPv4 address.
     let last = host.rsplit('.').next().unwrap_or_default();
     let name = host.len() <= 253
         && host.split('.').all(label)

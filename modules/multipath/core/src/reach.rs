@@ -1,4 +1,4 @@
-//! Where a partner connects to for its routers, and where not: pure. It is no way into the networks
+//! Destinations that a partner permits to its routers: pure. A partner must not open the networks
 //! that it is itself in.
 
 use std::collections::BTreeSet;
@@ -18,8 +18,8 @@ const fn v6(first: [u16; 3], sixth: u16, length: u8) -> Prefix {
     Prefix { address, length }
 }
 
-/// Addresses that mean another host in each network: private, of a link, of this machine (RFC
-/// 6890), of many.
+/// Addresses that mean another host in each network: private, link-local, of this machine (RFC
+/// 6890), multicast.
 pub const LOCAL: [Prefix; 13] = [
     v4(0, 0, 0, 0, 8),
     v4(10, 0, 0, 0, 8),
@@ -36,12 +36,13 @@ pub const LOCAL: [Prefix; 13] = [
     v6([0xff00, 0, 0], 0, 8),
 ];
 
-/// Of a translator to IPv4, each network's own: leads to any of the above, too (RFC 6052, 8215).
+/// Addresses of NAT64, which each network has of its own: they lead to any of the above, too (RFC
+/// 6052, 8215).
 pub const NAT64: [Prefix; 2] = [v6([0x64, 0xff9b, 0], 0, 96), v6([0x64, 0xff9b, 1], 0, 48)];
 
-/// Also none of the Internet's hosts: protocols' own (RFC 6890), measurements between networks (RFC 2544),
-/// and forms of IPv6 that would lead to any of the above by an address of IPv4 in them (RFC 3056, 4380),
-/// or that were of a site once (RFC 3879).
+/// Other addresses that are not hosts of the Internet: of protocols (RFC 6890), of measurements
+/// between networks (RFC 2544), IPv6 with an embedded IPv4 address of the above (RFC 3056, 4380),
+/// and former site-local ones (RFC 3879).
 const STRANGE: [Prefix; 6] = [
     v4(192, 0, 0, 0, 24),
     v4(192, 88, 99, 0, 24),
@@ -51,8 +52,8 @@ const STRANGE: [Prefix; 6] = [
     v6([0xfec0, 0, 0], 0, 10),
 ];
 
-/// Where clouds tell a machine of theirs its secrets: those of Amazon and most others, Azure, Alibaba,
-/// Oracle, and by IPv6 Amazon and Google.
+/// Metadata services of clouds, which give a machine its secrets: those of Amazon and most others,
+/// Azure, Alibaba, Oracle, and by IPv6 Amazon and Google.
 const SECRETS: [IpAddr; 6] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
@@ -62,25 +63,25 @@ const SECRETS: [IpAddr; 6] = [
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// Where mail servers take mail from one another (RFC 5321), and from whom sends what nobody wants.
+/// Port at which mail servers receive mail from each other (RFC 5321); also the port for spam.
 pub const SMTP: u16 = 25;
 
-/// Where connections may lead.
+/// Permitted destinations.
 #[derive(Debug, Default)]
 pub struct Reach {
-    /// Port [`SMTP`] too: what is sent there is sent in the partner's name.
+    /// Permits port [`SMTP`] too: mail sent there is sent in the partner's name.
     pub smtp: bool,
-    /// Of the local ones, those that are allowed all the same. The partner itself, its routers and a
-    /// cloud's secrets are in none of them, but where they are named by themselves.
+    /// Local networks that are permitted nevertheless. They never include the partner itself, its
+    /// routers or a cloud's secrets, unless such an address is listed by itself.
     pub allowed: Vec<Prefix>,
     /// Networks of the tunnel: each router has an address there.
     pub tunnel: Vec<Prefix>,
-    /// The partner's own addresses: what listens there may take who comes from there for a friend.
+    /// The partner's own addresses: its services may trust connections from them.
     own: RwLock<BTreeSet<IpAddr>>,
 }
 
 impl Reach {
-    /// These are allowed, though local; and the tunnel has these networks.
+    /// Permits these local networks; the tunnel has the other ones.
     pub fn new(allowed: Vec<Prefix>, tunnel: Vec<Prefix>) -> Self {
         Self {
             smtp: false,
@@ -90,18 +91,18 @@ impl Reach {
         }
     }
 
-    /// The partner has these addresses now.
+    /// Sets the partner's current addresses.
     pub fn own(&self, addresses: impl IntoIterator<Item = IpAddr>) {
         let mut own = self.own.write().unwrap_or_else(PoisonError::into_inner);
         *own = addresses.into_iter().collect();
     }
 
-    /// Whether a TCP connection may lead there.
+    /// Returns true if a TCP connection to this destination is permitted.
     pub fn permits_tcp(&self, to: SocketAddr) -> bool {
         (self.smtp || to.port() != SMTP) && self.permits(to.ip())
     }
 
-    /// Whether packets may lead there.
+    /// Returns true if packets to this address are permitted.
     pub fn permits(&self, to: IpAddr) -> bool {
         if self.allowed.contains(&Prefix::only(to)) {
             return true;
@@ -180,7 +181,7 @@ mod tests {
             };
             assert_eq!(reach.permits_tcp(to.parse().unwrap()), permitted, "{to}");
         }
-        // It has another one now.
+        // The partner's address has changed.
         reach.own(["198.51.100.7".parse().unwrap()]);
         assert!(!reach.permits("198.51.100.7".parse().unwrap()));
         assert!(reach.permits("203.0.113.5".parse().unwrap()));

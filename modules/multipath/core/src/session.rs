@@ -1,4 +1,4 @@
-//! Sessions: the keys that a handshake made, and what is sealed with them.
+//! Sessions: the keys of a handshake, and messages sealed with them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,19 +14,19 @@ use crate::stream::{Opener, Sealer};
 use crate::tlv::Malformed;
 use crate::window::Window;
 
-/// Bytes of an open's body in front of what is sealed: session and counter.
+/// Bytes of an open's body in front of the sealed part: session and counter.
 const FRONT: usize = 8 + 8;
 
 /// Opens that may overtake one another: at 10,000 connections a second, the first segment of one
 /// may be sent again a few times.
 const OPENS: u64 = 65_536;
 
-/// Names a session: drawn by the partner, sent in the clear.
+/// Id of a session: drawn by the partner, sent in the clear.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(pub u64);
 
 impl SessionId {
-    /// A random one. The partner sees to it that no two sessions have the same.
+    /// Generates a random id. The partner must make sure that it is unique.
     pub fn generate() -> Result<Self, NoRandom> {
         derive::random().map(|octets| Self(u64::from_be_bytes(octets)))
     }
@@ -44,39 +44,39 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// Why a body is refused. The connection is to be closed; only [`unknown`] is ever answered.
+/// Cause to refuse a body. The connection is to be closed; only [`unknown`] is ever answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// Too short or too long to be what it is to be.
+    /// Body that is too short or too long.
     #[error("a body of {0} bytes is too short or too long")]
     Length(usize),
-    /// It belongs to another session.
+    /// Body of another session.
     #[error("session {0} is another one")]
     Other(SessionId),
-    /// Changed on its way, or sealed by somebody who does not have the keys.
+    /// Changed on its way, or not sealed with the keys.
     #[error("not sealed with the keys of this session")]
     Forged,
-    /// It was there already, or is far too old.
+    /// Replayed, or far too old.
     #[error("counter {0} was there already")]
     Replayed(u64),
-    /// Sealed with the right key, and of no use: the other side has a fault.
+    /// Sealed with the right key, but malformed: the other side has a fault.
     #[error("what was sealed makes no sense: {0}")]
     Malformed(#[from] Malformed),
 }
 
-/// Which end this is.
+/// End of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Router,
     Partner,
 }
 
-/// Keys for datagrams, as one end has them. Up is from the router to the partner.
+/// Keys for datagrams at one end. Up is from the router to the partner.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatagramKeys {
-    /// For what this end sends.
+    /// Key for datagrams that this end sends.
     pub seal: [u8; 32],
-    /// For what it receives.
+    /// Key for datagrams that this end receives.
     pub open: [u8; 32],
 }
 
@@ -86,7 +86,7 @@ impl fmt::Debug for DatagramKeys {
     }
 }
 
-/// What all connections of a session share.
+/// Keys that all connections of a session share.
 struct Keys {
     role: Role,
     opens: LessSafeKey,
@@ -97,7 +97,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Both directions of one connection's stream.
+    /// Derives both directions of a connection's stream.
     fn stream(&self, counter: u64, cipher: Cipher) -> (Sealer, Opener) {
         let streams = derive::of_key(&self.streams);
         let secret = |direction: &[u8]| {
@@ -114,20 +114,20 @@ impl Keys {
     }
 }
 
-/// A session, as one end has it. Many threads may use it at once.
+/// A session at one end. Many threads may use it at once.
 pub struct Session {
     id: SessionId,
     keys: Arc<Keys>,
-    /// What the router chooses for streams.
+    /// Cipher that the router chooses for streams.
     cipher: Cipher,
-    /// The router's next open.
+    /// Counter of the router's next open.
     next: AtomicU64,
-    /// Of the opens that the partner took.
+    /// Window of the opens that the partner accepted.
     opens: Mutex<Window>,
 }
 
 impl Session {
-    /// Of what Noise split its last key into, and of the hash of all that was said.
+    /// Derives the keys from the output of Noise's split, and from the handshake hash.
     pub(crate) fn new(
         role: Role,
         id: SessionId,
@@ -154,12 +154,12 @@ impl Session {
         }
     }
 
-    /// Its name.
+    /// Returns the id of the session.
     pub fn id(&self) -> SessionId {
         self.id
     }
 
-    /// The keys for datagrams.
+    /// Returns the keys for datagrams.
     pub fn datagrams(&self) -> DatagramKeys {
         let (up, down) = (self.keys.up, self.keys.down);
         match self.keys.role {
@@ -174,11 +174,11 @@ impl Session {
         }
     }
 
-    /// The router asks for a connection: the frame to send first, 52 bytes for two IPv4 addresses,
-    /// 76 for IPv6, 3 more with encryption, 4 with one before it.
+    /// Builds an open at the router: the frame to send first, 52 bytes for two IPv4 addresses, 76
+    /// for IPv6, 3 more with encryption, 4 with a predecessor.
     ///
     /// # Panics
-    /// At the partner's end, which has nothing to ask for: it would use the router's nonces again.
+    /// At the partner's end, which must not open: it would reuse the router's nonces.
     pub fn open(&self, open: &Open) -> (Opened, Vec<u8>) {
         assert_eq!(self.keys.role, Role::Router, "only a router opens");
         let counter = self.next.fetch_add(1, Ordering::Relaxed);
@@ -197,7 +197,7 @@ impl Session {
         (opened, [&front[..], &sealed].concat())
     }
 
-    /// The partner reads what is asked for. Each open is accepted once.
+    /// Reads an open at the partner. Each open is accepted once.
     pub fn accept(&self, body: &[u8]) -> Result<(Accepted, Open), SessionError> {
         let id = session_id(body)?;
         if id != self.id {
@@ -233,7 +233,7 @@ impl Session {
         Ok((accepted, open))
     }
 
-    /// All of an open's frame that is not sealed, but authenticated.
+    /// Returns the part of an open's frame that is authenticated but not sealed.
     fn front(&self, counter: u64, length: usize) -> [u8; 4 + FRONT] {
         let kind = Kind::Open;
         let mut front = [0; 4 + FRONT];
@@ -250,20 +250,20 @@ impl fmt::Debug for Session {
     }
 }
 
-/// The session that the body of an open, or of "unknown session", names.
+/// Reads the session's id from the body of an open, or of "unknown session".
 pub fn session_id(body: &[u8]) -> Result<SessionId, SessionError> {
     body.first_chunk()
         .map(|id| SessionId(u64::from_be_bytes(*id)))
         .ok_or(SessionError::Length(body.len()))
 }
 
-/// The frame for an open of a session that the partner does not know.
+/// Builds the answer to an open of a session that the partner does not know.
 pub fn unknown(id: SessionId) -> Vec<u8> {
     let (kind, body) = (Kind::UnknownSession, &id.0.to_be_bytes());
     Frame { kind, body }.octets()
 }
 
-/// One connection of a session.
+/// A connection of a session.
 struct Connection {
     keys: Arc<Keys>,
     counter: u64,
@@ -271,7 +271,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// The header of the one status there is: 19 bytes of body.
+    /// Returns the header of a status: 19 bytes of body. There is only one per connection.
     fn status_header(length: usize) -> [u8; 4] {
         let kind = Kind::Status;
         Header { kind, length }.octets()
@@ -289,23 +289,23 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// What a router has asked for.
+/// A connection that a router has asked for.
 #[derive(Debug)]
 pub struct Opened(Connection);
 
 impl Opened {
-    /// Its number in the session, from 0.
+    /// Returns the connection's number in the session, from 0.
     pub fn counter(&self) -> u64 {
         self.0.counter
     }
 
-    /// The two ends of the stream; `None` where it is not encrypted, or they were taken already.
-    /// Payload may be sealed before the status is there.
+    /// Takes the two ends of the stream; `None` if it is not encrypted, or they were taken already.
+    /// Payload may be sealed before the status has come.
     pub fn stream(&mut self) -> Option<(Sealer, Opener)> {
         self.0.stream()
     }
 
-    /// Reads what became of it.
+    /// Reads the status of the connection.
     pub fn status(&self, body: &[u8]) -> Result<Status, SessionError> {
         if body.len() > MOST {
             return Err(SessionError::Length(body.len()));
@@ -320,22 +320,22 @@ impl Opened {
     }
 }
 
-/// What a partner has been asked for.
+/// A connection that a partner has been asked for.
 #[derive(Debug)]
 pub struct Accepted(Connection);
 
 impl Accepted {
-    /// Its number in the session, from 0.
+    /// Returns the connection's number in the session, from 0.
     pub fn counter(&self) -> u64 {
         self.0.counter
     }
 
-    /// The two ends of the stream; `None` where it is not encrypted, or they were taken already.
+    /// Takes the two ends of the stream; `None` if it is not encrypted, or they were taken already.
     pub fn stream(&mut self) -> Option<(Sealer, Opener)> {
         self.0.stream()
     }
 
-    /// The frame that says what became of it, 23 bytes. There is one: its nonce is the open's.
+    /// Builds the frame with the status, 23 bytes. There is only one: its nonce is the open's.
     pub fn status(self, status: Status) -> Vec<u8> {
         let mut sealed = status.encode();
         let header = Connection::status_header(sealed.len() + TAG);

@@ -1,4 +1,4 @@
-//! What each path carried, from looks at the kernel's sockets: pure.
+//! Traffic of each path, from looks at the kernel's sockets: pure.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -6,28 +6,28 @@ use std::net::IpAddr;
 use answers::Path;
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
-/// What went by one of this machine's addresses.
+/// Traffic by one of this machine's addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// Subflows now.
+    /// Present subflows.
     pub subflows: usize,
-    /// Of them, those whose connection asked for MPTCP and did not get it.
+    /// Subflows whose connection asked for MPTCP and did not get it.
     pub fell_back: usize,
-    /// All of them wait until other paths fail.
+    /// All subflows wait until other paths fail.
     pub backup: bool,
-    /// The shortest smoothed round trip of those that moved lately, µs.
+    /// Shortest smoothed round trip of the recently active subflows, µs.
     pub rtt: Option<u32>,
-    /// Bytes of clients' data that the other side has acknowledged. What a subflow carried after
-    /// the last look at it is not in any of these.
+    /// Bytes of clients' data that the other side has acknowledged. Bytes after the last look at a
+    /// subflow are missing in all counts.
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
-    /// Bytes sent again.
+    /// Bytes retransmitted.
     pub retransmitted: u64,
 }
 
 impl Carried {
-    /// Says it of a path.
+    /// Copies the traffic into a path's state.
     pub fn show(self, path: &mut Path) {
         path.subflows = self.subflows;
         path.fell_back = self.fell_back;
@@ -39,7 +39,7 @@ impl Carried {
     }
 }
 
-/// Bytes of one subflow, as of the last look.
+/// Bytes of a subflow at the last look.
 #[derive(Clone, Copy, Default)]
 struct Octets {
     sent: u64,
@@ -48,10 +48,10 @@ struct Octets {
     look: u64,
 }
 
-/// A round trip that was measured so long ago says little, ms.
+/// Age at which a round trip is no longer significant, ms.
 const LATELY: u32 = 10_000;
 
-/// The paths' shares, by the addresses that their subflows are from.
+/// The paths' traffic, by the source addresses of their subflows.
 #[derive(Default)]
 pub struct Shares {
     known: HashMap<u64, Octets>,
@@ -60,7 +60,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Takes all subflows that there are now.
+    /// Takes all present subflows.
     pub fn look(&mut self, subflows: &[Subflow]) {
         self.looks += 1;
         for carried in self.of.values_mut() {
@@ -99,7 +99,7 @@ impl Shares {
         self.known.retain(|_, octets| octets.look == self.looks);
     }
 
-    /// Of an address.
+    /// Returns the traffic of an address.
     pub fn of(&self, address: IpAddr) -> Carried {
         self.of.get(&address).copied().unwrap_or_default()
     }

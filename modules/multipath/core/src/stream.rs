@@ -1,5 +1,5 @@
-//! What follows an open, encrypted: records of length, ciphertext and tag, and a last one that says
-//! that there is no more.
+//! Encrypted payload behind an open: records of length, ciphertext and tag, and a last one that
+//! marks the end.
 //!
 //! Each direction of each connection has a secret of its own, from which the key of every
 //! [`RECORDS_PER_KEY`] records is derived.
@@ -10,8 +10,8 @@ use ring::hkdf::Prk;
 use crate::aead::{self, Cipher, TAG};
 use crate::derive;
 
-/// Bytes of a record in front of its ciphertext: how long the plaintext is (big endian); 0 ends
-/// the stream.
+/// Bytes of a record in front of its ciphertext: length of the plaintext (big endian); 0 ends the
+/// stream.
 pub const HEAD: usize = 2;
 
 /// Bytes of a record beside its plaintext.
@@ -23,13 +23,13 @@ pub const MOST: usize = 16 * 1024;
 /// Records before the next key: a sixth of what TLS 1.3 allows for AES-GCM (RFC 8446 section 5.5).
 pub const RECORDS_PER_KEY: u64 = 1 << 22;
 
-/// Why a stream cannot go on. What was read of it before was right.
+/// Cause of a broken stream. Plaintext that was read before is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// Changed on its way, or not of this stream.
     #[error("a record was changed on its way")]
     Forged,
-    /// Longer than a record is.
+    /// Longer than the maximum.
     #[error("a record of {0} bytes, and {MOST} is the most")]
     Long(usize),
     /// Bytes behind the last record.
@@ -40,8 +40,8 @@ pub enum StreamError {
     CutOff,
 }
 
-/// The key of the moment, and which record comes next. Some 700 bytes, so that it is boxed where
-/// it moves.
+/// The present key, and the number of the next record. Some 700 bytes, so that it is boxed where it
+/// moves.
 struct Keys {
     cipher: Cipher,
     secret: Prk,
@@ -61,7 +61,7 @@ impl Keys {
         }
     }
 
-    /// The key and the number of the next record.
+    /// Returns the key and the number of the next record.
     fn advance(&mut self) -> (&LessSafeKey, u64) {
         let number = self.next;
         if number != 0 && number.is_multiple_of(RECORDS_PER_KEY) {
@@ -94,7 +94,7 @@ impl Sealer {
         Self(Box::new(Keys::new(cipher, secret)))
     }
 
-    /// Appends the records of what is to be sent.
+    /// Appends the records of this plaintext.
     pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) {
         out.reserve(plain.len() + plain.len().div_ceil(MOST) * OVERHEAD);
         for part in plain.chunks(MOST) {
@@ -106,8 +106,8 @@ impl Sealer {
         }
     }
 
-    /// Seals a record where it stands, for those who read straight into a buffer: [`HEAD`] bytes
-    /// of room, 1 to [`MOST`] bytes of plaintext, and 16 bytes of room.
+    /// Seals a record in place, for callers that read straight into a buffer: [`HEAD`] bytes of
+    /// room, 1 to [`MOST`] bytes of plaintext, and 16 bytes of room.
     ///
     /// # Panics
     /// If there is no plaintext, or more than that: a stream must not end by mistake.
@@ -117,7 +117,7 @@ impl Sealer {
         self.record(record);
     }
 
-    /// Appends the last record: no more comes this way. The other way is not touched (half-close).
+    /// Appends the last record, which ends this direction. The other one goes on (half-close).
     pub fn end(mut self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend([0; OVERHEAD]);
@@ -141,7 +141,7 @@ impl Sealer {
 #[derive(Debug)]
 pub struct Opener {
     keys: Box<Keys>,
-    /// The beginning of a record that is not whole, less than [`MOST`] and [`OVERHEAD`] bytes.
+    /// Beginning of an incomplete record, less than [`MOST`] and [`OVERHEAD`] bytes.
     part: Vec<u8>,
     ended: bool,
     wrong: Option<StreamError>,
@@ -157,11 +157,11 @@ impl Opener {
         }
     }
 
-    /// Takes what was received, as it comes, and appends the plaintext of all records that are
-    /// whole by now.
+    /// Takes received bytes, as they come, and appends the plaintext of all records that are
+    /// complete by now.
     ///
-    /// After an error nothing more is read: the connection is to be reset. What was appended is
-    /// right all the same.
+    /// After an error nothing more is read: the connection is to be reset. The appended plaintext
+    /// is valid nevertheless.
     pub fn open(&mut self, octets: &[u8], plain: &mut Vec<u8>) -> Result<(), StreamError> {
         match self.wrong {
             Some(wrong) => Err(wrong),
@@ -172,7 +172,7 @@ impl Opener {
         }
     }
 
-    /// Gives back the memory that long records took, where none is half there: nothing comes for a
+    /// Frees the buffer of long records, unless one is incomplete: no bytes are expected for a
     /// while.
     pub fn rest(&mut self) {
         if self.part.is_empty() {
@@ -180,13 +180,13 @@ impl Opener {
         }
     }
 
-    /// Whether the last record was read. If nothing more is received and it was not, the stream was
+    /// Returns true if the last record was read. If the connection ends without it, the stream was
     /// cut off.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// To be asked when the connection ends.
+    /// Checks that the stream is complete; to be called when the connection ends.
     pub fn finish(&self) -> Result<(), StreamError> {
         match self.wrong {
             Some(wrong) => Err(wrong),
@@ -211,7 +211,7 @@ impl Opener {
             let (more, rest) = octets.split_at(lacking.min(octets.len()));
             self.part.extend(more);
             octets = rest;
-            // With its head there, a record turns out to be longer.
+            // Once its head is complete, a record turns out to be longer.
             if self.part.len() > HEAD && self.part.len() == length(&self.part)? {
                 let record = std::mem::take(&mut self.part);
                 self.record(&record, plain)?;
@@ -242,7 +242,8 @@ impl Opener {
     }
 }
 
-/// Bytes of the record that begins so; of its head only, while that is not whole.
+/// Returns the length of the record with this beginning; of its head only, while that is
+/// incomplete.
 fn length(octets: &[u8]) -> Result<usize, StreamError> {
     let Some(&head) = octets.first_chunk::<HEAD>() else {
         return Ok(HEAD);

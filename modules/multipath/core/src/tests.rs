@@ -118,7 +118,7 @@ fn another_key_makes_no_session() {
     ];
     assert_eq!(answered(&other), Err(HandshakeError::Key));
     assert_eq!(answered(&renamed), Err(HandshakeError::Key));
-    // A partner with another key, which was asked by somebody else.
+    // A partner with another key, which another router asked.
     let (_, frame) = Initiator::begin(&other, &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
     let (_, frame) = answer(&other, asked, SessionId(9), &welcome()).expect("its key");
@@ -133,13 +133,13 @@ fn another_key_makes_no_session() {
 fn a_line_makes_nobody_a_partner() {
     let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
-    // Somebody on the way who has the line, and says that he is its partner.
+    // An attacker on the path who has the line, and claims to be its partner.
     let thief = Identity::from([10; 32]);
     for key in [key(), Key::new(key().id(), *key().secret(), thief.public())] {
         let read = Asked::read(&thief, &key, asked).map(|_| ());
         assert_eq!(read, Err(HandshakeError::Key));
     }
-    // What he would say to a handshake that he can read.
+    // The attacker's answer to a handshake that the attacker can read.
     let line = Key::new(key().id(), *key().secret(), thief.public());
     let (_, frame) = Initiator::begin(&line, &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");

@@ -1,19 +1,19 @@
-//! Lists of type (1 byte), length (1 byte), value. What is not known is skipped, so that later
-//! versions may say more.
+//! Lists of type (1 byte), length (1 byte), value. Unknown types are skipped, so that later
+//! versions may add items.
 
-/// A list that is not one.
+/// Malformed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It ends within an item.
+    /// The list ends within an item.
     #[error("item {0} is cut off")]
     Cut(u8),
-    /// Which of the two counts?
+    /// An item is there twice.
     #[error("item {0} is there twice")]
     Twice(u8),
-    /// It has to be there.
+    /// A required item is missing.
     #[error("item {0} is missing")]
     Missing(u8),
-    /// A length or value that the item cannot have.
+    /// An item has a length or value that is not valid.
     #[error("item {0} has a wrong length or value")]
     Value(u8),
 }
@@ -25,7 +25,7 @@ pub(crate) fn put(list: &mut Vec<u8>, kind: u8, value: &[u8]) {
     list.extend(value);
 }
 
-/// The values of types 1 to `N`.
+/// Returns the values of types 1 to `N`.
 pub(crate) fn read<const N: usize>(mut list: &[u8]) -> Result<[Option<&[u8]>; N], Malformed> {
     let mut values = [None; N];
     while let Some((&kind, rest)) = list.split_first() {

@@ -1,8 +1,8 @@
 //! IP packets over several paths, as sealed datagrams: the part without sockets and clocks.
 //!
-//! Whoever owns the sockets tells a [`Tunnel`] of packets ([`Tunnel::packet_in`]), of datagrams
-//! ([`Tunnel::datagram_in`]) and of time ([`Tunnel::tick`], at [`Tunnel::next`] at the latest), and
-//! after each sends what [`Tunnel::send`] gives until it gives nothing, and looks at each
+//! The owner of the sockets feeds a [`Tunnel`] with packets ([`Tunnel::packet_in`]), datagrams
+//! ([`Tunnel::datagram_in`]) and time ([`Tunnel::tick`], at [`Tunnel::next`] at the latest). After
+//! each, the owner sends what [`Tunnel::send`] returns until that is `None`, and handles each
 //! [`Tunnel::event`].
 //!
 //! A tunnel lives as long as the keys of its session: counters must not begin anew with the same
@@ -45,10 +45,10 @@ use reorder::Reorder;
 use schedule::{Schedule, View};
 use slot::Slot;
 
-/// Events that nobody took, at most.
+/// Most events that are kept until they are read.
 const MOST_EVENTS: usize = 64;
 
-/// One end of a tunnel.
+/// End of a tunnel.
 pub struct Tunnel {
     role: Role,
     settings: Settings,
@@ -59,21 +59,21 @@ pub struct Tunnel {
     windows: [Window; PATHS],
     hellos: [u8; PATHS],
     schedule: Schedule,
-    /// Packets of striped flows: whichever path is first takes them.
+    /// Packets of striped flows: the first path that is ready takes them.
     shared: Line,
     reorder: Reorder,
     once: Window,
     pool: Pool,
     views: Vec<View>,
     events: VecDeque<Event>,
-    /// The partner's: for addresses that the router has not shown to be its.
+    /// At the partner: limit of datagrams to addresses that the router has not proved.
     allowance: Allowance,
     values: Values,
     turn: usize,
 }
 
 impl Tunnel {
-    /// For a session and its keys. There must never be a second one for them at this end.
+    /// Creates an end for a session and its keys. This end must never have a second one for them.
     pub fn new(role: Role, session: u64, keys: &DatagramKeys, settings: Settings) -> Tunnel {
         let spread = settings.longest_wait * 2 / 3;
         Tunnel {
@@ -103,15 +103,15 @@ impl Tunnel {
         }
     }
 
-    /// What happened since it was last asked.
+    /// Returns the next event.
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// A path is there. Only the router adds paths: the partner is told.
+    /// Adds a path, at the router. The partner learns of it by a hello.
     ///
     /// # Errors
-    /// A number that is none, or is taken.
+    /// A number that is not valid, or is taken.
     pub fn add_path(
         &mut self,
         path: u8,
@@ -145,11 +145,11 @@ impl Tunnel {
         }
     }
 
-    /// A path has another address, or other settings: it is tried anew. What waits for it goes by
-    /// others.
+    /// Changes the address or other settings of a path, and tries it anew. Packets that wait for it
+    /// go by other paths.
     ///
     /// # Errors
-    /// A path that is not there.
+    /// An unknown path.
     pub fn change_path(
         &mut self,
         path: u8,
@@ -163,10 +163,10 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Something else is said of a path, which is the same as before: what goes by it goes on.
+    /// Changes hints about a path whose address stays: its traffic goes on.
     ///
     /// # Errors
-    /// A path that is not there.
+    /// An unknown path.
     pub fn settle_path(&mut self, path: u8, settings: PathSettings) -> Result<(), PathError> {
         let index = self.known(path)?;
         self.hellos[index] = self.hellos[index].wrapping_add(1);
@@ -177,10 +177,10 @@ impl Tunnel {
         Ok(())
     }
 
-    /// A path is gone. The other end is told, by this path, if it still can be.
+    /// Removes a path. Says so to the other end, by this path, if that is possible.
     ///
     /// # Errors
-    /// A path that is not there.
+    /// An unknown path.
     pub fn remove_path(&mut self, path: u8, now: Micros) -> Result<(), PathError> {
         let index = self.known(path)?;
         let waiting = self.waiting(index, now);
@@ -192,7 +192,7 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Ends the session: the other end is told by all paths, which are then gone.
+    /// Ends the session: sends a bye by all paths, and removes them.
     pub fn close(&mut self) {
         for slot in self.slots.iter_mut().flatten() {
             slot.bye = Some(true);
@@ -211,11 +211,11 @@ impl Tunnel {
         self.views.extend(views);
     }
 
-    /// What waited for a path that is gone.
+    /// Sends packets that waited for a removed path by others.
     fn reroute(&mut self, waiting: Vec<Waiting>, now: Micros) {
         for old in waiting {
             let sent = match old.order {
-                // Of these, another is under way.
+                // A second copy is under way.
                 Order::Once(_) => Ok(()),
                 Order::Free => self.packet_in(&old.packet, now),
                 Order::Lane { .. } => {
@@ -223,7 +223,7 @@ impl Tunnel {
                     Ok(())
                 }
             };
-            // Without a path it is lost, as in the path itself.
+            // Without a path the packet is lost, as in the path itself.
             let _ = sent;
             self.pool.free(old.packet);
         }
@@ -251,7 +251,7 @@ impl Tunnel {
         self.shared.push(waiting, rate, &mut self.pool);
     }
 
-    /// Whether a path answers: packets would be taken.
+    /// Returns true if a path answers, so that packets are accepted.
     pub fn works(&self) -> bool {
         let mut slots = self.slots.iter().flatten();
         slots.any(|slot| {
@@ -259,15 +259,15 @@ impl Tunnel {
         })
     }
 
-    /// Largest packet that passes by each path, bytes; nothing without a path.
+    /// Returns the size of the largest packet that fits all paths, bytes; `None` without a path.
     pub fn mtu(&self) -> Option<usize> {
         self.slots.iter().flatten().map(Slot::mtu).min()
     }
 
-    /// A packet is to go to the other end.
+    /// Accepts a packet for the other end.
     ///
     /// # Errors
-    /// Why it is not taken.
+    /// Cause to refuse the packet.
     pub fn packet_in(&mut self, packet: &[u8], now: Micros) -> Result<(), Refused> {
         let seen = Packet::read(packet, self.settings.seed).ok_or(Refused::NoPacket)?;
         let mtu = self.mtu().ok_or(Refused::NoPath)?;
@@ -288,10 +288,10 @@ impl Tunnel {
         Ok(())
     }
 
-    /// A datagram came. It is opened in its place; packets that can be given on now are.
+    /// Takes a datagram and opens it in place; delivers packets that are ready.
     ///
     /// # Errors
-    /// What is wrong with it: then nothing was changed.
+    /// The datagram is not valid: then nothing was changed.
     pub fn datagram_in(
         &mut self,
         from: SocketAddr,
@@ -325,8 +325,8 @@ impl Tunnel {
         Ok(())
     }
 
-    /// The partner heard the router by a path: whether from where it is. Where it would be now, it
-    /// is asked to show it.
+    /// At the partner: notes that the router sent by a path, and returns true if it did so from its
+    /// proved address. A new address is challenged.
     fn hears(&mut self, index: usize, from: SocketAddr, newest: bool, now: Micros) -> bool {
         let Some(slot) = &mut self.slots[index] else {
             return false;
@@ -340,7 +340,7 @@ impl Tunnel {
         there
     }
 
-    /// `from`: where it came from, and whether the other end is known to be there.
+    /// Handles a body. `from`: source address, and whether the other end is known to be there.
     fn body(
         &mut self,
         index: usize,
@@ -371,7 +371,8 @@ impl Tunnel {
             Body::Probe(stamp) => {
                 slot.path.back.add(stamp, now, now);
                 if there || self.allowance.take(now) {
-                    // Of a router, to where it came from: it may have moved, and not shown it yet.
+                    // At the partner, to the source: the router may have moved, and not proved it
+                    // yet.
                     let to = match self.role {
                         Role::Router => slot.settings.remote,
                         Role::Partner => from,
@@ -392,7 +393,7 @@ impl Tunnel {
                     self.happens(Event::Moved(path, from));
                 }
             }
-            // Seen to before, or nothing that this end is told.
+            // Handled before, or not meant for this end.
             Body::Hello(_) | Body::Challenge(_) | Body::Response(_) => {}
             Body::Bye { all } => {
                 let waiting = self.waiting(index, now);
@@ -409,7 +410,7 @@ impl Tunnel {
         }
     }
 
-    /// The partner learns of a path.
+    /// Takes a hello, at the partner: a new path, or a change.
     fn told(&mut self, index: usize, hello: &Hello, from: SocketAddr, now: Micros) {
         let told = Slot::told(hello, from);
         let mut there = false;
@@ -425,7 +426,7 @@ impl Tunnel {
             }
             there = slot.proof.is_there() && slot.settings.remote == from;
         }
-        // It is told again.
+        // The router repeats the hello.
         if !there && !self.allowance.take(now) {
             return;
         }
@@ -439,7 +440,7 @@ impl Tunnel {
         self.reroute(waiting, now);
     }
 
-    /// The next datagram that is to leave now, into a buffer of [`datagram::LONGEST`] bytes.
+    /// Writes the next datagram that is to leave now into a buffer of [`datagram::LONGEST`] bytes.
     pub fn send(&mut self, now: Micros, into: &mut [u8]) -> Option<Send> {
         for _ in 0..PATHS {
             let index = self.turn;
@@ -493,7 +494,7 @@ impl Tunnel {
         None
     }
 
-    /// Time went by.
+    /// Handles the passing of time.
     pub fn tick(&mut self, now: Micros, deliver: &mut Deliver<'_>) {
         for index in 0..PATHS {
             while let Some(slot) = &mut self.slots[index]
@@ -517,19 +518,20 @@ impl Tunnel {
         self.reorder.tick(wait, now, &mut self.pool, deliver);
     }
 
-    /// When [`Tunnel::tick`] or [`Tunnel::send`] have something to do, if nothing happens before.
+    /// Returns the time at which [`Tunnel::tick`] or [`Tunnel::send`] have work, unless an event
+    /// comes before.
     pub fn next(&self, now: Micros) -> Option<Micros> {
         let slots = || self.slots.iter().flatten();
         let slot = slots().filter_map(|slot| slot.next(now)).min();
         let wait = self.reorder.next(self.settings.longest_wait);
-        // Paths that could take what waits for all, and did not, leave it to one that will be
+        // Paths that could take shared packets, and did not, leave them to a path that will be
         // ready.
         let ready = slots().filter_map(|slot| slot.ready(now)).min();
         let shared = (!self.shared.is_empty()).then(|| ready.unwrap_or(now + 1000));
         [slot, wait, shared].into_iter().flatten().min()
     }
 
-    /// All paths.
+    /// Returns the state of all paths.
     pub fn paths(&self) -> impl Iterator<Item = Report> + '_ {
         let slots = self.slots.iter().enumerate();
         slots.filter_map(|(index, slot)| {

@@ -1,33 +1,33 @@
-//! Paths that are to wait until others fail, and by which the partner sends all the same: pure.
+//! Paths that are to wait until others fail, but by which the partner goes on sending: pure.
 //!
-//! It is told by one option in one segment (MP_PRIO, RFC 8684 section 3.3.8), which nobody
-//! acknowledges, and nobody sends again where it is lost. But it shows: a subflow that waits
-//! receives nothing while its connection has another that does not wait, but for what was on its
-//! way. Where it goes on, it is told again, and the more seldom the less that helps: the partner
-//! may have a reason, as paths that it takes for lost.
+//! The only notice is an option in one segment (MP_PRIO, RFC 8684 section 3.3.8), which is neither
+//! acknowledged nor retransmitted. Its loss shows: a subflow that waits receives nothing but bytes
+//! in flight, while its connection has a subflow that does not wait. If it goes on receiving, the
+//! notice is repeated, and the more seldom the less that helps: the partner may have a reason, such
+//! as paths that it takes for lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
-/// Looks at which a path went on: what was on its way arrives meanwhile.
+/// Looks at which a path went on: bytes in flight arrive meanwhile.
 const PATIENCE: u32 = 3;
-/// Looks in a row without anything, after which it does not go on. A window's bytes may come all
-/// at once, and then nothing for a round trip.
+/// Looks in a row without bytes, after which the path has stopped. A window's bytes may come all at
+/// once, and then nothing for a round trip.
 const SILENCE: u32 = 2;
 /// Looks between two reminders, at first and at most.
 const WAIT: (u32, u32) = (PATIENCE, 120);
-/// Bytes at a look which show nothing: what is sent again, and what ends a connection.
+/// Bytes at a look that prove nothing: retransmissions, and the end of a connection.
 const LITTLE: u64 = 5_000;
 
-/// One path's.
+/// State of a path.
 #[derive(Clone, Copy, Default)]
 struct Path {
-    /// Looks at which it went on, and since then those at which it did not.
+    /// Looks at which the path went on, and since then those at which it did not.
     looks: u32,
     silent: u32,
-    /// Looks since the last reminder, and how many there have to be before the next.
+    /// Looks since the last reminder, and the least number before the next.
     since: u32,
     wait: u32,
 }
@@ -35,14 +35,14 @@ struct Path {
 /// See the module.
 #[derive(Default)]
 pub struct Unheard {
-    /// Bytes received as of the last look, by cookie.
+    /// Bytes received at the last look, by cookie.
     received: HashMap<u64, u64>,
     of: BTreeMap<IpAddr, Path>,
 }
 
 impl Unheard {
-    /// Takes all subflows that there are, and the paths that are to wait; gives those of which that
-    /// is to be told again. To be called about twice a second.
+    /// Takes all subflows, and the paths that are to wait; returns the paths that need another
+    /// notice. To be called about twice a second.
     pub fn look(&mut self, subflows: &[Subflow], waiting: &[IpAddr]) -> Vec<IpAddr> {
         let live = |subflow: &&Subflow| {
             let kind = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
@@ -50,7 +50,7 @@ impl Unheard {
         };
         let live: Vec<_> = subflows.iter().filter(live).collect();
         let waits = |subflow: &Subflow| waiting.contains(&subflow.local.ip().to_canonical());
-        // A connection that has nothing else does as it should.
+        // A connection without any other subflow does as it should.
         let others = live.iter().filter(|s| !waits(s) && !s.backup);
         let others: BTreeSet<_> = others.map(|subflow| subflow.token).collect();
         let mut octets: BTreeMap<IpAddr, u64> = BTreeMap::new();
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Looks at which it is told again, where the path that waits gets so much at each.
+    /// Returns the looks with a notice, where the waiting path gets so many bytes at each.
     fn told(others: &[&str], at_each: impl Fn(u64) -> u64) -> Vec<u64> {
         let own: std::net::SocketAddr = OWN.parse().expect("an address");
         let (mut unheard, mut sum) = (Unheard::default(), 0);

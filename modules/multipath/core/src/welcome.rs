@@ -1,4 +1,4 @@
-//! What a partner says of itself when it welcomes a router.
+//! Properties of a partner, in its welcome to a router.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -20,41 +20,41 @@ const REACHES_IPV4: u8 = 1;
 const REACHES_IPV6: u8 = 2;
 const AES: u8 = 4;
 
-/// The least MTU: what every host takes (RFC 791).
+/// The least MTU, which every host accepts (RFC 791).
 pub const LEAST_MTU: u16 = 576;
 
 /// The longest version text, bytes.
 pub const VERSION_TEXT: usize = 64;
 
-/// How many ranges of ports a router may have at most.
+/// Most ranges of ports of a router.
 pub const MOST_FORWARDS: usize = 32;
 
-/// What another router than the one that came first with a line is told in place of a [`Welcome`].
+/// Builds the answer to a router that is not the first one with a line, instead of a [`Welcome`].
 pub(crate) fn refusal() -> Vec<u8> {
     let mut list = Vec::new();
     tlv::put(&mut list, ANOTHER, &[]);
     list
 }
 
-/// Whether it is told that.
+/// Returns true if the answer is such a refusal.
 pub(crate) fn is_refusal(list: &[u8]) -> Result<bool, Malformed> {
     let items: [_; ANOTHER as usize] = tlv::read(list)?;
     Ok(items.last().is_some_and(Option::is_some))
 }
 
-/// What a router needs to know of its partner.
+/// Properties of a partner that a router needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
-    /// Whether it reaches the Internet by IPv4.
+    /// True if the partner reaches the Internet by IPv4.
     pub ipv4: bool,
-    /// Whether it reaches the Internet by IPv6.
+    /// True if the partner reaches the Internet by IPv6.
     pub ipv6: bool,
-    /// Whether its processor has instructions for AES.
+    /// True if the partner's processor has instructions for AES.
     pub aes: bool,
-    /// The router's own IPv4 address in the tunnel, and the length of its prefix; `None` where the
+    /// The router's own IPv4 address in the tunnel, and the length of its prefix; `None` if the
     /// tunnel has no IPv4.
     pub tunnel4: Option<(Ipv4Addr, u8)>,
-    /// The same of IPv6.
+    /// The router's own IPv6 address in the tunnel, likewise.
     pub tunnel6: Option<(Ipv6Addr, u8)>,
     /// The longest packet for the tunnel, bytes; [`LEAST_MTU`] at least.
     pub mtu: u16,
@@ -62,14 +62,14 @@ pub struct Welcome {
     pub version: String,
     /// Ports of the partner that lead to the router, [`MOST_FORWARDS`] at most.
     pub forwards: Vec<Ports>,
-    /// How many connections the router may have at once, while it is alone; `None` where the partner
-    /// does not say.
+    /// Most connections of the router at once, while it is alone; `None` if the partner does not
+    /// say.
     pub places: Option<u32>,
 }
 
 impl Welcome {
-    /// The session and the items, not encrypted yet. What [`decode`](Self::decode) refuses is
-    /// written all the same.
+    /// Encodes the session and the items, before encryption. Does not check what
+    /// [`decode`](Self::decode) refuses.
     pub fn encode(&self, session: SessionId) -> Vec<u8> {
         let mut list = Vec::with_capacity(128);
         tlv::put(&mut list, SESSION, &session.0.to_be_bytes());
@@ -94,7 +94,7 @@ impl Welcome {
         let version = &version[..version.len().min(VERSION_TEXT + 1)];
         tlv::put(&mut list, VERSION, version);
         if !self.forwards.is_empty() {
-            // One too many, so that it is refused and not cut off unseen.
+            // One too many, so that the list is refused and not silently cut off.
             let forwards = self.forwards.iter().take(MOST_FORWARDS + 1);
             let forwards = forwards.flat_map(|ports| {
                 let [a, b] = ports.range.start().to_be_bytes();
@@ -109,7 +109,7 @@ impl Welcome {
         list
     }
 
-    /// Reads the items.
+    /// Decodes the items.
     pub fn decode(list: &[u8]) -> Result<(SessionId, Self), Malformed> {
         let [
             session,
@@ -151,7 +151,7 @@ impl Welcome {
     }
 }
 
-/// As in an IP header.
+/// Returns the protocol's number, as in an IP header.
 fn number(transport: Transport) -> u8 {
     match transport {
         Transport::Tcp => 6,
@@ -177,14 +177,14 @@ fn granted(value: &[u8]) -> Result<Vec<Ports>, Malformed> {
     each.collect::<Option<_>>().ok_or(wrong)
 }
 
-/// A value of exactly so many bytes, if it is there.
+/// Returns a value of exactly so many bytes, if it is there.
 fn exact<const N: usize>(kind: u8, value: Option<&[u8]>) -> Result<Option<[u8; N]>, Malformed> {
     value
         .map(|value| value.try_into().map_err(|_| Malformed::Value(kind)))
         .transpose()
 }
 
-/// An address of `N` bytes, and the length of its prefix.
+/// Reads an address of `N` bytes, and the length of its prefix.
 fn prefix<const N: usize, const WITH_LENGTH: usize>(
     kind: u8,
     value: Option<&[u8]>,

@@ -20,10 +20,10 @@ struct Line {
 struct Model {
     guard: Guard,
     lines: Vec<Line>,
-    /// What all carry while a line farther than this is in use, as a part of what the first
-    /// carries.
+    /// A line farther than this (milliseconds) holds the others up: all together carry this part of
+    /// what the first line carries.
     held_up: (u32, f64),
-    /// How long it takes until a line rests that is to.
+    /// Time until a line that is to rest rests.
     hears: Duration,
     /// Bytes a second that are wanted.
     wanted: f64,
@@ -159,8 +159,7 @@ fn what_holds_the_others_up_rests_longer_and_longer() {
     assert_eq!(model.actions.len(), before);
 }
 
-/// The partner learns late that it is to send by another path: what arrives until then shows
-/// nothing.
+/// The partner learns late to send by another path: bytes that arrive until then prove nothing.
 #[test]
 fn a_trial_waits_until_the_path_rests() {
     for (hears, rests) in [(0, true), (5, true), (3600, false)] {
@@ -178,8 +177,8 @@ fn a_trial_waits_until_the_path_rests() {
     }
 }
 
-/// Nobody wants more: to let a path rest shows nothing, costs nothing, and is not done again and
-/// again.
+/// Without demand for more, a trial shows nothing, costs nothing, and is not repeated over and
+/// over.
 #[test]
 fn who_wants_little_gets_it() {
     let mut model = Model::new(&[(40.0, 10), (4.0, 110)], NEVER);
@@ -208,7 +207,7 @@ fn what_rises_by_itself_is_left_alone() {
     assert_eq!(model.actions, []);
 }
 
-/// The fast path has become slow: that is no other path's fault, and seen after one trial.
+/// The fast path has become slow: one trial shows that no other path is the cause.
 #[test]
 fn a_path_that_gets_slower_is_not_held_against_the_others() {
     let mut model = Model::new(&[(40.0, 10), (10.0, 110)], NEVER);

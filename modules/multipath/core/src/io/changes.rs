@@ -1,4 +1,4 @@
-//! A table of the firewall that is to be there, and that others may take away: with `nft flush
+//! A table of the firewall that must stay, although other programs may remove it: with `nft flush
 //! ruleset`, most likely.
 
 use std::future::pending;
@@ -7,7 +7,7 @@ use kernel::event::{Event, Source};
 use kernel::io::{Events, read_tables};
 use tracing::{debug, warn};
 
-/// Hears of the firewall's changes.
+/// Watches the firewall's changes.
 pub struct Changes {
     table: &'static str,
     events: Option<Events>,
@@ -15,7 +15,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Those of this table. From within an event loop.
+    /// Watches this table. Call it within an event loop.
     pub fn of(table: &'static str) -> Self {
         let events = Events::open(Source::Firewall);
         let failed = |error: &_| warn!(%error, "rules that others take away are not put back");
@@ -26,7 +26,7 @@ impl Changes {
         }
     }
 
-    /// Waits until somebody took the table away.
+    /// Waits until another program has removed the table.
     pub async fn gone(&mut self) {
         loop {
             self.any().await;
@@ -53,7 +53,7 @@ impl Changes {
         }
     }
 
-    /// Whether the table is there, as far as that can be told.
+    /// Returns true if the table exists, or cannot be read.
     pub fn there(&self) -> bool {
         let tables = read_tables().inspect_err(|error| debug!(%error, "the firewall's tables"));
         tables.map_or(true, |tables| tables.iter().any(|it| it.name == self.table))

@@ -1,21 +1,21 @@
-//! What goes where.
+//! Routing of clients' traffic.
 
 use std::time::Duration;
 
 use crate::choice::Choice;
 use crate::encrypt::Encrypt;
 
-/// What goes where, and how.
+/// Settings of a router for its clients' traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conduct {
     /// While the partner is not reached, connections go directly; else they are refused.
     pub fall_back: bool,
-    /// What is not TCP, and went directly while there was no tunnel, goes by it when it is back.
+    /// Traffic other than TCP that left directly, for want of a tunnel, moves back to the tunnel.
     pub returns: bool,
-    /// What is encrypted on its way to the partner.
+    /// Encryption on the way to the partner.
     pub encrypt: Encrypt,
-    /// How long the keys of a session are used.
+    /// Lifetime of a session's keys.
     pub renew: Duration,
-    /// What goes directly, and what comes in.
+    /// Traffic that goes directly, and forwarded ports.
     pub choice: Choice,
 }

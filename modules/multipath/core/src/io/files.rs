@@ -1,4 +1,4 @@
-//! Small files that are read and written whole, by whoever may have put what in their place.
+//! Small files that are read and written whole; any program may have replaced them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use nix::libc::O_NONBLOCK;
 
-/// Opens a file to read it. A pipe would wait for somebody who writes, and a device never end.
+/// Opens a regular file to read it. A pipe would wait for a writer, and a device never end.
 ///
 /// # Errors
-/// It cannot be read, or is something else.
+/// The path cannot be opened, or is not a regular file.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags(O_NONBLOCK).open(path)?;
@@ -20,11 +20,11 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Writes a file for nobody but its owner, under another name, and has it put in its place when it is
-/// on the disk: a power cut must not leave half of it. Where that fails, nothing is left.
+/// Writes a file that only its owner may read, under another name, and moves it into place once it
+/// is on the disk: a power cut must not leave half of it. After an error, nothing is left.
 ///
 /// # Errors
-/// It cannot be written, or not be put in its place.
+/// The file cannot be written, or not be moved into place.
 pub(super) fn write(
     fresh: &Path,
     content: &[u8],
@@ -43,7 +43,7 @@ pub(super) fn write(
     written
 }
 
-/// Has what happened in the folder of a file last.
+/// Writes the folder of a file to the disk, so that renames and removals in it last.
 ///
 /// # Errors
 /// The folder cannot be written to the disk.

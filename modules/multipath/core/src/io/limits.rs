@@ -1,4 +1,4 @@
-//! How many connections there is room for.
+//! Limits on the number of connections.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -6,12 +6,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 const OTHERS: u64 = 512;
 /// Descriptors of a connection while bytes move both ways: two sockets, two pipes.
 const EACH: u64 = 6;
-/// Memory that a connection may hold in sockets and pipes, bytes: what it may hold at most is far
-/// more, but they do not all at once.
+/// Memory that a connection is counted with, bytes, in sockets and pipes: the maximum is far
+/// higher, but not all connections reach it at once.
 const MEMORY: u64 = 64 * 1024;
 
-/// Lets this process open as many descriptors as memory has room for, if it may (OpenWrt begins
-/// daemons with 4096 at most), and says how many connections that is.
+/// Raises the limit of open descriptors to as many as memory has room for, if permitted (OpenWrt
+/// begins daemons with 4096 at most). Returns the number of connections that fit.
 pub fn raise() -> usize {
     let by_memory = memory() / 2 / MEMORY;
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
@@ -23,13 +23,13 @@ pub fn raise() -> usize {
     usize::try_from(by_descriptors.min(by_memory).max(64)).unwrap_or(64)
 }
 
-/// What no process may exceed (`fs.nr_open`).
+/// Returns the system's limit of descriptors per process (`fs.nr_open`).
 fn everybodys() -> u64 {
     let text = std::fs::read_to_string("/proc/sys/fs/nr_open").unwrap_or_default();
     text.trim().parse().unwrap_or(0)
 }
 
-/// Bytes of memory of this machine.
+/// Returns this machine's memory, bytes.
 pub fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

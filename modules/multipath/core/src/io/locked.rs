@@ -1,5 +1,5 @@
-//! The lock's file and its table. The file says that the table is to be there: at the boot, by a
-//! unit of the system's, and whenever somebody took it away.
+//! The lock's file and its table. While the file exists, the table must exist: a system unit loads
+//! it at boot, and weir puts it back if another program removes it.
 
 use std::fs;
 use std::io;
@@ -12,40 +12,40 @@ use super::changes::Changes;
 use crate::lock::{LOCK_TABLE, Lock, remove};
 use crate::nft::TUNNEL_MARK;
 
-/// It cannot be locked, or unlocked.
+/// Failure to lock or to unlock.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// The file cannot be written or removed.
     #[error("{}: {source}", file.display())]
     File {
-        /// Which.
+        /// Path of the file.
         file: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// The firewall does not take it.
+    /// The firewall refuses the rules.
     #[error("the firewall does not take the rules: {0}")]
     Rules(String),
 }
 
-/// Locks, from now on and at each boot. `text`: of [`Lock::file`]. What had begun directly ends.
+/// Locks, from now on and at each boot. `text`: of [`Lock::file`]. Direct connections end.
 ///
 /// # Errors
-/// Nothing is locked, or as it was before.
+/// Nothing is locked, or the state is as before.
 pub async fn lock(file: &Path, text: &str) -> Result<(), LockError> {
     let failed = |source| LockError::File {
         file: file.to_owned(),
         source,
     };
-    // Where they are not taken, nothing is promised for the next boot.
+    // If the firewall refuses the rules, the file for the next boot stays as it was.
     try_rules(text).await.map_err(LockError::Rules)?;
     let written = file.with_extension("nft.new");
     let stored = fs::write(&written, text)
         .and_then(|()| fs::File::open(&written)?.sync_all())
         .and_then(|()| fs::rename(&written, file));
     stored.map_err(failed)?;
-    // Who hears of the rules finds the file.
+    // A process that receives the event of the new rules finds the file.
     load_rules(text).await.map_err(LockError::Rules)?;
     // A flow table of the kernel's forwards its packets without a look at the rules, for as long as
     // conntrack knows them.
@@ -55,12 +55,12 @@ pub async fn lock(file: &Path, text: &str) -> Result<(), LockError> {
     Ok(())
 }
 
-/// Takes the lock away. Whether there was one.
+/// Removes the lock. Returns true if there was one.
 ///
 /// # Errors
-/// It is still there.
+/// The lock is still there.
 pub async fn unlock(file: &Path) -> Result<bool, LockError> {
-    // The file first: who finds the table gone puts it back for as long as there is one.
+    // The file first: while there is one, a daemon that misses the table puts it back.
     let was = match fs::remove_file(file) {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
@@ -77,7 +77,7 @@ pub async fn unlock(file: &Path) -> Result<bool, LockError> {
     Ok(was || table)
 }
 
-/// What is locked; `None`: nothing. A file that cannot be read is told of.
+/// Reads the lock; `None`: nothing is locked. A file that cannot be read is logged.
 pub(super) fn read(file: &Path) -> Option<Lock> {
     Lock::read(&text(file)?)
 }
@@ -94,8 +94,8 @@ fn text(file: &Path) -> Option<String> {
     }
 }
 
-/// Keeps the table there for as long as there is a file; `told` hears of which devices clients are
-/// at, none where nothing is locked.
+/// Keeps the table in place while the file exists; `told` receives the clients' devices, an empty
+/// list where nothing is locked.
 pub(super) async fn keep(file: &Path, told: impl Fn(Vec<String>)) {
     let mut changes = Changes::of(LOCK_TABLE);
     let mut known = None;

@@ -34,62 +34,62 @@ use crate::welcome::{LEAST_MTU, Welcome};
 /// Longest packet of the tunnel: passes by all paths of 1492 bytes (PPPoE) and of 1500, by IPv4
 /// and IPv6.
 const MTU: u16 = 1400;
-/// File that tells what was changed of forwarding, for a successor.
+/// File that records changed forwarding settings, for a successor.
 const NOTE: &str = "forwarding";
 
-/// After how long is the firewall asked again that did not take the rules.
+/// Pause before rules that the firewall refused are loaded again.
 const AGAIN: Duration = Duration::from_secs(5);
-/// How often the list of routers is looked at.
+/// Interval of looks at the list of routers.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often is written down at most what was seen of routers: flash wears.
+/// Shortest interval of writing router observations: flash wears.
 const WRITE: Duration = Duration::from_secs(60);
 
-/// What a partner is to do.
+/// Settings of a partner.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens, TCP and UDP.
+    /// Addresses to listen on, TCP and UDP.
     pub listen: Vec<SocketAddr>,
     /// Folder of its key.
     pub state: PathBuf,
     /// Local networks that routers may reach through it.
     pub allowed: Vec<Prefix>,
-    /// Whether routers' clients may send mail to mail servers, in this machine's name.
+    /// True if routers' clients may send mail to mail servers, in this machine's name.
     pub smtp: bool,
-    /// Whether streams may be encrypted with AES, where both processors have instructions for it.
+    /// True if streams may use AES, where both processors have instructions for it.
     pub aes: bool,
-    /// What it calls its version.
+    /// Version that the partner reports.
     pub version: String,
     /// Networks of the tunnel.
     pub net: TunnelNet,
 }
 
-/// It could not begin.
+/// Failure to start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The key or the list of routers.
+    /// The key or the list of routers cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Routers would reach this machine itself.
+    /// This machine's addresses are unknown, so routers could reach the machine itself.
     #[error("the kernel does not tell this machine's addresses, which routers must not reach: {0}")]
     Addresses(#[source] io::Error),
-    /// Routers would have its addresses.
+    /// The tunnel's network contains an address of this machine.
     #[error("{net}, the tunnel's network, is one of this machine's, which is {address} in it")]
     Net {
-        /// Of the tunnel.
+        /// Network of the tunnel.
         net: Prefix,
-        /// The machine's.
+        /// Address of the machine.
         address: IpAddr,
     },
-    /// It cannot listen.
+    /// An address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// A part of it does not begin.
+    /// A thread cannot start.
     #[error("it does not begin: {0}")]
     Thread(#[source] io::Error),
 }
@@ -105,8 +105,8 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// Begins to listen. From within an event loop, as the kernel is asked. `serves`: of the folder;
-    /// `device`: for the tunnel; without one there is none.
+    /// Begins to listen. Call it within an event loop, as it queries the kernel. `serves`: lock of
+    /// the folder; `device`: for the tunnel; without a device there is no tunnel.
     ///
     /// # Errors
     /// See [`ServeError`].
@@ -187,7 +187,7 @@ impl Partner {
                 Ok(stop.during(async move { keep_own(events, &shared).await }))
             })
             .map_err(ServeError::Thread)?;
-        // What `weir multipath list` and `pair` go by: written whatever was seen.
+        // Data of `weir multipath list` and `pair`: written even before any router comes.
         let told = net.unwrap_or(settings.net);
         see(&serving, told, true);
         let shared = Arc::clone(&serving);
@@ -223,9 +223,9 @@ impl Partner {
         })
     }
 
-    /// Ends, and leaves the kernel as it was.
+    /// Ends, and restores the kernel's settings.
     pub async fn stop(mut self) {
-        // Before the rules go: one of them writes those.
+        // Threads first: one of them writes the rules.
         drop(self.threads);
         see(&self.serving, self.net, false);
         if self.tunnel.take().is_some()
@@ -246,7 +246,7 @@ async fn forward(
     forwards: Vec<(usize, Vec<Ports>)>,
 ) -> io::Result<(Sysctls, Partnering)> {
     let mut sysctls = Sysctls::open(&settings.state.join(NOTE))?;
-    // Who was no router before becomes none for its other devices.
+    // A machine that did not forward before must not begin to forward for its other devices.
     let closed = sysctls.get("ipv4/ip_forward")?.as_deref() == Some("0");
     let mut net = settings.net;
     // To switch it on would end router advertisements (accept_ra), by which many servers have their
@@ -267,7 +267,7 @@ async fn forward(
     for address in net.partner() {
         own.add_address(address).map_err(io::Error::other)?;
     }
-    // Nothing is forwarded before they say what.
+    // Rules first: nothing is forwarded without them.
     load_rules(&nft::partner(&rules))
         .await
         .map_err(io::Error::other)?;
@@ -277,12 +277,12 @@ async fn forward(
     Ok((sysctls, rules))
 }
 
-/// Follows the list of routers: who may come, and which ports lead to whom. Keeps what was seen.
+/// Follows the list of routers: permitted routers and forwarded ports. Stores observations.
 async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &Serving) {
     let mut kept = serving.sessions.figures(0);
     let mut written: Option<Instant> = None;
     let mut changes = Changes::of(nft::PARTNER_TABLE);
-    // Since when the firewall does not take what it was last told.
+    // Time since which the firewall refuses the rules.
     let mut refused: Option<Instant> = None;
     loop {
         let gone = tokio::select! {
@@ -320,10 +320,10 @@ async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &S
     }
 }
 
-/// Writes down what was seen of routers.
+/// Writes down observations of routers.
 fn see(serving: &Serving, net: TunnelNet, serves: bool) {
     let sessions = &serving.sessions;
-    // People read it; nothing is decided by it.
+    // For people to read; no decision depends on it.
     #[expect(clippy::disallowed_methods)]
     let at = net::clock::unix_seconds();
     let began = at.saturating_sub(sessions.began().elapsed().as_secs());
@@ -338,7 +338,7 @@ fn see(serving: &Serving, net: TunnelNet, serves: bool) {
     }
 }
 
-/// Follows this machine's addresses: none of them is reached.
+/// Follows this machine's addresses: routers must not reach them.
 async fn keep_own(mut events: Events, serving: &Serving) {
     let learn = || match addresses() {
         Ok(own) => serving.reach.own(own),
@@ -348,7 +348,7 @@ async fn keep_own(mut events: Events, serving: &Serving) {
         }
     };
     let mut told = Vec::new();
-    // Those that came until it was listened.
+    // Addresses that appeared before the events were subscribed.
     learn();
     loop {
         if let Err(error) = events.recv(&mut told).await {
@@ -362,7 +362,7 @@ async fn keep_own(mut events: Events, serving: &Serving) {
     }
 }
 
-/// Addresses of this machine.
+/// Returns the addresses of this machine.
 fn addresses() -> io::Result<Vec<IpAddr>> {
     let own = getifaddrs()?.filter_map(|interface| {
         let address = interface.address?;

@@ -1,5 +1,5 @@
-//! A router's session with its partner: made at the start, and anew when it is doubted. What raises
-//! doubts is not authenticated (a reset, *unknown session*), so a session stays until the next one
+//! A router's session with its partner: made at the start, and anew when in doubt. Doubts arise
+//! from unauthenticated events (a reset, *unknown session*), so a session stays until the next one
 //! has been made.
 
 use std::io;
@@ -24,45 +24,45 @@ use crate::pace::Pace;
 use crate::pairing::Pairing;
 use crate::welcome::Welcome;
 
-/// How long the partner may take to answer.
+/// Timeout of the partner's answer.
 const ANSWER: Duration = Duration::from_secs(4);
-/// Between two tries: at first; at most while the tunnel shows that the partner is there; at most.
+/// Pauses between tries: the first; the longest while the tunnel answers; the longest otherwise.
 const AGAIN: [Duration; 3] = [
     Duration::from_millis(250),
     Duration::from_secs(1),
     Duration::from_secs(5),
 ];
 
-/// How often is the first partner tried while another is used.
+/// Interval of tries of the first partner while another is used.
 const BACK: Duration = Duration::from_secs(10);
-/// How often is another tried that is not used: one that was not reached; and one that was.
+/// Interval of tries of an unused partner: one that was not reached; one that was.
 const STANDBY: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(900)];
 
 /// Bytes by the tunnel after which keys are renewed, however young they are: some 2²³ datagrams, which
 /// is what AES-GCM is good for (RFC 9001, 6.6).
 const MOST_TUNNELLED: u64 = 8 << 30;
-/// How often is looked at that.
+/// Interval of looks at the age and the bytes of the keys.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// No session was made.
+/// Failure to make a session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The partner cannot be reached.
     #[error("the partner is not reached: {0}")]
     NotReached(#[from] io::Error),
-    /// It took too long.
+    /// The exchange timed out.
     #[error("the partner does not answer within {} s", ANSWER.as_secs())]
     Silent,
-    /// It answered something else.
+    /// The answer is not weir's protocol.
     #[error("what answers at the partner's address is no partner: {0}")]
     Strange(wire::WireError),
-    /// It ended the connection without an answer.
+    /// The partner ended the connection without an answer.
     #[error(
         "the partner knows no such router: the line is not from there, or the router was revoked or \
             has another line since; `weir multipath list` there tells"
     )]
     Unknown,
-    /// It speaks none that is spoken here.
+    /// The partner speaks none of the versions of this side.
     #[error(
         "the partner speaks version {0} to {1}, and this weir {VERSION}: update the older side"
     )]
@@ -73,28 +73,28 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// Whether somebody was there: who must not be asked all the time.
+    /// Returns true if a partner answered: such a partner must not be asked all the time.
     fn answered(&self) -> bool {
         !matches!(self, Self::NotReached(_) | Self::Silent)
     }
 }
 
-/// A partner, and who the router is to it.
+/// A partner, and the router's identity for it.
 pub struct Who<'a> {
     pairing: &'a Pairing,
     identity: Identity,
-    /// Where it was last.
+    /// Addresses of the partner when last resolved.
     addresses: Vec<SocketAddr>,
     pace: Pace,
-    /// Why it is not reached, and how often in a row it was not.
+    /// Cause of the last failure, and the number of failures in a row.
     problem: Option<String>,
     failures: u32,
-    /// When it was last tried beside a session with another.
+    /// Time of the last try beside a session with another partner.
     looked: Option<Instant>,
 }
 
 impl<'a> Who<'a> {
-    /// With the partner's line and the router's own key, if it has one.
+    /// Takes the partner's line and the router's own key, if it has one.
     pub fn new(pairing: &'a Pairing, own: Option<&Identity>) -> Self {
         let of_line = || Identity::of_line(&pairing.key);
         Self {
@@ -108,28 +108,28 @@ impl<'a> Who<'a> {
         }
     }
 
-    /// Whether it is to be tried again, beside a session with another.
+    /// Returns true if the partner is to be tried again, beside a session with another.
     fn is_due(&self) -> bool {
         let every = self.problem.as_ref().map_or(STANDBY[1], |_| STANDBY[0]);
         self.looked.is_none_or(|looked| looked.elapsed() >= every)
     }
 }
 
-/// What is told of partners, each by its place in the list.
+/// Event of a partner, which is given by its place in the list.
 pub enum News<'a> {
-    /// There is a session with this one.
+    /// A session with this partner exists.
     Met(usize, &'a Welcome),
-    /// This one is there, and the session is with another.
+    /// This partner answers, while the session is with another.
     There(usize),
-    /// No session was made with this one.
+    /// No session was made with this partner.
     Failed(usize, &'a SessionError),
-    /// Each was tried, and there is no session any more.
+    /// All partners were tried, and there is no session any more.
     Lost,
 }
 
-/// Keeps a session with one of these partners, for ever: one that is doubted is kept until another has
-/// been made, or each was tried. While it is not with the first, that one is tried all the time; the
-/// others are tried at times, so that it is known whether they are there before they are needed.
+/// Keeps a session with one of these partners, for ever. A doubted session stays until another has
+/// been made, or all partners were tried. While the session is not with the first partner, that one
+/// is tried all the time; the others are tried at times, so that their state is known in advance.
 /// `lock`: its file.
 pub async fn keep(whos: Vec<Who<'_>>, lock: &Path, share: &Share, told: impl Fn(News<'_>)) {
     let mut keeper = Keeper {
@@ -165,7 +165,7 @@ struct Keeper<'a, T> {
 }
 
 impl<T: Fn(News<'_>)> Keeper<'_, T> {
-    /// A session with any of them, this one first.
+    /// Makes a session with any partner, this one first.
     async fn any(&mut self, mut first: usize) -> (usize, Meeting) {
         let mut rounds = 0;
         loop {
@@ -179,8 +179,8 @@ impl<T: Fn(News<'_>)> Keeper<'_, T> {
         }
     }
 
-    /// Tries each: this one first, and twice if there is a session with it, as anybody on the way can
-    /// end one connection.
+    /// Tries each partner: this one first, and twice if there is a session with it, as anybody on
+    /// the way can end one connection.
     async fn round(&mut self, first: usize) -> Option<(usize, Meeting)> {
         for step in 0..self.whos.len() {
             let one = (first + step) % self.whos.len();
@@ -199,7 +199,7 @@ impl<T: Fn(News<'_>)> Keeper<'_, T> {
         None
     }
 
-    /// Tries the others beside a session, until the first one is there again.
+    /// Tries the other partners beside a session, until the first one answers again.
     async fn others(&mut self, at: usize) -> Meeting {
         loop {
             sleep(BACK).await;
@@ -230,7 +230,7 @@ impl<T: Fn(News<'_>)> Keeper<'_, T> {
                     who.pace.made(Instant::now());
                 }
                 who.failures = who.failures.saturating_add(1);
-                // Beside a session, one that fails once is nothing.
+                // Beside a session, a single failure does not matter.
                 if who.failures == 1 + u32::from(self.share.connected()) {
                     let partner = who.pairing.address();
                     warn!(partner, %error, "no session with the partner: it is tried again");
@@ -242,7 +242,7 @@ impl<T: Fn(News<'_>)> Keeper<'_, T> {
         }
     }
 
-    /// There is a session with this one. `wanted`: which was to be.
+    /// Takes over the session with this partner. `wanted`: the partner that was tried first.
     fn met(&self, one: usize, wanted: usize, meeting: Meeting, renewed: bool) {
         let who = &self.whos[one];
         let (partner, version) = (who.pairing.address(), meeting.welcome.version.clone());
@@ -263,8 +263,8 @@ impl<T: Fn(News<'_>)> Keeper<'_, T> {
     }
 }
 
-/// Waits until the keys that there are now were used for long enough: who learns them reads no more
-/// than that.
+/// Waits until the current keys are worn out: an attacker who learns them can read only the traffic
+/// since.
 async fn worn(share: &Share) {
     let (begun, before) = (Instant::now(), share.all_tunnelled());
     loop {
@@ -277,7 +277,7 @@ async fn worn(share: &Share) {
     }
 }
 
-/// How long to wait after so many tries. A partner that `answers` in the tunnel is there.
+/// Returns the pause after so many tries. A partner that `answers` in the tunnel is there.
 fn wait(tries: u32, answers: bool) -> Duration {
     let most = if answers { AGAIN[1] } else { AGAIN[2] };
     let doubled = 2u32.saturating_pow(tries.saturating_sub(1));
@@ -323,7 +323,7 @@ async fn make(who: &mut Who<'_>, lock: &Path, share: &Share) -> Result<Meeting, 
         .unwrap_or(Err(SessionError::Silent))
 }
 
-/// Whether MPTCP passed: it is this connection's path that the next ones would begin by.
+/// Notes whether MPTCP passed: the next connections would begin by this connection's path.
 fn look(link: &TcpStream, share: &Share) {
     let (Ok(local), Ok(remote)) = (link.local_addr(), link.peer_addr()) else {
         return;
@@ -342,9 +342,9 @@ fn look(link: &TcpStream, share: &Share) {
     }
 }
 
-/// Where a partner is, by its name: asked for again before each session, as names move. Where
-/// nobody tells, it is where it was. Of a locked router it is where the lock says: nothing else is
-/// let out, and nobody tells names before it is reached.
+/// Resolves a partner's name before each session, as names move. If the lookup fails, the last
+/// addresses stay. A locked router takes the addresses in the lock: its packets to all other
+/// destinations, name servers too, are dropped.
 async fn resolve(who: &mut Who<'_>, lock: &Path) -> io::Result<()> {
     let pairing = who.pairing;
     if let Some(lock) = locked::read(lock) {

@@ -1,10 +1,10 @@
-//! The router's uplinks as paths to the partner: which there are, and what the kernel has to know
-//! to use them all.
+//! The router's uplinks as paths to the partner: their list, and the kernel's configuration for
+//! using them all.
 //!
-//! For each, a table with nothing but a way to the partner, and a rule that what goes there *from
-//! this path's address* uses it: a connection's subflows differ in their source address only. And
-//! an endpoint, from which the kernel makes a subflow for each connection. No other traffic is
-//! touched.
+//! Each path has a table with nothing but a route to the partner, and a rule that packets to the
+//! partner *from this path's address* use it: a connection's subflows differ in their source
+//! address only. Each path also has an endpoint, from which the kernel makes a subflow for each
+//! connection. No other traffic is touched.
 
 mod routing;
 
@@ -24,15 +24,14 @@ use super::tuned::Tuned;
 use crate::hints::{Hints, Use};
 use routing::Routing;
 
-/// Changes come in heaps: a new address, its route, the default route. So long they are left to
-/// settle; what is lost counts at once.
+/// Time for changes to settle, as they come in groups: a new address, its route, the default route.
+/// A lost path counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
-/// How long a new path waits for others to fail, before it is one of them. Where a connection gets
-/// a subflow while a thread reads from it, and data comes on the new subflow before that is over,
-/// Linux 6.18 takes them for what comes next in the stream (docs/limits.md); what waits carries
-/// none.
+/// Time for which a new path is a backup, before it is used like the others. If a connection gets a
+/// subflow while a thread reads from it, and data comes on the new subflow before the read is over,
+/// Linux 6.18 takes that data for the next in the stream (docs/limits.md); a backup carries none.
 const JOIN: Duration = Duration::from_millis(100);
-/// After a failure to look.
+/// Pause after a failed look.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// See the module.
@@ -41,24 +40,24 @@ pub struct Paths {
     tuned: Tuned,
     events: Events,
     uplinks: Uplinks,
-    /// When to look at all anew.
+    /// Time of the next full look.
     due: Option<Instant>,
     /// Addresses of paths that are not to carry anything.
     resting: Vec<IpAddr>,
     /// Addresses of paths that are to carry something only while others cannot.
     reserve: Vec<IpAddr>,
-    /// Whether there may be connections by now.
+    /// True if there may be connections by now.
     opened: bool,
-    /// Addresses of new paths that wait, each until then.
+    /// Addresses of new paths that wait, each with the end of its wait.
     joining: Vec<(IpAddr, Instant)>,
     hints: Hints,
-    /// Devices that come and go all the time: connections are better off without.
+    /// Devices that come and go all the time: connections are better off without them.
     damped: Vec<String>,
 }
 
 impl Paths {
-    /// Looks at the kernel's tables, in the network namespace of this thread. What a weir left that
-    /// was killed is taken away. `folder`: see [`Tuned::new`]; `hints`: what is said of paths.
+    /// Looks at the kernel's tables in this thread's network namespace; removes the remains of a
+    /// weir that was killed. `folder`: see [`Tuned::new`]; `hints`: the user's, about paths.
     ///
     /// # Errors
     /// The kernel does not answer.
@@ -82,7 +81,7 @@ impl Paths {
         Ok(paths)
     }
 
-    /// The paths as they are now, best first, those too that are never used.
+    /// Returns the current paths, best first, unused ones too.
     pub fn now(&self) -> Vec<Path> {
         let paths = self.uplinks.now().iter().map(|uplink| Path {
             device: uplink.name.clone(),
@@ -110,7 +109,7 @@ impl Paths {
         used_as(&self.hints, uplink) != Use::Never
     }
 
-    /// Other things are said of paths.
+    /// Applies other hints.
     pub fn hint(&mut self, hints: Hints) {
         if self.hints == hints {
             return;
@@ -130,31 +129,31 @@ impl Paths {
         self.write();
     }
 
-    /// These are to carry something only while others cannot; the others are not.
+    /// Makes these paths backups, and all others regular paths.
     pub fn keep_in_reserve(&mut self, addresses: Vec<IpAddr>) {
         let known = |list: &[IpAddr], address: &IpAddr| list.contains(address);
         let before = std::mem::replace(&mut self.reserve, addresses);
         let left = before.iter().filter(|was| !known(&self.reserve, was));
         let come = self.reserve.iter().filter(|now| !known(&before, now));
-        // First what takes over, so that there is something at any time.
+        // First the paths that take over, so that there is one at any time.
         let changes = left.map(|was| (*was, false));
         let changes: Vec<_> = changes.chain(come.map(|now| (*now, true))).collect();
         for (address, backup) in changes {
-            // Those that wait learn it when they have waited.
+            // Paths that still join get the flag when their wait ends.
             if !self.joins(address) {
                 self.set_backup(address, backup);
             }
         }
     }
 
-    /// Some of a path's subflows do not know that they are to wait, as the first one of a
-    /// connection that began by it, or those of which it was told in a segment that was lost; or
-    /// that they are not to, as those that were not made yet when that was told.
+    /// Repeats a path's backup flag for all its subflows. Some may have the wrong one: the first
+    /// subflow of a connection that began by it, one whose notice was lost, or one that did not
+    /// exist yet at the last notice.
     pub fn remind(&mut self, address: IpAddr) {
         let waits = self.reserve.contains(&address);
         let mut own = self.uplinks.now().iter().filter(|own| self.is_used(own));
         if own.any(|own| own.address == address) && !self.joins(address) {
-            // Only a change is told to the other side.
+            // The kernel sends only a change to the other side.
             self.set_backup(address, !waits);
             self.set_backup(address, waits);
         }
@@ -164,13 +163,13 @@ impl Paths {
         self.joining.iter().any(|(joins, _)| *joins == address)
     }
 
-    /// A path's subflows are about to be made: until they are, they wait for others to fail.
+    /// A path's new subflows begin as backups.
     fn join(&mut self, address: IpAddr) {
         self.joining.retain(|(joins, _)| *joins != address);
         self.joining.push((address, Instant::now() + JOIN));
     }
 
-    /// Those that have waited are like others.
+    /// Ends the wait of paths that have waited long enough.
     fn joined(&mut self) {
         let now = Instant::now();
         let waits = |(_, until): &(IpAddr, Instant)| *until > now;
@@ -196,7 +195,7 @@ impl Paths {
         }
     }
 
-    /// Uplinks that have a path's address, and wait until it fails.
+    /// Returns uplinks that share a path's address, and wait until it fails.
     pub fn twins(&self) -> Vec<Twin> {
         let twins = self.uplinks.twins().iter().filter_map(|twin| {
             let mut paths = self.uplinks.now().iter();
@@ -212,7 +211,7 @@ impl Paths {
         twins.collect()
     }
 
-    /// A path is not to carry anything, or is again: its subflows go, and come.
+    /// Removes a path's subflows, or makes them again.
     pub fn rest(&mut self, address: IpAddr, rests: bool) {
         let Some(uplink) = self
             .uplinks
@@ -237,8 +236,8 @@ impl Paths {
         self.follow(&[change]);
     }
 
-    /// Paths of these devices rest, unless there are no others; those of which that is no longer
-    /// said do not.
+    /// Rests the paths of these devices, unless there are no others; ends the rest of devices that
+    /// are no longer listed.
     pub fn damp(&mut self, devices: Vec<String>) {
         let (mut paths, damps) = (self.uplinks.now().iter(), |name| devices.contains(name));
         let devices = match paths.any(|uplink| !damps(&uplink.name)) {
@@ -275,21 +274,21 @@ impl Paths {
         }
     }
 
-    /// What is marked for the tunnel goes by this device; `None`: as all else.
+    /// Routes packets marked for the tunnel by this device; `None`: like all other packets.
     pub fn tunnel(&mut self, link: Option<u32>) {
         if self.routing.tunnel(link) {
             self.write();
         }
     }
 
-    /// What comes in by these devices leads nowhere, but where the lock's rules looked at it.
+    /// Drops packets that come in by these devices, unless the lock's rules marked them.
     pub fn lock(&mut self, devices: &[String]) {
         if self.routing.lock(devices) {
             self.write();
         }
     }
 
-    /// Where the partner is.
+    /// Sets the partner's addresses.
     pub fn lead_to(&mut self, partner: &[SocketAddr]) {
         if self.routing.lead_to(partner) {
             self.write();
@@ -302,7 +301,7 @@ impl Paths {
         self.routing.write(used);
     }
 
-    /// Waits until paths have changed. May be dropped where it waits: what is due stays due.
+    /// Waits until paths have changed. Cancel-safe: pending work stays due.
     ///
     /// # Errors
     /// The kernel's events have ended.
@@ -334,7 +333,7 @@ impl Paths {
         }
     }
 
-    /// Reads all anew. Whether anything changed.
+    /// Reads all anew. Returns true if anything changed.
     fn look(&mut self) -> bool {
         self.due = None;
         let picture = match self.routing.picture() {
@@ -350,14 +349,14 @@ impl Paths {
         let uplinks = self.uplinks.now();
         self.resting
             .retain(|rests| uplinks.iter().any(|uplink| uplink.address == *rests));
-        // Others may have removed what weir wrote, with the paths as they were.
+        // Other programs may have removed weir's rules while the paths stayed the same.
         self.write();
         self.follow(&changes);
         !changes.is_empty() || twins != self.uplinks.twins()
     }
 
-    /// Endpoints go and come with the paths: that is what lets connections use a path at once that
-    /// is back, and leave one that is gone.
+    /// Adds and removes endpoints with the paths: connections then use a returned path at once, and
+    /// leave a lost one.
     fn follow(&mut self, changes: &[Change]) {
         for change in changes {
             let (gone, come) = match change {
@@ -418,7 +417,7 @@ impl Paths {
         }
     }
 
-    /// Leaves the kernel's tables as they were.
+    /// Restores the kernel's tables.
     pub fn leave(&mut self) {
         self.routing.leave();
         let used = self.uplinks.now().iter();
@@ -440,7 +439,7 @@ fn used_as(hints: &Hints, uplink: &Uplink) -> Use {
         .map_or(Use::default(), |hint| hint.used)
 }
 
-/// That time, or never.
+/// Waits until that time, or for ever.
 async fn until(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

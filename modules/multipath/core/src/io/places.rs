@@ -1,14 +1,14 @@
-//! Places that are shared by whoever comes: nobody takes them all.
+//! A shared pool of places that no single user can exhaust.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many places. One may take as many as are left for the others, and no more: half of all while
-/// it is alone.
+/// A limited number of places. A user may take as many as are left for the others, and no more:
+/// half of all while it is the only one.
 pub struct Places<K> {
-    /// As many as there are at most, and for now.
+    /// Number of places: the maximum, and the current limit.
     most: usize,
     number: AtomicUsize,
     taken: Mutex<Taken<K>>,
@@ -19,14 +19,14 @@ struct Taken<K> {
     of: HashMap<K, usize>,
 }
 
-/// One of them; free again when dropped.
+/// A taken place; free again when dropped.
 pub struct Place<'a, K: Copy + Eq + Hash> {
     places: &'a Places<K>,
     of: K,
 }
 
 impl<K: Copy + Eq + Hash> Places<K> {
-    /// All are free.
+    /// Creates a pool with all places free.
     pub fn new(number: usize) -> Self {
         let taken = Taken {
             all: 0,
@@ -39,7 +39,7 @@ impl<K: Copy + Eq + Hash> Places<K> {
         }
     }
 
-    /// Takes one, if there is one for this one, which may have no more than so many.
+    /// Takes a place for this user, which may have no more than `most`, if one is left.
     pub fn take(&self, of: K, most: usize) -> Option<Place<'_, K>> {
         let mut taken = self.lock();
         let own = taken.of.get(&of).copied().unwrap_or(0);
@@ -52,12 +52,12 @@ impl<K: Copy + Eq + Hash> Places<K> {
         Some(Place { places: self, of })
     }
 
-    /// As many as there are, but no more than this: those that are taken stay.
+    /// Lowers the limit to this number; taken places stay.
     pub fn narrow(&self, to: usize) {
         self.number.store(self.most.min(to), Ordering::Relaxed);
     }
 
-    /// How many one has who is alone, and may have no more than so many.
+    /// Returns the number of places of a single user that may have no more than `most`.
     pub fn of_one(&self, most: usize) -> usize {
         self.number.load(Ordering::Relaxed).div_ceil(2).min(most)
     }

@@ -1,5 +1,5 @@
-//! Clients' connections at the router: accepted in the place of whomever they are for, carried to
-//! the partner.
+//! Clients' connections at the router: accepted on behalf of their destinations, carried to the
+//! partner.
 
 use std::future::poll_fn;
 use std::io;
@@ -21,30 +21,30 @@ use crate::frame::Kind;
 use crate::open::{Open, Status};
 use crate::session::Session;
 
-/// Where clients' connections are accepted, IPv4 and IPv6: nobody gets there but by the
-/// redirection.
+/// Addresses on which clients' connections are accepted, IPv4 and IPv6: only redirected connections
+/// arrive there.
 pub const ACCEPT: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9348),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 9348),
 ];
-/// Of what a client has sent before the partner is connected to, so much goes with the first
-/// segment, and is kept until it has arrived.
+/// Most of a client's early bytes that go with the first segment, before the partner is connected;
+/// they are kept until they have arrived.
 const FIRST: usize = 16 * 1024;
-/// Who speaks TLS, speaks at once: how long is waited for that, beside connecting to the partner.
-/// Servers that speak first are that much later, where the partner is nearer.
+/// Time to wait for a client's TLS hello, while connecting to the partner. Servers that speak first
+/// are delayed by as much, where the partner is nearer.
 const WORD: Duration = Duration::from_millis(50);
-/// How long one path may take to connect before the next is tried.
+/// Time for a path to connect before the next is tried.
 const NEXT: Duration = Duration::from_millis(700);
-/// How long all paths together may take: then the partner is not there.
+/// Time for all paths together to connect: then the partner counts as unreachable.
 const DIAL: Duration = Duration::from_millis(2500);
-/// How long the partner may take to connect to where a client wants to.
+/// Time for the partner to connect to the destination.
 const ANSWER: Duration = Duration::from_secs(75);
-/// How long is waited for a session with the partner.
+/// Time to wait for a session with the partner.
 const SESSION: Duration = Duration::from_millis(2500);
-/// After a failed accept: no descriptors are free, most likely.
+/// Pause after a failed accept: no descriptors are free, most likely.
 const REST: Duration = Duration::from_millis(50);
 
-/// One thread's share of the work, for ever.
+/// Accepts and carries connections, for ever: one thread's share of the work.
 pub async fn accept(listener: TcpListener, share: Arc<Share>) {
     loop {
         let (client, turn) = match poll_fn(|cx| next(&listener, &share, cx)).await {
@@ -68,8 +68,8 @@ pub async fn accept(listener: TcpListener, share: Arc<Share>) {
     }
 }
 
-/// The next connection. All threads take them from one queue, and one at a time, so that each is
-/// counted in the order in which clients began them.
+/// Accepts the next connection. All threads take them from one queue, one at a time, so that each
+/// is counted in the order in which clients began them.
 fn next(
     listener: &TcpListener,
     share: &Share,
@@ -86,7 +86,7 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
     let (from, destination) = (turn.client, turn.destination);
     socket::settle(&client);
     let mut given = share.given.take(from.ip(), usize::MAX);
-    // Boxed, as what it takes to begin is not kept for as long as a connection lasts.
+    // Boxed, so that the state of the setup is freed while the connection lasts.
     let way = match given {
         Some(_) => Box::pin(through(&client, &turn, share)).await,
         None => Err(Failure::NoWay { first: Vec::new() }),
@@ -142,31 +142,31 @@ fn plain(address: SocketAddr) -> SocketAddr {
 }
 
 enum Failure {
-    /// By the partner.
+    /// The partner reported this.
     Answered(Status),
-    /// The partner is not reached, or has no room; what the client has said so far.
+    /// The partner is not reached, or has no room. `first`: the client's bytes so far.
     NoWay { first: Vec<u8> },
-    /// The client itself.
+    /// The client is gone.
     Gone,
 }
 
-/// A connection to the partner that goes on to the destination, and the ends of its stream where
-/// that is encrypted; what the client has sent by now is on its way.
+/// Connects to the destination through the partner, and returns the ends of its stream where that
+/// is encrypted; the client's bytes so far are already sent.
 async fn through(
     client: &TcpStream,
     turn: &Turn,
     share: &Share,
 ) -> Result<(TcpStream, Option<sealed::Ends>), Failure> {
     let (mut first, mut doubted, encrypt) = (Vec::new(), None, share.encrypt());
-    // Twice: a partner that began anew knows no session of before, and a reset may be anybody's.
+    // Twice: a restarted partner does not know the session, and anybody can send a reset.
     for _ in 0..2 {
         let meeting = timeout(SESSION, share.meeting(doubted.as_ref())).await;
         let Ok(Some(meeting)) = meeting else { break };
         let partner = [meeting.partner];
         let (link, ()) = tokio::join!(dial(share, &partner), hear(client, encrypt));
         let Ok(mut link) = link else {
-            // It is asked for a session anew: if it does not answer that either, clients are not
-            // brought here any more.
+            // Ask for a new session: if the partner does not answer that either, the redirection of
+            // clients ends.
             share.doubt(&meeting);
             if !share.answers() {
                 break;
@@ -184,7 +184,7 @@ async fn through(
         };
         match ask(&mut link, &meeting.session, &open, &first).await {
             Ok(Some((Status::Connected, ends))) => return Ok((link, ends)),
-            // It may go directly.
+            // The connection may go directly.
             Ok(Some((Status::Busy, _))) => {
                 debug!("the partner has no room");
                 break;
@@ -199,27 +199,27 @@ async fn through(
     Err(Failure::NoWay { first })
 }
 
-/// Lets a client say its first word, where what it says decides.
+/// Waits for the client's first bytes, where they decide.
 async fn hear(client: &TcpStream, encrypt: Encrypt) {
     if encrypt == Encrypt::Auto {
         let _ = timeout(WORD, client.readable()).await;
     }
 }
 
-/// What the client has said by now, if it is not there yet.
+/// Reads the client's bytes so far, unless that was done already.
 fn read_first(client: &TcpStream, first: &mut Vec<u8>) -> io::Result<()> {
     if !first.is_empty() {
         return Ok(());
     }
     first.reserve_exact(FIRST);
     match client.try_read_buf(first) {
-        // Nothing yet: perhaps it is the other end that speaks first.
+        // No bytes yet: perhaps the server speaks first.
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Opens a connection, with what the client has said, and gives the ends of its stream where that
+/// Opens a connection, with the client's first bytes, and returns the ends of its stream where that
 /// is encrypted; `None`: the partner does not know the session. Each time all is sealed anew, as
 /// keys belong to an open.
 async fn ask(
@@ -239,7 +239,7 @@ async fn ask(
     let (kind, body) = answer.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
     Ok(match kind {
         Kind::Status => Some((opened.status(&body).unwrap_or(Status::Failed), ends)),
-        // The handshake tells which versions there are.
+        // The next handshake shows which versions the partner speaks.
         Kind::UnknownSession | Kind::OtherVersion => None,
         _ => Some((Status::Failed, None)),
     })

@@ -1,5 +1,5 @@
-//! Bytes from one socket to another and back, inside the kernel: `splice` by way of a pipe. What
-//! is not under way holds no pipe.
+//! Bytes from one socket to another and back, inside the kernel: `splice` by way of a pipe. An idle
+//! direction holds no pipe.
 
 use std::cell::RefCell;
 use std::io;
@@ -14,10 +14,9 @@ use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// Bytes that a pipe may hold, where the kernel lets it: as much as one look at a socket may
-/// bring.
+/// Bytes that a pipe may hold, where the kernel permits: as much as one read of a socket may bring.
 const PIPE: i32 = 256 * 1024;
-/// Empty pipes that a thread keeps for the next who needs one.
+/// Empty pipes that a thread keeps for later use.
 const SPARE: usize = 64;
 
 thread_local! {
@@ -40,7 +39,7 @@ impl Pipe {
         Ok(Self { read, write })
     }
 
-    /// Only an empty one.
+    /// Returns a pipe to the pool; it must be empty.
     fn give_back(self) {
         EMPTY.with_borrow_mut(|empty| {
             if empty.len() < SPARE {
@@ -55,16 +54,15 @@ impl Pipe {
 pub struct Moved {
     /// From the first to the second.
     pub there: u64,
-    /// Back.
+    /// From the second to the first.
     pub back: u64,
 }
 
-/// Copies both ways. Ends when both have said that they send no more, each end being passed on by
-/// itself (half-close), or when either broke: then both are to be [`reset`]. `told` hears of the
-/// bytes as they go.
+/// Copies both ways. Ends when both have ended sending, each end being passed on by itself
+/// (half-close), or when either broke: then [`reset`] both. `told` receives the bytes as they move.
 ///
 /// # Errors
-/// Either socket's.
+/// Either socket failed.
 pub async fn both(one: &TcpStream, other: &TcpStream, told: impl Fn(Moved)) -> io::Result<()> {
     let there = one_way(one, other, |octets| {
         told(Moved {
@@ -84,7 +82,7 @@ pub async fn both(one: &TcpStream, other: &TcpStream, told: impl Fn(Moved)) -> i
 async fn one_way(from: &TcpStream, to: &TcpStream, told: impl Fn(u64)) -> io::Result<()> {
     let mut held: Option<Pipe> = None;
     loop {
-        // One connection that never waits would leave the others of its thread waiting.
+        // A connection that never waits would block the others of its thread.
         tokio::task::coop::consume_budget().await;
         let pipe = match held.take() {
             Some(pipe) => pipe,
@@ -98,7 +96,7 @@ async fn one_way(from: &TcpStream, to: &TcpStream, told: impl Fn(u64)) -> io::Re
         }) {
             Ok(0) => {
                 pipe.give_back();
-                // The other side may be gone already: then it has nothing more to hear.
+                // The other side may be gone already: then it needs no end.
                 let _ = SockRef::from(to).shutdown(Shutdown::Write);
                 return Ok(());
             }

@@ -1,11 +1,11 @@
 //! The list of the routers that a partner was paired with, as text. Pure.
 //!
-//! A router is a line, `ID NAME`, behind a tab its ports, as `tcp/8022,udp/51820`, and behind another
-//! its place, as `#7`: its addresses in the tunnel go by that. Once it has come, its own key is behind
-//! another, as `key:` and 43 characters: the line that it was given is nobody else's from then on; and
-//! `most:500` behind another is how many connections it may have. One that was revoked is `revoked ID
-//! NAME` with its place: neither its key nor its place is anybody else's. Other lines are somebody's
-//! own.
+//! A line is a router: `ID NAME`, followed by optional fields, each behind a tab.
+//! `tcp/8022,udp/51820` are its ports. `#7` is its place, which determines its addresses in the
+//! tunnel. `key:` and 43 characters is its own key, once it has come: no other router can use its
+//! line from then on. `most:500` is the most connections that it may have. A revoked router is
+//! `revoked ID NAME` with its place: neither its key nor its place is given to another. All other
+//! lines are the user's own.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,35 +15,34 @@ use crate::choice::Ports;
 use crate::key::{KeyId, KeyIdError, Public};
 use crate::welcome::MOST_FORWARDS;
 
-/// In front of the line of a router that was revoked. Former versions take such a line for none.
+/// Prefix of the line of a revoked router. Former versions do not take such a line for a router.
 const REVOKED: &str = "revoked ";
 
-/// In front of a router's own key.
+/// Prefix of a router's own key.
 const KEY: &str = "key:";
 
-/// In front of the most connections of a router.
+/// Prefix of the most connections of a router.
 const MOST: &str = "most:";
 
-/// In place of a key that cannot be read: nobody has it, so that nobody comes in its place.
+/// Stands for a key that cannot be read: no router has it, so that none can take its place.
 const NOBODY: Public = Public([0; 32]);
 
 /// A router that a partner was paired with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paired {
-    /// Names its key.
+    /// Id of its key.
     pub id: KeyId,
-    /// What it is called.
+    /// Name of the router.
     pub name: String,
-    /// Ports of the partner that lead to it.
+    /// Ports of the partner that lead to the router.
     pub forwards: Vec<Ports>,
-    /// By which it has its addresses in the tunnel, from 0. A revoked one may have lost it to
-    /// another.
+    /// Number of its addresses in the tunnel, from 0. A revoked router may have lost it to another.
     pub place: Option<usize>,
-    /// Who came with its line first; `None`: nobody yet.
+    /// Key of the router that first used the line; `None`: no router yet.
     pub router: Option<Public>,
-    /// How many connections it may have at once; `None`: as many as are left for the others.
+    /// Most connections at once; `None`: as many as are left for the others.
     pub most: Option<u32>,
-    /// It may not come any more.
+    /// The router may not come any more.
     pub is_revoked: bool,
 }
 
@@ -85,7 +84,7 @@ impl FromStr for Paired {
         let router = fields.next().unwrap_or_default();
         let (id, mut name) = router.split_once(' ').unwrap_or((router, ""));
         let (mut forwards, mut place, mut key, mut most) = (Vec::new(), None, None, None);
-        // An editor may have made blanks of tabs: whose the line is, it stays.
+        // An editor may have made blanks of tabs: the line still belongs to its router.
         if let Some((before, text)) = name.split_once(KEY)
             && text.trim().parse::<Public>().is_ok()
         {
@@ -97,7 +96,7 @@ impl FromStr for Paired {
             } else if let Some(text) = field.strip_prefix(KEY) {
                 key = Some(text);
             } else if let Some(number) = field.strip_prefix(MOST) {
-                // What cannot be read lets nobody have more.
+                // An unreadable limit permits no connection.
                 most = Some(number.parse().unwrap_or(0));
             } else {
                 forwards.extend(field.split(',').filter_map(|it| it.parse().ok()));
@@ -119,7 +118,7 @@ impl FromStr for Paired {
 #[derive(Debug)]
 enum Line {
     Router(Paired),
-    /// What is no router's line, somebody wrote for himself.
+    /// A line that is not a router's: a note of the user.
     Other(String),
 }
 
@@ -128,8 +127,8 @@ enum Line {
 pub struct Roll(Vec<Line>);
 
 impl Roll {
-    /// Reads it. Each router has a place then: lists of former versions have none, there it was the
-    /// router's position.
+    /// Reads the list. Each router has a place afterwards: lists of former versions have none,
+    /// there it was the router's position.
     pub fn read(text: &str) -> Self {
         let line = |line: &str| match line.parse() {
             Ok(router) => Line::Router(router),
@@ -141,7 +140,7 @@ impl Roll {
     }
 
     fn settle(&mut self) {
-        // A key that was revoked stays so, whatever else was written.
+        // A revoked key stays revoked, whatever other lines say.
         let revoked: BTreeSet<_> = self
             .all()
             .filter(|it| it.is_revoked)
@@ -151,7 +150,7 @@ impl Roll {
             Line::Router(router) => router.is_revoked || !revoked.contains(&router.id),
             Line::Other(_) => true,
         });
-        // A key is one router's: a second line with it is somebody's own.
+        // A key belongs to one router: a second line with it counts as a note.
         let mut ids = BTreeSet::new();
         for line in &mut self.0 {
             if let Line::Router(router) = line
@@ -161,7 +160,7 @@ impl Roll {
                 *line = Line::Other(router.to_string());
             }
         }
-        // Of two that have the same place, the first keeps it.
+        // Of two routers with one place, the first keeps it.
         let mut taken = BTreeSet::new();
         for router in self.live() {
             router.place = router.place.filter(|place| taken.insert(*place));
@@ -174,7 +173,7 @@ impl Roll {
         }
     }
 
-    /// All, those that were revoked too.
+    /// Returns all routers, revoked ones too.
     pub fn all(&self) -> impl Iterator<Item = &Paired> {
         self.0.iter().filter_map(|line| match line {
             Line::Router(router) => Some(router),
@@ -182,7 +181,7 @@ impl Roll {
         })
     }
 
-    /// Those that may come.
+    /// Returns the routers that may come.
     pub fn paired(&self) -> impl Iterator<Item = &Paired> {
         self.all().filter(|router| !router.is_revoked)
     }
@@ -194,20 +193,20 @@ impl Roll {
         })
     }
 
-    /// Those of this name or key's id that may come.
+    /// Returns permitted routers with this name or key's id.
     pub fn named<'a>(&'a mut self, router: &'a str) -> impl Iterator<Item = &'a mut Paired> {
         let is = move |it: &&mut Paired| it.name == router || it.id.to_string() == router;
         self.live().filter(is)
     }
 
-    /// The first place that nobody has had, as far as the list knows.
+    /// Returns the first place that no router has had, as far as the list knows.
     fn next(&self) -> usize {
         let places = self.all().filter_map(|router| router.place);
         places.max().map_or(0, |most| most.saturating_add(1))
     }
 
-    /// A place of so many for a new router: one that nobody had. Where there is none, one of a line
-    /// that somebody deleted; and then that of the router that was revoked first.
+    /// Returns a place for a new router, of so many: one that no router had; else one of a deleted
+    /// line; else that of the router that was revoked first.
     fn vacant(&mut self, places: usize) -> usize {
         let next = self.next();
         if next < places {
@@ -228,7 +227,7 @@ impl Roll {
         first.unwrap_or(next)
     }
 
-    /// One more, of a tunnel that has so many places.
+    /// Adds a router, in a tunnel with so many places.
     pub fn add(&mut self, id: KeyId, name: &str, forwards: &[Ports], places: usize) {
         let router = Paired {
             id,
@@ -242,7 +241,7 @@ impl Roll {
         self.0.push(Line::Router(router));
     }
 
-    /// This one may not come any more. Who was revoked first stands first.
+    /// Revokes a router. The lines of revoked routers are in the order of their revocation.
     pub fn revoke(&mut self, id: KeyId) {
         let is = |line: &Line| matches!(line, Line::Router(it) if it.id == id && !it.is_revoked);
         let Some(at) = self.0.iter().position(is) else {
@@ -257,7 +256,7 @@ impl Roll {
         }
     }
 
-    /// The router has this key from now on, and whoever comes first with it; its old one is as
+    /// Replaces a router's key. The first router that uses the new key owns it; the old key is
     /// revoked.
     pub fn rotate(&mut self, old: KeyId, new: KeyId) {
         let Some(router) = self.live().find(|router| router.id == old) else {
@@ -265,7 +264,7 @@ impl Roll {
         };
         let former = Paired {
             is_revoked: true,
-            // The router has it still.
+            // The router keeps its place.
             place: None,
             forwards: Vec::new(),
             ..router.clone()
@@ -354,7 +353,7 @@ mod tests {
         roll.add(id(3), "3", &[], 5);
         roll.add(id(4), "4", &[], 5);
         assert_eq!(places(&roll), named(&[("2", 2), ("3", 3), ("4", 4)]));
-        // All have been given: whoever was revoked first has lost his.
+        // All places are taken: the routers that were revoked first have lost theirs.
         roll.add(id(5), "5", &[], 5);
         roll.add(id(6), "6", &[], 5);
         assert_eq!(places(&roll)[3..], named(&[("5", 1), ("6", 0)]));

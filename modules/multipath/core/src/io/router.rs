@@ -1,4 +1,4 @@
-//! `[multipath]` at the router: from its settings to its threads, and what they tell.
+//! `[multipath]` at the router: from its settings to its threads, and their state.
 
 mod reserve;
 mod rules;
@@ -42,42 +42,42 @@ use reserve::Reserve;
 use rules::Rules;
 pub use rules::forget_tunnelled;
 
-/// How often is looked at what paths carry, and at which look at what connections lack.
+/// Interval of looks at the paths' traffic; each `LACKS`th also looks for missing subflows.
 const LOOK: Duration = Duration::from_millis(500);
 const LACKS: u32 = 2;
-/// How long another partner may take to take over, before what went by the tunnel goes directly.
+/// Time for another partner to take over, before traffic of the tunnel goes directly.
 const TAKES_OVER: Duration = Duration::from_secs(2);
 
-/// What a router is to do.
+/// Settings of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The lines that partners printed, in the order in which these are tried.
+    /// The lines that partners printed, in the order of trying.
     pub pairings: Vec<Pairing>,
-    /// Who the router is; `None`: whoever has a partner's line.
+    /// The router's own key; `None`: the key of the partner's line.
     pub own: Option<Identity>,
-    /// What goes where. It may change meanwhile: see [`Router::conduct`].
+    /// Rules of clients' traffic. They may change meanwhile: see [`Router::conduct`].
     pub conduct: Conduct,
-    /// What is said of paths, by their devices. It may change meanwhile: see [`Router::hint`].
+    /// The user's hints, by device. They may change meanwhile: see [`Router::hint`].
     pub hints: Hints,
-    /// Folder in which is noted what of the kernel's settings was changed.
+    /// Folder that records changed kernel settings.
     pub folder: PathBuf,
-    /// File of the lock, where there is one.
+    /// File of the lock.
     pub lock: PathBuf,
 }
 
-/// It could not begin.
+/// Failure to start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// It cannot accept clients' connections.
+    /// Clients' connections cannot be accepted.
     #[error("cannot accept clients' connections at {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// The kernel's routing or MPTCP cannot be steered.
+    /// The kernel's routing or MPTCP cannot be configured.
     #[error("cannot steer the kernel's paths: {0}")]
     Paths(#[source] io::Error),
 }
@@ -91,8 +91,8 @@ pub struct Router {
 }
 
 impl Router {
-    /// Begins. `device`: for the tunnel; without one there is none. Clients' connections come here
-    /// once there is a session with the partner.
+    /// Begins. `device`: for the tunnel; without a device there is no tunnel. Clients' connections
+    /// are redirected here once there is a session with the partner.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -170,18 +170,18 @@ impl Router {
         })
     }
 
-    /// Other things are said of paths. What goes by them goes on.
+    /// Applies other hints about paths. Connections on the paths go on.
     pub fn hint(&self, hints: Hints) {
         self.share.set_hints(hints);
     }
 
-    /// What goes where from now on: for what begins. What is carried goes on.
+    /// Applies other rules to new connections. Existing connections go on.
     pub fn conduct(&self, conduct: Conduct) {
         self.share.conduct(&conduct);
         self.conduct.send_replace(conduct);
     }
 
-    /// How it is doing.
+    /// Returns the current state.
     pub fn state(&self) -> State {
         let mut state = self.state.lock().clone();
         state.counted = self.share.counts.read();
@@ -205,7 +205,7 @@ impl Router {
     }
 }
 
-/// The thread that looks after paths, partner and rules.
+/// The thread that manages paths, partner and rules.
 struct Control {
     settings: Settings,
     conduct: watch::Receiver<Conduct>,
@@ -217,7 +217,7 @@ struct Control {
     state: Arc<SharedState>,
     /// Addresses of paths whose endpoints are to be made anew.
     anew: RefCell<Vec<IpAddr>>,
-    /// Since when no path answers by it any more, and another partner is waited for.
+    /// Time since which no path answers, while another partner may take over.
     lost: Cell<Option<Instant>>,
     /// Devices whose clients leave by the partner alone.
     lan: RefCell<Vec<String>>,
@@ -278,7 +278,7 @@ impl Control {
         paths.leave();
     }
 
-    /// Tells of what the partner does not let in.
+    /// Warns of forwarded ports that the partner does not grant.
     fn warn_of_forwards(&self, welcome: &Welcome) {
         for Forward { ports, .. } in &self.conduct.borrow().choice.forwards {
             if !welcome.forwards.iter().any(|granted| granted.hold(ports)) {
@@ -319,7 +319,7 @@ impl Control {
         self.rules.look();
     }
 
-    /// Logs which paths there are, unless those that changed do so all the time.
+    /// Logs the list of paths, unless all changed ones flap.
     fn log_paths(&self, paths: &[Path]) {
         let key = |path: &Path| (path.device.clone(), path.address);
         let before: BTreeSet<_> = self.state.lock().paths.iter().map(key).collect();
@@ -331,10 +331,10 @@ impl Control {
         }
     }
 
-    /// Leaves paths by which the partner does not answer, and comes back to them.
+    /// Stops using paths by which the partner does not answer, and returns to them.
     fn heed(&self, paths: &mut Paths) {
         paths.hint(self.share.hints());
-        // What takes over is told before what it takes over from is gone.
+        // The path that takes over is announced before the other one is gone.
         self.reserve.keep(paths);
         for address in self.anew.take() {
             paths.renew(address);
@@ -347,11 +347,11 @@ impl Control {
         let any = |wanted| health.iter().any(|(_, health)| *health == Some(wanted));
         let works = any(Health::Up);
         for (address, health) in &health {
-            // Where no path is better, none is left.
+            // If no path is better, all stay in use.
             paths.rest(*address, works && *health == Some(Health::Down));
         }
         if !works && any(Health::Down) {
-            // It may have begun anew, and know nothing of this session: that, it says by TCP only.
+            // The partner may have restarted and lost this session: it says so by TCP only.
             self.share.doubt_any();
         }
         let link = self.link.filter(|_| self.leads(works));
@@ -359,8 +359,9 @@ impl Control {
         self.rules.lead(link.is_some());
     }
 
-    /// Whether what is not TCP is to be led into the tunnel: also for a moment when no path `works`, if
-    /// there is another partner, so that it goes from one to the next.
+    /// Returns true if traffic other than TCP is to go into the tunnel. If there is another
+    /// partner, the tunnel stays for a moment when no path `works`, so that traffic moves to the
+    /// next.
     fn leads(&self, works: bool) -> bool {
         let connected = matches!(self.state.lock().connection, Connection::Connected { .. });
         let another = connected && self.settings.pairings.len() > 1;
@@ -381,7 +382,7 @@ impl Control {
         }
     }
 
-    /// Looks at what the paths carry.
+    /// Measures the traffic of the paths.
     async fn keep_shares(&self) {
         let mut sockets = match Subflows::open() {
             Ok(sockets) => sockets,

@@ -1,5 +1,5 @@
-//! Bytes between a socket in the clear and one that is encrypted, both ways, through this process.
-//! What is not under way holds no buffers.
+//! Bytes between a plain socket and an encrypted one, both ways, through this process. An idle
+//! direction holds no buffers.
 
 use std::cell::RefCell;
 use std::io::{self, IoSliceMut};
@@ -11,21 +11,21 @@ use tokio::net::TcpStream;
 use super::pump::Moved;
 use crate::stream::{HEAD, MOST, OVERHEAD, Opener, Sealer, StreamError};
 
-/// Records of one look at a socket.
+/// Records of one read of a socket.
 const RECORDS: usize = 4;
-/// Bytes of one look, in the clear.
+/// Bytes of one read, in the clear.
 const LOOK: usize = RECORDS * MOST;
-/// The same, sealed.
+/// Bytes of one read, sealed.
 const SEALED: usize = RECORDS * (MOST + OVERHEAD);
-/// Buffers that a thread keeps of each kind for the next who needs one.
+/// Buffers of each kind that a thread keeps for later use.
 const SPARE: usize = 16;
 
 thread_local! {
     /// [`SEALED`] bytes each.
     static TO_SEAL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-    /// Empty, with room for what one look opens.
+    /// Empty, with room for the output of one read.
     static OPENED: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-    /// What a look at an encrypted socket brings: nobody waits while it is in here.
+    /// Input of one read of an encrypted socket; never held across an await.
     static ARRIVED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -33,8 +33,8 @@ thread_local! {
 pub type Ends = (Sealer, Opener);
 
 /// Carries both ways: from `plain` to `sealed` encrypted, back in the clear. Ends as
-/// [`pump::both`](super::pump::both) does; that the encrypted side was cut off, or changed, is an
-/// error too. `told` hears of the bytes in the clear, `there` being those to `sealed`.
+/// [`pump::both`](super::pump::both) does; a cut or changed encrypted stream is an error too.
+/// `told` receives counts of plain bytes, `there` being those to `sealed`.
 ///
 /// # Errors
 /// Either socket's, and a [`StreamError`] within [`io::ErrorKind::InvalidData`].
@@ -67,7 +67,7 @@ async fn seal(
 ) -> io::Result<()> {
     let mut held: Option<Vec<u8>> = None;
     loop {
-        // One connection that never waits would leave the others of its thread waiting.
+        // A connection that never waits would block the others of its thread.
         tokio::task::coop::consume_budget().await;
         let mut buffer = match held.take() {
             Some(buffer) => buffer,
@@ -83,7 +83,7 @@ async fn seal(
                 give_back(&TO_SEAL, buffer);
                 let mut last = Vec::with_capacity(OVERHEAD);
                 sealer.end(&mut last);
-                // As in `pump`: who is gone has nothing more to hear.
+                // As in `pump`: a side that is gone needs no end.
                 if write(to, &last).await.is_ok() {
                     let _ = SockRef::from(to).shutdown(Shutdown::Write);
                 }
@@ -107,7 +107,7 @@ async fn seal(
     }
 }
 
-/// Where the plaintext of each record goes, one record behind the other.
+/// Slices for the plaintext of each record, one behind the other.
 fn texts(buffer: &mut [u8]) -> [IoSliceMut<'_>; RECORDS] {
     let mut records = buffer.chunks_exact_mut(MOST + OVERHEAD);
     std::array::from_fn(|_| {
@@ -145,8 +145,7 @@ async fn open(
                 return opener.finish().map_err(wrong);
             }
             Ok((_, opened)) => {
-                // What was read before a fault was right: the other side gets it, and then the
-                // fault.
+                // Bytes before a fault were valid: the other side gets them, and then the fault.
                 write(to, &buffer).await?;
                 told(buffer.len() as u64);
                 opened.map_err(wrong)?;

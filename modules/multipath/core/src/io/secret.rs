@@ -11,41 +11,41 @@ use super::files;
 use crate::derive;
 use crate::identity::Identity;
 
-/// What is wrong with the file.
+/// Failure to read or make a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// It holds something else.
+    /// The file does not hold a key.
     #[error("{path} does not hold a key: 32 bytes are expected, there are {found}")]
     NoKey {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// Bytes in it.
         found: usize,
     },
-    /// Others can read it.
+    /// Other users can read the file.
     #[error("{path} can be read by others: `chmod 600` it, or delete it and pair all routers anew")]
     Open {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// No random numbers.
+    /// The system gives no random numbers.
     #[error("the kernel gives no random numbers")]
     Random,
 }
 
-/// The secret of a file, which is made where there is none yet.
+/// Reads a secret; makes the file if it is missing.
 ///
 /// # Errors
-/// It cannot be read or made, or others can read it.
+/// The file cannot be read or made, or other users can read it.
 pub(super) fn keep(path: &Path) -> Result<[u8; 32], SecretError> {
     match read(path)? {
         (secret, false) => Ok(secret),
@@ -55,7 +55,7 @@ pub(super) fn keep(path: &Path) -> Result<[u8; 32], SecretError> {
     }
 }
 
-/// The same, and whether others can read it.
+/// Reads or makes a secret, and returns true if other users can read it.
 fn read(path: &Path) -> Result<([u8; 32], bool), SecretError> {
     let failed = |source| SecretError::File {
         path: path.to_owned(),
@@ -65,7 +65,7 @@ fn read(path: &Path) -> Result<([u8; 32], bool), SecretError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let secret = derive::random().map_err(|_| SecretError::Random)?;
             make(path, &secret).map_err(failed)?;
-            // Whoever is second takes the first one's.
+            // If another process was first, its secret counts.
             files::open(path).map_err(failed)?
         }
         file => file.map_err(failed)?,
@@ -93,11 +93,11 @@ fn make(path: &Path, secret: &[u8; 32]) -> io::Result<()> {
     })
 }
 
-/// A router's own key, of its file, which is made where there is none yet.
+/// Reads a router's own key; makes the file if it is missing.
 ///
 /// # Errors
-/// It cannot be read or made. That others can read it is told: without it the router would be a
-/// stranger to its partner.
+/// The file cannot be read or made. A file that others can read is only logged: without it the
+/// router would be a stranger to its partner.
 pub fn identity(path: &Path) -> Result<Identity, SecretError> {
     let (secret, exposed) = read(path)?;
     if exposed {

@@ -1,4 +1,4 @@
-//! What a partner has seen of its routers, as it keeps it for whoever asks. Pure.
+//! Observations of a partner about its routers, stored for other commands. Pure.
 
 use std::fmt;
 
@@ -8,39 +8,39 @@ use crate::net::TunnelNet;
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When it was written, seconds since 1970.
+    /// Time of writing, seconds since 1970.
     pub at: u64,
     /// The partner serves, or did when this was written.
     pub serves: bool,
     /// Networks of the tunnel.
     pub net: TunnelNet,
-    /// Of each router that was there ever.
+    /// Figures of each router that ever connected.
     pub routers: Vec<(KeyId, Figures)>,
 }
 
-/// Of one router.
+/// Figures of a router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// When something of it came last, seconds since 1970.
+    /// Time of the last sign of the router, seconds since 1970.
     pub last: u64,
-    /// Payload that went to it, bytes: of connections, and packets of the tunnel.
+    /// Payload sent to the router, bytes: of connections, and packets of the tunnel.
     pub sent: u64,
-    /// The same that came from it.
+    /// Payload received from the router, bytes.
     pub received: u64,
     /// Open connections.
     pub open: u64,
-    /// It was there when this was written.
+    /// The router was connected at the time of writing.
     pub connected: bool,
 }
 
 impl Seen {
-    /// Of one router; `None`: it was never there.
+    /// Returns the figures of a router; `None`: never connected.
     pub fn of(&self, id: KeyId) -> Option<Figures> {
         let mut routers = self.routers.iter();
         routers.find(|(it, _)| *it == id).map(|(_, seen)| *seen)
     }
 
-    /// Lines that make no sense are left out; `None`: all is wrong.
+    /// Parses the text and skips malformed lines; `None`: the first line is malformed.
     pub fn read(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let mut front = lines.next()?.split(' ');

@@ -1,4 +1,4 @@
-//! The partner: takes routers' connections, and goes on to where they want to.
+//! The partner: accepts routers' connections and connects to their destinations.
 
 use std::future::poll_fn;
 use std::io;
@@ -27,37 +27,37 @@ use crate::reach::Reach;
 use crate::session::{self, SessionId};
 use crate::welcome::Welcome;
 
-/// Who connects must say within this time who it is.
+/// Time for a new connection to authenticate.
 const HELLO: Duration = Duration::from_secs(10);
-/// Connections that have not said who they are: a router may begin some hundred while the first is
+/// Connections that have not authenticated yet: a router may begin some hundred while the first is
 /// on its way.
 const STRANGERS: usize = 1024;
-/// How long a destination may take to answer: as long as Linux tries (six SYNs are two minutes;
-/// most clients give up sooner).
+/// Time for a destination to answer: as long as Linux tries (six SYNs are two minutes; most clients
+/// give up sooner).
 const CONNECT: Duration = Duration::from_secs(60);
 /// After a failed accept: no descriptors are free, most likely.
 const REST: Duration = Duration::from_millis(50);
 
-/// What the threads of a partner share.
+/// State that the threads of a partner share.
 pub struct Serving {
     /// Routers and their sessions.
     pub sessions: Sessions,
-    /// Where connections may lead.
+    /// Permitted destinations.
     pub reach: Reach,
-    /// What routers are told.
+    /// Welcome that routers get.
     pub welcome: Welcome,
-    /// The networks of the tunnel, where there is one.
+    /// The networks of the tunnel, if there is one.
     pub net: Option<TunnelNet>,
-    /// Of those who have not said yet who they are.
+    /// Places of connections that have not authenticated yet.
     arrivals: Arrivals,
-    /// Of routers' connections.
+    /// Places of routers' connections.
     connections: Places<KeyId>,
-    /// Those that were begun.
+    /// Connections that were begun.
     begun: Begun,
 }
 
 impl Serving {
-    /// Begins with nobody connected, and room for so many connections.
+    /// Creates the state without connections, with room for so many.
     pub fn new(
         sessions: Sessions,
         reach: Reach,
@@ -77,7 +77,7 @@ impl Serving {
     }
 }
 
-/// One thread's share of the work, for ever.
+/// Accepts and serves connections, for ever: one thread's share of the work.
 pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
     loop {
         match listener.accept().await {
@@ -93,7 +93,7 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
     }
 }
 
-/// From the first byte to the last.
+/// Serves a connection from the first byte to the last.
 async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
     let mut stranger = serving.arrivals.come(from.ip());
     if stranger.is_crowd {
@@ -154,7 +154,7 @@ async fn welcome(
         .ok_or_else(|| format!("no router was paired under {id}"))?;
     let once = handshake::once(body)?;
     let again = || format!("a handshake of {id} that was there already");
-    // Before any reckoning with keys: whoever recorded it may send it as often as he can.
+    // Before any cryptography: anybody who recorded a handshake can send it as often as they like.
     if serving.sessions.was_there(id, &once) {
         return Err(again().into());
     }
@@ -223,7 +223,7 @@ async fn open(
             serving.begun.after(name).await;
         }
         let mut connecting = pin!(connect(destination));
-        // The first look at it sends the SYN.
+        // The first poll sends the SYN.
         let done = poll_fn(|cx| Poll::Ready(connecting.as_mut().poll(cx))).await;
         begun = Some(serving.begun.begin((member.id, open.client, destination)));
         match done {

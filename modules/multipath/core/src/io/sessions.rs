@@ -1,4 +1,4 @@
-//! The sessions that a partner has with its routers.
+//! A partner's sessions with its routers.
 
 mod member;
 mod once;
@@ -25,30 +25,29 @@ use crate::session::{Session, SessionId};
 use member::Counts;
 use once::Once;
 
-/// Sessions of one router in which something was opened: after it lost power a few times, the oldest
-/// is surely gone.
+/// Used sessions kept per router: after it lost power a few times, the oldest is surely gone.
 const OF_ONE: usize = 4;
-/// Sessions of one router in which nothing was opened yet. They may be of somebody who has recorded
-/// handshakes and no key: so none of the others goes for them, and the router has some time until
-/// it opens something.
+/// Unused sessions kept per router. They may be replays of recorded handshakes, by an attacker
+/// without a key: so none displaces a used session, and the router has some time until it opens a
+/// connection.
 const PENDING: usize = 64;
-/// Whose line is missing for so long was deleted: an editor that writes the list may be half way.
+/// A router without a line for this long was deleted: an editor may be half way in writing.
 const MISSING: Duration = Duration::from_secs(1);
-/// Two changes of a file have other times of writing when there is so much between them.
+/// Changes of a file that are this far apart have different modification times.
 const GRANULE: Duration = Duration::from_millis(100);
-/// A session that nobody used for so long is forgotten; its router makes another.
+/// Idle time after which a session is forgotten; its router makes another.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
-/// How often is told that somebody is refused.
+/// Shortest interval of warnings about a refused router.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Whose session was used so lately has another, and did not come back.
+/// A router with another session used this lately has renewed its keys, and did not come back.
 const RENEWED: Duration = Duration::from_secs(60);
 
 struct Entry {
     session: Arc<Session>,
     router: KeyId,
-    /// When something was opened last, or it was made.
+    /// Time of the last open, or of the session's creation.
     used: Instant,
     opened: bool,
 }
@@ -56,20 +55,20 @@ struct Entry {
 struct Router {
     paired: Paired,
     member: Member,
-    /// When this goes, so does all that the router has.
+    /// Dropping this ends all connections of the router.
     _alive: watch::Sender<()>,
     once: Once,
-    /// When was told that somebody else came with its line.
+    /// Time of the last warning that another router came with the line.
     refused: Option<Instant>,
-    /// Since when its line is missing.
+    /// Time since which the line is missing.
     missing: Option<Instant>,
 }
 
-/// The list of routers, as it was read.
+/// State of the list of routers when read.
 #[derive(Clone, Copy)]
 struct Read {
     stamp: Option<Stamp>,
-    /// For the first time, and for the last one.
+    /// Time of the first and of the last read of this state.
     first: Instant,
     last: Instant,
 }
@@ -85,14 +84,14 @@ impl Read {
 struct Known {
     sessions: HashMap<SessionId, Entry>,
     routers: HashMap<KeyId, Router>,
-    /// Of those that were revoked too.
+    /// Counts of all routers, revoked ones too.
     counts: BTreeMap<KeyId, Arc<Counts>>,
-    /// The list as it was read; `None`: it is to be read again.
+    /// State of the list when read; `None`: the list is to be read again.
     read: Option<Read>,
 }
 
 impl Known {
-    /// Leaves so many of a router's sessions: the oldest of the others goes.
+    /// Limits a router's used or unused sessions to so many: the oldest of the others goes.
     fn leave(&mut self, router: KeyId, opened: bool, most: usize) {
         let of_router = || {
             let mut all = self.sessions.iter();
@@ -108,13 +107,13 @@ impl Known {
 
 /// A router's session.
 pub struct Found {
-    /// Its keys.
+    /// The session with its keys.
     pub session: Arc<Session>,
-    /// Whose it is.
+    /// The router of the session.
     pub member: Member,
-    /// By which the router has its addresses.
+    /// Number of the router's addresses.
     pub place: usize,
-    /// How many connections it may have at once.
+    /// Most connections at once.
     pub most: usize,
 }
 
@@ -125,12 +124,12 @@ pub struct Sessions {
     known: RwLock<Known>,
     changed: watch::Sender<()>,
     began: Instant,
-    /// One reads the list at a time: an older one does not take the place of a newer.
+    /// Only one thread reads the list at a time: an older state must not replace a newer.
     reading: Mutex<()>,
 }
 
 impl Sessions {
-    /// Reads the partner's key and list, where places are written down that were not.
+    /// Reads the partner's key and list, and writes down missing places.
     ///
     /// # Errors
     /// They cannot be read or made.
@@ -171,8 +170,8 @@ impl Sessions {
         &self.store
     }
 
-    /// Reads the list of routers again, where it changed. What a router that is not in it any more
-    /// has ends.
+    /// Reads the list of routers again if it changed. Connections of a router that is no longer in
+    /// it end.
     fn refresh(&self, now: Instant) -> Result<(), StoreError> {
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = self.store.stamp();
@@ -245,19 +244,19 @@ impl Sessions {
         Ok(())
     }
 
-    /// Looks at the list. Where it cannot be read, all stays as it was.
+    /// Looks at the list. If it cannot be read, all stays as it was.
     pub fn look(&self) {
         if let Err(error) = self.refresh(Instant::now()) {
             warn!(%error, "the list of routers cannot be read");
         }
     }
 
-    /// By which is heard that routers came, went or have other places.
+    /// Notifies when routers came, went or have other places.
     pub fn changed(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// The key of a router that this partner was paired with, and what is known of it.
+    /// Returns the key of a paired router, and its entry.
     pub fn key(&self, id: KeyId) -> Option<(Key, Paired)> {
         self.look();
         let known = self.read();
@@ -265,13 +264,13 @@ impl Sessions {
         Some((self.master.key(id), router.paired.clone()))
     }
 
-    /// Who this partner is.
+    /// Returns the partner's static key.
     pub fn identity(&self) -> &Identity {
         self.master.identity()
     }
 
-    /// Whether a router may come with its line: it is the first one, for which the line is kept from
-    /// now on, or the same, or the first with a key of its own.
+    /// Returns true if a router may come with its line: the line is new and from now on reserved
+    /// for this router, or was already its own, or had no router with a key of its own.
     ///
     /// # Errors
     /// The list cannot be read or written.
@@ -286,7 +285,7 @@ impl Sessions {
         }
     }
 
-    /// Somebody else came with a line: that is told once a minute.
+    /// Warns, at most once a minute, that another router came with a line.
     pub fn refused(&self, id: KeyId, from: SocketAddr) {
         let now = Instant::now();
         let mut known = self.write();
@@ -329,8 +328,8 @@ impl Sessions {
         })
     }
 
-    /// Something was opened in it: not by somebody who only knows its number, or who says again what
-    /// its router said.
+    /// Notes that the router opened a connection: verified, so neither a guess of the session's
+    /// number nor a replay.
     pub fn opened(&self, id: SessionId, from: SocketAddr) {
         let mut known = self.write();
         let Some(entry) = known.sessions.get_mut(&id) else {
@@ -348,7 +347,7 @@ impl Sessions {
         if let Some(known) = known.routers.get(&router) {
             let name = &known.paired.name;
             match other {
-                // It was there all the time: its keys are new.
+                // The router was connected all the time: only its keys are new.
                 true => debug!(%from, %router, name, "a router is connected anew"),
                 false => info!(%from, %router, name, "a router is connected"),
             }
@@ -356,17 +355,17 @@ impl Sessions {
         known.leave(router, true, OF_ONE);
     }
 
-    /// Whether a handshake with this key for once made a session before: it makes no other, and is not
-    /// worth a look.
+    /// Returns true if a handshake with this ephemeral key made a session before: such a replay is
+    /// ignored.
     pub fn was_there(&self, router: KeyId, once: &[u8; 32]) -> bool {
         let known = self.read();
         let router = known.routers.get(&router);
         router.is_some_and(|router| router.once.has(once))
     }
 
-    /// One more session, that was begun with this key for once; for it goes the router's oldest in
-    /// which nothing was opened, where there are too many. False: there is none, as the handshake
-    /// was there already, or the router is gone.
+    /// Stores a session that was begun with this ephemeral key; if there are too many, the router's
+    /// oldest unused session goes. Returns false without storing if the handshake is a replay, or
+    /// the router is gone.
     #[must_use]
     pub fn keep(&self, id: SessionId, router: KeyId, once: [u8; 32], session: Session) -> bool {
         let mut known = self.write();
@@ -396,7 +395,7 @@ impl Sessions {
         self.began
     }
 
-    /// What was seen of routers, where it began at that time, seconds since 1970.
+    /// Returns observations of routers; `unix`: start of this partner, seconds since 1970.
     pub fn figures(&self, unix: u64) -> Vec<(KeyId, Figures)> {
         let known = self.read();
         let all = known.counts.iter();

@@ -1,4 +1,4 @@
-//! What the threads of a router's proxy share.
+//! State that the threads of a router's proxy share.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -21,8 +21,8 @@ use crate::hints::{Hint, Hints};
 use crate::session::Session;
 use crate::welcome::Welcome;
 
-/// For so long a path that MPTCP does not pass is not the one that connections begin by. Then it is
-/// tried again.
+/// Time for which new connections avoid to begin by a path on which MPTCP is stripped. Then the
+/// path is tried again.
 const STRIPPED: Duration = Duration::from_secs(300);
 
 /// Sums since the start.
@@ -43,7 +43,7 @@ impl Counts {
         self.carried.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// There was no room for one.
+    /// Counts a connection that had no room.
     pub(super) fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
@@ -65,7 +65,7 @@ impl Counts {
         self.received.fetch_add(moved.back, Ordering::Relaxed);
     }
 
-    /// As they are now.
+    /// Returns the current sums.
     pub fn read(&self) -> Carriage {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Carriage {
@@ -80,77 +80,77 @@ impl Counts {
     }
 }
 
-/// What the partner and this router agreed on.
+/// A session, and the partner's settings.
 pub struct Meeting {
-    /// The keys.
+    /// The session with its keys.
     pub session: Session,
-    /// What the partner said of itself.
+    /// Welcome of the partner.
     pub welcome: Welcome,
-    /// Where it proved to have the key: nothing of the session goes elsewhere.
+    /// Address at which the partner proved to have the key: the session is used only there.
     pub partner: SocketAddr,
 }
 
-/// Whether the partner answers by a path. Of one of which nothing is known there is none.
+/// State of a path. A path that is unknown has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It does.
+    /// The partner answers by the path.
     Up,
-    /// It did, and does not any more.
+    /// The partner no longer answers by the path.
     Down,
 }
 
-/// A path, as threads know it.
+/// A path, as other threads see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     /// Own address.
     pub address: IpAddr,
     /// Name of the device.
     pub device: String,
-    /// What is said of it.
+    /// The user's hint.
     pub hint: Hint,
 }
 
 /// See the module.
 pub struct Share {
     partners: Mutex<BTreeMap<String, Vec<SocketAddr>>>,
-    /// Those that may be used, best first.
+    /// Paths that may be used, best first.
     paths: watch::Sender<Vec<Known>>,
     hints: Mutex<Hints>,
-    /// Addresses of paths that wait until others fail, those that rest too.
+    /// Addresses of paths that wait until others fail, resting ones too.
     reserve: Mutex<Vec<IpAddr>>,
     /// Addresses of paths that rest from TCP.
     resting: Mutex<Vec<IpAddr>>,
     health: Mutex<BTreeMap<IpAddr, Health>>,
-    /// Addresses of paths on which something takes MPTCP out, and when that was last seen.
+    /// Addresses of paths that strip MPTCP, and when that was last seen.
     stripped: Mutex<BTreeMap<IpAddr, Instant>>,
     flaps: Mutex<Flaps>,
-    /// By own address: bytes that the tunnel's datagrams had there and back.
+    /// Bytes of the tunnel's datagrams there and back, by own address.
     tunnelled: Mutex<BTreeMap<IpAddr, [u64; 2]>>,
-    /// Told when the health of a path is another, or what is said of it.
+    /// Notified when the health of a path or a hint changes.
     pub(super) ailing: Notify,
     meeting: watch::Sender<Option<Arc<Meeting>>>,
-    /// Whether the session is to be made anew, and who is told of that.
+    /// True if the session is to be made anew, and the notification of that.
     doubted: AtomicBool,
     wanted: Notify,
-    /// Whether the last try to make a session went well; also before the first.
+    /// True if the last try to make a session succeeded; also before the first.
     reached: watch::Sender<bool>,
-    /// Told when the partner is found elsewhere than before.
+    /// Notified when the partner's addresses change.
     pub(super) moved: Notify,
     fall_back: AtomicBool,
     encrypt: Mutex<Encrypt>,
     renew: Mutex<Duration>,
-    /// Of connections, by client.
+    /// Places of connections, by client.
     pub(super) places: Places<IpAddr>,
-    /// Of those that the partner gives, by client: who gets none goes directly, if he may.
+    /// Places that the partner gives, by client: a client without one goes directly, if permitted.
     pub(super) given: Places<IpAddr>,
-    /// Whose turn it is.
+    /// Order of clients' connections.
     pub(super) turns: Turns,
     /// Sums.
     pub counts: Counts,
 }
 
 impl Share {
-    /// Nothing is known yet.
+    /// Creates the state, without a session or paths.
     pub(super) fn new(places: usize, conduct: &Conduct, hints: Hints) -> Self {
         Self {
             partners: Mutex::default(),
@@ -178,8 +178,8 @@ impl Share {
         }
     }
 
-    /// The first of these addresses of the partner that a path leads to, and from which addresses
-    /// to go there; where no path is known, the kernel chooses.
+    /// Returns the partner's first address that a path leads to, and the source addresses for it;
+    /// without known paths, the kernel chooses.
     pub(super) fn ways(&self, partner: &[SocketAddr]) -> (Option<SocketAddr>, Vec<Option<IpAddr>>) {
         let paths = self.paths.borrow();
         let health = lock(&self.health);
@@ -191,9 +191,9 @@ impl Share {
         let mut own: Vec<_> = own
             .filter(|own| partner.is_some_and(|p| same(&own.address, &p)))
             .collect();
-        // Those that do not answer last: what is known of them may be old. Before them those that
-        // cost, and of these and of others first those on which a connection would not stay alone,
-        // as it is the first subflow that asks for MPTCP.
+        // Paths that do not answer come last: their state may be old. Metered ones come behind free
+        // ones; of equal paths, those that strip MPTCP come last, as the first subflow negotiates
+        // it, and a connection would stay on it alone.
         own.sort_by_key(|own| {
             (
                 !works(&own.address),
@@ -217,8 +217,7 @@ impl Share {
         }
     }
 
-    /// Addresses of the partners, as far as they are known: as their names have them now, and where
-    /// the session was made.
+    /// Returns all known addresses of the partners: those of their names, and that of the session.
     pub fn partners(&self) -> Vec<SocketAddr> {
         let mut known: Vec<_> = lock(&self.partners).values().flatten().copied().collect();
         let meeting = self.meeting.borrow().clone();
@@ -230,7 +229,7 @@ impl Share {
         known
     }
 
-    /// Port of the partner, where the session was made or will be.
+    /// Returns the partner's port: of the session, or of the next try.
     pub(super) fn port(&self) -> u16 {
         let meeting = self.meeting.borrow().as_ref().map(|it| it.partner);
         let partner = meeting.or_else(|| self.partners().first().copied());
@@ -245,18 +244,18 @@ impl Share {
         });
     }
 
-    /// The paths, as they change.
+    /// Subscribes to the paths.
     pub(super) fn paths(&self) -> watch::Receiver<Vec<Known>> {
         self.paths.subscribe()
     }
 
-    /// Other things are said of paths.
+    /// Applies other hints.
     pub(super) fn set_hints(&self, hints: Hints) {
         *lock(&self.hints) = hints;
         self.ailing.notify_one();
     }
 
-    /// What is said of paths.
+    /// Returns the hints about paths.
     pub(super) fn hints(&self) -> Hints {
         lock(&self.hints).clone()
     }
@@ -268,7 +267,7 @@ impl Share {
         }
     }
 
-    /// Whether the path from this address rests from TCP.
+    /// Returns true if the path from this address rests from TCP.
     pub(super) fn rests(&self, address: IpAddr) -> bool {
         lock(&self.resting).contains(&address)
     }
@@ -277,12 +276,12 @@ impl Share {
         *lock(&self.reserve) = addresses;
     }
 
-    /// Addresses of the paths that wait until others fail.
+    /// Returns the addresses of the paths that wait until others fail.
     pub(super) fn reserve(&self) -> Vec<IpAddr> {
         lock(&self.reserve).clone()
     }
 
-    /// Whether the path from this address waits until others fail.
+    /// Returns true if the path from this address waits until others fail.
     pub(super) fn in_reserve(&self, address: IpAddr) -> bool {
         lock(&self.reserve).contains(&address)
     }
@@ -295,12 +294,12 @@ impl Share {
         }
     }
 
-    /// Whether the partner answers by the path from this address, where that is known.
+    /// Returns the health of the path from this address, if known.
     pub(super) fn health(&self, address: IpAddr) -> Option<Health> {
         lock(&self.health).get(&address).copied()
     }
 
-    /// A path has changed: whether to say so. That it flaps is said here.
+    /// Notes a change of a path, and returns true if it is to be logged. Logs that a path flaps.
     pub(super) fn tells(&self, device: &str) -> bool {
         let word = lock(&self.flaps).change(device, Instant::now());
         if word == Word::Flaps {
@@ -313,7 +312,7 @@ impl Share {
         word == Word::Change
     }
 
-    /// Says which paths do not flap any more.
+    /// Logs paths that do not flap any more.
     pub(super) fn look_at_flaps(&self) {
         for device in lock(&self.flaps).still(Instant::now()) {
             info!(device, "a path does not flap any more");
@@ -321,12 +320,12 @@ impl Share {
         }
     }
 
-    /// Devices of paths that flap.
+    /// Returns the devices of paths that flap.
     pub(super) fn flapping(&self) -> Vec<String> {
         lock(&self.flaps).flapping()
     }
 
-    /// So many bytes more went by the tunnel on the path from this address, there and back.
+    /// Counts bytes of the tunnel on the path from this address, there and back.
     pub(super) fn add_tunnelled(&self, address: IpAddr, more: [u64; 2]) {
         let mut tunnelled = lock(&self.tunnelled);
         let sums = tunnelled.entry(address).or_default();
@@ -335,32 +334,32 @@ impl Share {
         }
     }
 
-    /// Bytes by the tunnel on the path from this address, there and back.
+    /// Returns the tunnel's bytes on the path from this address, there and back.
     pub(super) fn tunnelled(&self, address: IpAddr) -> [u64; 2] {
         let tunnelled = lock(&self.tunnelled);
         tunnelled.get(&address).copied().unwrap_or_default()
     }
 
-    /// Bytes by the tunnel on all paths, both ways.
+    /// Returns the tunnel's bytes on all paths, both ways.
     pub(super) fn all_tunnelled(&self) -> u64 {
         let tunnelled = lock(&self.tunnelled);
         let sums = tunnelled.values().flatten();
         sums.fold(0, |sum, more| sum.saturating_add(*more))
     }
 
-    /// How long keys are used.
+    /// Returns the lifetime of keys.
     pub(super) fn renew(&self) -> Duration {
         *lock(&self.renew)
     }
 
-    /// Other things go elsewhere from now on.
+    /// Applies other settings to new connections.
     pub(super) fn conduct(&self, conduct: &Conduct) {
         *lock(&self.encrypt) = conduct.encrypt;
         *lock(&self.renew) = conduct.renew;
         self.fall_back.store(conduct.fall_back, Ordering::Relaxed);
     }
 
-    /// What is encrypted.
+    /// Returns which connections are encrypted.
     pub(super) fn encrypt(&self) -> Encrypt {
         *lock(&self.encrypt)
     }
@@ -369,8 +368,8 @@ impl Share {
         self.fall_back.load(Ordering::Relaxed)
     }
 
-    /// What was agreed on, as soon as it is, and is something else than `but`; `None`: nothing
-    /// will be, soon.
+    /// Waits for a session other than `but`; `None`: there is no prospect of one, and connections
+    /// may go directly.
     pub(super) async fn meeting(&self, but: Option<&Arc<Meeting>>) -> Option<Arc<Meeting>> {
         let (mut told, mut reached) = (self.meeting.subscribe(), self.reached.subscribe());
         let other = |now: &Option<Arc<Meeting>>| match (now, but) {
@@ -378,7 +377,7 @@ impl Share {
             (now, None) => now.is_some(),
             (None, _) => false,
         };
-        // Where it may go directly, nobody waits for a partner that is known not to be there.
+        // If connections may go directly, none waits for a partner that is known to be away.
         let lost = async {
             match self.falls_back() {
                 true => drop(reached.wait_for(|reached| !reached).await),
@@ -392,41 +391,41 @@ impl Share {
         }
     }
 
-    /// What is agreed on, as it changes.
+    /// Subscribes to sessions.
     pub(super) fn meetings(&self) -> watch::Receiver<Option<Arc<Meeting>>> {
         self.meeting.subscribe()
     }
 
-    /// Whether there is a session.
+    /// Returns true if there is a session.
     pub fn connected(&self) -> bool {
         self.meeting.borrow().is_some()
     }
 
-    /// A session was made. It takes the place of the one before.
+    /// Stores a new session, which replaces the former one.
     pub(super) fn met(&self, meeting: Meeting) {
         self.doubted.store(false, Ordering::Relaxed);
-        // Its clients share what the partner gives to all of them.
+        // All clients share the connections that the partner grants.
         let places = meeting.welcome.places.unwrap_or(u32::MAX);
         self.given.narrow(places as usize);
         self.meeting.send_replace(Some(Arc::new(meeting)));
         self.reached.send_replace(true);
     }
 
-    /// No session could be made. One that is there stays: it may be that new connections only are
-    /// kept from the partner.
+    /// Notes that no session could be made. An existing one stays: perhaps only new connections do
+    /// not reach the partner.
     pub(super) fn missed(&self) {
         self.reached.send_replace(false);
     }
 
-    /// Whether the partner answers by a path, as the tunnel sees it: that is authenticated.
+    /// Returns true if the partner answers by a path of the tunnel: that is authenticated.
     pub(super) fn answers(&self) -> bool {
         lock(&self.health)
             .values()
             .any(|health| *health == Health::Up)
     }
 
-    /// Addresses of the paths by which the partner answers, and MPTCP passes; those that flap are
-    /// left alone.
+    /// Returns the addresses of the paths by which the partner answers and MPTCP passes, without
+    /// those that flap.
     pub(super) fn working(&self) -> Vec<IpAddr> {
         let flapping = self.flapping();
         let paths = self.paths.borrow();
@@ -441,7 +440,7 @@ impl Share {
             .collect()
     }
 
-    /// Something on the path from this address took MPTCP out.
+    /// Notes that the path from this address strips MPTCP.
     pub(super) fn note_stripped(&self, address: IpAddr) {
         if !self.strips(address) {
             warn!(%address, "something on this path takes MPTCP out: connections that begin by it \
@@ -450,20 +449,20 @@ impl Share {
         lock(&self.stripped).insert(address, Instant::now());
     }
 
-    /// Whether something on the path from this address takes MPTCP out, as far as was seen lately.
+    /// Returns true if the path from this address was lately seen to strip MPTCP.
     pub(super) fn strips(&self, address: IpAddr) -> bool {
         let seen = lock(&self.stripped).get(&address).copied();
         seen.is_some_and(|seen| seen.elapsed() < STRIPPED)
     }
 
-    /// Has a session made beside the one that there is, whichever.
+    /// Requests a new session beside the present one, whichever that is.
     pub(super) fn doubt_any(&self) {
         self.doubted.store(true, Ordering::Relaxed);
         self.wanted.notify_one();
     }
 
-    /// It looks as if the partner did not know this session any more, or were not reached. Nobody
-    /// who says so is authenticated: so the session stays until another has been made.
+    /// Requests a new session, as the partner seems not to know this one any more, or is not
+    /// reached. Such signs are not authenticated: so the session stays until another has been made.
     pub(super) fn doubt(&self, meeting: &Arc<Meeting>) {
         let present = self.meeting.borrow().clone();
         if present.is_some_and(|present| Arc::ptr_eq(&present, meeting)) {
@@ -471,7 +470,7 @@ impl Share {
         }
     }
 
-    /// Waits until the session is doubted.
+    /// Waits until a new session is requested.
     pub(super) async fn doubted(&self) {
         while !self.doubted.load(Ordering::Relaxed) {
             self.wanted.notified().await;

@@ -1,4 +1,4 @@
-//! Sockets, as multipath wants them.
+//! Sockets with the options of multipath.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,25 +15,25 @@ use tokio::net::{TcpStream, UdpSocket};
 
 use super::limits;
 
-/// Bytes that datagrams may wait in.
+/// Receive buffer of datagrams, bytes.
 const DATAGRAMS: usize = 4 << 20;
 /// Bytes that a connection over several paths may hold until they are in order, at most, and as a
-/// share of memory, which is what Linux takes by itself: more than a sender has under way. The
-/// kernel (6.18) believes an idle subflow's former window, which is a wider one than there is; what
-/// then comes behind its end is dropped after it was acknowledged, and has to be sent again by
-/// timer, 32 kB each 200 ms (`MPTcpExtNoDSSInWindow`). So the window's end is to be out of reach.
+/// share of memory, which is Linux's own default: more than a sender has under way. The kernel
+/// (6.18) believes an idle subflow's former window, which is wider than the present one; bytes
+/// behind its end are dropped after they were acknowledged, and have to be sent again by timer, 32
+/// kB each 200 ms (`MPTcpExtNoDSSInWindow`). So the window's end is to be out of reach.
 const WINDOW: u64 = 16 << 20;
 const WINDOWS: u64 = 128;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// After so much silence it is asked whether the other end is still there: before NAT on the way
-/// forgets the connection (RFC 5382 asks for two hours and four minutes; home routers and mobile
-/// networks have been seen to forget after five).
+/// Keepalive: silence before the first probe, interval, and probes. It must come before NAT on the
+/// way forgets the connection (RFC 5382 asks for two hours and four minutes; home routers and
+/// mobile networks have been seen to forget after five).
 const IDLE: Duration = Duration::from_secs(240);
 const AGAIN: Duration = Duration::from_secs(15);
 const TRIES: u32 = 6;
 
-/// A TCP socket that can use several paths; where the kernel has no MPTCP, a plain one.
+/// Creates a TCP socket that can use several paths; without MPTCP in the kernel, a plain one.
 fn stream(address: SocketAddr, multipath: bool) -> io::Result<Socket> {
     let domain = Domain::for_address(address);
     let kind = Type::STREAM.nonblocking();
@@ -55,7 +55,7 @@ fn window() -> usize {
     *OCTETS.get_or_init(|| (limits::memory() / WINDOWS).min(WINDOW) as usize)
 }
 
-/// No such protocol, or `net.mptcp.enabled` is 0.
+/// Returns true if the kernel has no such protocol, or `net.mptcp.enabled` is 0.
 fn unknown(error: &io::Error) -> bool {
     [
         Errno::EPROTONOSUPPORT,
@@ -91,13 +91,13 @@ pub async fn connect(
     }
 }
 
-/// Listens; others may on the same address.
+/// Listens; other sockets may share the address.
 pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Result<TcpListener> {
     let socket = stream(address, multipath)?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
     if address.is_ipv6() {
-        // `[::]` is both families; an address of one is that family's.
+        // `[::]` accepts both families; any other address only its own.
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     if transparent {
@@ -111,7 +111,7 @@ pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Re
     Ok(socket.into())
 }
 
-/// Whether nobody listens there. Several may share an address, and those of another process too.
+/// Fails if a process listens there. Several sockets may share an address, across processes too.
 pub fn is_free(address: SocketAddr) -> io::Result<()> {
     let socket = stream(address, false)?;
     socket.set_reuse_address(true)?;
@@ -133,9 +133,9 @@ nix::setsockopt_impl!(
     sockopt::SetUsize
 );
 
-/// Has the kernel believe nobody who says that packets of IPv4 are too long for their way: that is
-/// not authenticated, and is kept for all that goes to an address. Routers split what is. Of IPv6 they
-/// cannot, so there it is believed.
+/// Makes the kernel ignore path MTU messages of IPv4: they are not authenticated, and apply to all
+/// traffic to an address. Routers fragment longer packets. With IPv6 they cannot, so the kernel
+/// goes on believing the messages there.
 pub fn keep_length(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     let omit = usize::try_from(libc::IP_PMTUDISC_OMIT).unwrap_or_default();
     setsockopt(socket, MtuDiscover, &omit).map_err(io::Error::from)
@@ -148,33 +148,32 @@ pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    // As much as the kernel lets: what does not fit while this thread waits for its turn is lost.
+    // As much as the kernel permits: datagrams beyond that are lost while the thread is busy.
     let _ = socket.set_recv_buffer_size(DATAGRAMS);
     keep_length(&socket)?;
     socket.bind(&address.into())?;
     UdpSocket::from_std(socket.into())
 }
 
-/// Of what goes by several paths: one lost segment is no reason to halve the rate of a path (where
-/// the kernel has it; else as it is set).
+/// Congestion control of links with several paths: one lost segment is no reason to halve the rate
+/// of a path (if the kernel has it; else the default).
 const CONGESTION: &str = "bbr";
 
-/// What a connection between router and partner gets, at both ends.
+/// Sets the options of a connection between router and partner, at both ends.
 pub fn settle_link(stream: &TcpStream) {
     settle(stream);
     let _ = setsockopt(stream, TcpCongestion, &OsString::from(CONGESTION));
 }
 
-/// What both ends of what is carried get: nothing waits to be sent together, silence is looked
-/// into, urgent bytes come where they were sent.
+/// Sets the options of a carried connection, at both ends: no delay to coalesce, keepalive, urgent
+/// bytes in line.
 pub fn settle(stream: &TcpStream) {
     let socket = SockRef::from(stream);
     let keepalive = TcpKeepalive::new()
         .with_time(IDLE)
         .with_interval(AGAIN)
         .with_retries(TRIES);
-    // None of these is needed for bytes to arrive, and older kernels do not know all of them on
-    // MPTCP.
+    // Bytes arrive without these options too, and older kernels do not know all of them on MPTCP.
     let _ = socket.set_tcp_nodelay(true);
     let _ = socket.set_tcp_keepalive(&keepalive);
     let _ = socket.set_out_of_band_inline(true);

@@ -8,55 +8,55 @@ use super::partnership::News;
 use super::threads::lock;
 use crate::pairing::Pairing;
 
-/// Whether the partner is there.
+/// Connection to the partner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Connection {
-    /// Not yet, or not any more.
+    /// Connecting, for the first time or again.
     #[default]
     Connecting,
-    /// It is.
+    /// Connected.
     Connected {
         /// Version of its weir.
         version: String,
-        /// It reaches IPv4 addresses.
+        /// The partner reaches IPv4 addresses.
         ipv4: bool,
-        /// It reaches IPv6 addresses.
+        /// The partner reaches IPv6 addresses.
         ipv6: bool,
     },
-    /// It is tried again and again.
+    /// All tries failed; they go on.
     Failed {
-        /// Why it does not work, in words.
+        /// Cause, in words.
         problem: String,
     },
 }
 
-/// All of it.
+/// State of partners and paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// Name or address of the partner, and its port: of that of the session, or the first one.
+    /// Name or address, and port, of the session's partner, or of the first one.
     pub partner: String,
-    /// All of them, in the order in which they are tried.
+    /// All partners, in the order in which they are tried.
     pub partners: Vec<Candidate>,
-    /// Whether it is there.
+    /// Connection to the partner.
     pub connection: Connection,
-    /// Whether clients' new connections are brought here.
+    /// True if clients' new connections are redirected here.
     pub redirects: bool,
     /// All but TCP goes by the tunnel.
     pub tunnel: bool,
-    /// The tunnel has IPv4, and IPv6.
+    /// The tunnel carries IPv4, and IPv6.
     pub carries: [bool; 2],
     /// The uplinks.
     pub paths: Vec<Path>,
-    /// Uplinks that cannot be used.
+    /// Uplinks that wait, as another has their address.
     pub twins: Vec<Twin>,
-    /// What comes in.
+    /// Forwarded ports.
     pub forwards: Vec<Forward>,
     /// Connections and bytes.
     pub counted: Carriage,
 }
 
 impl State {
-    /// Before any was tried.
+    /// Returns the state before the first try.
     pub fn of(pairings: &[Pairing]) -> Self {
         let candidates = pairings.iter().map(|pairing| Candidate {
             partner: pairing.address(),
@@ -77,7 +77,7 @@ impl State {
             .map_or_else(String::new, |it| it.partner.clone());
     }
 
-    /// Takes in news of the partners.
+    /// Applies an event of the partners.
     pub fn on_news(&mut self, news: &News<'_>) {
         let reached = |it: &mut Candidate| (it.reached, it.problem) = (Some(true), None);
         match *news {

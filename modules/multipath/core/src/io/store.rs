@@ -1,4 +1,4 @@
-//! What a partner keeps on disk: its key, and which routers it was paired with.
+//! A partner's state on disk: its key, and its paired routers.
 
 mod error;
 #[cfg(test)]
@@ -26,23 +26,23 @@ use crate::welcome::MOST_FORWARDS;
 
 pub use error::StoreError;
 
-/// Where a partner keeps it unless told otherwise.
+/// Default folder of a partner's state.
 pub const DEFAULT_STATE: &str = "/var/lib/weir/multipath";
 
-/// Places of a tunnel whose network nobody has told yet: those of 10.93.0.0/16.
+/// Places of a tunnel whose network is not known yet: those of 10.93.0.0/16.
 const PLACES: usize = 65_533;
 
-/// That this process is the partner of a folder.
+/// Lock of a folder: this process is its partner.
 pub type Serves = Flock<File>;
 
-/// How often and how far apart is tried to be the one that serves.
+/// Tries to get the lock of the folder, and the pause between them.
 const TRIES: u32 = 20;
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// Longest name of a router, characters.
 const LONGEST_NAME: usize = 64;
 
-/// By which a change of the list is found.
+/// State of the list's file, to detect a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     inode: u64,
@@ -57,10 +57,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// A folder, which is made where it is missing.
+    /// Opens a folder; makes it if missing.
     ///
     /// # Errors
-    /// It cannot be.
+    /// The folder cannot be made.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let mut builder = fs::DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(folder);
@@ -73,19 +73,19 @@ impl Store {
         })
     }
 
-    /// One that is there, or seems empty.
+    /// Refers to a folder that exists, or is taken as empty.
     pub fn existing(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
         }
     }
 
-    /// What root writes here is the folder's owner's, as whom a partner may run.
+    /// Gives a file that root wrote to the folder's owner, as whom a partner may run.
     fn give(&self, file: &File) {
         if let (Ok(folder), Ok(about)) = (fs::metadata(&self.folder), file.metadata())
             && (about.uid(), about.gid()) != (folder.uid(), folder.gid())
         {
-            // Who may not do so is no root, and the folder is his or nobody's whom he knows.
+            // Without the right to do so, this process is not root, and the owner is right already.
             let _ = fchown(file, Some(folder.uid()), Some(folder.gid()));
         }
     }
@@ -95,14 +95,14 @@ impl Store {
         move |source| StoreError::File { path, source }
     }
 
-    /// The partner's own key, made where there is none yet.
+    /// Reads the partner's master key; makes it if missing.
     ///
     /// # Errors
-    /// It cannot be read or made, or others can read it; or it is gone, and routers were paired with
-    /// it.
+    /// The key cannot be read or made, or others can read it; or it is gone, and routers were
+    /// paired with it.
     pub fn master(&self) -> Result<Master, StoreError> {
         let path = self.folder.join("key");
-        // Another one would make all their lines worthless, without a word.
+        // A new key would silently invalidate the lines of all routers.
         if !path.exists() && self.roll()?.paired().next().is_some() {
             return Err(StoreError::KeyGone(path));
         }
@@ -115,7 +115,7 @@ impl Store {
         self.folder.join("routers")
     }
 
-    /// What tells whether the list of routers changed; `None`: there is none.
+    /// Returns the state of the list's file; `None`: there is no list.
     pub fn stamp(&self) -> Option<Stamp> {
         let about = fs::metadata(self.routers()).ok()?;
         Some(Stamp {
@@ -125,10 +125,10 @@ impl Store {
         })
     }
 
-    /// The list of routers.
+    /// Reads the list of routers.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The list cannot be read.
     pub fn roll(&self) -> Result<Roll, StoreError> {
         Ok(Roll::read(&Self::text(&self.routers())?))
     }
@@ -137,7 +137,7 @@ impl Store {
         let read = || -> io::Result<String> {
             let mut octets = Vec::new();
             files::open(path)?.read_to_end(&mut octets)?;
-            // One line that is broken breaks no other.
+            // A malformed line must not invalidate the others.
             Ok(String::from_utf8_lossy(&octets).into_owned())
         };
         match read() {
@@ -146,8 +146,7 @@ impl Store {
         }
     }
 
-    /// Writes the places of all routers down, where that has not been done: from then on none moves
-    /// when the line of another is deleted.
+    /// Writes down missing places of routers: afterwards, deleting a line moves no other router.
     ///
     /// # Errors
     /// The list cannot be read or written.
@@ -189,7 +188,7 @@ impl Store {
         let mut tries = 0;
         loop {
             match self.locked(self.serving(), FlockArg::LockExclusiveNonblock) {
-                // Who asks whether somebody serves holds it for a moment.
+                // A process that only checks holds the lock for a moment.
                 Err(StoreError::File { source, .. })
                     if source.kind() == io::ErrorKind::WouldBlock =>
                 {
@@ -204,7 +203,7 @@ impl Store {
         }
     }
 
-    /// Whether a partner serves now, as far as can be seen.
+    /// Returns true if a partner serves now, as far as can be seen.
     pub fn is_served(&self) -> bool {
         let Ok(file) = files::open(&self.serving()) else {
             return false;
@@ -212,26 +211,26 @@ impl Store {
         Flock::lock(file, FlockArg::LockSharedNonblock).is_err()
     }
 
-    /// What a partner that serves, or served, has seen of its routers.
+    /// Reads the observations of a present or former partner about its routers.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn seen(&self) -> Result<Option<Seen>, StoreError> {
         Ok(Seen::read(&Self::text(&self.folder.join("seen"))?))
     }
 
-    /// Keeps it.
+    /// Writes the observations.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn see(&self, seen: &Seen) -> Result<(), StoreError> {
         self.replace("seen", &seen.to_string())
     }
 
-    /// Pairs with one more router, which has these ports: its key.
+    /// Pairs with a new router, which gets these ports, and returns its key.
     ///
     /// # Errors
-    /// The list cannot be written, a port is not free, or the name is none.
+    /// The list cannot be written, a port is not free, or the name is not valid.
     pub fn pair(&self, name: &str, forwards: &[Ports]) -> Result<Key, StoreError> {
         if !is_name(name) {
             return Err(StoreError::Name(name.to_owned()));
@@ -247,11 +246,10 @@ impl Store {
         Ok(master.key(id))
     }
 
-    /// Gives a router, by its name or its key's id, these ports, and takes others from it.
+    /// Sets the forwarded ports of a router, given by its name or its key's id.
     ///
     /// # Errors
-    /// There is no such router, or there are several; a port is not free; the list cannot be
-    /// written.
+    /// No router or several routers have this name; a port is not free; the list cannot be written.
     pub fn forward(&self, router: &str, forwards: &[Ports]) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let mut roll = self.roll()?;
@@ -261,10 +259,10 @@ impl Store {
         self.write(&roll)
     }
 
-    /// Lets a router have so many connections at once; `None`: as many as are left for the others.
+    /// Limits a router's connections at once; `None`: as many as are left for the others.
     ///
     /// # Errors
-    /// There is no such router, or there are several; the list cannot be written.
+    /// No router or several routers have this name; the list cannot be written.
     pub fn limit(&self, router: &str, most: Option<u32>) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let mut roll = self.roll()?;
@@ -272,10 +270,10 @@ impl Store {
         self.write(&roll)
     }
 
-    /// Sends a router away: neither its key nor its place is anybody's from now on.
+    /// Revokes a router: neither its key nor its place is given to another.
     ///
     /// # Errors
-    /// There is no such router, or there are several; the list cannot be written.
+    /// No router or several routers have this name; the list cannot be written.
     pub fn revoke(&self, router: &str) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let mut roll = self.roll()?;
@@ -287,7 +285,7 @@ impl Store {
     /// Gives a router another key; it keeps its name, its ports and its place.
     ///
     /// # Errors
-    /// There is no such router, or there are several; the list cannot be written.
+    /// No router or several routers have this name; the list cannot be written.
     pub fn rotate(&self, router: &str) -> Result<Key, StoreError> {
         let master = self.master()?;
         let _lock = self.lock()?;
@@ -299,9 +297,9 @@ impl Store {
         Ok(master.key(new))
     }
 
-    /// A router came with its line: for the first time, and the line is kept for it; or again. False:
-    /// the line is another's. `of_line` is nobody in particular: whoever has the line is that, and the
-    /// first one with a key of its own takes its place.
+    /// Admits a router with its line: at the first time, the line is reserved for it. Returns false
+    /// if the line belongs to another router. `of_line` is the key that all owners of a line share:
+    /// the first router with a key of its own replaces it.
     ///
     /// # Errors
     /// There is no such line; the list cannot be read or written.
@@ -321,7 +319,7 @@ impl Store {
         Ok(true)
     }
 
-    /// One at a time.
+    /// Locks the list for a change.
     fn lock(&self) -> Result<Flock<File>, StoreError> {
         self.locked(self.folder.join("lock"), FlockArg::LockExclusive)
     }
@@ -358,7 +356,7 @@ fn one<'a>(roll: &'a mut Roll, router: &'a str) -> Result<&'a mut Paired, StoreE
     }
 }
 
-/// Whether a router may be called so: it stands in the list, and on terminals.
+/// Returns true if a router's name is valid: it appears in the list, and on terminals.
 fn is_name(name: &str) -> bool {
     name.chars().count() <= LONGEST_NAME
         && !name.chars().any(char::is_control)
@@ -366,7 +364,7 @@ fn is_name(name: &str) -> bool {
         && name.parse::<KeyId>().is_err()
 }
 
-/// The id of a key that nobody has or had.
+/// Generates the id of a key that no router has or had.
 fn unused(roll: &Roll) -> Result<KeyId, StoreError> {
     loop {
         let id = KeyId::generate().map_err(|_| StoreError::Random)?;
@@ -376,7 +374,7 @@ fn unused(roll: &Roll) -> Result<KeyId, StoreError> {
     }
 }
 
-/// Whether a router may have these ports, beside the others.
+/// Fails if a router may not have these ports, beside the others.
 fn free(id: KeyId, forwards: &[Ports], roll: &Roll) -> Result<(), StoreError> {
     if forwards.len() > MOST_FORWARDS {
         return Err(StoreError::TooMany);

@@ -1,6 +1,6 @@
-//! Places of those who have connected and not said yet who they are. A newcomer always has one: where there
-//! are no more, the oldest one of whoever has the most goes. Where somebody came from who did say it, others
-//! are not in the way: there are places apart.
+//! Places of connections that have not authenticated yet. A newcomer always has one: if all are
+//! taken, the oldest of the household with the most goes. Addresses from which a router has
+//! authenticated have separate places, so that strangers cannot displace them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use kernel::Prefix;
 use tokio::sync::oneshot;
 
-/// Bits of an IPv6 address that tell one from another: a household may have all that begin so (RFC 6177).
+/// Prefix length of an IPv6 household, which may have all addresses of it (RFC 6177).
 const HOUSEHOLD: u8 = 56;
-/// It is said so often, at most, that many come.
+/// Shortest interval of warnings about a crowd.
 const SAID: Duration = Duration::from_secs(60);
 
-/// Where somebody came from lately who said who he is: so many.
+/// Number of addresses to remember from which a router has authenticated.
 const KNOWN: usize = 4096;
 
-/// Places for all.
+/// Places of all connections.
 pub struct Arrivals {
     strangers: Strangers,
     acquaintances: Strangers,
@@ -26,8 +26,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// All are free: so many for strangers, and as many for acquaintances, of whom one alone may begin
-    /// half as many connections at once.
+    /// Creates free places: so many for strangers, and as many for known addresses, of which a
+    /// single one may begin half as many connections at once.
     pub fn new(number: usize) -> Self {
         Self {
             strangers: Strangers::new(number),
@@ -36,7 +36,7 @@ impl Arrivals {
         }
     }
 
-    /// Somebody comes, and has a place.
+    /// Gives a place to a new connection.
     pub fn come(&self, from: IpAddr) -> Stranger<'_> {
         let from = household(from);
         match self.known().of.contains_key(&from) {
@@ -45,7 +45,7 @@ impl Arrivals {
         }
     }
 
-    /// Somebody from there said who he is.
+    /// Remembers an address from which a router has authenticated.
     pub fn know(&self, from: IpAddr) {
         self.known().add(household(from));
     }
@@ -55,7 +55,7 @@ impl Arrivals {
     }
 }
 
-/// Where those came from who said who they are; who came last the longest ago is forgotten.
+/// Addresses from which routers authenticated; the one unused for the longest time is forgotten.
 #[derive(Default)]
 struct Known {
     last: u64,
@@ -78,7 +78,7 @@ impl Known {
     }
 }
 
-/// Whose addresses are one.
+/// Returns the prefix that counts as one household.
 fn household(from: IpAddr) -> Prefix {
     match from.to_canonical() {
         from @ IpAddr::V4(_) => Prefix::only(from),
@@ -86,7 +86,7 @@ fn household(from: IpAddr) -> Prefix {
     }
 }
 
-/// So many places. One who is alone has half of them.
+/// Places of a kind. A household that is alone may have half of them.
 struct Strangers {
     number: usize,
     taken: Mutex<Taken>,
@@ -94,9 +94,9 @@ struct Strangers {
 
 #[derive(Default)]
 struct Taken {
-    /// Who came last.
+    /// Number of the last connection.
     last: u64,
-    /// In the order in which they came, and by what each hears that it is to go.
+    /// In the order of arrival, with the channel that tells each to go.
     all: BTreeMap<u64, (Prefix, oneshot::Sender<()>)>,
     of: HashMap<Prefix, BTreeSet<u64>>,
     said: Option<Instant>,
@@ -107,12 +107,12 @@ pub struct Stranger<'a> {
     strangers: &'a Strangers,
     number: u64,
     out: oneshot::Receiver<()>,
-    /// Many come, which was not said lately.
+    /// The places are crowded, which was not logged lately.
     pub is_crowd: bool,
 }
 
 impl Stranger<'_> {
-    /// Waits until somebody else is to have the place.
+    /// Waits until the place is needed for a newer connection.
     pub async fn turned_out(&mut self) {
         let _ = (&mut self.out).await;
     }
@@ -156,11 +156,11 @@ impl Strangers {
 }
 
 impl Taken {
-    /// The oldest of this one goes, or of whoever has the most.
+    /// Removes the oldest connection of this household, or of the one with the most.
     fn turn_out(&mut self, of: Option<Prefix>) {
         let most = || {
             let all = self.of.iter();
-            // Of several that have as many, whose came first.
+            // Of several with as many, the one with the oldest connection.
             let most = all.max_by_key(|(_, all)| (all.len(), std::cmp::Reverse(all.first())));
             most.map(|(of, _)| *of)
         };
@@ -273,7 +273,7 @@ mod tests {
         let mut crowd: Vec<_> = (0..200).map(|at| arrivals.come(address(3, at))).collect();
         assert_eq!(staying(&mut crowd), 64);
         assert!(stays(&mut known));
-        // One of them who is known does not have all of their places either.
+        // A known address cannot take all of their places either.
         let mut greedy: Vec<_> = (0..40).map(|_| arrivals.come(address(2, 1))).collect();
         assert!(!stays(&mut known), "the oldest of its own");
         assert_eq!(staying(&mut greedy), 32);

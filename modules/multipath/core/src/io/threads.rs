@@ -9,23 +9,22 @@ use tokio::sync::watch;
 use tokio::task::LocalSet;
 use tracing::warn;
 
-/// One for each processor.
+/// Returns the number of processors.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What a mutex guards: whole at any time, as a panic while it was held changes nothing.
+/// Locks a mutex. Its content is valid even after a panic of another thread that held it.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// By which a thread hears that it is to end.
+/// Signal for a thread to end.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Works until it is done, or the thread is to end: then what it does is dropped where it
-    /// waits.
+    /// Works until done, or until the thread is to end: then the work is dropped at its next await.
     pub async fn during(mut self, work: impl Future<Output = ()>) {
         tokio::select! {
             () = work => {}
@@ -42,7 +41,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// None yet.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self {
             stop: watch::Sender::new(false),
@@ -50,10 +49,10 @@ impl Threads {
         }
     }
 
-    /// Starts one. Its work is made there, as what an event loop knows is its thread's.
+    /// Starts a thread. Its work is created there, as an event loop's objects belong to its thread.
     ///
     /// # Errors
-    /// The system has no thread to give.
+    /// The system cannot start a thread.
     pub fn start<W, F>(&mut self, name: &str, work: W) -> io::Result<()>
     where
         W: FnOnce(Stop) -> io::Result<F> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What is set of the kernel's MPTCP while weir uses it, and put back.
+//! Kernel settings of MPTCP that weir changes while running, and restores.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use kernel::mptcp::Limits;
 use kernel::sysctls::Sysctls;
 use tracing::warn;
 
-/// The most that the kernel takes.
+/// The kernel's maximum of subflows.
 const SUBFLOWS: u32 = 8;
-/// One SYN that is lost in an outage would keep MPTCP off for an hour, for all connections.
+/// Blackhole detection: a single SYN lost in an outage would disable MPTCP for an hour, for all.
 const BLACKHOLE: &str = "mptcp/blackhole_timeout";
-/// File that tells what was changed, for a successor of a weir that was killed.
+/// File that records changes, for a successor of a weir that was killed.
 const NOTE: &str = "settings";
 
-/// Holds the settings; dropped, it puts them back.
+/// Changed settings; restored when dropped.
 #[derive(Debug)]
 pub struct Tuned {
     mptcp: Option<Mptcp>,
@@ -23,8 +23,8 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// Sets what can be set, in the network namespace of this thread; what cannot is told, and
-    /// costs some of what several paths are good for. `folder`: where is noted what was changed.
+    /// Changes what it can, in the network namespace of this thread. Failures are logged, and cost
+    /// some of the benefit of several paths. `folder`: place of the record of changes.
     pub fn new(folder: &Path) -> Self {
         let open = |sysctls: std::io::Result<Sysctls>| {
             let mut sysctls = sysctls?;

@@ -1,11 +1,11 @@
-//! A client's connections to one place begin there in the order in which the client began them.
+//! A client's connections to one destination begin there in the order in which the client began
+//! them.
 //!
-//! Between the client and the place are two others that connect on their own time, so the second of
-//! two connections could overtake the first. Programs that tell their connections apart by the
-//! order in which they arrive would take one for the other: `iperf3 --bidir` then sends both ways,
-//! and nobody receives. So a router tells with each open which one came before it, as long as that
-//! one is not answered ([`Turns`]); the partner lets the second wait until the first was begun
-//! ([`Begun`]), and no longer than [`WAIT`].
+//! Router and partner each connect on their own time, so the second of two connections could
+//! overtake the first. Programs that tell their connections apart by the order of arrival would
+//! confuse them: `iperf3 --bidir` then sends both ways, and no side receives. So a router states in
+//! each open which connection came before, as long as that one is not answered ([`Turns`]); the
+//! partner lets the second wait until the first was begun ([`Begun`]), and no longer than [`WAIT`].
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -19,24 +19,24 @@ use tokio::time::{Instant, timeout};
 use super::threads::lock;
 use crate::key::KeyId;
 
-/// How long a connection waits at most for the one before it, which may never come: its open was
-/// lost with its path, or the client gave it up.
+/// Most time that a connection waits for its predecessor, which may never come: its open was lost
+/// with its path, or the client gave up.
 pub const WAIT: Duration = Duration::from_millis(250);
 
-/// For so long is remembered what has ended: a short connection may be over before the open of the
+/// Time for which an ended connection is remembered: a short one may be over before the open of the
 /// next one has come.
 const MEMORY: Duration = Duration::from_secs(2);
-/// Of so many at most.
+/// Most ended connections that are remembered.
 const MOST: usize = 4096;
 
-/// At the router: who came last, of each client and to each place, and is not answered yet.
+/// At the router: the last unanswered connection of each client to each destination.
 #[derive(Debug, Default)]
 pub struct Turns(Arc<Mutex<Last>>);
 
-/// By address of the client and destination: the client's port.
+/// Port of the client, by its address and the destination.
 type Last = HashMap<(IpAddr, SocketAddr), u16>;
 
-/// [`Turns`], for as long as nobody else has them.
+/// Exclusive access to [`Turns`].
 pub struct Taking<'a> {
     turns: &'a Turns,
     last: MutexGuard<'a, Last>,
@@ -46,18 +46,17 @@ pub struct Taking<'a> {
 #[derive(Debug)]
 pub struct Turn {
     turns: Arc<Mutex<Last>>,
-    /// Who asks.
+    /// Client that connects.
     pub client: SocketAddr,
-    /// Where to.
+    /// Destination.
     pub destination: SocketAddr,
-    /// Port of the client's connection before this one, to the same place, if that is not answered
-    /// yet either.
+    /// Port of the client's previous connection to the destination, if that is not answered yet
+    /// either.
     pub after: Option<u16>,
 }
 
 impl Turns {
-    /// Finds out who is next, and takes a turn for it, while nobody else does: so that turns have
-    /// the order of what is found.
+    /// Runs `find` exclusively, so that turns have the order of the connections that it accepts.
     pub fn one_at_a_time<T>(&self, find: impl FnOnce(Taking<'_>) -> T) -> T {
         find(Taking {
             turns: self,
@@ -67,7 +66,7 @@ impl Turns {
 }
 
 impl Taking<'_> {
-    /// The next of this client to this destination.
+    /// Takes the next turn of this client to this destination.
     pub fn take(mut self, client: SocketAddr, destination: SocketAddr) -> Turn {
         let of = (client.ip(), destination);
         let after = self.last.insert(of, client.port());
@@ -90,10 +89,10 @@ impl Drop for Turn {
     }
 }
 
-/// Whose connection, from which of its clients' ports, to where.
+/// Router, its client with its port, and destination of a connection.
 type Name = (KeyId, SocketAddr, SocketAddr);
 
-/// At the partner: what has begun, for as long as it lasts, and [`MEMORY`] longer.
+/// At the partner: connections that have begun, for as long as they last, and [`MEMORY`] longer.
 #[derive(Debug, Default)]
 pub struct Begun {
     names: Mutex<Names>,
@@ -102,9 +101,9 @@ pub struct Begun {
 
 #[derive(Debug, Default)]
 struct Names {
-    /// How many of a name last or are remembered: a port may soon be used again.
+    /// Number of remembered connections of a name: a port may soon be used again.
     known: HashMap<Name, u32>,
-    /// Those that have ended, the oldest first.
+    /// Ended connections, the oldest first.
     ended: VecDeque<(Instant, Name)>,
 }
 
@@ -132,7 +131,7 @@ pub struct Beginning<'a> {
 }
 
 impl Begun {
-    /// Waits until this one has begun, or [`WAIT`] is over.
+    /// Waits until this connection has begun, or [`WAIT`] is over.
     pub async fn after(&self, name: Name) {
         let wait = async {
             loop {
@@ -146,7 +145,7 @@ impl Begun {
         let _ = timeout(WAIT, wait).await;
     }
 
-    /// This one begins.
+    /// Notes that this connection begins.
     pub fn begin(&self, name: Name) -> Beginning<'_> {
         let mut names = lock(&self.names);
         names.forget();

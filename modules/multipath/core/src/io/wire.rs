@@ -6,18 +6,18 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::frame::{Frame, FrameError, HEADER, Kind};
 
-/// A frame could not be read.
+/// Failure to read a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// The connection broke or ended.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// What came is no frame.
+    /// The bytes are not a valid frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
 }
 
-/// Reads one frame, and no byte of what follows it.
+/// Reads one frame, and no byte behind it.
 pub async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<(Kind, Vec<u8>), WireError> {
     let mut header = [0; HEADER];
     stream.read_exact(&mut header).await?;

@@ -1,5 +1,5 @@
-//! What goes directly: the rules for it, and the sets that they look up. Of the router's table, and of
-//! the lock's.
+//! Traffic that goes directly: its rules, and the sets that they look up. Part of the router's
+//! table and of the lock's.
 
 use std::fmt::Write;
 
@@ -7,21 +7,21 @@ use kernel::Prefix;
 
 use crate::choice::{Choice, Clients, Ports, Transport};
 
-/// What goes directly, and begins now: rules that several chains have.
+/// Rules for new connections that go directly, shared by several chains.
 pub(super) const DIRECT: &str = concat!(
     "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
     "\t\tip saddr @clients4 return\n\t\tip6 saddr @clients6 return\n\t\tether saddr @clients \
         return\n",
 );
 
-/// The same, of ports: only the first packet of a connection tells them in any case.
+/// Rules for ports that are reached directly: only the first packet of a connection matters.
 pub(super) const DIRECT_PORTS: &str =
     "\t\ttcp dport @direct_tcp return\n\t\tudp dport @direct_udp return\n";
 
-/// Lets go what goes directly: in a chain that looks at nothing else before.
+/// Returns rules that accept direct traffic: for a chain without other rules before.
 pub fn accept_direct(choice: &Choice) -> String {
     let mut text = [DIRECT, DIRECT_PORTS].concat();
-    // A rule that looks at hardware addresses keeps connections from the fast path.
+    // A rule on hardware addresses keeps connections from the fast path.
     if !choice
         .clients
         .iter()
@@ -32,7 +32,7 @@ pub fn accept_direct(choice: &Choice) -> String {
     text.replace(" return\n", " accept\n")
 }
 
-/// What the rules look up: what goes directly, and a set of devices.
+/// Writes the sets of the rules: direct traffic, and devices.
 pub fn sets(text: &mut String, choice: &Choice, (devices, names): (&str, Vec<String>)) {
     let clients: Vec<_> = choice
         .clients

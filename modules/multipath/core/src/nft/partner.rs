@@ -1,4 +1,4 @@
-//! The partner's table: what comes from its routers and leaves in its name, and what comes in for them.
+//! The partner's table: masquerades traffic of its routers, and forwards ports to them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,25 +11,25 @@ use crate::reach::SMTP;
 /// Name of the partner's table, of family `inet`.
 pub const PARTNER_TABLE: &str = "weir_partner";
 
-/// What a partner's rules depend on.
+/// Input of a partner's rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partnering {
     /// Device of the tunnel.
     pub device: String,
-    /// Its networks.
+    /// Networks of the tunnel.
     pub net: TunnelNet,
     /// Places of routers, and their ports.
     pub forwards: Vec<(usize, Vec<Ports>)>,
-    /// Ports that the partner itself listens on.
+    /// Ports on which the partner itself listens.
     pub listens: BTreeSet<u16>,
-    /// The kernel forwards IPv4 for the tunnel's sake alone.
+    /// The kernel forwards IPv4 for the tunnel alone.
     pub closed: bool,
-    /// What comes from routers may go to port [`SMTP`].
+    /// Traffic of routers may go to port [`SMTP`].
     pub smtp: bool,
 }
 
-/// The partner's table: what comes from its routers leaves under the partner's own addresses, and
-/// what comes to ports that a router has goes there.
+/// Returns the partner's table: traffic of routers leaves under the partner's own addresses, and
+/// traffic to forwarded ports goes to their routers.
 pub fn partner(rules: &Partnering) -> String {
     let Partnering {
         device,
@@ -54,7 +54,7 @@ pub fn partner(rules: &Partnering) -> String {
     text +=
         "\t}\n\tchain arrives {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n";
     let _ = writeln!(text, "\t\tiifname \"{device}\" return");
-    // Routers come there, whatever leads to one of them.
+    // Ports of the partner itself are never forwarded.
     for port in &rules.listens {
         let _ = writeln!(
             text,
@@ -98,7 +98,7 @@ pub fn partner(rules: &Partnering) -> String {
             SMTP = SMTP
         );
     }
-    // What conntrack knows nothing of would leave with an address of the tunnel.
+    // Packets unknown to conntrack would leave with an address of the tunnel.
     let _ = write!(
         text,
         concat!(
@@ -116,7 +116,7 @@ pub fn partner(rules: &Partnering) -> String {
     text + "}\n"
 }
 
-/// Takes the partner's table away, if it is there.
+/// Returns the commands that remove the partner's table, if it exists.
 pub fn remove_partner() -> String {
     "table inet weir_partner {}\ndelete table inet weir_partner\n".to_owned()
 }

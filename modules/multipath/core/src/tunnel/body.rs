@@ -1,5 +1,5 @@
-//! What a datagram carries, opened: packets, probes and answers, hello, bye, and the proof that a
-//! router is where it sends from.
+//! Body of a datagram, opened: packets, probes and answers, hello, bye, and the proof that a router
+//! is at its source address.
 //!
 //! | kind | body |
 //! |---|---|
@@ -10,11 +10,10 @@
 //! | 5 answer | stamp of the probe (8), when it came (8), how long it waited (4), packets (8) and bytes (8) received by this path till then, the hello that is known (1) |
 //! | 6 hello | its number (1), flags (1: backup, 2: metered), weight (1), longest datagram (2), rate of the way back, bytes per second, 0: unknown (8) |
 //! | 7 bye | 0: of this path, 1: of the session (1) |
-//! | 8 challenge | something that nobody foresees (8): to an address that the router is to show it is at |
-//! | 9 response | the same (8), from there |
+//! | 8 challenge | unpredictable value (8): to an address that the router is to prove |
+//! | 9 response | the value of the challenge (8), from that address |
 //!
-//! Stamps are microseconds of the clock of who writes them. The two clocks have nothing to do with
-//! each other.
+//! Stamps are microseconds of the sender's clock. The clocks of the two ends are unrelated.
 
 /// Microseconds of one's own clock, which never goes back.
 pub type Micros = u64;
@@ -22,11 +21,11 @@ pub type Micros = u64;
 /// Bytes of [`Order`], at most.
 pub const ORDER: usize = 6;
 
-/// What the body of a datagram is.
+/// Kind of a datagram's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// A packet that stands for itself.
+    /// A packet that is not ordered.
     Packet = 1,
     /// A packet that may come twice.
     Once = 2,
@@ -36,18 +35,18 @@ pub enum Kind {
     Probe = 4,
     /// Answers a probe.
     Answer = 5,
-    /// Tells of a path.
+    /// Announces a path.
     Hello = 6,
     /// The path, or the session, is over.
     Bye = 7,
-    /// Asks the router to show that it is where it sends from.
+    /// Asks the router to prove its source address.
     Challenge = 8,
-    /// Shows it.
+    /// Proves the source address.
     Response = 9,
 }
 
 impl Kind {
-    /// By its number.
+    /// Returns the kind with this number.
     pub fn of(number: u8) -> Option<Kind> {
         use Kind::{Answer, Bye, Challenge, Hello, Lane, Once, Packet, Probe, Response};
         let all = [
@@ -57,18 +56,18 @@ impl Kind {
     }
 }
 
-/// When a packet may be given on.
+/// Condition to deliver a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// When it comes.
+    /// At once.
     Free,
-    /// When it comes for the first time. Numbered over the whole tunnel.
+    /// At once, but for second copies. Numbered over the whole tunnel.
     Once(u32),
-    /// When those before it in its lane came, or are lost.
+    /// When all packets before it in its lane came, or are lost.
     Lane {
-        /// Which lane.
+        /// The lane.
         lane: u16,
-        /// The packet's number in it.
+        /// Number of the packet in the lane.
         number: u32,
     },
 }
@@ -78,24 +77,24 @@ pub enum Order {
 pub struct Answer {
     /// The probe's stamp.
     pub stamp: Micros,
-    /// When the probe came, by the clock of who answers.
+    /// Arrival of the probe, by the clock of the answering end.
     pub came: Micros,
-    /// How long the answer waited, microseconds.
+    /// Time that the answer waited, microseconds.
     pub waited: u32,
     /// Datagrams received by this path, the probe included.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of these datagrams.
     pub octets: u64,
     /// Number of the last hello of this path.
     pub hello: u8,
 }
 
-/// What the router tells the partner of a path.
+/// Announcement of a path, from the router to the partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// Counts up with each change.
     pub number: u8,
-    /// To be used when no other path is there.
+    /// Used when there is no other path.
     pub backup: bool,
     /// Costs by the byte.
     pub metered: bool,
@@ -116,16 +115,16 @@ pub enum Body<'a> {
     Probe(Micros),
     /// An answer.
     Answer(Answer),
-    /// Tells of the path.
+    /// An announcement of the path.
     Hello(Hello),
     /// The end.
     Bye {
-        /// Of the session, not of this path only.
+        /// End of the session, not of this path only.
         all: bool,
     },
-    /// What the router is to answer.
+    /// Value that the router is to send back.
     Challenge(u64),
-    /// What it was asked to.
+    /// Value of the challenge.
     Response(u64),
 }
 
@@ -160,7 +159,7 @@ impl Back<'_> {
 }
 
 impl<'a> Body<'a> {
-    /// What it is.
+    /// Returns the kind of the body.
     pub fn kind(&self) -> Kind {
         match self {
             Body::Packet(Order::Free, _) => Kind::Packet,
@@ -175,7 +174,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Bytes that [`Body::write`] needs.
+    /// Returns the number of bytes that [`Body::write`] needs.
     pub fn length(&self) -> usize {
         match self {
             Body::Packet(Order::Free, packet) => packet.len(),
@@ -188,7 +187,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes it into exactly [`Body::length`] bytes.
+    /// Writes the body into exactly [`Body::length`] bytes.
     pub fn write(&self, into: &mut [u8]) {
         let mut back = Back(into);
         match self {
@@ -224,7 +223,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Reads it. Nothing if it is not what [`Body::write`] writes.
+    /// Reads a body; `None` if [`Body::write`] would not write these bytes.
     pub fn read(kind: Kind, octets: &'a [u8]) -> Option<Body<'a>> {
         let mut front = Front(octets);
         let order = match kind {

@@ -8,8 +8,8 @@
 //! | 8 | counter: from 0, of this path and direction |
 //!
 //! All numbers are big endian. The nonce is path and counter, the key is of one direction: so a
-//! counter must never be used twice with one key. Opened is not yet accepted: whoever opens asks a
-//! [`crate::Window`] of the path whether the counter is new.
+//! counter must never be used twice with one key. An opened datagram may be a replay: the caller
+//! checks the counter with a [`crate::Window`] of the path.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
@@ -23,15 +23,15 @@ pub const VERSION: u8 = 1;
 pub const HEADER: usize = 18;
 /// Bytes of the seal.
 pub const TAG: usize = 16;
-/// What a datagram adds to a packet at most, bytes: header, order, seal. UDP and IP come on top.
+/// Most bytes that a datagram adds to a packet: header, order, seal. UDP and IP come on top.
 pub const OVERHEAD: usize = HEADER + super::body::ORDER + TAG;
 /// Longest datagram, bytes.
 pub const LONGEST: usize = 9216;
 
-/// What is wrong with a datagram.
+/// Error of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatagramError {
-    /// Too short to be one, or too long.
+    /// Too short or too long.
     #[error("a datagram has {HEADER} to {LONGEST} bytes and a seal, not {0}")]
     Length(usize),
     /// Of another version.
@@ -46,10 +46,10 @@ pub enum DatagramError {
     /// The seal is not of this session's key, or the datagram was changed.
     #[error("the seal of the datagram is wrong")]
     Seal,
-    /// Its counter came before, or is too old to tell.
+    /// Replayed, or too old to tell.
     #[error("the datagram came before")]
     Replayed,
-    /// Sealed, but not as this version writes it.
+    /// Sealed, but malformed.
     #[error("the datagram's body is malformed")]
     Body,
     /// Of a path that this end does not have.
@@ -60,18 +60,18 @@ pub enum DatagramError {
 /// The header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the body is.
+    /// Kind of the body.
     pub kind: Kind,
     /// Number of the path.
     pub path: u8,
     /// The session.
     pub session: u64,
-    /// How many datagrams went this path and direction before.
+    /// Number of earlier datagrams of this path and direction.
     pub counter: u64,
 }
 
 impl Header {
-    /// Reads a header. Nothing of it is to be believed before the datagram is opened.
+    /// Reads a header, which is not authentic before the datagram is opened.
     pub fn read(datagram: &[u8]) -> Result<Header, DatagramError> {
         let wrong = DatagramError::Length(datagram.len());
         if datagram.len() > LONGEST {
@@ -122,7 +122,7 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// For a session and its keys.
+    /// Creates the codec of a session from its keys.
     pub fn new(session: u64, keys: &DatagramKeys) -> Codec {
         let key = |octets: &[u8; 32]| {
             let key = UnboundKey::new(&CHACHA20_POLY1305, octets);
@@ -135,8 +135,8 @@ impl Codec {
         }
     }
 
-    /// Writes a datagram to the beginning of `into`, which [`LONGEST`] bytes always suffice for,
-    /// and says how long it is. The counter must not have been used with this path before.
+    /// Writes a datagram to the beginning of `into`, for which [`LONGEST`] bytes always suffice,
+    /// and returns its length. The counter must not have been used with this path before.
     ///
     /// # Errors
     /// [`DatagramError::Length`] if `into` is too short for it.
@@ -169,10 +169,10 @@ impl Codec {
         Ok(length)
     }
 
-    /// Opens a datagram in its place.
+    /// Opens a datagram in place.
     ///
     /// # Errors
-    /// All of [`DatagramError`] but those of replay and path, which need to know what came before.
+    /// All of [`DatagramError`] but those of replay and path, which depend on earlier datagrams.
     pub fn open<'a>(&self, datagram: &'a mut [u8]) -> Result<(Header, Body<'a>), DatagramError> {
         let header = Header::read(datagram)?;
         if header.session != self.session {

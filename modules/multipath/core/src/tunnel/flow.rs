@@ -1,10 +1,10 @@
-//! What the scheduler wants to know of an IP packet: its flow, and whether it cannot wait.
+//! Properties of an IP packet for the scheduler: its flow, and its urgency.
 
 /// Longest packet that may be urgent by its size, bytes.
 const SMALL: usize = 200;
 /// Code points of urgent packets: expedited forwarding (RFC 3246), and CS6 (routing).
 const URGENT: [u8; 2] = [46, 48];
-/// Extension headers that are passed over, at most.
+/// Most extension headers that are skipped.
 const MOST_HEADERS: usize = 8;
 
 /// A packet as the scheduler sees it.
@@ -12,15 +12,15 @@ const MOST_HEADERS: usize = 8;
 pub struct Packet {
     /// Hash of addresses, protocol and ports; of fragments, of their identification.
     pub flow: u64,
-    /// All bytes.
+    /// Length of the whole packet, bytes.
     pub length: usize,
-    /// It bears a code point that says so.
+    /// The packet bears an urgent code point.
     pub marked: bool,
-    /// It is small.
+    /// The packet is small.
     pub small: bool,
 }
 
-/// Mixes bytes into a number: fast, and not to be foreseen without the seed.
+/// Mixes bytes into a number: fast, and not predictable without the seed.
 struct Mix(u64);
 
 impl Mix {
@@ -40,7 +40,7 @@ fn short(octets: &[u8], at: usize) -> Option<u16> {
 }
 
 impl Packet {
-    /// Reads the headers. Nothing if it is not a whole IPv4 or IPv6 packet.
+    /// Reads the headers; `None` unless these bytes are a whole IPv4 or IPv6 packet.
     pub fn read(octets: &[u8], seed: u64) -> Option<Packet> {
         let mut mix = Mix(seed | 1);
         let class = match octets.first()? >> 4 {
@@ -57,7 +57,7 @@ impl Packet {
     }
 }
 
-/// Ports, where the protocol has them: TCP, UDP, UDP-Lite, SCTP, DCCP.
+/// Adds the ports, for protocols that have them: TCP, UDP, UDP-Lite, SCTP, DCCP.
 fn ports(protocol: u8, payload: &[u8], mix: &mut Mix) {
     mix.add(&[protocol]);
     if matches!(protocol, 6 | 17 | 33 | 132 | 136)
@@ -67,7 +67,7 @@ fn ports(protocol: u8, payload: &[u8], mix: &mut Mix) {
     }
 }
 
-/// The traffic class.
+/// Returns the traffic class.
 fn ipv4(octets: &[u8], mix: &mut Mix) -> Option<u8> {
     let header = usize::from(octets[0] & 15) * 4;
     if header < 20 || octets.len() < header || usize::from(short(octets, 2)?) != octets.len() {
@@ -87,7 +87,7 @@ fn ipv6(octets: &[u8], mix: &mut Mix) -> Option<u8> {
     if octets.len() < 40 || usize::from(short(octets, 4)?) + 40 != octets.len() {
         return None;
     }
-    // It lies across the first two bytes.
+    // The traffic class lies across the first two bytes.
     let class = (short(octets, 0)? >> 4) as u8;
     mix.add(&octets[8..40]);
     let (mut next, mut at) = (octets[6], 40);

@@ -1,28 +1,28 @@
-//! How late things come by a path, one way.
+//! One-way lag of a path's datagrams.
 //!
-//! A stamp of the other end, taken from one's own time, is the delay of that way and the difference
-//! of the two clocks. The latter is the same for all paths between the same two ends: so lags
-//! compare paths with one another, and a path with what it was before, but say nothing alone.
+//! A stamp of the other end, subtracted from the local time, is the one-way delay plus the
+//! difference of the two clocks. That difference is equal for all paths between the two ends: so
+//! lags compare paths with one another, and a path with its past, but say nothing alone.
 
 use super::body::Micros;
 
-/// How long the least lag holds at least, microseconds. Two clocks drift apart by some 6 ms in
-/// twice that time at most.
+/// Shortest validity of the least lag, microseconds. Two clocks drift apart by some 6 ms in twice
+/// that time at most.
 const HOLDS: Micros = 30_000_000;
 
 /// Lag of one way of a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lag {
     last: Option<i64>,
-    /// How much it varies from one to the next, microseconds.
+    /// Mean variation from one lag to the next, microseconds.
     varies: i64,
-    /// The least of this period, and of the one before.
+    /// Least lag of this period, and of the one before.
     least: [Option<i64>; 2],
     period: Micros,
 }
 
 impl Lag {
-    /// Something stamped `sent` by one clock was received at `received` of the other.
+    /// Adds a stamp `sent` of one clock, received at `received` of the other.
     pub fn add(&mut self, sent: Micros, received: Micros, now: Micros) {
         let lag = received.wrapping_sub(sent).cast_signed();
         if let Some(last) = self.last {
@@ -39,18 +39,18 @@ impl Lag {
         self.least[0] = Some(self.least[0].map_or(lag, |least| least.min(lag)));
     }
 
-    /// The last one, microseconds and the difference of the clocks.
+    /// Returns the last lag, microseconds, with the difference of the clocks.
     pub fn last(&self) -> Option<i64> {
         self.last
     }
 
-    /// How much it varies, microseconds.
+    /// Returns the variation, microseconds.
     pub fn varies(&self) -> Micros {
         self.varies.unsigned_abs()
     }
 
-    /// How much longer the last one took than the least, microseconds: what waits in the path's
-    /// queues.
+    /// Returns the delay of the last datagram beyond the least, microseconds: the wait in the
+    /// path's queues.
     pub fn queue(&self) -> Micros {
         let least = self.least.iter().flatten().min();
         match (self.last, least) {

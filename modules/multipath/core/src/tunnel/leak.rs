@@ -1,8 +1,8 @@
-//! An average that forgets: what was added leaks out over a time.
+//! A leaky average: added amounts leak out over a time.
 
 use super::body::Micros;
 
-/// The sum of what was added lately.
+/// Sum of recently added amounts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Leak {
     level: u64,
@@ -10,21 +10,21 @@ pub struct Leak {
 }
 
 impl Leak {
-    /// What has not leaked out yet, where all does over the time `over`, microseconds.
+    /// Returns the remaining level, where all leaks out over the time `over`, microseconds.
     pub fn level(&self, over: Micros, now: Micros) -> u64 {
         let time = now.saturating_sub(self.at).min(over);
         self.level - (u128::from(self.level) * u128::from(time) / u128::from(over)) as u64
     }
 
-    /// Per second, on average.
+    /// Returns the average per second.
     pub fn rate(&self, over: Micros, now: Micros) -> u64 {
         self.level(over, now).saturating_mul(1_000_000) / over
     }
 
-    /// Something is added.
+    /// Adds an amount.
     pub fn add(&mut self, amount: u64, over: Micros, now: Micros) {
         let level = self.level(over, now);
-        // Else little steps would leak nothing, being rounded.
+        // Otherwise small time steps would leak nothing, by rounding.
         if level < self.level || self.level == 0 {
             self.at = now;
         }

@@ -1,7 +1,7 @@
-//! One path as its probes show it: whether it works, how long it takes, what it carries.
+//! State of a path, from its probes: health, round trip, and capacity.
 //!
 //! Each end probes for itself, and judges its own sending by the answers. A path with an answer
-//! overdue is *suspect*: what it is given goes by another as well. With [`MISSING`] more it is
+//! overdue is *suspect*: its packets go by another path as well. After [`MISSING`] more it is
 //! *down*. The first answer brings it up again; but a path that falls again and again has to answer
 //! for longer and longer before.
 
@@ -12,60 +12,60 @@ use super::lag::Lag;
 use super::queue::OUTER;
 use super::rate::{Capacity, HIGH, Sample};
 
-/// Between probes, microseconds: while something goes by the path; while an answer is overdue; at
-/// rest, and where each byte costs.
+/// Intervals of probes, microseconds: with traffic on the path; while an answer is overdue; at
+/// rest, and at rest on a metered path.
 const BUSY: Micros = 100_000;
 const QUICK: Micros = 40_000;
 const REST: Micros = 1_000_000;
 const REST_METERED: Micros = 10_000_000;
-/// The same, while the path is down: for a time, then for good.
+/// Intervals of probes while the path is down, microseconds: for a time, then for good.
 const DOWN: Micros = 250_000;
 const DOWN_LONG: Micros = 750_000;
 const DOWN_FOR: Micros = 30_000_000;
-/// Traffic this recent counts as now, microseconds.
+/// Age of traffic that counts as present, microseconds.
 const RECENT: Micros = 300_000;
-/// How long after its time an answer is taken for lost, and the path for down, microseconds. With
-/// the wait for a probe to be sent and the slack it stays below 350 ms.
+/// Time after which an overdue answer counts as lost, and the path as down, microseconds. With the
+/// wait for a probe to be sent and the slack it stays below 350 ms.
 pub const MISSING: Micros = 150_000;
 /// Bounds of the slack that answers have, microseconds.
 const LEAST_SLACK: Micros = 10_000;
 const MOST_SLACK: Micros = 40_000;
-/// A path that was up for less than this fell again, microseconds.
+/// A path that was up for less than this is unsteady, microseconds.
 const STEADY: Micros = 10_000_000;
-/// First and longest time a path that falls again must answer for, microseconds.
+/// First and longest time that an unsteady path must answer for, microseconds.
 const FIRST_HOLD: Micros = 500_000;
 const LONGEST_HOLD: Micros = 16_000_000;
-/// Loss with which a path is poor, per mille, and how long it is at least, microseconds.
+/// Loss that makes a path poor, per mille, and the least time that it stays so, microseconds.
 const POOR: u32 = 250;
 const POOR_FOR: Micros = 5_000_000;
-/// Probes that may be under way: more than a second of quick ones.
+/// Most probes under way: more than a second of quick ones.
 const MOST_OUTSTANDING: usize = 64;
 
-/// Whether a path works.
+/// Health of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has never answered.
+    /// The path has never answered.
     New,
-    /// It answers.
+    /// The path answers.
     Up,
     /// Answers are overdue.
     Suspect,
-    /// It does not answer.
+    /// The path does not answer.
     Down,
 }
 
-/// What is to be done.
+/// Action for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send a probe: call [`Path::probe`] when it leaves.
     Probe,
     /// The path can be used.
     Up,
-    /// It cannot any more.
+    /// The path cannot be used any more.
     Down,
 }
 
-/// A probe under way, and what had been sent before.
+/// A probe under way, and the counts when it left.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     at: Micros,
@@ -74,7 +74,7 @@ struct Probe {
     full: Micros,
 }
 
-/// What the answer before told.
+/// The previous answered probe.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     probe: Probe,
@@ -86,7 +86,7 @@ struct Before {
 pub struct Count {
     /// Datagrams.
     pub packets: u64,
-    /// Their bytes, with 48 each for UDP and IPv6, whichever it is.
+    /// Bytes of the datagrams, with 48 each for UDP and IP, of either version.
     pub octets: u64,
 }
 
@@ -102,30 +102,30 @@ impl Count {
 pub struct RoundTrip {
     /// Smoothed (RFC 6298).
     pub smoothed: Micros,
-    /// How much it varies.
+    /// Mean variation.
     pub varies: Micros,
-    /// The least of all.
+    /// Least of all.
     pub least: Micros,
 }
 
-/// The state of one path at one end.
+/// State of a path at one end.
 #[derive(Clone, Debug)]
 pub struct Path {
     metered: bool,
-    /// Asks by itself while the path is down; the other end waits until it hears something.
+    /// Probes while the path is down too; the other end waits until it receives something.
     asks: bool,
     state: State,
     since: Micros,
     round_trip: Option<RoundTrip>,
-    /// Lag of what is sent, and of what is received.
+    /// Lag of sent datagrams.
     pub out: Lag,
-    /// See there.
+    /// Lag of received datagrams.
     pub back: Lag,
-    /// What it carries.
+    /// Capacity of the path.
     pub capacity: Capacity,
-    /// All that was sent.
+    /// Counts of sent datagrams.
     pub sent: Count,
-    /// All that was received.
+    /// Counts of received datagrams.
     pub received: Count,
     outstanding: VecDeque<Probe>,
     before: Option<Before>,
@@ -133,18 +133,18 @@ pub struct Path {
     rest: Micros,
     used: Option<Micros>,
     heard: bool,
-    /// Whether it was ever down; how long it must answer for, and since when it does.
+    /// True if the path was ever down; the time it must answer for, and the start of its answers.
     fell: bool,
     hold: Micros,
     answers: Option<Micros>,
-    /// Lost and sent lately: halved each second.
+    /// Recently lost and sent datagrams: halved each second.
     lost: (u64, u64),
     halved: Micros,
     poor: Micros,
 }
 
 impl Path {
-    /// A path not yet tried. `asks`: probes while it is down, which one of the two ends does.
+    /// Creates an untried path. `asks`: probes while it is down, which one of the two ends does.
     pub fn new(metered: bool, asks: bool, rate: Option<u64>, now: Micros) -> Path {
         Path {
             metered,
@@ -172,34 +172,34 @@ impl Path {
         }
     }
 
-    /// Whether bytes cost, and what it is said to carry at most, bytes per second.
+    /// Sets whether the path is metered, and the hint of its capacity, bytes per second.
     pub fn settle(&mut self, metered: bool, rate: Option<u64>) {
         self.metered = metered;
         self.capacity.settle(rate);
     }
 
-    /// Whether it works.
+    /// Returns the health of the path.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Round trips, once there was one.
+    /// Returns round trips, once there was one.
     pub fn round_trip(&self) -> Option<RoundTrip> {
         self.round_trip
     }
 
-    /// What did not arrive lately, per mille.
+    /// Returns the recent loss, per mille.
     pub fn loss(&self) -> u32 {
         let (lost, sent) = self.lost;
         (lost * 1000).checked_div(sent).unwrap_or(0) as u32
     }
 
-    /// Whether so much is lost that any other path is better.
+    /// Returns true if the loss is so high that any other path is better.
     pub fn is_poor(&self, now: Micros) -> bool {
         now < self.poor
     }
 
-    /// A datagram was sent. `carries`: traffic, not upkeep.
+    /// Counts a sent datagram. `carries`: traffic, not upkeep.
     pub fn sends(&mut self, octets: usize, carries: bool, now: Micros) {
         self.sent.add(octets + OUTER);
         if carries {
@@ -207,7 +207,7 @@ impl Path {
         }
     }
 
-    /// A datagram was received and found good.
+    /// Counts a received and authentic datagram.
     pub fn receives(&mut self, octets: usize, carries: bool, now: Micros) {
         self.received.add(octets + OUTER);
         self.heard = true;
@@ -221,13 +221,13 @@ impl Path {
         self.rest = BUSY;
     }
 
-    /// A probe leaves now: what it is stamped with. `full`: how long packets have waited for this
-    /// path till now, microseconds in all.
+    /// Records a probe that leaves now, and returns its stamp. `full`: total time that packets have
+    /// waited for this path so far, microseconds.
     pub fn probe(&mut self, full: Micros, now: Micros) -> Micros {
         if self.outstanding.len() == MOST_OUTSTANDING {
             self.outstanding.pop_front();
         }
-        // Two in one microsecond would have one stamp.
+        // Stamps must be unique, even within one microsecond.
         let at = self
             .outstanding
             .back()
@@ -247,7 +247,7 @@ impl Path {
         at
     }
 
-    /// An answer came. One to no probe under way changes nothing.
+    /// Takes an answer. An answer to an unknown probe changes nothing.
     pub fn answered(&mut self, answer: &Answer, now: Micros) -> Option<Action> {
         let index = self
             .outstanding
@@ -288,7 +288,7 @@ impl Path {
         trip.least = trip.least.min(took);
     }
 
-    /// What left and what came between two answered probes.
+    /// Compares the counts of two answered probes.
     fn compare(&mut self, probe: Probe, answer: &Answer, now: Micros) {
         let before = self.before.replace(Before {
             probe,
@@ -304,15 +304,15 @@ impl Path {
         let sent = probe.packets - first.packets;
         let came = answer.packets.saturating_sub(then.packets);
         let lost = sent.saturating_sub(came);
-        // What is lost while a queue stands is what was sent too much, as while it is found out how
-        // much the path carries.
+        // Loss while a queue stands comes from sending too fast, as during the search for the
+        // capacity.
         let queued = self.out.queue() > HIGH;
         self.lost.0 += if queued { 0 } else { lost };
         self.lost.1 += sent;
         if self.loss() >= POOR && self.lost.1 >= 20 {
             self.poor = now + POOR_FOR;
-            // What was lost till now has had its effect: while the path rests, little comes that
-            // could speak against it.
+            // Earlier losses have had their effect: while the path rests, few datagrams come that
+            // could outweigh them.
             self.lost = (0, 0);
         }
         if now - self.halved >= 1_000_000 {
@@ -321,7 +321,7 @@ impl Path {
         }
         let took = probe.at - first.at;
         let arrived = answer.came.wrapping_sub(then.came);
-        // Too short, or a clock that jumped: nothing to be learned.
+        // Too short, or a clock that jumped: no sample.
         if sent < 2 || took < 5_000 || !(took / 8..took.saturating_mul(8)).contains(&arrived) {
             return;
         }
@@ -345,19 +345,19 @@ impl Path {
             .is_some_and(|used| now.saturating_sub(used) < RECENT)
     }
 
-    /// When the answer to a probe should be there.
+    /// Returns the time at which the answer to a probe is due.
     fn due(&self, probe: &Probe) -> Option<Micros> {
         let trip = self.round_trip?;
         let slack = (4 * trip.varies).clamp(LEAST_SLACK, MOST_SLACK);
         Some(probe.at + trip.smoothed + slack)
     }
 
-    /// When the oldest of at least `count` outstanding answers that are overdue by then were due.
+    /// Returns the due time of the `count`th outstanding answer, the oldest first.
     fn overdue(&self, count: usize) -> Option<Micros> {
         self.due(self.outstanding.get(count - 1)?)
     }
 
-    /// When the next probe leaves.
+    /// Returns the time of the next probe.
     fn next_probe(&self, now: Micros) -> Option<Micros> {
         let Some(probed) = self.probed else {
             return Some(now);
@@ -381,12 +381,12 @@ impl Path {
         }
     }
 
-    /// When the path is down, if no answer comes.
+    /// Returns the time at which the path is down, if no answer comes.
     fn falls(&self) -> Option<Micros> {
         self.overdue(1).map(|due| due + MISSING)
     }
 
-    /// When [`Path::tick`] has something to do, at the latest.
+    /// Returns the time at which [`Path::tick`] has work, at the latest.
     pub fn next(&self, now: Micros) -> Option<Micros> {
         let verdict = match self.state {
             State::Up => self.overdue(2),
@@ -397,7 +397,7 @@ impl Path {
         [self.next_probe(now), verdict].into_iter().flatten().min()
     }
 
-    /// Time went by. To be called until there is nothing more to do.
+    /// Handles the passing of time. To be called until it returns `None`.
     pub fn tick(&mut self, now: Micros) -> Option<Action> {
         if self.state == State::Up && self.overdue(2).is_some_and(|due| due <= now) {
             self.state = State::Suspect;

@@ -1,28 +1,28 @@
-//! Whether the router is where it sends from. It can forge that address, to have the partner send to
-//! somebody else; so nothing but a few small datagrams goes there until it has answered from there
-//! something that nobody foresees (as in RFC 9000, 8.2 and 9.3).
+//! Proof of the router's address. An attacker with a session can forge its source address, to have
+//! the partner flood a victim; so only a few small datagrams go there until the router has answered
+//! an unpredictable challenge from there (as in RFC 9000, 8.2 and 9.3).
 
 use std::net::SocketAddr;
 
 use super::body::Micros;
 use crate::derive;
 
-/// Datagrams to addresses that nobody has answered from yet: at once, and then one each so often,
-/// microseconds, for all paths of a session. Sixteen paths that come at once take up to four each.
+/// Limit of datagrams to unproved addresses: at once, and then one each so often, microseconds, for
+/// all paths of a session. Sixteen paths that come at once take up to four each.
 const AT_ONCE: Micros = 64;
 const EACH: Micros = 10_000;
-/// Between two challenges to one address, microseconds.
+/// Interval of challenges to an address, microseconds.
 const AGAIN: Micros = 40_000;
 
-/// How much may go to addresses that nobody has answered from yet.
+/// Budget of datagrams to unproved addresses.
 #[derive(Debug, Default)]
 pub(super) struct Allowance {
-    /// When all that went there would have been allowed, one at a time.
+    /// Time at which all of them would have been permitted, one at a time.
     paid: Micros,
 }
 
 impl Allowance {
-    /// Whether one more may go there, which then does.
+    /// Takes a datagram from the budget, and returns true if there was one.
     pub fn take(&mut self, now: Micros) -> bool {
         let paid = self.paid.max(now) + EACH;
         let may = paid <= now + AT_ONCE * EACH;
@@ -33,7 +33,7 @@ impl Allowance {
     }
 }
 
-/// Draws values that nobody foresees who does not know the secret.
+/// Draws values that are unpredictable without the secret.
 #[derive(Debug)]
 pub(super) struct Values {
     secret: [u8; 32],
@@ -41,7 +41,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// The secret must be another for each tunnel, and random.
+    /// The secret must be random, and unique for each tunnel.
     pub fn new(secret: [u8; 32]) -> Self {
         Self { secret, drawn: 0 }
     }
@@ -56,18 +56,18 @@ impl Values {
     }
 }
 
-/// An address that the router sent from, and has not shown to be its.
+/// An address that the router sent from, and has not proved.
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     at: SocketAddr,
     value: u64,
-    /// When it was last to be asked.
+    /// Time of the last challenge.
     since: Micros,
     /// A challenge is to be sent.
     asks: bool,
 }
 
-/// What is known of where the router is by a path.
+/// State of the proof of the router's address on a path.
 #[derive(Debug)]
 pub(super) struct Proof {
     there: bool,
@@ -75,23 +75,23 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    /// `there`: it is known already.
+    /// Creates the state. `there`: the address is proved already.
     pub fn new(there: bool) -> Self {
         Self { there, claim: None }
     }
 
-    /// Whether it is at the address that the path has.
+    /// Returns true if the router has proved the address of the path.
     pub fn is_there(&self) -> bool {
         self.there
     }
 
-    /// The router sent from an address: whether it is to be asked now to show that it is there.
+    /// Returns true if the router is to be challenged now at this address.
     pub fn wants(&self, from: SocketAddr, now: Micros) -> bool {
         let asked = |claim: Claim| claim.at == from && now.saturating_sub(claim.since) < AGAIN;
         !self.claim.is_some_and(asked)
     }
 
-    /// It is asked. One address is asked for the same as before: an answer may be on its way.
+    /// Schedules a challenge. An address keeps its value: an answer may be on its way.
     pub fn challenge(&mut self, from: SocketAddr, values: &mut Values, now: Micros) {
         let former = self.claim.filter(|claim| claim.at == from);
         self.claim = Some(Claim {
@@ -102,23 +102,23 @@ impl Proof {
         });
     }
 
-    /// It is heard where it is.
+    /// Drops the claim: the router still sends from its proved address.
     pub fn settle(&mut self) {
         self.claim = None;
     }
 
-    /// Whether there is a challenge to be sent.
+    /// Returns true if a challenge is to be sent.
     pub fn asks(&self) -> bool {
         self.claim.is_some_and(|claim| claim.asks)
     }
 
-    /// The challenge, and where it goes.
+    /// Takes the challenge to send, and its address.
     pub fn ask(&mut self) -> Option<(u64, SocketAddr)> {
         let claim = self.claim.as_mut()?;
         std::mem::take(&mut claim.asks).then_some((claim.value, claim.at))
     }
 
-    /// A response came: whether it shows that the router is there.
+    /// Takes a response, and returns true if it proves the address.
     pub fn shown(&mut self, value: u64, from: SocketAddr) -> bool {
         let shown = self
             .claim

@@ -1,5 +1,5 @@
-//! What waits in the tunnel for a path: sent no faster than the path carries, dropped at the head
-//! where it stands too long.
+//! Queues of the tunnel for a path: packets leave no faster than the path carries them; those that
+//! stand too long are dropped at the head.
 //!
 //! Dropping is as of CoDel (RFC 8289), whose marking is left to the inner packets' own routers: ECN
 //! bits are not touched.
@@ -8,38 +8,38 @@ use std::collections::VecDeque;
 
 use super::body::{Micros, Order};
 
-/// How long packets may stand, and for how long, microseconds.
+/// Time that packets may stand, and for how long that may be exceeded, microseconds.
 const TARGET: Micros = 8_000;
 const INTERVAL: Micros = 100_000;
-/// Nobody waits any more for what stood so long, microseconds.
+/// Age at which a packet is useless, microseconds.
 const STALE: Micros = 1_000_000;
-/// Bytes a queue holds at most: a quarter of a second, within these bounds.
+/// Most bytes of a queue: a quarter of a second, within these bounds.
 const LEAST_ROOM: u64 = 65_536;
 const MOST_ROOM: u64 = 2_097_152;
 /// Time in which unused sending adds up, microseconds.
 const BURST: Micros = 4_000;
-/// What UDP and IP add to a datagram, bytes: of IPv6, the larger.
+/// Bytes that UDP and IP add to a datagram: of IPv6, the larger.
 pub const OUTER: usize = 48;
 /// Bytes times this are tokens: so a rate is tokens per microsecond.
 const TOKEN: i64 = 1_000_000;
 
-/// A packet that waits.
+/// A packet in a queue.
 #[derive(Debug)]
 pub struct Waiting {
-    /// What it is to be sent as.
+    /// Order to send with the packet.
     pub order: Order,
-    /// Since when it waits.
+    /// Time of its arrival.
     pub since: Micros,
     /// The IP packet.
     pub packet: Vec<u8>,
 }
 
-/// Buffers for packets, used again and again.
+/// Reusable buffers for packets.
 #[derive(Debug, Default)]
 pub struct Pool(Vec<Vec<u8>>);
 
 impl Pool {
-    /// A copy.
+    /// Copies bytes into a buffer.
     pub fn copy(&mut self, octets: &[u8]) -> Vec<u8> {
         let mut buffer = self.0.pop().unwrap_or_default();
         buffer.clear();
@@ -47,7 +47,7 @@ impl Pool {
         buffer
     }
 
-    /// A buffer is free.
+    /// Returns a buffer to the pool.
     pub fn free(&mut self, buffer: Vec<u8>) {
         if self.0.len() < 256 {
             self.0.push(buffer);
@@ -58,14 +58,14 @@ impl Pool {
 /// The state of CoDel.
 #[derive(Debug, Default)]
 struct Codel {
-    /// When it has stood too long for long enough.
+    /// Time at which the target will have been exceeded for long enough.
     late: Option<Micros>,
-    /// When the next one is dropped, and how many were.
+    /// Time of the next drop, and number of drops.
     dropping: Option<(Micros, u64)>,
 }
 
 impl Codel {
-    /// Whether the packet at the head is dropped, having stood for so long.
+    /// Returns true if the packet at the head is to be dropped, having stood for so long.
     fn drops(&mut self, stood: Micros, last: bool, now: Micros) -> bool {
         if stood < TARGET || last {
             self.late = None;
@@ -89,13 +89,13 @@ impl Codel {
     }
 }
 
-/// Packets one behind the other.
+/// Packets in order of arrival.
 #[derive(Debug, Default)]
 pub struct Line {
     waiting: VecDeque<Waiting>,
     octets: u64,
     codel: Codel,
-    /// How long it was not empty, till it was last, and since when it is not.
+    /// Total time with packets up to the last empty moment, and start of the present busy time.
     full: Micros,
     full_since: Option<Micros>,
     /// Packets dropped.
@@ -103,22 +103,22 @@ pub struct Line {
 }
 
 impl Line {
-    /// Bytes that wait.
+    /// Returns the waiting bytes.
     pub fn octets(&self) -> u64 {
         self.octets
     }
 
-    /// Whether nothing waits.
+    /// Returns true if no packet waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// How long anything waited till now, microseconds in all.
+    /// Returns the total time with packets so far, microseconds.
     pub fn full(&self, now: Micros) -> Micros {
         self.full + self.full_since.map_or(0, |since| now.saturating_sub(since))
     }
 
-    /// Since when the first one waits.
+    /// Returns the arrival of the first packet.
     fn since(&self) -> Option<Micros> {
         Some(self.waiting.front()?.since)
     }
@@ -137,7 +137,7 @@ impl Line {
         }
     }
 
-    /// Puts a packet in; the first ones give way if it is too much for a rate.
+    /// Adds a packet; drops the first ones if there are too many for the rate.
     pub fn push(&mut self, waiting: Waiting, rate: u64, pool: &mut Pool) {
         self.full_since.get_or_insert(waiting.since);
         self.octets += weight(&waiting);
@@ -150,7 +150,7 @@ impl Line {
         }
     }
 
-    /// The next one that does not stand too long: `longer` than usual is allowed for.
+    /// Takes the next packet that does not stand too long: `longer` than usual is permitted.
     pub fn pop(&mut self, longer: Micros, now: Micros, pool: &mut Pool) -> Option<Waiting> {
         let mut next = None;
         while let Some(waiting) = self.take() {
@@ -167,7 +167,7 @@ impl Line {
         next
     }
 
-    /// Takes out all that waits, in order.
+    /// Takes out all packets, in order.
     pub fn drain(&mut self, now: Micros) -> VecDeque<Waiting> {
         self.octets = 0;
         let all = std::mem::take(&mut self.waiting);
@@ -176,28 +176,28 @@ impl Line {
     }
 }
 
-/// The queue of one path: what is urgent, and the rest.
+/// The queue of a path: urgent packets, and the others.
 #[derive(Debug, Default)]
 pub struct Queue {
     urgent: Line,
-    /// What is not urgent.
+    /// Packets that are not urgent.
     pub line: Line,
     tokens: i64,
     filled: Micros,
 }
 
 impl Queue {
-    /// Bytes that wait.
+    /// Returns the waiting bytes.
     pub fn octets(&self) -> u64 {
         self.urgent.octets + self.line.octets
     }
 
-    /// Packets dropped.
+    /// Returns the number of dropped packets.
     pub fn dropped(&self) -> u64 {
         self.urgent.dropped + self.line.dropped
     }
 
-    /// Puts a packet in. Urgent ones go before the others.
+    /// Adds a packet. Urgent ones go before the others.
     pub fn push(&mut self, waiting: Waiting, urgent: bool, rate: u64, pool: &mut Pool) {
         let line = if urgent {
             &mut self.urgent
@@ -208,20 +208,20 @@ impl Queue {
     }
 
     fn fill(&mut self, rate: u64, now: Micros) {
-        // No packet is paid for longer than this.
+        // No packet takes longer than this to send.
         let time = now.saturating_sub(self.filled).min(10_000_000);
         let most = (rate * BURST).cast_signed();
         self.tokens = (self.tokens + (rate * time).cast_signed()).min(most);
         self.filled = now;
     }
 
-    /// Something is sent.
+    /// Pays for a sent datagram.
     pub fn spends(&mut self, octets: usize) {
         self.tokens -= (octets + OUTER) as i64 * TOKEN;
     }
 
-    /// The next packet, if its time has come: of this path's, or of a line shared with others that
-    /// allows for a longer stay; and whether it is of that one.
+    /// Takes the next packet, if its time has come: of this path, or of a shared line that permits
+    /// a longer stay; the flag is true if it is of the shared one.
     pub fn pop(
         &mut self,
         rate: u64,
@@ -236,7 +236,7 @@ impl Queue {
         if let Some(waiting) = self.urgent.pop(0, now, pool) {
             return Some((waiting, false));
         }
-        // Who waits longest is first.
+        // First the packet that waits longest.
         if let Some((line, longer)) = shared
             && let Some(since) = line.since()
             && self.line.since().is_none_or(|own| since < own)
@@ -247,18 +247,18 @@ impl Queue {
         Some((self.line.pop(0, now, pool)?, false))
     }
 
-    /// When something can leave, be there anything or not.
+    /// Returns the time at which a packet could leave, even if none waits.
     pub fn ready(&self, rate: u64) -> Micros {
         let missing = (1 - self.tokens).max(0).unsigned_abs();
         self.filled + missing.div_ceil(rate.max(1))
     }
 
-    /// When the next packet can leave.
+    /// Returns the time at which the next packet can leave.
     pub fn next(&self, rate: u64) -> Option<Micros> {
         (!self.urgent.is_empty() || !self.line.is_empty()).then(|| self.ready(rate))
     }
 
-    /// Takes out all that waits, in order.
+    /// Takes out all packets, in order.
     pub fn drain(&mut self, now: Micros) -> impl Iterator<Item = Waiting> {
         let urgent = self.urgent.drain(now);
         urgent.into_iter().chain(self.line.drain(now))

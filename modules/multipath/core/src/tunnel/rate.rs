@@ -1,84 +1,86 @@
-//! How much a path carries, from what arrived and how late.
+//! Capacity of a path, estimated from the rate and lag of arrivals.
 //!
-//! As long as something waits in the path, what arrives is what it carries: then the estimate is
-//! exact. While nothing does, it can only be too low, and grows step by step as long as there is
-//! something to send. Each time a queue has built in the path, sending holds back until it is gone:
-//! packets are to wait in the tunnel, where they can be chosen from, and not in the modem.
+//! While a queue stands in the path, the rate of arrivals is its capacity: then the estimate is
+//! exact. Without a queue, the estimate can only be too low, and grows step by step as long as
+//! there is something to send. Each time a queue has built in the path, sending holds back until it
+//! is gone: packets are to wait in the tunnel, where the scheduler can choose, and not in the
+//! modem.
 
 use super::body::Micros;
 
 /// Slowest and fastest estimate, bytes per second.
 const SLOWEST: u64 = 16_000;
 const FASTEST: u64 = 12_500_000_000;
-/// First guess where nothing is hinted, bytes per second: 4 Mbit/s.
+/// First guess without a hint, bytes per second: 4 Mbit/s.
 const FIRST: u64 = 500_000;
 /// A queue that may stand, microseconds.
 const LOW: Micros = 5_000;
 /// A queue that is too long, microseconds.
 pub const HIGH: Micros = 15_000;
-/// How long an estimate stands before it is tried whether more goes, microseconds.
+/// Time for which an estimate stands before a higher rate is tried, microseconds.
 const STANDS: Micros = 2_000_000;
-/// The same where it fell to less than half: what a machine that was busy for a moment looks like.
+/// As above, after a fall to less than half: the effect of a machine that was busy for a moment.
 const DOUBTED: Micros = 300_000;
 /// A queue that takes more holding back, and the longest time of it, microseconds.
 const DEEP: Micros = 100_000;
 const LONGEST_DRAIN: Micros = 400_000;
-/// How long a queue that others fill is taken as given, microseconds.
+/// Time for which a queue of others is taken as given, microseconds.
 const FOREIGN: Micros = 5_000_000;
-/// Loss beyond the usual that means that too much was sent, per mille; of fewer packets it tells
-/// nothing.
+/// Loss beyond the usual that shows too high a rate, per mille; loss of fewer packets is not
+/// significant.
 const LOSS: u32 = 100;
 const FEWEST: u64 = 50;
 /// First and largest step of growth, per mille.
 const STEP: u64 = 20;
 const LARGEST_STEP: u64 = 125;
 
-/// What two answered probes tell of the time between them.
+/// Measurement of the time between two answered probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
-    /// When the first of the two probes left.
+    /// Time at which the first of the two probes left.
     pub from: Micros,
-    /// Bytes per second that were sent, by one's own clock.
+    /// Bytes per second sent, by the local clock.
     pub sent: u64,
-    /// Bytes per second that arrived, by the other end's clock.
+    /// Bytes per second arrived, by the other end's clock.
     pub arrived: u64,
-    /// Whether something waited in the tunnel all the while.
+    /// True if packets waited in the tunnel all the while.
     pub full: bool,
-    /// What waits in the path, microseconds.
+    /// Queue in the path, microseconds.
     pub queue: Micros,
     /// Packets that were sent.
     pub packets: u64,
-    /// What of them did not arrive, per mille.
+    /// Loss of these packets, per mille.
     pub loss: u32,
 }
 
-/// Estimate of what a path carries.
+/// Estimate of a path's capacity.
 #[derive(Clone, Debug)]
 pub struct Capacity {
     hint: Option<u64>,
     rate: u64,
-    /// Nothing stood in the way yet: doubles.
+    /// First phase, before any queue or loss: doubles.
     starts: bool,
     step: u64,
-    /// Not to grow before.
+    /// Earliest time to grow.
     stands: Micros,
-    /// What it was before it fell, and where it goes back to soon, if nothing stands in the way; 0:
-    /// it did not, or that was tried.
+    /// Rate before a fall, to which it returns soon, unless a queue or loss appears; 0: no fall, or
+    /// already tried.
     former: u64,
-    /// Holds back until then, by so many quarters.
+    /// End of holding back, and its depth in quarters.
     drains: Micros,
     quarters: u64,
-    /// Only what was sent after this counts.
+    /// Only datagrams sent after this count.
     settled: Micros,
-    /// A queue that does not go when this end holds back is not its own.
+    /// A queue that stays although this end holds back belongs to others: its length, and until
+    /// when.
     foreign: (Micros, Micros),
-    /// What the queue will be at most, if it is its own.
+    /// Longest remaining queue, if it is this end's own.
     own: Option<Micros>,
     usual_loss: u32,
 }
 
 impl Capacity {
-    /// With what the path is said to carry at most, bytes per second.
+    /// Creates an estimate with a hint of the highest rate, bytes per second.
     pub fn new(hint: Option<u64>) -> Capacity {
         Capacity {
             hint,
@@ -96,7 +98,7 @@ impl Capacity {
         }
     }
 
-    /// Another rate is said. What was found out stays, as far as it is below.
+    /// Sets another hint. The estimate stays, as far as it is below.
     pub fn settle(&mut self, hint: Option<u64>) {
         if self.hint == hint {
             return;
@@ -105,12 +107,12 @@ impl Capacity {
         self.rate = hint.unwrap_or(self.rate).clamp(SLOWEST, FASTEST);
     }
 
-    /// Bytes per second that the path carries.
+    /// Returns the capacity, bytes per second.
     pub fn rate(&self) -> u64 {
         self.rate
     }
 
-    /// Bytes per second to send now.
+    /// Returns the rate to send at now, bytes per second.
     pub fn pace(&self, now: Micros) -> u64 {
         if now < self.drains {
             self.rate * (4 - self.quarters) / 4
@@ -119,7 +121,7 @@ impl Capacity {
         }
     }
 
-    /// Whether quick answers help: the estimate is still looked for.
+    /// Returns true during the search for the capacity, when quick answers help.
     pub fn seeks(&self) -> bool {
         self.starts || self.step != STEP || self.rate < self.former
     }
@@ -130,7 +132,7 @@ impl Capacity {
         self.settled = now;
     }
 
-    /// Takes the rate for what just arrived, and lets the path's queue run empty.
+    /// Takes the rate of arrivals as the capacity, and lets the path's queue run empty.
     fn found(&mut self, sample: &Sample, queue: Micros, now: Micros) {
         let (before, tried) = (self.rate, self.former > 0);
         self.set(before.min(sample.arrived), now);
@@ -144,12 +146,12 @@ impl Capacity {
             let time = (4 * queue / self.quarters).min(LONGEST_DRAIN);
             self.drains = now + time;
             self.settled = self.drains;
-            // Half of what should go must have gone.
+            // Half of the intended reduction must have happened.
             self.own = Some(sample.queue - (time * self.quarters / 8).min(queue));
         }
     }
 
-    /// Something was measured.
+    /// Takes a measurement.
     pub fn sample(&mut self, sample: &Sample, now: Micros) {
         if sample.from < self.settled {
             return;
@@ -164,8 +166,8 @@ impl Capacity {
         } else {
             sample.queue
         };
-        // Flows that wait for acknowledgements keep the path full without anything waiting here. A
-        // few packets beside the queue of others tell nothing.
+        // Flows that wait for acknowledgements keep the path full with an empty tunnel queue. A few
+        // packets beside the queue of others are not significant.
         let share = if self.starts { 5 } else { 2 };
         let too_much = sample.full || sample.arrived * share >= self.rate;
         let tells = sample.packets >= FEWEST;
@@ -176,7 +178,7 @@ impl Capacity {
         if too_much && (queue > HIGH || lost) {
             self.found(sample, queue, now);
         } else if sample.full && queue <= LOW && now >= self.stands {
-            // What arrived bounds it: the tunnel may not have got to send at the rate.
+            // Bounded by the arrivals: the tunnel may not have sent at the full rate.
             let rate = if self.starts {
                 self.rate.min(2 * sample.arrived) * 2
             } else if self.rate < self.former {

@@ -15,12 +15,12 @@ use crate::Window;
 const LANES: usize = 256;
 const OCTETS: usize = 1_048_576;
 const AHEAD: u64 = 4096;
-/// A path that brought nothing of a lane for so long does not carry it, microseconds; while the
-/// lane is younger than the other, it is not known which do.
+/// A path without a packet of a lane for so long does not carry it, microseconds; while the lane is
+/// younger than the other, its paths are not known yet.
 const CARRIES: Micros = 1_000_000;
 const YOUNG: Micros = 500_000;
 
-/// Takes what is to be given on.
+/// Receives delivered packets.
 pub type Deliver<'a> = dyn FnMut(&[u8]) + 'a;
 
 struct Held {
@@ -29,14 +29,14 @@ struct Held {
 }
 
 struct Lane {
-    /// Numbers are counted on beyond 32 bits.
+    /// Number of the next packet, extended beyond 32 bits.
     next: u64,
     window: Window,
     /// Highest number by each path, and when.
     heads: [Option<(u64, Micros)>; PATHS],
     /// By number, from the next on.
     held: VecDeque<Option<Held>>,
-    /// When the oldest of those that wait came.
+    /// Arrival of the oldest waiting packet.
     oldest: Option<Micros>,
     began: Micros,
     last: Micros,
@@ -45,7 +45,7 @@ struct Lane {
 impl Lane {
     fn new(number: u32, now: Micros) -> Lane {
         Lane {
-            // Those just before may come yet.
+            // Numbers just before may still come.
             next: 1 << 32 | u64::from(number),
             window: Window::new(AHEAD),
             heads: [None; PATHS],
@@ -57,7 +57,7 @@ impl Lane {
     }
 }
 
-/// The number of 64 bits that is nearest to another, of its low 32 bits.
+/// Returns the number of 64 bits with these low 32 bits that is nearest to another.
 pub fn whole(near: u64, number: u32) -> u64 {
     let step = number.wrapping_sub(near as u32).cast_signed();
     near.saturating_add_signed(i64::from(step))
@@ -69,14 +69,14 @@ pub struct Reorder {
     lanes: BTreeMap<u16, Lane>,
     waiting: usize,
     octets: usize,
-    /// Packets that came when those behind them were already given on.
+    /// Packets that came after later ones were delivered.
     pub late: u64,
     /// Second copies.
     pub twice: u64,
 }
 
 impl Reorder {
-    /// A packet came, by a path.
+    /// Takes a packet from a path.
     #[allow(clippy::too_many_arguments)]
     pub fn add(
         &mut self,
@@ -158,7 +158,7 @@ impl Reorder {
         }
     }
 
-    /// Gives on all below a number, whatever is missing.
+    /// Delivers all packets below a number, whatever is missing.
     fn skip(&mut self, lane: u16, below: u64, pool: &mut Pool, deliver: &mut Deliver<'_>) {
         let Some(lane) = self.lanes.get_mut(&lane) else {
             return;
@@ -175,7 +175,7 @@ impl Reorder {
         lane.oldest = lane.held.iter().flatten().map(|held| held.came).min();
     }
 
-    /// Gives on what is next.
+    /// Delivers the packets that are next.
     fn run(&mut self, lane: u16, pool: &mut Pool, deliver: &mut Deliver<'_>) {
         if let Some(entry) = self.lanes.get(&lane) {
             let run = entry.held.iter().take_while(|held| held.is_some()).count() as u64;
@@ -185,7 +185,7 @@ impl Reorder {
         }
     }
 
-    /// Leaves out what is missing before the first that waits, and gives on from there.
+    /// Skips the missing packets before the first one that waits, and delivers from there.
     fn leap(&mut self, lane: u16, pool: &mut Pool, deliver: &mut Deliver<'_>) {
         if let Some(entry) = self.lanes.get(&lane) {
             let missing = entry.held.iter().take_while(|held| held.is_none()).count() as u64;
@@ -194,7 +194,7 @@ impl Reorder {
         }
     }
 
-    /// Leaves out what is lost for certain.
+    /// Skips packets that are certainly lost.
     fn lost(&mut self, lane: u16, now: Micros, pool: &mut Pool, deliver: &mut Deliver<'_>) {
         while let Some(entry) = self.lanes.get(&lane)
             && entry.oldest.is_some()
@@ -210,7 +210,7 @@ impl Reorder {
         }
     }
 
-    /// Time went by: gives on what has waited for the bound.
+    /// Delivers packets that have waited for the bound.
     pub fn tick(&mut self, wait: Micros, now: Micros, pool: &mut Pool, deliver: &mut Deliver<'_>) {
         while let Some((lane, at)) = self.oldest()
             && at + wait <= now
@@ -229,7 +229,7 @@ impl Reorder {
             .min_by_key(|(_, at)| *at)
     }
 
-    /// When [`Reorder::tick`] has something to do.
+    /// Returns the time at which [`Reorder::tick`] has work.
     pub fn next(&self, wait: Micros) -> Option<Micros> {
         self.oldest().map(|(_, at)| at + wait)
     }
@@ -243,7 +243,7 @@ mod tests {
 
     const WAIT: Micros = 30_000;
 
-    /// What is given on, and when, of packets (lane, number, path, when).
+    /// Returns the deliveries, with times, of packets (lane, number, path, time).
     fn run(packets: &[(u16, u32, u8, Micros)]) -> Vec<(u16, u32, Micros)> {
         let (mut reorder, mut pool) = (Reorder::default(), Pool::default());
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What a tunnel tells: refusals, events, datagrams to be sent, the state of its paths.
+//! Output of a tunnel: refusals, events, datagrams to send, the state of its paths.
 
 use std::net::SocketAddr;
 
@@ -7,13 +7,13 @@ use super::path::{Count, RoundTrip, State};
 use super::schedule::PATHS;
 use super::settings::PathSettings;
 
-/// Why a packet was not taken.
+/// Cause to refuse a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It is no IPv4 or IPv6 packet, or not a whole one.
+    /// Not a whole IPv4 or IPv6 packet.
     #[error("this is not a whole IP packet")]
     NoPacket,
-    /// It is longer than all paths take.
+    /// Packet longer than the paths take.
     #[error("the packet is too big: at most {mtu} bytes pass")]
     TooBig {
         /// Largest packet that passes, bytes.
@@ -24,68 +24,68 @@ pub enum Refused {
     NoPath,
 }
 
-/// Why a path cannot be added or changed.
+/// Cause to refuse to add or change a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// No such number.
+    /// Number that is not valid.
     #[error("paths are numbered 0 to {last}, not {0}", last = PATHS - 1)]
     Number(u8),
-    /// It is there already.
+    /// The path exists already.
     #[error("path {0} is there already: remove it, or change it")]
     Taken(u8),
-    /// It is not there.
+    /// The path does not exist.
     #[error("there is no path {0}")]
     Unknown(u8),
 }
 
-/// What happened.
+/// Event of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A path can be used.
     Up(u8),
-    /// It cannot any more.
+    /// A path cannot be used any more.
     Down(u8),
-    /// The router told of a new path, or of a change.
+    /// The router announced a new path, or a change.
     Told(u8),
-    /// The router is elsewhere by this path.
+    /// The router has another address on this path.
     Moved(u8, SocketAddr),
-    /// The other end took a path away.
+    /// The other end removed a path.
     Gone(u8),
     /// The other end ended the session.
     Closed,
 }
 
-/// A datagram to be sent: its bytes are in the buffer that was given.
+/// A datagram to send: its bytes are in the given buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Send {
-    /// By which path.
+    /// Number of the path.
     pub path: u8,
-    /// Where to.
+    /// Destination.
     pub to: SocketAddr,
-    /// Bytes.
+    /// Length, bytes.
     pub length: usize,
 }
 
-/// A path, as it is told.
+/// State of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// Its number.
+    /// Number of the path.
     pub path: u8,
-    /// What it was set to.
+    /// Settings.
     pub settings: PathSettings,
-    /// Whether it works.
+    /// Health.
     pub state: State,
     /// Round trips, once there was one.
     pub round_trip: Option<RoundTrip>,
-    /// What waits in the path on the way out, beyond the least, microseconds.
+    /// Queue in the path on the way out, beyond the least delay, microseconds.
     pub queue: Micros,
-    /// What did not arrive lately, per mille.
+    /// Recent loss, per mille.
     pub loss: u32,
-    /// What it is found to carry on the way out, bytes per second.
+    /// Estimated capacity on the way out, bytes per second.
     pub rate: u64,
-    /// All that was sent.
+    /// Counts of sent datagrams.
     pub sent: Count,
-    /// All that was received.
+    /// Counts of received datagrams.
     pub received: Count,
     /// Packets dropped for want of room or because they stood too long.
     pub dropped: u64,

@@ -1,7 +1,7 @@
-//! Which path a packet takes.
+//! Chooses the path of each packet.
 //!
-//! A flow stays on one path, chosen by what is free there; it moves when the path is down, or when
-//! it is overloaded and so long a gap has come that nothing is overtaken. A flow that outgrows its
+//! A flow stays on one path, chosen by free capacity. It moves when the path is down; and when the
+//! path is overloaded, in a gap so long that no packet overtakes another. A flow that outgrows its
 //! path is *striped*: each packet goes where it arrives first, numbered, and the other end puts
 //! them in order. Small packets of quiet flows go by the two best paths.
 
@@ -9,80 +9,80 @@ use super::body::{Micros, Order};
 use super::flow::Packet;
 use super::leak::Leak;
 
-/// Flows are told apart by so many buckets of their hash.
+/// Number of flow buckets, by hash.
 const FLOWS: usize = 4096;
 /// Paths, at most.
 pub const PATHS: usize = 16;
-/// A flow at rest for so long begins anew, microseconds: its class, and its path.
+/// Time at rest after which a flow begins anew, microseconds: its class, and its path.
 const RESTS: Micros = 1_000_000;
 const FORGOTTEN: Micros = 10_000_000;
-/// What a flow of small packets, and one of marked ones, may send to be urgent, bytes per second.
+/// Highest rates of urgent flows: of small packets, and of marked ones, bytes per second.
 const SMALL_RATE: u64 = 20_000;
 const MARKED_RATE: u64 = 250_000;
 /// Time in which rates of flows and paths, and starts of flows, are averaged, microseconds.
 const AVERAGE: Micros = 250_000;
 const STARTS: Micros = 2_000_000;
-/// A new flow counts as this part of what all paths carry.
+/// A new flow counts as this part of the capacity of all paths.
 const SHARE: u64 = 16;
 /// A path is overloaded with so much of its rate, percent, and so long a queue, microseconds; one
-/// with less than that is free.
+/// below the last value is free.
 const OVERLOADED: u64 = 85;
 const STANDING: Micros = 2_000;
 const FREE: u64 = 70;
-/// A flow has outgrown a path with so much of its rate, percent.
+/// A flow with so much of a path's rate, percent, has outgrown it.
 const OUTGROWN: u64 = 40;
-/// How surely nothing is overtaken, microseconds, where lags are known, and where not.
+/// Margins against overtaking, microseconds: where lags are known, and where not.
 const MARGIN: i64 = 10_000;
 const UNKNOWN: Micros = 500_000;
-/// How long a flow may stay where it costs more, or fares worse, for want of a gap, microseconds.
+/// Time that a flow may stay on a worse or costlier path for want of a gap, microseconds.
 const PATIENCE: Micros = 5_000_000;
-/// How long a flow that has not outgrown an overloaded path stays on it alone while another is
-/// free, microseconds.
+/// Time that a flow that has not outgrown an overloaded path stays on it while another is free,
+/// microseconds.
 const SUFFERS: Micros = 1_000_000;
-/// How long a striped flow keeps to its path while the other end learns its lane, microseconds.
+/// Time that a striped flow keeps to its path while the other end learns its lane, microseconds.
 const LEARNS: Micros = 60_000;
 
-/// A path as the scheduler sees it. Only such as can be used are shown to it.
+/// A path as the scheduler sees it. Only usable paths are listed.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// Its number.
+    /// Number of the path.
     pub path: u8,
     /// Paths of the lowest rank are used.
     pub rank: u8,
-    /// Its answers are overdue.
+    /// Answers of the path are overdue.
     pub suspect: bool,
-    /// What it carries, bytes per second.
+    /// Capacity, bytes per second.
     pub rate: u64,
-    /// Percent of its rate that new flows are to take as free.
+    /// Percent of the capacity that counts as free for new flows.
     pub weight: u8,
-    /// How long a packet waits in the tunnel before it leaves, microseconds.
+    /// Time that a packet waits in the tunnel before it leaves, microseconds.
     pub backlog: Micros,
-    /// When it may send again.
+    /// Time at which it may send again.
     pub ready: Micros,
-    /// The lag of what is sent, and how much it varies; microseconds.
+    /// Lag of sent datagrams, microseconds.
     pub lag: Option<i64>,
-    /// See there.
+    /// Variation of the lag, microseconds.
     pub varies: Micros,
 }
 
 impl View {
-    /// When a packet of now arrives: comparable between paths.
+    /// Returns the arrival of a packet sent now: comparable between paths.
     fn arrives(&self, now: Micros) -> Option<i64> {
         let leaves = now.saturating_add(self.backlog).cast_signed();
         Some(leaves.saturating_add(self.lag?))
     }
 }
 
-/// Where a packet goes.
+/// Decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// By which path; by none: whichever is first to take it.
+    /// Path; `None`: the first that is ready to take it.
     pub path: Option<u8>,
-    /// And by which as well.
+    /// Path of a second copy.
     pub copy: Option<u8>,
-    /// As what.
+    /// Order to send with the packet.
     pub order: Order,
-    /// Before others.
+    /// Goes before others.
     pub urgent: bool,
 }
 
@@ -90,13 +90,13 @@ pub struct Place {
 struct Flow {
     path: Option<u8>,
     last: Micros,
-    /// When its last packet arrives, and how surely.
+    /// Arrival of the last packet, with a margin.
     arrives: Option<i64>,
     load: Leak,
     bulk: bool,
     striped: Option<Micros>,
     number: u32,
-    /// Since when it should be elsewhere.
+    /// Time since which the flow should move.
     wishes: Option<Micros>,
 }
 
@@ -104,7 +104,7 @@ struct Flow {
 pub struct Schedule {
     stripe: bool,
     duplicate: bool,
-    /// How much later than by the fastest path a striped packet may arrive, microseconds.
+    /// Longest lag of a striped packet behind the fastest path, microseconds.
     spread: i64,
     flows: Box<[Flow]>,
     loads: [Leak; PATHS],
@@ -113,8 +113,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Which of its ways it may use, and how much later than by the fastest path a striped packet
-    /// may arrive, microseconds.
+    /// Creates a scheduler with permission to stripe and to duplicate. `spread`: longest lag of a
+    /// striped packet behind the fastest path, microseconds.
     pub fn new(stripe: bool, duplicate: bool, spread: Micros) -> Schedule {
         Schedule {
             stripe,
@@ -127,7 +127,7 @@ impl Schedule {
         }
     }
 
-    /// A path is gone, or is another one now.
+    /// Forgets a path that is gone or replaced.
     pub fn forget(&mut self, path: u8) {
         for flow in &mut self.flows {
             if flow.path == Some(path) {
@@ -139,7 +139,7 @@ impl Schedule {
         self.starts[usize::from(path)] = Leak::default();
     }
 
-    /// Chooses. Nothing without a path.
+    /// Chooses; `None` without a path.
     pub fn choose(&mut self, packet: &Packet, views: &[View], now: Micros) -> Option<Place> {
         let best = views.iter().map(|view| view.rank).min()?;
         let index = (packet.flow % FLOWS as u64) as usize;
@@ -173,7 +173,7 @@ impl Schedule {
             self.once = self.once.wrapping_add(1);
             Order::Once(self.once)
         } else if flow.striped.is_some() && !urgent {
-            // What any path may take is numbered anew when it leaves.
+            // A packet for any path gets its number when it leaves.
             flow.number = flow.number.wrapping_add(u32::from(!shared));
             Order::Lane {
                 lane: index as u16,
@@ -200,7 +200,7 @@ impl Schedule {
         })
     }
 
-    /// A packet that any path might have taken leaves by this one: its number in its lane.
+    /// Notes that a shared packet leaves by this path, and returns its number in its lane.
     pub fn leaves(&mut self, lane: u16, path: u8, octets: usize, now: Micros) -> u32 {
         self.loads[usize::from(path)].add(octets as u64, AVERAGE, now);
         let flow = &mut self.flows[usize::from(lane) % FLOWS];
@@ -208,9 +208,9 @@ impl Schedule {
         flow.number
     }
 
-    /// Whether a path takes what waits for all, so many bytes, and how much longer that may wait
-    /// because paths differ, microseconds: a slower path is of use if by the fastest one the last
-    /// of it would arrive later.
+    /// Decides whether a path takes shared packets, of so many bytes, and returns how much longer
+    /// they may wait because paths differ, microseconds. A slower path helps if the fastest one
+    /// would deliver the last of them later.
     pub fn takes(&self, path: u8, views: &[View], octets: u64, now: Micros) -> Option<Micros> {
         let best = views.iter().map(|view| view.rank).min()?;
         let view = views.iter().find(|view| view.path == path)?;
@@ -235,7 +235,7 @@ impl Schedule {
         Some(lags().max()?.abs_diff(lags().min()?))
     }
 
-    /// The two paths by which it arrives first.
+    /// Returns the two paths by which the packet arrives first.
     fn twice(
         &self,
         flow: &mut Flow,
@@ -264,7 +264,7 @@ impl Schedule {
     ) -> Option<(View, Option<u8>)> {
         let current = views.iter().find(|view| Some(view.path) == flow.path);
         match current {
-            // In doubt, both.
+            // In doubt, by both paths.
             Some(view) if view.suspect => {
                 let key = |view: &&View| (view.rank, view.lag.unwrap_or(i64::MAX));
                 let other = views
@@ -303,15 +303,15 @@ impl Schedule {
             return Some((view, None));
         }
         let waited = now.saturating_sub(*flow.wishes.get_or_insert(now));
-        // Several that do not yield and never pause would share one path for ever, though none has
-        // outgrown it.
+        // Several flows that do not slow down and never pause would share one path for ever, though
+        // none has outgrown it.
         let outgrown =
             flow.load.rate(AVERAGE, now) * 100 >= view.rate * OUTGROWN || waited > SUFFERS;
         if view.rank == best && self.stripe && outgrown && self.near(&target, views, best) {
             flow.striped = Some(now + LEARNS + view.backlog);
             return Some((view, None));
         }
-        // A flow is not taken from a wide path to a narrow one.
+        // A flow does not move from a wide path to a narrow one.
         let free = target.rate.saturating_sub(self.load(&target, now));
         if view.rank == best && free < flow.load.rate(AVERAGE, now) {
             return Some((view, None));
@@ -350,7 +350,7 @@ impl Schedule {
         view.backlog < STANDING && self.load(view, now) * 100 < view.rate * FREE
     }
 
-    /// Whether a striped packet may go by it.
+    /// Returns true if a striped packet may go by this path.
     fn near(&self, view: &View, views: &[View], best: u8) -> bool {
         let lags = views.iter().filter(|view| view.rank == best);
         match (view.lag, lags.filter_map(|view| view.lag).min()) {
@@ -359,7 +359,7 @@ impl Schedule {
         }
     }
 
-    /// The path of most free capacity for a new flow.
+    /// Returns the path with most free capacity for a new flow.
     fn pick(&self, views: &[View], best: u8, now: Micros) -> Option<View> {
         let usable = || views.iter().filter(|view| view.rank == best);
         let share = usable().map(|view| view.rate).sum::<u64>() / SHARE;
@@ -376,7 +376,7 @@ impl Schedule {
     }
 }
 
-/// Whether the flow has paused so long that by this path nothing of it is overtaken.
+/// Returns true if the flow has paused for so long that no packet is overtaken on this path.
 fn gap(flow: &Flow, target: &View, now: Micros) -> bool {
     match (flow.arrives, target.arrives(now)) {
         (Some(last), Some(arrives)) => {

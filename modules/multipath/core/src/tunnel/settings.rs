@@ -1,19 +1,19 @@
-//! What a tunnel and its paths are set to.
+//! Settings of a tunnel and its paths.
 
 use std::net::SocketAddr;
 
 use super::body::Micros;
 
-/// Which end.
+/// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Has the paths, and tells of them.
+    /// The router owns the paths, and announces them.
     Router,
-    /// Learns of them.
+    /// The partner learns of them.
     Partner,
 }
 
-/// What is the same for all paths.
+/// Settings of all paths.
 #[derive(Clone, Copy)]
 pub struct Settings {
     /// Flows that outgrow a path may use several.
@@ -23,9 +23,9 @@ pub struct Settings {
     /// Longest time a packet of a striped flow waits for those before it, microseconds. Paths that
     /// are slower than the fastest by more are not striped over.
     pub longest_wait: Micros,
-    /// Something random, so that nobody can choose flows that share a bucket.
+    /// Random value, so that an attacker cannot choose flows that share a bucket.
     pub seed: u64,
-    /// Something random of 32 bytes, so that nobody foresees what the partner has a router answer.
+    /// Random secret of 32 bytes, so that challenges are unpredictable.
     pub secret: [u8; 32],
 }
 
@@ -41,10 +41,10 @@ impl Default for Settings {
     }
 }
 
-/// A path, as its end is told of it.
+/// Settings of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSettings {
-    /// Where the other end is.
+    /// Address of the other end.
     pub remote: SocketAddr,
     /// Longest datagram that passes, bytes: the path's MTU without IP (20 or 40) and UDP (8).
     pub longest: u16,
@@ -54,9 +54,8 @@ pub struct PathSettings {
     pub backup: bool,
     /// Used when no path that costs nothing is up; hardly probed at rest.
     pub metered: bool,
-    /// Most that it carries to the other end, and from there, bytes per second, where that is
-    /// known.
+    /// Highest rate to the other end, bytes per second, if known.
     pub rate_out: Option<u64>,
-    /// See there.
+    /// Highest rate from the other end, bytes per second, if known.
     pub rate_in: Option<u64>,
 }

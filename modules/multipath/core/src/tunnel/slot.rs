@@ -1,4 +1,4 @@
-//! A path with what waits for it and what is to be told of it.
+//! A path with its queue and its pending messages.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -11,17 +11,17 @@ use super::queue::Queue;
 use super::schedule::View;
 use super::{OVERHEAD, PathSettings};
 
-/// Answers that wait to be sent, at most.
+/// Most answers that wait to be sent.
 const MOST_ANSWERS: usize = 8;
-/// Ranks by what a path costs lie below those by how it fares.
+/// Ranks by cost are below those by health.
 const METERED: u8 = 1;
 const BACKUP: u8 = 2;
 const FARES_BADLY: u8 = 3;
 
-/// A probe that is to be answered.
+/// A probe to answer.
 #[derive(Debug)]
 struct Asked {
-    /// Where it came from, and the answer goes.
+    /// Source address, to which the answer goes.
     from: SocketAddr,
     stamp: Micros,
     came: Micros,
@@ -33,24 +33,24 @@ pub(super) struct Slot {
     pub path: Path,
     pub queue: Queue,
     pub settings: PathSettings,
-    /// Number of the last hello: that was made, or that was received.
+    /// Number of the last hello that was sent or received.
     pub hello: u8,
-    /// The router's: the number that the partner knows.
+    /// At the router: hello that the partner knows.
     known: Option<u8>,
     tells: bool,
     asks: bool,
     probe: bool,
     answers: VecDeque<Asked>,
-    /// The partner's: whether the router is where it says.
+    /// At the partner: proof of the router's address.
     pub proof: Proof,
-    /// The router's: what it was asked to show that it is where it sends from.
+    /// At the router: challenge to answer.
     shows: Option<u64>,
-    /// What is still to be said, `true` for the whole session.
+    /// Pending bye, `true` for the whole session.
     pub bye: Option<bool>,
 }
 
 impl Slot {
-    /// `asks`: at the router, which tells the partner of the path.
+    /// Creates a slot. `asks`: at the router, which announces the path.
     pub fn new(settings: PathSettings, hello: u8, asks: bool, now: Micros) -> Slot {
         Slot {
             path: Path::new(settings.metered, asks, settings.rate_out, now),
@@ -62,21 +62,21 @@ impl Slot {
             asks,
             probe: false,
             answers: VecDeque::new(),
-            // The router was told where the partner is.
+            // The router has the partner's address from its settings.
             proof: Proof::new(asks),
             shows: None,
             bye: None,
         }
     }
 
-    /// Largest packet that fits, bytes.
+    /// Returns the size of the largest packet that fits, bytes.
     pub fn mtu(&self) -> usize {
         usize::from(self.settings.longest)
             .min(LONGEST)
             .saturating_sub(OVERHEAD)
     }
 
-    /// What the scheduler is shown, if the path can be used.
+    /// Returns the scheduler's view, if the path can be used.
     pub fn view(&self, path: u8, now: Micros) -> Option<View> {
         let suspect = match self.path.state() {
             State::Up => false,
@@ -106,30 +106,30 @@ impl Slot {
         })
     }
 
-    /// Other settings for the same path.
+    /// Changes settings of the path.
     pub fn settle(&mut self, settings: PathSettings, hello: u8) {
         self.settings = settings;
         self.hello = hello;
         self.path.settle(settings.metered, settings.rate_out);
     }
 
-    /// A probe is to be sent; with the hello, until the partner knows it.
+    /// Schedules a probe; with the hello, until the partner knows it.
     pub fn ask(&mut self) {
         self.probe = true;
         self.tells = self.asks && self.known != Some(self.hello);
     }
 
-    /// The partner knows a hello.
+    /// Notes that the partner knows a hello.
     pub fn knows(&mut self, hello: u8) {
         self.known = Some(hello);
     }
 
-    /// The router is to show that it is where it sends from.
+    /// Schedules the answer to a challenge.
     pub fn shows(&mut self, value: u64) {
         self.shows = Some(value);
     }
 
-    /// A probe came.
+    /// Schedules the answer to a probe.
     pub fn asked(&mut self, stamp: Micros, from: SocketAddr, now: Micros) {
         if self.answers.len() == MOST_ANSWERS {
             self.answers.pop_front();
@@ -143,14 +143,14 @@ impl Slot {
         });
     }
 
-    /// Whether something is to be said at once.
+    /// Returns true if a message is to be sent at once.
     pub fn speaks(&self) -> bool {
         let shows = self.shows.is_some() || self.proof.asks();
         shows || self.tells || self.probe || self.bye.is_some() || !self.answers.is_empty()
     }
 
-    /// What is to be said next, but for packets, and where. `shared`: how long packets waited for
-    /// all paths till now, microseconds in all.
+    /// Takes the next message, and its destination. `shared`: total time that packets waited for
+    /// all paths so far, microseconds.
     pub fn control(&mut self, shared: Micros, now: Micros) -> Option<(Body<'static>, SocketAddr)> {
         if let Some((value, to)) = self.proof.ask() {
             return Some((Body::Challenge(value), to));
@@ -172,7 +172,7 @@ impl Slot {
         Some((self.says(shared, now)?, self.settings.remote))
     }
 
-    /// The part of it that goes to where the other end is known to be.
+    /// Takes a message to the proved address of the other end.
     fn says(&mut self, shared: Micros, now: Micros) -> Option<Body<'static>> {
         if std::mem::take(&mut self.tells) {
             return Some(Body::Hello(Hello {
@@ -191,13 +191,13 @@ impl Slot {
         self.bye.map(|all| Body::Bye { all })
     }
 
-    /// When it may send again, if not yet.
+    /// Returns the time at which the path may send again, if not yet.
     pub fn ready(&self, now: Micros) -> Option<Micros> {
         let pace = self.path.capacity.pace(now);
         Some(self.queue.ready(pace)).filter(|ready| *ready > now)
     }
 
-    /// When there is something to do.
+    /// Returns the time of the next work.
     pub fn next(&self, now: Micros) -> Option<Micros> {
         if self.speaks() {
             return Some(now);
@@ -206,7 +206,7 @@ impl Slot {
         [self.path.next(now), queue].into_iter().flatten().min()
     }
 
-    /// What a hello says of the path, as the partner uses it.
+    /// Returns a path's settings at the partner, from a hello.
     pub fn told(hello: &Hello, from: SocketAddr) -> PathSettings {
         let rate = |rate: u64| (rate != 0).then_some(rate);
         PathSettings {

@@ -1,4 +1,4 @@
-//! Rules and routes: each path's table, and which packets go by it.
+//! Rules and routes: each path's table, and the packets that use it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,15 +13,15 @@ use tracing::warn;
 use crate::lock::LOCK_MARK;
 use crate::nft::{MARK, TUNNEL_MARK};
 
-/// Rules before these are others': mwan3 begins at 1001, the kernel's own are behind 32765.
+/// Priority of the rules. Before them: mwan3, from 1001 on; behind: the kernel's own, from 32765.
 const PRIORITY: u32 = 900;
-/// Tables from here on: weir's, by the path's device.
+/// First of weir's tables, one per path's device.
 const TABLE: u32 = 934_700_000;
-/// Where what is redirected is this machine's own.
+/// Table that delivers redirected packets to this machine.
 const REDIRECTED: u32 = TABLE - 1;
-/// Where all leads into the tunnel.
+/// Table that routes all packets into the tunnel.
 const TUNNELED: u32 = TABLE - 2;
-/// Where all is dropped, and the rules that lead there: behind those that lead to the partner.
+/// Table that drops all packets, and the priority of its rules: behind those of the partner.
 const LOCKED: u32 = TABLE - 3;
 const LOCKED_PRIORITY: u32 = PRIORITY + 90;
 /// `lo`.
@@ -42,7 +42,7 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
 }
 
 impl Routing {
-    /// In the network namespace of this thread. What a weir left that was killed is taken away.
+    /// Opens the tables of this thread's network namespace, without remains of a killed weir.
     ///
     /// # Errors
     /// The kernel does not answer.
@@ -57,7 +57,7 @@ impl Routing {
         })
     }
 
-    /// All that uplinks are found by.
+    /// Reads all that uplinks are found by.
     ///
     /// # Errors
     /// The kernel does not answer.
@@ -65,19 +65,19 @@ impl Routing {
         self.policy.picture()
     }
 
-    /// What is marked for the tunnel goes by this device; `None`: as all else. Whether that is new.
+    /// Sets the tunnel's device for marked packets; `None`: no tunnel. Returns true if that is new.
     pub fn tunnel(&mut self, link: Option<u32>) -> bool {
         std::mem::replace(&mut self.tunnel, link) != link
     }
 
-    /// What comes in by these devices leads nowhere, but where the lock's rules looked at it. Whether that is new.
+    /// Sets the devices whose packets are dropped unless the lock marked them. Returns true if new.
     pub fn lock(&mut self, devices: &[String]) -> bool {
         let new = self.locked != devices;
         self.locked = devices.to_vec();
         new
     }
 
-    /// Where the partner is. Whether that is new.
+    /// Sets the partner's addresses. Returns true if they are new.
     pub fn lead_to(&mut self, partner: &[SocketAddr]) -> bool {
         let mut partner: Vec<_> = partner.iter().map(SocketAddr::ip).collect();
         partner.sort_unstable();
@@ -87,7 +87,7 @@ impl Routing {
         new
     }
 
-    /// Rules and routes as they should be, for these paths.
+    /// Returns the rules and routes that these paths need.
     fn wanted<'a>(&self, used: impl Iterator<Item = &'a Uplink>) -> (Vec<Rule>, Vec<Route>) {
         let (mut rules, mut routes) = (Vec::new(), Vec::new());
         for ipv6 in [false, true] {
@@ -149,8 +149,8 @@ impl Routing {
         (rules, routes)
     }
 
-    /// The lock's table marks what comes from clients. Where somebody took it away, what has no mark
-    /// is dropped until it is back.
+    /// Drops clients' packets without a mark. The lock's table marks them; if another program
+    /// removes that table, nothing passes until it is back.
     fn locked_in(&self, rules: &mut Vec<Rule>, routes: &mut Vec<Route>) {
         if self.locked.is_empty() {
             return;
@@ -173,7 +173,7 @@ impl Routing {
         }
     }
 
-    /// Writes what is missing, and removes what is too much: nothing where all is as it should be,
+    /// Adds missing rules and routes, and removes surplus ones; writes nothing if all is correct,
     /// as each change is an event again.
     pub fn write<'a>(&mut self, used: impl Iterator<Item = &'a Uplink>) {
         let (rules, routes) = self.wanted(used);
@@ -217,7 +217,7 @@ impl Routing {
         first
     }
 
-    /// Leaves the kernel's tables as they were.
+    /// Restores the kernel's tables.
     pub fn leave(&mut self) {
         if let Err(error) = self.policy.clear(policy::PROTOCOL) {
             warn!(%error, "rules and routes are left: `ip rule show protocol 119`");
@@ -225,10 +225,10 @@ impl Routing {
     }
 }
 
-/// The same way: the kernel fills in what was not asked for.
+/// Returns true if two routes are equal, but for attributes that the kernel filled in.
 fn same(is: &Route, wanted: &Route) -> bool {
     let hop = |route: &Route| route.hops.first().map(|hop| (hop.link, hop.gateway));
-    // Of IPv6, `lo` is the hop of what leads nowhere.
+    // In IPv6, a route without a next hop has `lo` as its hop.
     let nowhere = wanted.hops.is_empty();
     (is.to, is.table, is.kind) == (wanted.to, wanted.table, wanted.kind)
         && (nowhere || hop(is) == hop(wanted))

@@ -1,4 +1,4 @@
-//! The firewall's rules, and what moves as they change: conversations go by the tunnel, and leave it.
+//! The firewall's rules, and moving conversations into and out of the tunnel as they change.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use crate::io::state::{Connection, SharedState};
 use crate::nft::{self, Redirect, STRAY_MARK, TABLE, TUNNEL_MARK};
 use crate::reach::{LOCAL, NAT64};
 
-/// How soon the firewall is asked again to take what it did not.
+/// Pause before the firewall gets refused rules again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody
-/// would answer them elsewhere. What goes on begins anew.
+/// Ends conversations in the tunnel: they have the tunnel's addresses, to which no answer would
+/// come elsewhere. Programs that go on begin anew.
 async fn leave_tunnel(before: &Redirect) {
     let closed = Redirect {
         tunnel: None,
         ..before.clone()
     };
-    // First nothing goes by it any more, then it is forgotten: in between, nothing leaves.
+    // First rules without the tunnel, then the conversations: in between, no packet leaves.
     if let Err(error) = load_rules(&nft::create(&closed)).await {
         warn!(error, "the firewall does not take the rules of multipath");
     }
     forget_tunnelled();
 }
 
-/// Their next packets go where the rules say by now.
+/// Forgets conversations in the tunnel; their next packets follow the present rules.
 pub fn forget_tunnelled() {
     if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
         warn!(%error, "conversations that went by the tunnel may be silent until they time out");
     }
 }
 
-/// What went directly, as there was no tunnel, goes by it from its next packet on.
+/// Moves conversations that went directly, for want of a tunnel, into it.
 fn bring_back() {
     if let Err(error) = forget_marked(STRAY_MARK, STRAY_MARK) {
         warn!(%error, "what went directly while there was no tunnel stays there");
@@ -53,7 +53,7 @@ fn bring_back() {
 pub struct Rules {
     /// Device of the tunnel.
     device: Option<String>,
-    /// What is not TCP goes by the tunnel.
+    /// True if traffic other than TCP goes by the tunnel.
     leads: Cell<bool>,
     share: Arc<Share>,
     state: Arc<SharedState>,
@@ -61,7 +61,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Nothing is loaded yet. `device`: of the tunnel.
+    /// Creates the state, without rules loaded. `device`: of the tunnel.
     pub fn new(device: Option<String>, share: Arc<Share>, state: Arc<SharedState>) -> Self {
         Self {
             device,
@@ -72,26 +72,26 @@ impl Rules {
         }
     }
 
-    /// Whether what is not TCP goes by the tunnel.
+    /// Returns true if traffic other than TCP goes by the tunnel.
     pub fn leads(&self) -> bool {
         self.leads.get()
     }
 
-    /// What is not TCP goes by the tunnel from now on, or does not any more.
+    /// Sets whether traffic other than TCP goes by the tunnel.
     pub fn lead(&self, leads: bool) {
         self.leads.set(leads);
         self.look();
     }
 
-    /// Something that the rules depend on has changed.
+    /// Recomputes the rules, after a change of something that they depend on.
     pub fn look(&self) {
         self.changed.notify_one();
     }
 
-    /// Keeps the rules as they should be.
+    /// Keeps the firewall's rules up to date.
     pub async fn keep(&self, mut conduct: watch::Receiver<Conduct>) {
         let mut loaded: Option<Redirect> = None;
-        // What the firewall did not take, and when.
+        // Rules that the firewall refused, and when.
         let mut refused: Option<(Redirect, Instant)> = None;
         let mut changes = Changes::of(TABLE);
         loop {
@@ -138,19 +138,19 @@ impl Rules {
         }
     }
 
-    /// What is brought here now: no new connection while the partner is not there, if it may go
-    /// directly. The rules for those that weir has are there all the time.
+    /// Computes the rules. While the partner is away, no new connection is redirected, unless it
+    /// may not go directly. Rules for existing connections are always there.
     fn redirect(&self, conduct: &Conduct) -> Redirect {
         let state = self.state.lock();
-        // What the partner cannot reach, it is not asked for. While it is not there all is held,
-        // where nothing may leave but by it.
+        // Only families that the partner reaches are redirected. While it is away, all is held if
+        // nothing may leave directly.
         let (ipv4, ipv6) = match state.connection {
             Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
             _ => [!conduct.fall_back; 2].into(),
         };
         let meeting = self.share.meetings().borrow().clone();
         let mut choice = conduct.choice.clone();
-        // Not each address that its name has: whoever tells names may tell any.
+        // Only the partner's proven address, not all of its name: any name server can forge those.
         let partner = meeting.as_ref().map(|it| Prefix::only(it.partner.ip()));
         let devices = state.paths.iter().map(|path| path.device.clone());
         let mut uplinks: Vec<_> = devices.collect();

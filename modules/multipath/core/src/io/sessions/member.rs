@@ -1,4 +1,4 @@
-//! A router, as its connections and its end of the tunnel know it.
+//! A router, as seen by its connections and its end of the tunnel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,15 +9,15 @@ use tokio::sync::watch;
 use crate::io::seen::Figures;
 use crate::key::KeyId;
 
-/// Who was silent for so long, seconds, with no connection open, is not connected.
+/// Silence, in seconds, after which a router without an open connection is not connected.
 const SILENCE: u64 = 60;
 
-/// What it moved, by several threads.
+/// Traffic of a router, counted by several threads.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// When it was heard before the partner began, seconds since 1970.
+    /// Time of the last sign before the partner began, seconds since 1970.
     before: u64,
-    /// When it was heard last, seconds since the partner began, and 1 more; 0: not yet.
+    /// Time of the last sign, seconds since the partner began, and 1 more; 0: not yet.
     heard: AtomicU64,
     sent: AtomicU64,
     received: AtomicU64,
@@ -25,7 +25,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// As they are now: of a partner that began then, in seconds since 1970.
+    /// Returns the current figures. `unix`: start of the partner, seconds since 1970.
     pub fn figures(&self, began: Instant, unix: u64) -> Figures {
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let (heard, open) = (of(&self.heard), of(&self.open));
@@ -43,7 +43,7 @@ impl Counts {
 }
 
 impl From<Figures> for Counts {
-    /// Goes on with what was seen before the partner was started anew: nothing is open now.
+    /// Continues from the figures before a restart of the partner, without open connections.
     fn from(seen: Figures) -> Self {
         Self {
             before: seen.last,
@@ -58,20 +58,20 @@ impl From<Figures> for Counts {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Names its key.
+    /// Id of the router's key.
     pub id: KeyId,
     counts: Arc<Counts>,
     alive: watch::Receiver<()>,
     began: Instant,
 }
 
-/// Since the partner began, and 1 more.
+/// Seconds since the partner began, and 1 more.
 fn seconds(began: Instant) -> u64 {
     began.elapsed().as_secs().saturating_add(1)
 }
 
 impl Member {
-    /// Of a partner that began then. Once nobody has the other end of `alive`, it is revoked.
+    /// Creates a member of a partner that began then. Dropping the sender of `alive` revokes it.
     pub(super) fn new(
         id: KeyId,
         counts: Arc<Counts>,
@@ -86,22 +86,22 @@ impl Member {
         }
     }
 
-    /// Waits until it may not come any more.
+    /// Waits until the router is revoked.
     pub async fn revoked(&self) {
         let mut alive = self.alive.clone();
         while alive.changed().await.is_ok() {}
     }
 
-    /// Something of it came that nobody else can have sent.
+    /// Notes an authenticated sign of the router.
     pub fn heard(&self) {
-        // What is there already costs the other threads nothing.
+        // A store only if the second is new spares the other threads' caches.
         let now = seconds(self.began);
         if self.counts.heard.load(Ordering::Relaxed) != now {
             self.counts.heard.store(now, Ordering::Relaxed);
         }
     }
 
-    /// So many bytes went to it, and came from it.
+    /// Counts bytes to the router and from it.
     pub fn moved(&self, sent: u64, received: u64) {
         if sent > 0 {
             self.counts.sent.fetch_add(sent, Ordering::Relaxed);
@@ -112,7 +112,7 @@ impl Member {
         }
     }
 
-    /// One more connection of its, until this is dropped.
+    /// Counts an open connection of the router, until the result is dropped.
     pub fn connection(&self) -> Connected {
         self.heard();
         self.counts.open.fetch_add(1, Ordering::Relaxed);

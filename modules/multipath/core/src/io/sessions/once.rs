@@ -1,12 +1,12 @@
-//! Handshakes of a router that were there already. Pure.
+//! Detects replayed handshakes of a router. Pure.
 
 use std::collections::{HashSet, VecDeque};
 
-/// So many are remembered: of a router that makes one each minute, those of three days; 200 KiB at
+/// Handshakes to remember: of a router that makes one each minute, those of three days; 200 KiB at
 /// most.
 const MOST: usize = 4096;
 
-/// The first bytes of a key for once tell it from others: nobody can make one that fits.
+/// The first bytes of an ephemeral key tell it from others: a match cannot be forged.
 type Short = [u8; 16];
 
 /// See the module.
@@ -18,13 +18,13 @@ pub struct Once {
 }
 
 impl Once {
-    /// Whether one with this key for once came before, as far as is remembered.
+    /// Returns true if a remembered handshake had this ephemeral key.
     pub fn has(&self, once: &[u8; 32]) -> bool {
         once.first_chunk::<16>()
             .is_some_and(|short| self.known.contains(short))
     }
 
-    /// Whether a handshake with this key for once comes for the first time.
+    /// Remembers this ephemeral key, and returns true if it is new.
     pub fn take(&mut self, once: [u8; 32]) -> bool {
         let Some(short) = once.first_chunk::<16>().copied() else {
             return false;

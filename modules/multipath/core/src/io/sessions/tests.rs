@@ -23,7 +23,7 @@ impl Scene {
         self.sessions.store().pair(name, &[]).expect("paired")
     }
 
-    /// A router's handshake, or somebody's who has recorded it.
+    /// Sends a router's handshake, or a recording of it.
     fn handshake(&self, key: &Key, body: &[u8]) -> Option<SessionId> {
         self.sessions.key(key.id())?;
         let id = SessionId::generate().expect("random");
@@ -92,7 +92,7 @@ fn what_nobody_opened_displaces_nothing_that_somebody_did() {
     let known: Vec<_> = used.iter().map(|id| scene.is_known(*id)).collect();
     assert_eq!(known, [true, false, true, true]);
     assert!(scene.is_known(last));
-    // Nobody else loses anything.
+    // No other router loses a session.
     let other = scene.pair("other");
     let other = scene.begin(&other);
     for _ in 0..PENDING * 2 {
@@ -128,7 +128,7 @@ async fn what_a_revoked_router_has_ends() {
     changed.changed().await.expect("told");
     assert!(!scene.is_known(session) && scene.sessions.key(home.id()).is_none());
     assert!(scene.handshake(&home, &recorded).is_none());
-    // The other has not moved, and nobody is where the first was.
+    // The other router keeps its place, and the place of the first is not reused.
     let limit = Duration::from_millis(50);
     let ended = tokio::time::timeout(limit, stays.member.revoked()).await;
     assert!(ended.is_err() && scene.is_known(kept));
@@ -219,7 +219,7 @@ fn a_line_is_kept_for_whoever_came_first_with_it() {
     assert!(comes(&key, router));
     assert!(comes(&key, router), "again");
     assert!(!comes(&key, thief));
-    // Of two that come at once, as both see that nobody came yet.
+    // Of two that come at once, both see the line as unused.
     let (_, now) = scene.sessions.key(key.id()).expect("paired");
     assert_eq!(now.router, Some(router));
     let before = Paired {
@@ -228,19 +228,19 @@ fn a_line_is_kept_for_whoever_came_first_with_it() {
     };
     assert!(!scene.sessions.admit(&before, thief).expect("read"));
     assert!(scene.sessions.admit(&before, router).expect("read"));
-    // Without a key of its own a router is whoever has the line: until one comes that has one.
+    // A router without a key of its own shares its line, until one with a key comes.
     let open = scene.pair("open");
     let of_line = Identity::of_line(&open).public();
     assert!(comes(&open, of_line) && comes(&open, of_line));
     assert!(comes(&open, router));
     assert!(!comes(&open, of_line) && !comes(&open, thief));
-    // It lasts, and a new line is anybody's again.
+    // The owner of a line lasts, and a new line is free again.
     let again = Sessions::open(scene.sessions.store().clone()).expect("a key");
     let (_, paired) = again.key(key.id()).expect("paired");
     assert_eq!(paired.router, Some(router));
     let key = scene.sessions.store().rotate("home").expect("there");
     assert!(comes(&key, thief));
-    // Somebody's text is nobody's key.
+    // An unreadable key in the list matches no router.
     let list = scene.folder.join("routers");
     let text = std::fs::read_to_string(&list).expect("read");
     let text = text.replace(&thief.to_string(), "what");

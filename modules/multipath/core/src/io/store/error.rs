@@ -1,4 +1,4 @@
-//! What can be wrong with a partner's state.
+//! Errors of a partner's state.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,57 +8,57 @@ use crate::choice::Ports;
 use crate::io::secret::SecretError;
 use crate::welcome::MOST_FORWARDS;
 
-/// What is wrong with it.
+/// Failure to read or change a partner's state.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// Something is wrong with the key.
+    /// The key is missing or unusable.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// Which router?
+    /// No router has this name or id.
     #[error("there is no router {0}: `weir multipath list` shows those that there are")]
     NoRouter(String),
-    /// Which of them?
+    /// Several routers have this name.
     #[error("there are several routers {0}: name one by its key's id, which are {1}")]
     Several(String, String),
-    /// Routers would not come any more.
+    /// The partner's own port: routers could not come any more.
     #[error("{0} cannot be given to a router: routers come to port {PORT}")]
     Own(Ports),
-    /// Two cannot have it.
+    /// Another router has these ports.
     #[error(
         "{ports} belongs to router {router}: give another port, or take it away there by `weir \
             multipath forward {router}`"
     )]
     Taken {
-        /// What is taken.
+        /// The ports.
         ports: Ports,
-        /// By whom.
+        /// Router that has them.
         router: String,
     },
-    /// More than the router can be told of.
+    /// More ranges of ports than fit in a welcome.
     #[error("a router may have {MOST_FORWARDS} ranges of ports: make fewer and larger ones")]
     TooMany,
-    /// Lines of routers were made with another.
+    /// The key is gone that routers were paired with.
     #[error(
         "{0} is missing, and routers were paired with it: put it back from a backup; or delete `routers` \
             beside it, and pair all of them anew"
     )]
     KeyGone(PathBuf),
-    /// Two would undo each other's work.
+    /// Another partner uses the folder.
     #[error(
         "another partner serves with the folder {0}: stop that one, or give this one a folder of its \
             own with --state"
     )]
     Served(PathBuf),
-    /// It would be taken for something else.
+    /// Not a valid name.
     #[error(
         "{0:?} is no name for a router: take up to 64 characters that can be seen, without `key:`, \
             and not those of a key's id"

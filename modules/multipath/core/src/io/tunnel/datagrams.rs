@@ -1,5 +1,5 @@
-//! The partner's sockets: a machine may have several addresses, and whoever sent to one of them takes an
-//! answer from that one only.
+//! The partner's sockets: a machine may have several addresses, and a sender accepts answers only
+//! from the address that it sent to.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -17,32 +17,32 @@ use nix::sys::socket::{
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// Sockets that know to which address of this machine each datagram was sent.
+/// Sockets that record the address of this machine to which each datagram was sent.
 pub struct Datagrams {
     sockets: Vec<UdpSocket>,
-    /// The one whose turn it is.
+    /// Socket to read next.
     turn: usize,
-    /// Room for what the kernel tells of a datagram.
+    /// Buffer for the kernel's control messages.
     space: Vec<u8>,
 }
 
-/// By which a datagram came, and an answer goes.
+/// Route of a datagram, which an answer takes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Which of the sockets.
+    /// Index of the socket.
     socket: usize,
-    /// To which address of this machine.
+    /// Address of this machine.
     at: Option<IpAddr>,
 }
 
-/// A datagram that came.
+/// A received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Came {
-    /// Its bytes.
+    /// Length in bytes.
     pub length: usize,
-    /// Who sent it.
+    /// Sender.
     pub from: SocketAddr,
-    /// How it came.
+    /// Socket and address of its arrival.
     pub way: Way,
 }
 
@@ -50,10 +50,10 @@ impl Datagrams {
     /// Takes sockets that are each bound to one address, or to all.
     ///
     /// # Errors
-    /// The kernel does not tell addresses.
+    /// The kernel refuses to report addresses.
     pub fn new(sockets: Vec<UdpSocket>) -> io::Result<Self> {
         for socket in &sockets {
-            // What comes by IPv4 to a socket of both families is told as IPv6 has it.
+            // A socket of both families reports IPv4 datagrams in the format of IPv6.
             match socket.local_addr()? {
                 SocketAddr::V4(_) => setsockopt(socket, Ipv4PacketInfo, &true)?,
                 SocketAddr::V6(_) => setsockopt(socket, Ipv6RecvPacketInfo, &true)?,
@@ -78,12 +78,12 @@ impl Datagrams {
         poll_fn(any).await
     }
 
-    /// The next datagram that is there.
+    /// Receives the next datagram.
     ///
     /// # Errors
-    /// `WouldBlock`: there is none. Others may be followed by datagrams.
+    /// `WouldBlock` if no datagram waits. Datagrams may follow other errors.
     pub fn try_recv(&mut self, buffer: &mut [u8]) -> io::Result<Came> {
-        // Each has its turn: one that is never empty keeps no other from it.
+        // Round-robin: a socket that is never empty must not starve the others.
         for _ in 0..self.sockets.len() {
             let socket = self.turn;
             self.turn = (socket + 1) % self.sockets.len();
@@ -120,8 +120,7 @@ impl Datagrams {
         })
     }
 
-    /// Sends a datagram by the way that another came: from that address, where it is one of this
-    /// machine's still.
+    /// Sends a datagram from the address at which another came, if this machine still has it.
     ///
     /// # Errors
     /// The kernel does not take it now, or ever.
@@ -173,7 +172,7 @@ fn send(socket: &UdpSocket, octets: &[u8], to: SocketAddr, from: Option<IpAddr>)
     })
 }
 
-/// The address is not this machine's any more, or none to send from.
+/// Returns true if the address no longer belongs to this machine, or cannot send.
 fn gone(error: &io::Error) -> bool {
     let errors = [Errno::EINVAL, Errno::EADDRNOTAVAIL, Errno::ENETUNREACH];
     let code = error.raw_os_error();
@@ -226,7 +225,7 @@ mod tests {
                 }
                 let client = UdpSocket::bind(own).await.expect("a socket");
                 let asked: IpAddr = asked.parse().expect("an address");
-                // It takes what comes from there only.
+                // The socket accepts datagrams only from there.
                 client.connect((asked, port)).await.expect("connected");
                 client.send(b"question").await.expect("sent");
                 let mut buffer = [0; 64];

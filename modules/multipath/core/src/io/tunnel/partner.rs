@@ -17,29 +17,29 @@ use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
 use crate::tunnel::{Event, Micros, Role, Tunnel};
 
-/// Addresses that a router's paths have at a time: more are of former ones.
+/// Most addresses of a router's paths at a time: more are remains of former ones.
 const FROM: usize = 64;
-/// How often is said that a session is in use: one that is not is forgotten after a day.
+/// Interval at which a session is marked as used: an unmarked one is forgotten after a day.
 const HOUR: Micros = 3_600_000_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// One session's end.
+/// The partner's end of a session's tunnel.
 struct End {
     tunnel: Tunnel,
-    /// Later ones have higher numbers.
+    /// Sequence number; later ends have higher ones.
     number: u64,
-    /// Whose it is.
+    /// The router of the session.
     member: Member,
-    /// The router's own addresses: what else it sends is not its.
+    /// The router's own addresses: packets from others are dropped.
     own: Vec<IpAddr>,
-    /// When was said that it is in use: a datagram of the router's own had been heard.
+    /// Time of the last mark as used, after an authenticated datagram.
     said: Option<Micros>,
-    /// How each of its paths comes: answers go back so.
+    /// Arrival of each path, which answers take back.
     asked: HashMap<SocketAddr, Way>,
 }
 
 impl End {
-    /// A path of the router's own was heard at an address.
+    /// Notes the arrival of an authenticated datagram of a path.
     fn asked(&mut self, from: SocketAddr, way: Way) {
         if self.asked.len() >= FROM && !self.asked.contains_key(&from) {
             self.asked.clear();
@@ -48,22 +48,22 @@ impl End {
     }
 }
 
-/// All ends.
+/// The ends of all sessions.
 struct Ends {
     tun: Tun,
     sockets: Datagrams,
     serving: Arc<Serving>,
     clock: Clock,
     ends: HashMap<SessionId, End>,
-    /// Ends that there were.
+    /// Number of ends so far.
     number: u64,
-    /// By which session a router is reached, and that end's number: its latest that was heard.
+    /// Session that reaches a router's address, with its end's number: the latest in use.
     by_address: HashMap<IpAddr, (SessionId, u64)>,
     strays: Strays,
 }
 
-/// Datagrams of no session: a few come whenever the partner begins anew, many from somebody who
-/// wants it to be busy. That is said once a minute.
+/// Datagrams without a session: a few come whenever the partner restarts, many from an attacker.
+/// Many are logged once a minute.
 struct Strays {
     since: Instant,
     number: u32,
@@ -119,7 +119,7 @@ pub async fn run(tun: Tun, sockets: Datagrams, serving: Arc<Serving>) {
             ready = ends.tun.readable() => ready.and_then(|()| ends.packets(&mut buffer)),
             ready = ends.sockets.readable() => ready.map(|()| ends.datagrams(&mut buffer)),
             () = ends.clock.until(next) => { ends.tick(); Ok(()) }
-            // Never an error: the sender is in what this has, too.
+            // Never an error: `self` owns the sender too.
             _ = changed.changed() => { ends.follow(); Ok(()) }
         };
         if let Err(error) = result {
@@ -128,7 +128,7 @@ pub async fn run(tun: Tun, sockets: Datagrams, serving: Arc<Serving>) {
     }
 }
 
-/// The addresses of the router of this place.
+/// Returns the addresses of the router with this place.
 fn own(net: &TunnelNet, place: usize) -> Vec<IpAddr> {
     let (four, six) = net.router(place);
     let four = four.map(|(address, _)| IpAddr::V4(address));
@@ -158,7 +158,7 @@ fn addresses(packet: &[u8]) -> Option<[IpAddr; 2]> {
 }
 
 impl Ends {
-    /// Packets for routers.
+    /// Carries packets to routers.
     fn packets(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         for _ in 0..BURST {
             let Some(packet) = self.tun.read(buffer)? else {
@@ -176,7 +176,7 @@ impl Ends {
         Ok(())
     }
 
-    /// Datagrams of routers.
+    /// Carries datagrams of routers.
     fn datagrams(&mut self, buffer: &mut [u8]) {
         for _ in 0..BURST {
             let came = match self.sockets.try_recv(buffer) {
@@ -241,9 +241,9 @@ impl Ends {
                     end.said = Some(now);
                     self.serving.sessions.opened(id, from);
                 }
-                // A router lets go of a session once it has another: what comes late by the former
-                // one says nothing of where the router is. Until a path of the new one answers, what
-                // is for the router goes by the former.
+                // A router drops a session once it has another: late datagrams of the former
+                // session do not change the route. Until a path of the new session answers, packets
+                // for the router go by the former.
                 let works = end.tunnel.works();
                 for address in &end.own {
                     let present = self.by_address.get(address);
@@ -256,13 +256,13 @@ impl Ends {
         }
     }
 
-    /// Ends of sessions that are forgotten, or whose router may not come any more, go with them; no
-    /// address leads to an end that does not have it.
+    /// Drops ends whose session is forgotten or whose router is revoked, and routes to ends that no
+    /// longer have the address.
     fn follow(&mut self) {
         let (sessions, net) = (&self.serving.sessions, &self.serving.net);
         self.ends.retain(|id, end| match (sessions.find(*id), net) {
             (Some(found), Some(net)) => {
-                // A second end with the same keys must never be: it is given other addresses.
+                // A second end with the same keys must never exist: this end gets other addresses.
                 end.own = own(net, found.place);
                 true
             }

@@ -1,7 +1,7 @@
 //! The router's end: one UDP socket for each path, a device for the clients' packets.
 //!
-//! Each session has a tunnel of its own, as the keys are another's. Where a session follows another,
-//! both tunnels are there until the new one has a path that works, and a little longer.
+//! Each session has its own keys, and so its own tunnel. After a change of session, both tunnels
+//! exist until the new one has a path that works, and a little longer.
 
 mod lines;
 
@@ -25,9 +25,9 @@ use crate::tunnel::{Micros, Refused, Role, Tunnel};
 use crate::welcome::Welcome;
 use lines::{Lines, SessionTunnel};
 
-/// Between two counts of bytes, at least.
+/// Shortest interval of counting bytes.
 const COUNT: Micros = 500_000;
-/// How long a former tunnel takes what is still on its way.
+/// Time for which a former tunnel still receives.
 const LINGER: Micros = 2_000_000;
 
 /// The router's end of all tunnels.
@@ -36,18 +36,18 @@ struct End<'a> {
     share: &'a Share,
     /// Index of the device.
     link: u32,
-    /// As soon as there was a session.
+    /// Open since the first session.
     device: Option<Device>,
-    /// What the device has of a session.
+    /// Addresses and MTU of the device, from the session.
     addresses: Vec<Prefix>,
     mtu: usize,
     clock: Clock,
     lines: Lines,
-    /// The present session's is the last.
+    /// The tunnel of the present session is the last.
     tunnels: Vec<SessionTunnel>,
-    /// When former tunnels end.
+    /// Time at which former tunnels end.
     leaves: Option<Micros>,
-    /// When bytes were counted last.
+    /// Time of the last count of bytes.
     counted: Micros,
 }
 
@@ -124,11 +124,11 @@ impl End<'_> {
         let now = self.clock.now();
         self.count(now);
         self.lines.follow(paths, &mut self.tunnels, now);
-        // Of a path that is gone nothing is known any more.
+        // The health of a removed path is unknown.
         self.tell();
     }
 
-    /// A session was made: it has a tunnel of its own, beside the one that works.
+    /// Creates a tunnel for a new session, beside the one that works.
     fn meet(&mut self, meeting: &Meeting) -> io::Result<()> {
         self.count(self.clock.now());
         self.take_addresses(&meeting.welcome)?;
@@ -144,7 +144,7 @@ impl End<'_> {
         Ok(())
     }
 
-    /// Has the device have the addresses that the partner gives, and no former ones.
+    /// Gives the device the partner's addresses, and removes former ones.
     fn take_addresses(&mut self, welcome: &Welcome) -> io::Result<()> {
         let failed = |error: kernel::io::RequestError| io::Error::other(error);
         let four = welcome.tunnel4.map(|(address, _)| address.into());
@@ -160,7 +160,7 @@ impl End<'_> {
             device.remove_address(*address).map_err(failed)?;
         }
         if !former.is_empty() {
-            // Conversations have the former addresses, which the partner takes for nobody's.
+            // Conversations have the former addresses, which the partner no longer accepts.
             forget_tunnelled();
         }
         for address in wanted.map_err(io::Error::other)? {
@@ -173,7 +173,7 @@ impl End<'_> {
         Ok(())
     }
 
-    /// There is no tunnel until the next session.
+    /// Removes all tunnels until the next session.
     fn leave(&mut self) {
         self.count(self.clock.now());
         self.tunnels.clear();
@@ -182,13 +182,13 @@ impl End<'_> {
         self.tell();
     }
 
-    /// By which tunnel packets go: the newest of those that work, or the newest.
+    /// Returns the tunnel for packets: the newest that works, or else the newest.
     fn used(&self) -> Option<usize> {
         let works = self.tunnels.iter().rposition(SessionTunnel::works);
         works.or(self.tunnels.len().checked_sub(1))
     }
 
-    /// Packets of clients.
+    /// Carries packets of clients.
     fn packets(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         let Some(used) = self.used() else {
             return Ok(());
@@ -206,7 +206,7 @@ impl End<'_> {
         Ok(())
     }
 
-    /// Datagrams of the partner.
+    /// Carries datagrams of the partner.
     fn datagrams(&mut self, number: u8, buffer: &mut [u8]) {
         for _ in 0..BURST {
             let Some(socket) = self.lines.socket(number) else {
@@ -215,7 +215,7 @@ impl End<'_> {
             match socket.try_recv_from(buffer) {
                 Ok((length, from)) => self.datagram(from, &mut buffer[..length]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // What ICMP said of what was sent before: the path's probes tell what it means.
+                // An ICMP error of an earlier datagram: the path's probes show its meaning.
                 Err(_) => {}
             }
         }
@@ -237,7 +237,7 @@ impl End<'_> {
         }
     }
 
-    /// When [`End::tick`] has something to do.
+    /// Returns the time of the next [`End::tick`].
     fn next(&self) -> Option<Micros> {
         let now = self.clock.now();
         let tunnels = self.tunnels.iter().filter_map(|it| it.tunnel.next(now));
@@ -266,13 +266,13 @@ impl End<'_> {
         self.lines.count(&mut self.tunnels, self.share);
     }
 
-    /// Sends what is to be sent, and tells what happened.
+    /// Sends pending datagrams, and reports events.
     fn settle(&mut self, buffer: &mut [u8]) {
         let mut happened = false;
         for carried in &mut self.tunnels {
             while let Some(send) = carried.tunnel.send(self.clock.now(), buffer) {
                 if let Some(socket) = self.lines.socket(send.path) {
-                    // What the socket does not take is lost, as on the path.
+                    // A datagram that the socket refuses is lost, as on the path.
                     let _ = socket.try_send_to(&buffer[..send.length], send.to);
                 }
             }
@@ -286,13 +286,13 @@ impl End<'_> {
         }
     }
 
-    /// Tells which paths work, and has the former tunnels end where the new one does.
+    /// Reports the health of the paths, and ends former tunnels once the new one works.
     fn tell(&mut self) {
         let mut health = BTreeMap::new();
         let used = self.used();
         for (number, address, device) in self.lines.all() {
             let used = used.and_then(|used| self.tunnels[used].health(number));
-            // A tunnel that is new does not know yet what its forerunner knew.
+            // A new tunnel does not know yet what its predecessor knew.
             let known = || self.tunnels.iter().rev().find_map(|it| it.health(number));
             if let Some(now) = used.or_else(known) {
                 health.insert(address, now);

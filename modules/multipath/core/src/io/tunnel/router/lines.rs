@@ -1,4 +1,4 @@
-//! The router's paths, as the tunnel's ends have them: a socket for each, that sessions share.
+//! The router's paths in the tunnel: a socket for each, shared by the sessions.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -15,18 +15,18 @@ use crate::io::socket;
 use crate::io::tunnel::longest;
 use crate::tunnel::{Micros, PATHS, PathSettings, State, Tunnel};
 
-/// A device that tells no MTU is taken for Ethernet.
+/// MTU of Ethernet, for a device whose MTU cannot be read.
 const ETHERNET: u32 = 1500;
-/// After a socket could not be had: the address is not quite there yet, or all descriptors are in
-/// use.
+/// Pause after a failure to open a socket: the address is not quite there yet, or all descriptors
+/// are in use.
 const AGAIN: Micros = 500_000;
 
-/// One path's socket, by its number in the tunnels.
+/// Socket of a path, by the path's number in the tunnels.
 pub struct Line {
     socket: UdpSocket,
     address: IpAddr,
     device: String,
-    /// The remote end is each tunnel's own.
+    /// Settings of the path; each tunnel has its own remote end.
     settings: PathSettings,
 }
 
@@ -57,13 +57,13 @@ impl Line {
         })
     }
 
-    /// An address may come to another device.
+    /// Compares the device too: an address may move to another.
     fn is(&self, path: &Known) -> bool {
         (self.address, &self.device) == (path.address, &path.device)
     }
 }
 
-/// The same path, with what is said of it.
+/// Applies a hint to the settings of a path.
 fn settings(path: PathSettings, hint: Hint) -> PathSettings {
     let octets = |bits: u64| (bits / 8).max(1);
     PathSettings {
@@ -76,17 +76,17 @@ fn settings(path: PathSettings, hint: Hint) -> PathSettings {
     }
 }
 
-/// One session's tunnel.
+/// Tunnel of a session.
 pub struct SessionTunnel {
     pub session: u64,
     pub partner: SocketAddr,
     pub tunnel: Tunnel,
-    /// Bytes there and back that were counted, by path.
+    /// Bytes there and back at the last count, by path.
     counted: [[u64; 2]; PATHS],
 }
 
 impl SessionTunnel {
-    /// Of a session with a partner; without paths yet.
+    /// Creates the tunnel of a session, without paths.
     pub fn new(session: u64, partner: SocketAddr, tunnel: Tunnel) -> Self {
         Self {
             session,
@@ -96,7 +96,7 @@ impl SessionTunnel {
         }
     }
 
-    /// Whether the partner answers by a path.
+    /// Returns true if the partner answers by a path.
     pub fn health(&self, number: u8) -> Option<Health> {
         let report = self.tunnel.paths().find(|report| report.path == number)?;
         match report.state {
@@ -106,30 +106,30 @@ impl SessionTunnel {
         }
     }
 
-    /// Whether the partner answers by any path.
+    /// Returns true if the partner answers by any path.
     pub fn works(&self) -> bool {
         (0..PATHS as u8).any(|number| self.health(number) == Some(Health::Up))
     }
 
-    /// Bytes there and back by a path.
+    /// Returns the bytes there and back by a path.
     fn sums(&self, number: u8) -> [u64; 2] {
         let report = self.tunnel.paths().find(|report| report.path == number);
         report.map_or([0; 2], |it| [it.sent.octets, it.received.octets])
     }
 
-    /// Bytes there and back by a path since they were last counted.
+    /// Returns the bytes there and back by a path since the last count.
     fn count(&mut self, number: u8) -> [u64; 2] {
         let sums = self.sums(number);
         let counted = std::mem::replace(&mut self.counted[usize::from(number)], sums);
         std::array::from_fn(|way| sums[way].saturating_sub(counted[way]))
     }
 
-    /// Whether its partner is reached from there.
+    /// Returns true if the partner is of the address's family.
     fn fits(&self, address: IpAddr) -> bool {
         address.is_ipv6() == self.partner.is_ipv6()
     }
 
-    /// A path is there, which may have been there before.
+    /// Adds a path, or updates it.
     fn add(&mut self, number: u8, line: &Line, now: Micros) {
         if !self.fits(line.address) {
             return;
@@ -153,12 +153,12 @@ impl SessionTunnel {
 #[derive(Default)]
 pub struct Lines {
     lines: BTreeMap<u8, Line>,
-    /// When to try again paths whose socket could not be had.
+    /// Time of the next try to open missing sockets.
     again: Option<Micros>,
 }
 
 impl Lines {
-    /// Own address and device of each path, by number.
+    /// Returns the own address and device of each path, by number.
     pub fn all(&self) -> impl Iterator<Item = (u8, IpAddr, &str)> {
         let lines = self.lines.iter();
         lines.map(|(number, line)| (*number, line.address, &*line.device))
@@ -169,12 +169,12 @@ impl Lines {
         self.lines.get(&number).map(|line| &line.socket)
     }
 
-    /// When to try paths again that are missing.
+    /// Returns the time of the next try.
     pub fn again(&self) -> Option<Micros> {
         self.again
     }
 
-    /// The next path with datagrams.
+    /// Waits for a path with datagrams.
     pub async fn ready(&self) -> u8 {
         poll_fn(|context| {
             let mut ready = |line: &Line| line.socket.poll_recv_ready(context).is_ready();
@@ -185,7 +185,7 @@ impl Lines {
         .await
     }
 
-    /// A tunnel gets all paths that lead to its partner.
+    /// Adds all paths that fit to a tunnel.
     pub fn join(&self, tunnel: &mut SessionTunnel, now: Micros) {
         for (number, line) in &self.lines {
             tunnel.add(*number, line, now);
@@ -201,7 +201,7 @@ impl Lines {
         }
     }
 
-    /// Follows the router's paths, and has the tunnels follow them.
+    /// Follows the router's paths, and updates the tunnels.
     pub fn follow(&mut self, paths: &[Known], tunnels: &mut [SessionTunnel], now: Micros) {
         self.again = None;
         let gone: Vec<u8> = self
@@ -212,8 +212,7 @@ impl Lines {
             .collect();
         for number in gone {
             for carried in &mut *tunnels {
-                // It cannot be told by this path, and need not: the other end sees that it is
-                // silent.
+                // The path cannot carry a notice, and need not: the other end sees the silence.
                 let _ = carried.tunnel.remove_path(number, now);
             }
             self.lines.remove(&number);
@@ -229,7 +228,7 @@ impl Lines {
                     } in &mut *tunnels
                     {
                         let remote = *partner;
-                        // Where it is not there, there is nothing to be said of it.
+                        // A tunnel without this path has nothing to update.
                         let _ = tunnel.settle_path(*number, PathSettings { remote, ..settings });
                     }
                 }
