@@ -8,8 +8,7 @@
 //! [`hints`] are the user's settings of paths, [`guard`] keeps any path from slowing the others
 //! down, [`unheard`] makes sure that the partner learns which paths wait.
 //!
-//! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. `docs/multipath-protocol.md`
-//! describes every byte.
+//! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. See `docs/multipath-protocol.md`.
 //!
 //! [`nft`] has the rules that redirect clients' connections, [`lock`] those that let nothing else
 //! out, [`reach`] the destinations that a partner permits. [`io`] has the sockets and threads:

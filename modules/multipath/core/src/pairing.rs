@@ -109,9 +109,8 @@ impl Pairing {
         Ok(Self { host, port, key })
     }
 
-    /// Creates a pairing from a typed address, with a port unless that is [`PORT`]:
-    /// `partner.example.net`, `203.0.113.5:443`, `[2001:db8::5]:9349`; an IPv6 address without a
-    /// port needs no brackets.
+    /// Creates a pairing from a typed address, with [`PORT`] by default: `partner.example.net`,
+    /// `203.0.113.5:443`, `[2001:db8::5]:9349`; IPv6 without a port needs no brackets.
     pub fn at(address: &str, key: Key) -> Result<Self, PairingError> {
         if address.is_empty() {
             return Err(PairingError::Host(String::new()));

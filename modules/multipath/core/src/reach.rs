@@ -36,8 +36,7 @@ pub const LOCAL: [Prefix; 13] = [
     v6([0xff00, 0, 0], 0, 8),
 ];
 
-/// Addresses of NAT64, which each network has of its own: they lead to any of the above, too (RFC
-/// 6052, 8215).
+/// Addresses of NAT64, which each network has of its own: also lead to the above (RFC 6052, 8215).
 pub const NAT64: [Prefix; 2] = [v6([0x64, 0xff9b, 0], 0, 96), v6([0x64, 0xff9b, 1], 0, 48)];
 
 /// Other addresses that are not hosts of the Internet: of protocols (RFC 6890), of measurements

@@ -242,8 +242,7 @@ impl Opener {
     }
 }
 
-/// Returns the length of the record with this beginning; of its head only, while that is
-/// incomplete.
+/// Returns the length of the record with this beginning; of its head alone while incomplete.
 fn length(octets: &[u8]) -> Result<usize, StreamError> {
     let Some(&head) = octets.first_chunk::<HEAD>() else {
         return Ok(HEAD);

@@ -371,8 +371,7 @@ impl Tunnel {
             Body::Probe(stamp) => {
                 slot.path.back.add(stamp, now, now);
                 if there || self.allowance.take(now) {
-                    // At the partner, to the source: the router may have moved, and not proved it
-                    // yet.
+                    // At the partner, to the source: the router may have moved, without proof yet.
                     let to = match self.role {
                         Role::Router => slot.settings.remote,
                         Role::Partner => from,
@@ -518,8 +517,8 @@ impl Tunnel {
         self.reorder.tick(wait, now, &mut self.pool, deliver);
     }
 
-    /// Returns the time at which [`Tunnel::tick`] or [`Tunnel::send`] have work, unless an event
-    /// comes before.
+    /// Returns the time of the next work of [`Tunnel::tick`] or [`Tunnel::send`], without new
+    /// events.
     pub fn next(&self, now: Micros) -> Option<Micros> {
         let slots = || self.slots.iter().flatten();
         let slot = slots().filter_map(|slot| slot.next(now)).min();

@@ -94,7 +94,7 @@ impl Welcome {
         let version = &version[..version.len().min(VERSION_TEXT + 1)];
         tlv::put(&mut list, VERSION, version);
         if !self.forwards.is_empty() {
-            // One too many, so that the list is refused and not silently cut off.
+            // With an item too many, so that the list is refused and not silently cut off.
             let forwards = self.forwards.iter().take(MOST_FORWARDS + 1);
             let forwards = forwards.flat_map(|ports| {
                 let [a, b] = ports.range.start().to_be_bytes();

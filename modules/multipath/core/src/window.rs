@@ -1,14 +1,14 @@
-//! Which counters were there already: a window that slides with the highest one (after RFC 6479).
+//! Detects replayed counters: a window that slides with the highest one (after RFC 6479).
 
 /// Bits of a word.
 const WORD: u64 = u64::BITS as u64;
 
-/// A window over counters. Taking one costs no more than clearing what is slid over, at most the
-/// window once.
+/// A window over counters. Taking one clears no more than the words that it slides over, at most
+/// the whole window.
 #[derive(Clone)]
 pub struct Window {
-    /// A ring; the word of counter `c` is `c / 64` modulo its length. One word more than the width,
-    /// as the newest is in use in part.
+    /// Ring of words; that of counter `c` is `c / 64` modulo its length. One word more than the
+    /// width, as the newest is in use in part.
     words: Box<[u64]>,
     highest: u64,
 }
@@ -17,8 +17,8 @@ impl Window {
     /// Counters that a usual window looks back.
     pub const WIDTH: u64 = 8192;
 
-    /// A window of which at least `width` counters below the highest may still come, an eighth of
-    /// that in bytes.
+    /// Creates a window in which at least `width` counters below the highest may still come, with
+    /// an eighth of that in bytes.
     pub fn new(width: u64) -> Self {
         let words = width.div_ceil(WORD).max(1) + 1;
         let words = usize::try_from(words).expect("a window that fits into memory");
@@ -28,9 +28,9 @@ impl Window {
         }
     }
 
-    /// Whether a counter is new. It is not new again, nor is one that is too old to tell.
+    /// Takes a counter, and returns true if it is new: neither taken before nor too old to tell.
     ///
-    /// Only for what has been authenticated: anybody else could slide the window away.
+    /// Only for authenticated counters: an attacker could slide the window away.
     #[must_use]
     pub fn take(&mut self, counter: u64) -> bool {
         let ring = self.words.len() as u64;

@@ -1,5 +1,5 @@
-//! What multipath uses of the kernel, where a partner is configured. Weir can work without: then
-//! uplinks are used as routes say.
+//! Kernel features that multipath uses with a partner. Weir can work without: then uplinks are used
+//! as routes say.
 
 #[cfg(test)]
 mod tests;
@@ -17,9 +17,9 @@ use runtime::Error;
 use runtime::check::{Feature, privileged};
 use runtime::config::{Effective, Origin};
 
-/// The switch of MPTCP; not there where the kernel has none.
+/// Switch of MPTCP; missing if the kernel has none.
 const MPTCP: &str = "/proc/sys/net/mptcp/enabled";
-/// Where TUN devices are made.
+/// Device that makes TUN devices.
 const TUN: &str = "/dev/net/tun";
 
 /// An expression of nft, in a rule as weir's own.
@@ -126,7 +126,7 @@ fn unmatched(hinted: &[&String]) -> Vec<Feature> {
         .collect()
 }
 
-/// Whether the partner's secret is one.
+/// Checks that others cannot read the partner's secret.
 fn secret(config: &Multipath) -> Feature {
     let exposed = config.exposed();
     Feature {
@@ -158,7 +158,7 @@ fn lock(config: &Multipath) -> Option<Feature> {
     })
 }
 
-/// Who this router is, as a daemon has it. `keyless`: why it has no key of its own.
+/// Checks the router's own key, as a daemon has it. `keyless`: cause of a missing key.
 fn key(keyless: Option<String>) -> Feature {
     let hint = "let weir write multipath.key beside its configuration, or delete what is there in \
         its place, and restart it";
@@ -174,7 +174,7 @@ fn key(keyless: Option<String>) -> Feature {
     }
 }
 
-/// One of several partners, as a daemon has it.
+/// Checks a partner, as a daemon has it.
 fn partner(told: &answers::Candidate) -> Feature {
     let detail = match told.reached {
         None => Some("was not tried yet".into()),
@@ -196,7 +196,7 @@ fn partner(told: &answers::Candidate) -> Feature {
     }
 }
 
-/// What comes in by the partner, as a daemon has it.
+/// Checks the forwarded ports, as a daemon has them.
 fn forwards(told: &[answers::Forward]) -> Vec<Feature> {
     let rows = told.iter().map(|forward| {
         let detail = match forward.granted {
@@ -222,7 +222,7 @@ fn forwards(told: &[answers::Forward]) -> Vec<Feature> {
     rows.collect()
 }
 
-/// `enabled`: what the switch says.
+/// Checks MPTCP. `enabled`: content of the switch.
 fn mptcp(enabled: io::Result<String>) -> Feature {
     let (present, detail, hint) = match enabled.as_deref().map(str::trim) {
         Ok("0") => (

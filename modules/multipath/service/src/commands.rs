@@ -1,4 +1,4 @@
-//! One file per command: its arguments, and what it does.
+//! Commands: one file each.
 
 pub mod lock;
 mod pair;

@@ -12,7 +12,7 @@ use toml::de::DeValue;
 
 use runtime::config::{DeviceName, Form, Origin, Rate, Section, Wrong, list, table, words};
 
-/// What this module has in the file.
+/// Sections of this module in the configuration.
 pub const SECTIONS: [Section; 2] = [
     Section::of::<Multipath>("multipath"),
     Section::named::<PathSettings>("multipath.paths", DeviceName::NAMING),
@@ -67,7 +67,7 @@ table! {
 }
 
 impl Multipath {
-    /// The partners, in the order in which they are tried; none: clients have none.
+    /// Returns the partners, in the order in which they are tried; empty: none configured.
     pub fn pairings(&self) -> Vec<Pairing> {
         let Some(first) = &self.partner.value else {
             return Vec::new();
@@ -76,7 +76,7 @@ impl Multipath {
         std::iter::once(first).chain(others).cloned().collect()
     }
 
-    /// What is strange about the other partners, and what to do.
+    /// Returns a problem of the standby partners, and its remedy.
     pub fn doubts(&self) -> Option<(&'static str, &'static str)> {
         let (first, others) = (&self.partner.value, &self.standby.value);
         match first {
@@ -92,7 +92,7 @@ impl Multipath {
         }
     }
 
-    /// What goes directly, and what comes in.
+    /// Returns the rules of direct traffic and forwarded ports.
     pub fn choice(&self) -> Choice {
         Choice {
             networks: self.direct.value.clone(),
@@ -102,7 +102,7 @@ impl Multipath {
         }
     }
 
-    /// The file with the partner's secret, and its mode, where others can read it.
+    /// Returns the file with the partner's secret, and its mode, if others can read it.
     pub fn exposed(&self) -> Option<(&str, u32)> {
         let Origin::File { name, .. } = &self.partner.origin else {
             return None;
@@ -113,7 +113,7 @@ impl Multipath {
     }
 }
 
-/// What is said of paths, by device.
+/// Returns the hints about paths, by device.
 pub fn hints(paths: &BTreeMap<String, PathSettings>) -> Hints {
     let hint = |(name, path): (&String, &PathSettings)| {
         let hint = Hint {
@@ -127,17 +127,17 @@ pub fn hints(paths: &BTreeMap<String, PathSettings>) -> Hints {
     paths.iter().map(hint).collect()
 }
 
-/// What becomes of connections while the partner is not reached.
+/// Treatment of connections while the partner is not reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fallback {
-    /// They go by the best uplink.
+    /// Connections go by the best uplink.
     #[default]
     Direct,
-    /// They wait: nothing leaves but by the partner.
+    /// Connections wait: all traffic leaves by the partner.
     Stop,
 }
 
-/// The line is a secret: what is wrong with it is told without it.
+/// Parses a pairing line. The line is a secret: errors do not show it.
 fn line(value: &DeValue<'_>) -> Result<Pairing, Option<Wrong>> {
     let wrong = |what: String| Wrong {
         what,
@@ -160,7 +160,7 @@ const PARTNER: Form<Option<Pairing>> = Form {
         Some("none") => Ok(None),
         _ => line(value).map(Some),
     },
-    // Without the secret: `weir config` and the API show it to whoever may ask.
+    // Without the secret: `weir config` and the API show it to all their users.
     show: |partner| match partner {
         Some(pairing) => pairing.redacted().into(),
         None => "none".into(),
@@ -183,7 +183,7 @@ const STANDBY: Form<Vec<Pairing>> = Form {
         }
         Ok(read)
     },
-    // As for one.
+    // As for a single partner.
     show: |all| all.iter().map(Pairing::redacted).collect(),
 };
 

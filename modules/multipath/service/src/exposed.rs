@@ -1,10 +1,11 @@
-//! What of clients others than the partner may see, and why. Pure.
+//! Clients' traffic that others than the partner may see, and the cause. Pure.
 
 use answers::Exposure;
 use multipath_core::io::{Conduct, Connection, State};
 use multipath_core::{Choice, Encrypt};
 
-/// As it is now, for what begins. `stops`: what the partner does not take is refused.
+/// Returns the present exposures of new traffic. `stops`: traffic is refused unless the partner
+/// takes it.
 pub fn exposed(state: &State, conduct: &Conduct, stops: bool) -> Vec<Exposure> {
     let mut all = Vec::new();
     if !stops {

@@ -1,5 +1,5 @@
-//! What Prometheus scrapes of uplinks that are used as one. Addresses come and go, devices stay:
-//! they are told by device and family.
+//! Prometheus metrics of uplinks that are used as one. Addresses come and go, devices stay: so the
+//! labels are device and family.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ struct Sum {
     subflows: usize,
     /// Microseconds.
     rtt: Option<u32>,
-    /// None of them is in use but in need.
+    /// All of them wait until others fail.
     backup: bool,
 }
 
@@ -68,7 +68,7 @@ impl Sum {
     }
 }
 
-/// Of uplinks that are used as one, where there is a partner.
+/// Writes the metrics, if there is a partner.
 pub fn write(text: &mut Text, paths: &Paths) {
     if paths.partner.is_none() {
         return;

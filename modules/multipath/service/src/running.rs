@@ -1,5 +1,5 @@
-//! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration,
-//! and never hold the loop up.
+//! Multipath in the daemon: its threads run beside the loop, begin and end with the configuration,
+//! and never block the loop.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,25 +24,25 @@ pub struct Running {
     folder: PathBuf,
     /// File of the lock.
     lock: PathBuf,
-    /// Who this router is; `Err`: why it has no key of its own.
+    /// The router's own key; `Err`: cause of a missing key.
     own: Result<Identity, SecretError>,
-    /// What is to run: the last word.
+    /// Settings that are to run: the latest.
     wanted: Arc<Mutex<Option<RouterSettings>>>,
-    /// Held for as long as a change takes.
+    /// Locked for as long as a change takes.
     running: Arc<Mutex<Begun>>,
 }
 
-/// What was begun, and with which settings.
+/// The running router, with its settings.
 #[derive(Default)]
 struct Begun {
     settings: Option<RouterSettings>,
     router: Option<Router>,
-    /// Why it did not start.
+    /// Cause of a failed start.
     failed: Option<String>,
 }
 
 impl Begun {
-    /// Begins, ends or begins anew; or goes on, where that is enough.
+    /// Begins, ends or restarts; or only updates, where that is enough.
     fn become_as(&mut self, wanted: Option<RouterSettings>) {
         if self.settings == wanted {
             return;
@@ -54,7 +54,7 @@ impl Begun {
             router.conduct(wanted.conduct.clone());
             return router.hint(wanted.hints.clone());
         }
-        // First what it wrote is taken away.
+        // First the former one removes its rules.
         (self.router, self.failed) = (None, None);
         let Some(settings) = wanted else { return };
         let device = device(settings.conduct.fall_back);
@@ -73,8 +73,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Running {
-    /// Not yet at work. `folder`: where it notes what it changed of the kernel's settings; `lock`:
-    /// file of the lock; `key`: file of the router's own key, which is made where there is none.
+    /// Creates the module, idle. `folder`: for the record of changed kernel settings; `lock`: file
+    /// of the lock; `key`: file of the router's own key, which is made if missing.
     pub fn new(folder: PathBuf, lock: PathBuf, key: &Path) -> Self {
         Self {
             folder,
@@ -85,9 +85,8 @@ impl Running {
         }
     }
 
-    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end
-    /// when the partner changes, and go on where only other things are said of paths, or of what
-    /// goes where.
+    /// Begins, ends or restarts, as the configuration says. Open connections end when the partner
+    /// changes, and go on if only hints or traffic rules change.
     pub fn configure(&mut self, effective: &Effective) {
         if let Some((file, mode)) = effective.of::<Config>().exposed() {
             warn!(
@@ -108,8 +107,8 @@ impl Running {
             return;
         }
         let (running, wanted) = (Arc::clone(&self.running), Arc::clone(&self.wanted));
-        // What ends takes its rules away first, which takes as long as `nft` does. Of several
-        // changes at once any may be here first: each brings about what is wanted by now.
+        // An ending router first removes its rules, which takes as long as `nft` does. Several
+        // changes at once may run in any order: each applies the latest settings.
         let change = move || {
             let mut running = lock(&running);
             let wanted = lock(&wanted).clone();
@@ -149,14 +148,14 @@ impl Running {
         })
     }
 
-    /// Why it did not start; nothing while a change is under way.
+    /// Returns the cause of a failed start; `None` while a change is under way.
     pub fn failed(&self) -> Option<String> {
         self.running.try_lock().ok()?.failed.clone()
     }
 
-    /// How it is doing.
+    /// Returns the current state.
     pub fn shown(&self) -> answers::Paths {
-        // Held for as long as a change takes: there is nothing to tell meanwhile.
+        // Locked for as long as a change takes: there is no state meanwhile.
         let running = self.running.try_lock().ok();
         let state = running.as_ref().and_then(|running| running.router.as_ref());
         let wanted = lock(&self.wanted);
@@ -181,14 +180,14 @@ impl Running {
         paths
     }
 
-    /// Ends, with all that it wrote.
+    /// Ends, and removes all rules.
     pub fn stop(&mut self) {
         *lock(&self.wanted) = None;
         lock(&self.running).become_as(None);
     }
 }
 
-/// As the API has it.
+/// Converts a state for the API.
 fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
     let stops = locked || !conduct.fall_back;
     let exposed = exposed(&state, conduct, stops);
@@ -220,8 +219,8 @@ fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
     }
 }
 
-/// The tunnel's device; without one there is no tunnel. `fall_back`: what does not go by the partner
-/// goes directly.
+/// Opens the tunnel's device; without it there is no tunnel. `fall_back`: other traffic then goes
+/// directly.
 fn device(fall_back: bool) -> Option<TunDevice> {
     tun::open(tun::DEVICE)
         .inspect_err(|error| {
@@ -234,8 +233,8 @@ fn device(fall_back: bool) -> Option<TunDevice> {
         .ok()
 }
 
-/// Where it writes: a folder beside the API's socket, and the kernel's settings; and the device
-/// that it opens.
+/// Returns the places that multipath writes: a folder beside the API's socket, and the kernel's
+/// settings; and the device that it opens.
 pub fn privileges(folder: &Path) -> Privileges {
     if let Err(error) = std::fs::create_dir_all(folder) {
         error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not \
@@ -248,13 +247,12 @@ pub fn privileges(folder: &Path) -> Privileges {
     }
 }
 
-/// Beside the API's socket.
+/// Path of the folder, beside the API's socket.
 pub fn folder(socket: &Path) -> PathBuf {
     socket.with_extension("multipath")
 }
 
-/// Whether nothing changed but what is heeded while it runs: what goes where, and what is said of
-/// paths.
+/// Returns true if only settings changed that apply while running: traffic rules, and hints.
 fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
     let same = RouterSettings {
         conduct: now.conduct.clone(),

@@ -1,13 +1,13 @@
-//! The device of a tunnel.
+//! Device of a tunnel.
 
 use std::io;
 
 use multipath_core::io::TunDevice;
 
-/// Of the router's end of the tunnel.
+/// Name of the router's end of the tunnel.
 pub const DEVICE: &str = "weir-tunnel";
 
-/// Makes it.
+/// Makes the device.
 ///
 /// # Errors
 /// The kernel lacks `tun`, or forbids it.
@@ -21,7 +21,7 @@ pub fn open(name: &str) -> io::Result<TunDevice> {
     })
 }
 
-/// What would bring the device.
+/// Returns a remedy for this error.
 pub fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "`modprobe tun`; on OpenWrt, install kmod-tun",

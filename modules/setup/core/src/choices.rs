@@ -1,12 +1,12 @@
-//! What somebody who sets a router up decides: the wizard's answers, and the document that
-//! `weir setup export` writes and `weir setup import` plays on a hundred nodes.
+//! Choices of a user who sets a router up: the wizard's answers, and the document that `weir setup
+//! export` writes and `weir setup import` applies to a hundred nodes.
 //!
-//! It says what is wanted, not which options that takes: [`crate::plan`] knows these. A part that is
-//! missing is not touched, so a document may be as short as the name of a Wi-Fi network. Nor is a
-//! list that is missing in a part. A list that is there is whole: an empty one means none.
+//! The document states the goal, not the options for it: [`crate::plan`] knows these. A missing
+//! part is left unchanged, so a document may be as short as the name of a Wi-Fi network. A missing
+//! list in a part is left unchanged too. A list that is there is complete: an empty one removes
+//! all.
 //!
-//! Addresses and names are text, as somebody types them: what is wrong with it is for the plan to
-//! say.
+//! Addresses and names are text, as the user types them: the plan checks them.
 
 mod air;
 mod tunnels;
@@ -15,10 +15,10 @@ pub use air::{Mesh, MeshKind, Network, Security, Whom, Wifi};
 use serde::{Deserialize, Serialize};
 pub use tunnels::{OpenVpn, OpenVpnClient, WireGuard, WireGuardClient};
 
-/// The document's format, and the only one there is.
+/// Version of the document's format, the only one so far.
 pub const FORMAT: u32 = 1;
 
-/// All that is decided. Every part may be missing, and is then left as it is.
+/// All choices. Every part may be missing, and is then left unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choices {
@@ -27,7 +27,7 @@ pub struct Choices {
     /// The router itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub router: Option<Router>,
-    /// Where the Internet comes from.
+    /// Uplink to the Internet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internet: Option<Internet>,
     /// The network inside.
@@ -39,23 +39,23 @@ pub struct Choices {
     /// Mesh with other nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mesh: Option<Mesh>,
-    /// Who answers questions for names.
+    /// Name servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns: Option<Dns>,
-    /// A way in from afar, by WireGuard.
+    /// Remote access by WireGuard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wireguard: Option<WireGuard>,
-    /// A way in from afar, by OpenVPN.
+    /// Remote access by OpenVPN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openvpn: Option<OpenVpn>,
-    /// What may come in, and who may go out.
+    /// Port forwardings and blocked devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firewall: Option<Firewall>,
 }
 
 impl Choices {
-    /// What another router can take over. Who may come in by OpenVPN belongs to the authority of
-    /// this one.
+    /// Returns the choices that another router can apply. OpenVPN clients belong to the certificate
+    /// authority of this one.
     #[must_use]
     pub fn for_others(mut self) -> Choices {
         if let Some(vpn) = &mut self.openvpn {
@@ -64,7 +64,7 @@ impl Choices {
         self
     }
 
-    /// What another node needs to join this one's mesh, and nothing else. `None`: there is no mesh.
+    /// Returns only the choices that another node needs to join the mesh. `None`: there is no mesh.
     pub fn to_join(&self) -> Option<Choices> {
         let mesh = self.mesh.clone()?;
         let country = self.wifi.as_ref().map(|wifi| wifi.country.clone());
@@ -72,7 +72,7 @@ impl Choices {
             format: FORMAT,
             mesh: Some(Mesh {
                 country: country.unwrap_or_default(),
-                // The other's radios are its own, and so is its Internet.
+                // The other node has its own radios and Internet.
                 radios: Vec::new(),
                 gateway: false,
                 ..mesh
@@ -96,30 +96,30 @@ pub struct Router {
     /// Zone of the IANA, `Europe/Berlin`. Empty: left as it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub timezone: String,
-    /// The administrator's password, in the clear. It is never exported.
+    /// The administrator's password, in the clear. Never exported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// The same as crypt(3) has it in the shadow file: `$6$…`. This is what is exported.
+    /// Hash of the password by crypt(3), as in the shadow file: `$6$…`. Exported instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password_hash: Option<String>,
-    /// Where it stands, in degrees, north and east positive: `["52.5163", "13.3777"]`.
+    /// Location, in degrees, north and east positive: `["52.5163", "13.3777"]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<(String, String)>,
 }
 
-/// Where the Internet comes from.
+/// Uplink to the Internet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Internet {
-    /// How.
+    /// Kind of the uplink.
     pub kind: Uplink,
-    /// The device that the Internet is plugged into, where the router does not know it.
+    /// Device with the Internet, where the router does not know it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
     /// The provider's VLAN, 1 to 4094.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
-    /// Whether IPv6 is asked for; it is where nothing is said.
+    /// True to request IPv6; the default.
     pub ipv6: bool,
     /// Of `static`: address and length, `192.0.2.5/24`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,14 +182,14 @@ impl Default for Internet {
     }
 }
 
-/// How the Internet comes in.
+/// Kinds of uplinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Uplink {
     /// The provider, or another router, gives an address (RFC 2131).
     #[default]
     Dhcp,
-    /// The address is known.
+    /// A fixed address.
     Static,
     /// By name and password, over Ethernet (RFC 2516).
     Pppoe,
@@ -197,34 +197,34 @@ pub enum Uplink {
     Mobile,
     /// As a client of another router's Wi-Fi.
     Wifi,
-    /// Not at all: what was there is switched off.
+    /// No uplink: a former one is switched off.
     None,
-    /// As it is: the router has a protocol that the wizard does not offer.
+    /// Unchanged: the router has a protocol that the wizard does not offer.
     Kept,
 }
 
-/// The network inside.
+/// The LAN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lan {
     /// The router's address there, and the network's length: `192.168.1.1/24`. With
     /// `{mac}`, `10.23.{mac}/16`, the router takes one by its hardware address.
     pub address: String,
-    /// Devices that others are plugged into, where the router does not know them.
+    /// Devices of the LAN, where the router does not know them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
-    /// Whether it gives addresses to others.
+    /// True to give addresses to clients by DHCP.
     pub dhcp: bool,
-    /// The first address that it gives, as a number in the network.
+    /// First address to give, as a number in the network.
     pub first: u32,
-    /// How many it gives.
+    /// Number of addresses to give.
     pub count: u32,
-    /// For how long: `12h`, `30m`, `7d`.
+    /// Lease time: `12h`, `30m`, `7d`.
     pub lease: String,
 }
 
 impl Default for Lan {
-    /// As OpenWrt has it.
+    /// OpenWrt's defaults.
     fn default() -> Self {
         Self {
             address: "192.168.1.1/24".to_owned(),
@@ -237,25 +237,25 @@ impl Default for Lan {
     }
 }
 
-/// Who answers questions for names.
+/// Name servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dns {
-    /// Whom the router asks.
+    /// Servers that the router asks.
     pub server: DnsServer,
     /// Of `own`: name servers. `None`: left as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<Vec<String>>,
 }
 
-/// Whom the router asks for names.
+/// Servers that the router asks for names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DnsServer {
-    /// Whom the provider names.
+    /// The provider's servers.
     #[default]
     Provider,
-    /// Those named here, without encryption.
+    /// The listed servers, without encryption.
     Own,
     /// Quad9, over HTTPS.
     Quad9,
@@ -265,19 +265,18 @@ pub enum DnsServer {
     Mullvad,
     /// Cloudflare, over HTTPS.
     Cloudflare,
-    /// As they are: the router asks servers that the wizard does not offer.
+    /// Unchanged: the router asks servers that the wizard does not offer.
     Kept,
 }
 
-/// What may come in, and who may go out.
+/// Port forwardings and blocked devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Firewall {
-    /// Ports that lead to a device inside. What is not here goes. `None`: left as they are.
+    /// Ports that lead to a device inside. Others are removed. `None`: left as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwards: Option<Vec<Forward>>,
-    /// Devices that are kept from the Internet. What is not here may go out again. `None`: left as
-    /// they are.
+    /// Devices that are kept from the Internet. Others are unblocked. `None`: left as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Vec<Blocked>>,
 }
@@ -286,15 +285,15 @@ pub struct Firewall {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Forward {
-    /// What it is for.
+    /// Purpose.
     pub name: String,
-    /// Of which protocol.
+    /// Protocol.
     pub protocol: Protocol,
     /// The port outside, or ports: `8443`, `6000-6010`.
     pub port: String,
-    /// The device.
+    /// Address of the device.
     pub to: Option<String>,
-    /// The port there; the same where there is none.
+    /// Port of the device; by default the port outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_port: Option<String>,
 }
@@ -308,7 +307,7 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
-    /// Both.
+    /// Both protocols.
     Both,
 }
 
@@ -316,7 +315,7 @@ pub enum Protocol {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocked {
-    /// Whose it is.
+    /// Owner of the device.
     pub name: String,
     /// Its hardware address.
     pub mac: String,

@@ -2,14 +2,15 @@
 //! wpa_supplicant, dnsmasq, pppd and nftables, made of UCI packages. Nothing here reads or writes a
 //! file.
 //!
-//! What a value may hold depends on where it goes. A value that does not fit is a [`Fault`]; what
-//! this back end does not render is a [`Note`], and nothing is left out without one.
+//! The permitted characters of a value depend on its place. A value that does not fit is a
+//! [`Fault`]; an option that this back end does not render is a [`Note`], and nothing is left out
+//! without one.
 
 /// Adds a line.
 macro_rules! line {
     ($text:expr, $($format:tt)+) => {{
         use std::fmt::Write as _;
-        // A String takes whatever is written into it.
+        // Writing to a String never fails.
         let _ = writeln!($text, $($format)+);
     }};
 }
@@ -48,15 +49,15 @@ use reader::Ledger;
 /// The packages that are rendered, in the order of OpenWrt's documentation.
 pub const PACKAGES: [&str; 5] = ["network", "wireless", "dhcp", "firewall", "system"];
 
-/// What the configuration says: the packages, by name. One that is not there says nothing.
+/// Packages of the configuration, by name. A missing one is empty.
 pub type Packages = BTreeMap<String, Package>;
 
-/// What becomes of a configuration.
+/// Result of rendering a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// All files, by path.
     pub files: Vec<Rendered>,
-    /// What is not in them.
+    /// Options that are not rendered.
     pub notes: Vec<Note>,
 }
 
@@ -68,7 +69,7 @@ impl Outcome {
     }
 }
 
-/// Makes files of packages.
+/// Renders packages as files.
 ///
 /// # Errors
 /// All values that do not fit where they would go.

@@ -1,4 +1,4 @@
-//! What differs between two files of configuration, exactly.
+//! Exact differences between two files of configuration.
 
 use serde::{Deserialize, Serialize};
 use uci::{Element, Package, Section, quoted};
@@ -6,13 +6,13 @@ use uci::{Element, Package, Section, quoted};
 /// A line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// Whether it is there only now; else only before.
+    /// True if the line is only in the new file; else only in the old one.
     pub added: bool,
-    /// What: `network.lan.proto`, `firewall.@rule[3]`.
+    /// Address of the option or section: `network.lan.proto`, `firewall.@rule[3]`.
     pub address: String,
-    /// Its value, or a section's type. Secrets are not told.
+    /// Value, or a section's type. Secrets are not shown.
     pub value: String,
-    /// Whether the value is an element of a list.
+    /// True if the value is an element of a list.
     pub list: bool,
 }
 
@@ -26,14 +26,13 @@ impl std::fmt::Display for Line {
     }
 }
 
-/// What is shown in the place of a secret.
+/// Replacement of a secret.
 const SECRET: &str = "(secret)";
 
-/// What differs from one file to the other, in the order of the sections as they are now; sections
-/// that are gone come last.
+/// Returns the differences, in the order of the new sections; removed sections come last.
 ///
-/// A section with a name is compared with the one of its name. Of those without one, such as say
-/// the same are the same; others are compared in order, type by type.
+/// A named section is compared with the one of its name. Among anonymous sections, those with equal
+/// content match first; the others are compared in order, type by type.
 pub fn difference(before: &Package, now: &Package) -> Vec<Line> {
     let pairs = pairs(before.sections(), now.sections());
     let mut lines = Vec::new();
@@ -63,7 +62,7 @@ pub fn difference(before: &Package, now: &Package) -> Vec<Line> {
     lines
 }
 
-/// For each section that is there now, which one it was.
+/// Returns the old index of each new section.
 fn pairs(before: &[Section], now: &[Section]) -> Vec<Option<usize>> {
     let mut pairs: Vec<Option<usize>> = now
         .iter()
@@ -86,7 +85,7 @@ fn pairs(before: &[Section], now: &[Section]) -> Vec<Option<usize>> {
         }
     };
     pair(&|former, section| former.kind == section.kind && says(former) == says(section));
-    // What calls itself the same is the same, whatever else changed.
+    // Sections with one `name` option match, whatever else changed.
     pair(&|former, section| {
         let name = |section: &Section| {
             section
@@ -100,7 +99,7 @@ fn pairs(before: &[Section], now: &[Section]) -> Vec<Option<usize>> {
     pairs
 }
 
-/// All that a section says.
+/// Returns all options of a section.
 fn says(section: &Section) -> Vec<(&str, bool, Vec<&[u8]>)> {
     section
         .options
@@ -182,7 +181,7 @@ fn compare(lines: &mut Vec<Line>, address: &str, before: Option<&Element>, now: 
     tell(true, &is, &in_is);
 }
 
-/// The longest common part of two lists, as places in each.
+/// Returns the longest common part of two lists, as indices in each.
 fn common<T: PartialEq>(one: &[T], other: &[T]) -> Vec<(usize, usize)> {
     let width = other.len() + 1;
     let mut longest = vec![0_u32; (one.len() + 1) * width];
@@ -209,7 +208,7 @@ fn common<T: PartialEq>(one: &[T], other: &[T]) -> Vec<(usize, usize)> {
     common
 }
 
-/// Whether an option holds what nobody else is to see: passwords, keys, PINs.
+/// Returns true if an option is secret: passwords, keys, PINs.
 fn is_secret(option: &str) -> bool {
     let secret = [
         "password",

@@ -359,9 +359,8 @@ impl Control {
         self.rules.lead(link.is_some());
     }
 
-    /// Returns true if traffic other than TCP is to go into the tunnel. If there is another
-    /// partner, the tunnel stays for a moment when no path `works`, so that traffic moves to the
-    /// next.
+    /// Returns true if traffic other than TCP is to go into the tunnel. With another partner, the
+    /// tunnel stays for a moment when no path `works`, so that traffic can move.
     fn leads(&self, works: bool) -> bool {
         let connected = matches!(self.state.lock().connection, Connection::Connected { .. });
         let another = connected && self.settings.pairings.len() > 1;

@@ -1,4 +1,4 @@
-//! One-way lag of a path's datagrams.
+//! Lag of a path's datagrams, in one direction.
 //!
 //! A stamp of the other end, subtracted from the local time, is the one-way delay plus the
 //! difference of the two clocks. That difference is equal for all paths between the two ends: so

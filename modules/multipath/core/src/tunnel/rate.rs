@@ -1,10 +1,9 @@
 //! Capacity of a path, estimated from the rate and lag of arrivals.
 //!
-//! While a queue stands in the path, the rate of arrivals is its capacity: then the estimate is
-//! exact. Without a queue, the estimate can only be too low, and grows step by step as long as
-//! there is something to send. Each time a queue has built in the path, sending holds back until it
-//! is gone: packets are to wait in the tunnel, where the scheduler can choose, and not in the
-//! modem.
+//! While a queue stands in the path, the rate of arrivals is its capacity: the estimate is exact.
+//! Without a queue, the estimate can only be too low, and grows step by step while there is
+//! something to send. Each time a queue has built in the path, sending holds back until it is gone:
+//! packets are to wait in the tunnel, where the scheduler can choose, and not in the modem.
 
 use super::body::Micros;
 
@@ -71,8 +70,7 @@ pub struct Capacity {
     quarters: u64,
     /// Only datagrams sent after this count.
     settled: Micros,
-    /// A queue that stays although this end holds back belongs to others: its length, and until
-    /// when.
+    /// A queue that stays while this end holds back is not its own: its length, and until when.
     foreign: (Micros, Micros),
     /// Longest remaining queue, if it is this end's own.
     own: Option<Micros>,

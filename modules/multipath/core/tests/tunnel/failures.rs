@@ -95,7 +95,7 @@ fn a_path_that_is_back_is_used_again_by_several() {
     simulator.run(14 * SECOND);
     let good = simulator.goodput(10 * SECOND, 14 * SECOND);
     assert!(good > mbit(36) * 9 / 10, "{good}");
-    // What the path carries is known again.
+    // The path's capacity is known again.
     let before = overtaken(&simulator);
     simulator.run(17 * SECOND);
     assert_eq!(overtaken(&simulator), before);
@@ -121,7 +121,7 @@ fn flapping_does_not_flap_the_verdict_for_ever() {
         for flow in &simulator.flows {
             assert!(flow.silence < SECOND / 2, "{up} {down}: {}", flow.silence);
         }
-        // Used again, if not at once: it has to answer for up to 16 s.
+        // The path is used again, but not at once: it has to answer for up to 16 s.
         simulator.run(60 * SECOND);
         assert_eq!(simulator.state(0, 0), Some(State::Up));
     }

@@ -1,4 +1,4 @@
-//! Flows: one that sends at a rate, and one that does as TCP does.
+//! Flows: one that sends at a fixed rate, and one that behaves like TCP.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use weir_multipath_core::tunnel::Micros;
 /// Packets of data, bytes.
 pub const SIZE: usize = 1400;
 const ACKNOWLEDGES: usize = 60;
-/// Acknowledgements of later packets by which one is taken for lost.
+/// Acknowledgements of later packets after which a packet counts as lost.
 const THRESHOLD: u32 = 3;
 
-/// What is in a packet.
+/// Content of a packet.
 pub struct Packet {
     pub flow: usize,
     pub number: u32,
@@ -79,11 +79,11 @@ pub struct Flow {
     pub ends: Micros,
     next: u32,
     owed: bool,
-    /// What was received: bytes by 10 ms.
+    /// Bytes received, by 10 ms.
     received: BTreeMap<u64, u64>,
     seen: BTreeSet<u32>,
     highest: Option<u32>,
-    /// Came behind a later one; came again.
+    /// Packets behind a later one, and repeated packets.
     pub overtaken: u64,
     pub twice: u64,
     last: Micros,

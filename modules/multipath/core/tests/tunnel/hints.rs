@@ -1,4 +1,4 @@
-//! What is said of a path while it is used.
+//! Hints that change while the path is used.
 
 use weir_multipath_core::tunnel::{PathSettings, Settings, State};
 

@@ -1,4 +1,4 @@
-//! What comes from others, or comes again, changes nothing.
+//! Forged and replayed datagrams change nothing.
 
 use weir_multipath_core::tunnel::{DatagramError, Event, PathError, Refused, Settings};
 

@@ -1,4 +1,4 @@
-//! What comes out is in order, and comes out once.
+//! Packets come out in order, and only once.
 
 use proptest::prelude::*;
 use weir_multipath_core::tunnel::Settings;
@@ -7,8 +7,8 @@ use crate::flows::{Flow, SIZE};
 use crate::simulator::{SECOND, Simulator, Wire, mbit};
 
 fn wires() -> impl Strategy<Value = Vec<Wire>> {
-    // Their rates are told: else a path could be taken for failing, until it is known how slow it
-    // is.
+    // With hints of their rates: otherwise a slow path could count as failing until its rate is
+    // known.
     let wire = (2u64..80, 1_000u64..80_000).prop_map(|(rate, delay)| {
         let mut wire = Wire::new(mbit(rate), delay);
         wire.settings.rate_out = Some(mbit(rate));
@@ -62,7 +62,7 @@ fn a_striped_flow_keeps_its_order() {
     assert_eq!(overtaken, 0);
 }
 
-/// What is too slow to be waited for is not striped over.
+/// A flow is not striped over paths that are too slow to wait for.
 #[test]
 fn a_striped_flow_leaves_out_what_is_too_slow() {
     let wires = vec![

@@ -1,5 +1,5 @@
-//! A router is where it shows that it is: what it says of its address moves nothing but a few small
-//! datagrams.
+//! The partner trusts a router's address only after its proof: a forged address attracts only a few
+//! small datagrams.
 
 use std::net::SocketAddr;
 
@@ -32,7 +32,7 @@ impl Both {
         }
     }
 
-    /// What an end has to say now, and to whom.
+    /// Returns the datagrams of an end, with their destinations.
     fn says(&mut self, end: usize) -> Vec<(SocketAddr, Vec<u8>)> {
         let tunnel = &mut self.ends[end];
         tunnel.tick(self.now, &mut |_| {});
@@ -48,8 +48,8 @@ impl Both {
         self.ends[end].datagram_in(from, &mut said.to_vec(), self.now, &mut |_| {})
     }
 
-    /// A round trip: the router is at an address, and hears what is sent there. What the partner sent,
-    /// by where.
+    /// Makes a round trip: the router is at an address, and receives datagrams to it. Returns the
+    /// partner's datagrams, with their destinations.
     fn round(&mut self, at: SocketAddr) -> Vec<(SocketAddr, Vec<u8>)> {
         for (to, said) in self.says(0) {
             assert_eq!(to, address(9));
@@ -112,7 +112,8 @@ fn nothing_is_carried_to_a_router_that_has_not_shown_where_it_is() {
     }
     let first = both.says(1);
     assert!((2..=3).contains(&first.len()), "challenge, probe, answer");
-    // It hears all but the challenge: it would answer the probe, and works by that at its own end.
+    // The router receives all but the challenge: it would answer the probe, and works at its own
+    // end.
     for (_, said) in &first[1..] {
         both.hears(0, address(9), said).expect("from the partner");
     }
@@ -154,7 +155,7 @@ fn the_partner_follows_a_router_that_shows_where_it_is() {
     assert_eq!(both.remote(), address(2));
     assert_eq!(both.ends[1].event(), Some(Event::Moved(0, address(2))));
     assert_eq!(both.ends[1].event(), None);
-    // What is late from the first changes nothing.
+    // Late datagrams from the first address change nothing.
     both.round(address(2));
     assert_eq!(both.remote(), address(2));
 }
@@ -167,13 +168,13 @@ fn an_answer_from_somewhere_else_shows_nothing() {
     for (_, said) in both.says(0) {
         both.hears(1, address(66), &said).expect("from the router");
     }
-    // Somebody passes on to the router what came to 66.
+    // An attacker passes on to the router the datagrams to 66.
     for (to, said) in both.says(1) {
         if to == address(66) {
             both.hears(0, address(9), &said).expect("from the partner");
         }
     }
-    // It answers from a third place, and late: something newer came from 66 before.
+    // The answer comes from a third address, and late: a newer datagram came from 66 before.
     let newer = sealed(1000, &Body::Probe(0));
     both.hears(1, address(66), &newer).expect("from the router");
     let shown = both.says(0);
@@ -181,7 +182,7 @@ fn an_answer_from_somewhere_else_shows_nothing() {
     for (_, said) in &shown {
         both.hears(1, address(67), said).expect("from the router");
     }
-    // It does not foresee what it is asked there.
+    // The attacker cannot guess the challenge.
     for number in 0..100 {
         let said = sealed(1001 + number, &Body::Response(number));
         both.hears(1, address(66), &said).expect("from the router");
@@ -193,7 +194,7 @@ fn an_answer_from_somewhere_else_shows_nothing() {
 #[test]
 fn who_forges_his_address_has_the_partner_send_little_there() {
     const SECONDS: u64 = 10;
-    // It says something new of the path each time, asks, or just sends.
+    // The attacker changes its hello each time, probes, or just sends.
     for what in [Kind::Hello, Kind::Probe, Kind::Packet] {
         let mut both = Both::new();
         both.works(address(1));
@@ -226,14 +227,14 @@ fn who_forges_his_address_has_the_partner_send_little_there() {
                 }
             }
             both.now += 1000;
-            // One address is not asked for each packet.
+            // An address is not challenged for each packet.
             let seldom = what != Kind::Packet || number >= 500 || elsewhere < 15;
             assert!(seldom, "{elsewhere} in {number} ms");
         }
         assert!(elsewhere > 50, "{what:?}: {elsewhere}");
         let most = 64 + SECONDS * 110;
         assert!(elsewhere <= most, "{what:?}: {elsewhere} to others");
-        // What is not told anew goes to where it is known to be, as long as that answers.
+        // Answers go to the proved address, as long as it answers, unless the hello changes.
         assert!(what == Kind::Hello || there > 20, "{what:?}: {there}");
     }
 }

@@ -12,7 +12,7 @@ use super::flows::{Flow, Packet};
 pub const SECOND: Micros = 1_000_000;
 /// UDP and IPv4 around a datagram, bytes.
 const OUTER: u64 = 28;
-/// What the partner's clock is ahead.
+/// Lead of the partner's clock.
 const AHEAD: Micros = 1 << 41;
 
 /// Megabits per second, in bytes.
@@ -37,7 +37,7 @@ impl Random {
 pub struct Wire {
     /// Bytes per second, from a time on.
     pub rates: Vec<(Micros, u64)>,
-    /// One way, microseconds.
+    /// Delay in one direction, microseconds.
     pub delay: Micros,
     /// Longest queue, microseconds.
     pub room: Micros,
@@ -50,7 +50,7 @@ pub struct Wire {
     free: [Micros; 2],
     /// Bytes that passed, by way and 100 ms.
     pub passed: [BTreeMap<u64, u64>; 2],
-    /// What waited longest, by 100 ms of when it came, on the way from the router.
+    /// Longest wait on the way from the router, by 100 ms of arrival.
     queues: BTreeMap<u64, Micros>,
 }
 
@@ -83,13 +83,13 @@ impl Wire {
         self
     }
 
-    /// What waited longest in it since a time, on the way from the router.
+    /// Returns the longest wait since a time, on the way from the router.
     pub fn waited(&self, from: Micros) -> Micros {
         let queues = self.queues.range(from / 100_000..);
         queues.map(|(_, queue)| *queue).max().unwrap_or(0)
     }
 
-    /// When it arrives, if it does.
+    /// Returns the arrival, unless the datagram is lost.
     fn carry(
         &mut self,
         way: usize,
@@ -225,10 +225,10 @@ impl Simulator {
         self.now = until;
     }
 
-    /// What a flow wants to send goes into the router's end.
+    /// Passes the packets of a flow to the router's end.
     fn emit(&mut self, flow: usize) {
         while let Some(octets) = self.flows[flow].send(flow, self.now) {
-            // What is refused is lost.
+            // A refused packet is lost.
             let _ = self.ends[0].packet_in(&octets, self.clock(0));
         }
         self.pump(0);

@@ -1,11 +1,11 @@
-//! How much several paths carry together, and how long packets wait.
+//! Goodput of several paths together, and delays of packets.
 
 use weir_multipath_core::tunnel::{OVERHEAD, Settings};
 
 use crate::flows::{Flow, SIZE};
 use crate::simulator::{SECOND, Simulator, Wire, mbit};
 
-/// What wires of so much carry of packets, bytes per second: the rest is headers.
+/// Goodput of wires with this rate, bytes per second: the rest is headers.
 fn carries(rate: u64) -> u64 {
     rate * SIZE as u64 / (SIZE + OVERHEAD + 28) as u64
 }
@@ -33,8 +33,8 @@ fn run(wires: Vec<Wire>, flows: Vec<Flow>, until: u64) -> Simulator {
 #[test]
 fn table() {
     let bulk = || vec![Flow::constant(SIZE, mbit(100))];
-    // What it is, of which wires, with which flows, from which second on; of what the wires carry,
-    // at least so much percent.
+    // Name, wires, flows, start of the measurement in seconds, rate of the wires, and least percent
+    // of it that is used.
     let cases = [
         ("many flows", alike(), greedy(8), 4, mbit(80), 95),
         ("one flow, striped", alike(), greedy(1), 9, mbit(80), 95),

@@ -15,7 +15,7 @@ fn mptcp_may_be_there_and_off() {
 
 const LINE: &str = "weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349";
 
-/// What a file with this text says, or what is wrong with it.
+/// Loads a file with this text, or returns the error.
 fn load(file: &Path, text: &str) -> Result<Effective, String> {
     fs::write(file, text).expect("written");
     let source = runtime::config::Source {

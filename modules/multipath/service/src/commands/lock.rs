@@ -1,4 +1,4 @@
-//! `weir multipath lock` and `unlock`: nothing of clients leaves but by the partner, also while weir
+//! `weir multipath lock` and `unlock`: clients' traffic leaves by the partner only, even while weir
 //! does not run.
 
 use std::net::{IpAddr, ToSocketAddrs};
@@ -64,7 +64,7 @@ impl Configuration {
     }
 }
 
-/// The file of the lock: beside the configuration.
+/// Path of the lock's file: beside the configuration.
 pub fn file(config: &Path) -> PathBuf {
     config.with_file_name("lock.nft")
 }
@@ -91,7 +91,7 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     let file = args.config.lock();
     let before = fs::read_to_string(&file).ok();
     let before = before.as_deref().and_then(Lock::read);
-    // The kernel is asked from within an event loop.
+    // The kernel is queried from within an event loop.
     let lock = runtime::event_loop()?.block_on(async {
         let lock = Lock {
             lan: Devices::now()?.chosen(&args.devices, before.as_ref())?,
@@ -142,12 +142,12 @@ fn refused(what: &str, error: &LockError) -> Error {
 struct Devices {
     all: Vec<String>,
     uplinks: Vec<String>,
-    /// With an address, and no uplink now.
+    /// With an address, and not an uplink now.
     others: Vec<String>,
 }
 
 impl Devices {
-    /// As they are. From within an event loop.
+    /// Reads the current devices, within an event loop.
     fn now() -> Result<Self, Error> {
         let picture = Policy::open().map_err(|error| error.to_string());
         let picture = picture.and_then(|mut policy| policy.picture().map_err(|e| e.to_string()));
@@ -168,7 +168,7 @@ impl Devices {
         })
     }
 
-    /// Those of the LAN: the ones named, or those of before.
+    /// Returns the devices of the LAN: the named ones, or else the former ones.
     fn chosen(&self, named: &[String], before: Option<&Lock>) -> Result<Vec<String>, Error> {
         if named.is_empty() {
             let others = self.others.join(", ");
@@ -199,7 +199,7 @@ impl Devices {
     }
 }
 
-/// Where a partner is. Behind a lock nobody may tell: then it is where it was.
+/// Resolves a partner. Behind a lock that may fail: then the former addresses stay.
 fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<Reached, Error> {
     let partner = pairing.address();
     let found = (&*pairing.host, pairing.port).to_socket_addrs();
@@ -222,10 +222,10 @@ fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<Reached, Error> {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// Problem, and its remedy.
 type Doubt = (String, &'static str);
 
-/// What is wrong with the lock of this file; `None`: there is none.
+/// Returns the problems of the lock in this file; `None`: there is no lock.
 pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
     let text = fs::read_to_string(file).ok()?;
     let mut doubts = Vec::new();
@@ -263,10 +263,10 @@ pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
 }
 
 const SYSTEMD: &str = "/run/systemd/system";
-/// Where it is noted that `weir-lock` loads the rules at the boot.
+/// Link that makes systemd load the rules at boot.
 const ENABLED: &str = "/etc/systemd/system/sysinit.target.wants/weir-lock.service";
 
-/// Whether the rules come at the boot; `None`: how this machine boots is not known here.
+/// Returns true if the rules are loaded at boot; `None`: unknown init system.
 fn at_boot() -> Option<bool> {
     if Path::new(SYSTEMD).exists() {
         return Some(fs::symlink_metadata(ENABLED).is_ok());
@@ -277,8 +277,8 @@ fn at_boot() -> Option<bool> {
     Some(scripts.any(|entry| name(&entry).ends_with("weir-lock")))
 }
 
-/// The first resolver of `resolv.conf` that is of another network than the Internet, and neither this
-/// machine nor reached directly.
+/// Returns the first resolver of `resolv.conf` that is in a local network, and neither this machine
+/// nor reached directly.
 fn unreached(resolvers: &str, direct: &[Prefix]) -> Option<IpAddr> {
     let lines = resolvers.lines();
     let words = lines.filter_map(|line| line.strip_prefix("nameserver")?.split_whitespace().next());
@@ -353,7 +353,7 @@ mod tests {
         let told = |more: &str| {
             let config = config(more);
             let found = doubts(&folder.join("lock.nft"), config.of());
-            // What this machine is like is told, too.
+            // Problems of this machine are listed, too.
             found.map(|all| {
                 let of_machine = |what: &str| what.contains("boot") || what.contains("names at");
                 let of_lock = all.into_iter().filter(|(what, _)| !of_machine(what));

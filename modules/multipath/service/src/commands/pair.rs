@@ -60,7 +60,7 @@ pub struct ForwardArgs {
     ports: Vec<Ports>,
 }
 
-/// What listens on this machine.
+/// Sockets that listen on this machine.
 mod listening {
     use std::fs;
 
@@ -75,7 +75,7 @@ mod listening {
         }
     }
 
-    /// The first of these ports on which something listens that others reach.
+    /// Returns the first of these ports with a socket that is open to others.
     pub fn within(ports: &Ports) -> Option<u16> {
         let name = ports.transport.name();
         let tables =
@@ -89,7 +89,7 @@ mod listening {
         found.into_iter().find(|port| ports.range.contains(port))
     }
 
-    /// Ports of a table of `/proc/net`, but those of the loopback address.
+    /// Returns the ports of a table of `/proc/net`, but those of the loopback address.
     fn listed(table: &str, transport: Transport) -> Vec<u16> {
         let lines = table.lines().skip(1).filter_map(|line| {
             let mut words = line.split_whitespace().skip(1);
@@ -130,7 +130,7 @@ pub fn forward(args: &ForwardArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// A port that leads to a router does not lead to what listens here.
+/// Warns of ports that lead to a router, and no longer to a program of this machine.
 fn warn_of_others(forwards: &[Ports]) {
     for ports in forwards {
         if let Some(port) = listening::within(ports) {
@@ -145,7 +145,7 @@ fn warn_of_others(forwards: &[Ports]) {
 
 pub fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let name: String = args.name.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Looked at before a key is made for it.
+    // Checked before a key is made for it.
     let pairing = address_of(&args.address)?;
     let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
     let key = store
@@ -164,7 +164,7 @@ pub fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
     print_line(&line, args.qr, output)
 }
 
-/// What makes a line of a key, for a partner at this address.
+/// Returns a function that makes the line of a key, for a partner at this address.
 pub(super) fn address_of(
     address: &str,
 ) -> Result<impl Fn(Key) -> Result<Pairing, Error> + '_, Error> {
@@ -187,7 +187,7 @@ pub(super) fn print_line(line: &Pairing, code: bool, output: &mut Output<'_>) ->
     let line = line.to_string();
     output.line(&line)?;
     if code {
-        // A line holds a name of at most 253 letters: there is always room for it.
+        // A line holds a name of at most 253 letters, which always fits.
         for row in qr::rows(&line, output.has_colour()).unwrap_or_default() {
             output.line(&row)?;
         }
@@ -196,7 +196,7 @@ pub(super) fn print_line(line: &Pairing, code: bool, output: &mut Output<'_>) ->
 }
 
 pub(super) fn kept(error: &StoreError) -> Error {
-    // These say what to do.
+    // These messages contain a hint.
     if !matches!(
         error,
         StoreError::File { .. } | StoreError::Secret(_) | StoreError::Random

@@ -36,7 +36,7 @@ pub struct PathsArgs {
     format: Format,
 }
 
-/// Between two looks.
+/// Interval of looks.
 const SECOND: Duration = Duration::from_secs(1);
 
 pub fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error> {
@@ -64,7 +64,7 @@ pub fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error> {
     }
 }
 
-/// `before`: what was told so many seconds ago.
+/// Prints the paths. `before`: earlier state, and its age in seconds.
 fn print(
     told: &Paths,
     before: Option<(&Paths, f64)>,
@@ -153,7 +153,7 @@ fn print(
     Ok(())
 }
 
-/// A partner that is not used now.
+/// Prints a partner that is not used now.
 fn candidate(told: &Candidate, output: &mut Output<'_>) -> std::io::Result<()> {
     let (tone, word) = match told.reached {
         Some(true) => (Tone::Good, "ready"),
@@ -168,7 +168,7 @@ fn candidate(told: &Candidate, output: &mut Output<'_>) -> std::io::Result<()> {
     }
 }
 
-/// What others than the partner may see, and what waits for it.
+/// Prints traffic that others than the partner may see, and traffic that waits for it.
 fn exposed(told: &Paths, output: &mut Output<'_>) -> std::io::Result<()> {
     if told.locked {
         let word = output.toned(Tone::Good, "locked");
@@ -212,7 +212,7 @@ fn exposed(told: &Paths, output: &mut Output<'_>) -> std::io::Result<()> {
 const DIRECTLY: &str = "goes directly";
 const READ: &str = "can be read on the way";
 
-/// What is special about a path: what is wrong first.
+/// Returns the note about a path: problems first.
 fn note(path: &Path) -> Cell {
     if path.answers == Some(false) {
         let [sent, heard] = [path.tunnel_sent, path.tunnel_received].map(units::bytes);
@@ -295,7 +295,7 @@ fn table(
     table.finish(output)
 }
 
-/// Its line in `weir status`.
+/// Prints the line in `weir status`.
 pub fn status(paths: &PathsStatus, output: &mut Output<'_>) -> io::Result<()> {
     let partner = harmless(&paths.partner);
     let (tone, words) = match (paths.state, paths.redirects) {

@@ -46,7 +46,7 @@ pub struct LimitArgs {
     connections: Limit,
 }
 
-/// How many connections; none: there is no limit.
+/// Most connections; `None`: no limit.
 #[derive(Clone, Copy, Debug)]
 struct Limit(Option<u32>);
 
@@ -105,40 +105,40 @@ pub fn revoke(args: &RevokeArgs) -> Result<(), Error> {
 }
 
 pub fn rotate(args: &RotateArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    // Looked at before the old key is worth nothing.
+    // Checked before the old key is revoked.
     let pairing = address_of(&args.address)?;
     let store = Store::existing(&args.state.state);
     let key = store.rotate(&args.router).map_err(|error| kept(&error))?;
     print_line(&pairing(key)?, args.qr, output)
 }
 
-/// What is told of a router.
+/// A router, as listed.
 #[derive(Debug, Serialize)]
 struct Told {
     name: String,
     id: String,
     /// `waits` until its line is used, `paired` or `revoked`.
     state: &'static str,
-    /// In the tunnel.
+    /// Addresses in the tunnel.
     addresses: Vec<String>,
-    /// Of the partner, which lead to it.
+    /// Ports of the partner that lead to the router.
     ports: Vec<String>,
     connected: bool,
-    /// Seconds since 1970; `null`: it was never there.
+    /// Seconds since 1970; `null`: never connected.
     last_seen: Option<u64>,
     sent: u64,
     received: u64,
     connections: u64,
-    /// How many it may have at once; `null`: as many as are left for the others.
+    /// Most connections at once; `null`: as many as are left for the others.
     limit: Option<u32>,
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Debug, Serialize)]
 struct List {
-    /// When the figures were written, seconds since 1970; `null`: none were.
+    /// Time of the figures, seconds since 1970; `null`: there are none.
     at: Option<u64>,
-    /// Whether the partner served then.
+    /// True if the partner is serving.
     serves: bool,
     routers: Vec<Told>,
 }
@@ -184,7 +184,7 @@ pub fn list(args: &ListArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let store = Store::existing(&args.state.state);
     let roll = store.roll().map_err(|error| kept(&error))?;
     let mut seen = store.seen().map_err(|error| kept(&error))?;
-    // One that was killed did not write that it does not.
+    // A killed partner could not record its end.
     if let Some(seen) = &mut seen {
         seen.serves &= store.is_served();
     }
@@ -199,7 +199,7 @@ pub fn list(args: &ListArgs, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(print(&list, net::clock::unix_seconds(), output)?)
 }
 
-/// On this machine's clock.
+/// Converts to this machine's local time.
 fn clock(unix: u64) -> Moment {
     let at = i64::try_from(unix).ok();
     let at = at.and_then(|at| Timestamp::from_second(at).ok());

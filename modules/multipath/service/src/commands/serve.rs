@@ -1,4 +1,4 @@
-//! `weir multipath`: the partner's side, and what pairs the two.
+//! `weir multipath`: the partner's side, and pairing.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -87,14 +87,14 @@ struct ServeArgs {
     verbose: u8,
 }
 
-/// Of the partner's end of the tunnel.
+/// Name of the partner's end of the tunnel.
 const DEVICE: &str = "weir-partner";
 
 fn everywhere() -> SocketAddr {
     SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT)
 }
 
-/// Where to listen. At port 0 nobody would find it.
+/// Parses an address to listen on. Port 0 would be a random one.
 fn door(text: &str) -> Result<SocketAddr, String> {
     let door: SocketAddr = text
         .parse()
@@ -140,10 +140,10 @@ pub fn run(args: &MultipathArgs, context: &mut Context<'_, '_>) -> Result<(), Er
     }
 }
 
-/// Gives up what a partner does not need from here on: strangers talk to it.
+/// Drops privileges that a partner does not need from here on: strangers talk to it.
 fn confine(args: &ServeArgs) -> Result<(), StoreError> {
     let state = &args.state.state;
-    // Made while it still may be, wherever it is.
+    // Made while that is still permitted, in whichever folder.
     Store::open(state)?.master()?;
     confine::confine(&confine::Reach {
         config: &state.join("routers"),
@@ -175,7 +175,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
     let failed =
         |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
     runtime::event_loop()?.block_on(async {
-        // First of all: what follows would be in the way of another.
+        // First of all: the next steps would disturb another partner.
         let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
         let serves = store.serve().map_err(|error| kept(&error))?;
         let device = tun::open(DEVICE)

@@ -1,4 +1,4 @@
-//! What goes through the air: networks of Wi-Fi, and a mesh.
+//! Radio networks: Wi-Fi, and a mesh.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub struct Wifi {
     /// The country whose rules hold, two letters (ISO 3166). Empty: left as it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub country: String,
-    /// The networks. What is not here goes. `None`: left as they are.
+    /// The networks. Others are removed. `None`: left as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networks: Option<Vec<Network>>,
 }
@@ -23,46 +23,46 @@ pub struct Network {
     /// Its key: 8 to 63 characters, or 64 of hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// How it is kept.
+    /// Encryption of the network.
     pub security: Security,
-    /// For whom it is.
+    /// Users of the network.
     #[serde(rename = "for")]
     pub whom: Whom,
-    /// By which radios; by all where none is named.
+    /// Radios; empty: all of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub radios: Vec<String>,
-    /// Whether stations are helped to move from one access point to another (802.11r).
+    /// True to help stations move from one access point to another (802.11r).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roaming: bool,
-    /// Whether it does not tell its name.
+    /// True to hide the name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
 }
 
-/// How a Wi-Fi network is kept.
+/// Encryption of a Wi-Fi network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Security {
-    /// WPA3 for who knows it, else WPA2.
+    /// WPA3 for stations that know it, else WPA2.
     #[default]
     Mixed,
     /// WPA3 alone.
     Wpa3,
-    /// WPA2 alone: for devices that stumble over the others.
+    /// WPA2 alone: for devices that fail with the others.
     Wpa2,
-    /// No key; encrypted all the same where the station can (OWE).
+    /// No key; encrypted nevertheless if the station can (OWE).
     Owe,
     /// No key, and nothing encrypted.
     Open,
-    /// As it is: the network has an encryption that the wizard does not offer.
+    /// Unchanged: the network has an encryption that the wizard does not offer.
     Kept,
 }
 
-/// For whom a Wi-Fi network is.
+/// Users of a Wi-Fi network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Whom {
-    /// Who lives here: the network inside.
+    /// Residents: the LAN.
     #[default]
     Lan,
     /// Guests: the Internet, and nothing inside.
@@ -73,7 +73,7 @@ pub enum Whom {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Mesh {
-    /// By what.
+    /// Kind of the mesh.
     pub kind: MeshKind,
     /// Its name, which all nodes share: 1 to 32 bytes.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -81,7 +81,7 @@ pub struct Mesh {
     /// Its key (SAE); none: open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// By which radio; by each that is not named elsewhere where none is named.
+    /// Radios; empty: each that is not named elsewhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub radios: Vec<String>,
     /// The country whose rules hold, as of Wi-Fi. Empty: left as it is.
@@ -90,16 +90,16 @@ pub struct Mesh {
     /// The channel that all nodes share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<u16>,
-    /// Whether this node shares its own Internet: batman-adv's gateway mode.
+    /// True to share this node's own Internet: batman-adv's gateway mode.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gateway: bool,
 }
 
-/// What a mesh is made by.
+/// Kinds of meshes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeshKind {
-    /// None.
+    /// No mesh.
     #[default]
     None,
     /// 802.11s below batman-adv.

@@ -1,24 +1,24 @@
-//! Ways in from afar.
+//! Remote access.
 
 use serde::{Deserialize, Serialize};
 
-/// A way in from afar, by WireGuard.
+/// Remote access by WireGuard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireGuard {
-    /// Whether there is one.
+    /// True to have it.
     pub on: bool,
     /// The UDP port.
     pub port: u16,
-    /// The router's address there, and the network's length.
+    /// The router's address in the tunnel, and the network's length.
     pub address: String,
     /// The name or address by which the router is found from outside: for clients' files.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub endpoint: String,
-    /// Its private key, in Base64; made where there is none.
+    /// The router's private key, in Base64; made if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
-    /// Clients that may come in. `None`: those that may already.
+    /// Permitted clients. `None`: left as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Vec<WireGuardClient>>,
 }
@@ -36,38 +36,38 @@ impl Default for WireGuard {
     }
 }
 
-/// Who may come in by WireGuard.
+/// A client of WireGuard.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireGuardClient {
-    /// Whose device it is.
+    /// Owner of the device.
     pub name: String,
-    /// Its address in the tunnel; the next that is free where there is none.
+    /// Address in the tunnel; by default the next free one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Its public key, in Base64. Where there is none, a pair is made, and the client's file told
+    /// The client's public key, in Base64. If missing, a pair is made, and the client's file shown
     /// once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_key: Option<String>,
-    /// A key that both know, in Base64.
+    /// A preshared key, in Base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preshared_key: Option<String>,
 }
 
-/// A way in from afar, by OpenVPN.
+/// Remote access by OpenVPN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpenVpn {
-    /// Whether there is one.
+    /// True to have it.
     pub on: bool,
     /// The UDP port.
     pub port: u16,
-    /// The network there, and its length.
+    /// Network of the tunnel, and its length.
     pub network: String,
     /// The name or address by which the router is found from outside: for clients' files.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub endpoint: String,
-    /// Clients that may come in. `None`: those that may already.
+    /// Permitted clients. `None`: left as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Vec<OpenVpnClient>>,
 }
@@ -84,15 +84,15 @@ impl Default for OpenVpn {
     }
 }
 
-/// Who may come in by OpenVPN. One whom the router does not know gets a certificate, and the
-/// client's file is told once.
+/// A client of OpenVPN. A client that is new to the router gets a certificate, and the client's
+/// file is shown once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpenVpnClient {
-    /// Whose device it is.
+    /// Owner of the device.
     pub name: String,
-    /// The name in its certificate, which no other ever had. Made by whoever carries choices out:
-    /// no document says it.
+    /// Name in the certificate, unique for ever. Generated when choices are applied: documents do
+    /// not have it.
     #[serde(skip)]
     pub common_name: Option<String>,
 }

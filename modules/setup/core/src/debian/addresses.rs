@@ -1,4 +1,4 @@
-//! How an interface gets its addresses: systemd.network(5).
+//! Addresses of an interface: systemd.network(5).
 
 use std::net::IpAddr;
 
@@ -6,28 +6,28 @@ use super::links::Link;
 use super::reader::Reader;
 use super::value::{self, Prefix};
 
-/// An interface, as far as other packages ask for it.
+/// An interface, as far as other packages need it.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
-    /// The device that has its addresses: `br-lan`, `pppoe-wan`. None where a radio is its device,
-    /// before that is known.
+    /// Device with the addresses: `br-lan`, `pppoe-wan`. `None` if that is a radio, before the
+    /// radio is known.
     pub device: Option<String>,
     /// Its own addresses.
     pub addresses: Vec<Prefix>,
-    /// Whether it leads elsewhere: it has a gateway, or gets its addresses from somebody.
+    /// True for an uplink: the interface has a gateway, or gets its addresses from a server.
     pub uplink: bool,
-    /// Servers of names that are reached by it.
+    /// Name servers that are reached by the interface.
     pub dns: Vec<IpAddr>,
-    /// Whether a part of a delegated prefix is put there.
+    /// True if the interface gets a part of a delegated prefix.
     pub delegated: bool,
-    /// Whether those who come in by it ask for names, and for no address.
+    /// True if clients of the interface use this machine for names, but not for addresses.
     pub serves: bool,
 }
 
 pub const ADDRESS: &str = "an address, or one with the length of its prefix: 192.168.1.1/24";
 
 impl Interface {
-    /// Puts addresses and a gateway where an interface has them.
+    /// Writes fixed addresses and a gateway.
     pub fn fixed(&mut self, reader: &Reader<'_>, link: &mut Link) {
         let netmask = reader.one("netmask", value::netmask, "a netmask: 255.255.255.0");
         let mut addresses = reader.many("ipaddr", value::prefix, ADDRESS);
@@ -66,7 +66,7 @@ impl Interface {
         let metric = reader.number("metric", 0..=u64::from(u32::MAX));
         let host = reader.one("hostname", value::host, "a host name");
         (link.dhcp[0], link.local) = (true, true);
-        // The machine's name is not the provider's to give.
+        // The provider must not set the machine's name.
         link.unit.put("DHCPv4", "UseHostname", "no");
         if !names {
             link.unit.put("DHCPv4", "UseDNS", "no");
@@ -106,14 +106,14 @@ impl Interface {
         if !names {
             link.unit.put("DHCPv6", "UseDNS", "no");
         }
-        // A provider's router need not say that there is a server.
+        // A provider's router need not announce its DHCPv6 server.
         link.unit.put("DHCPv6", "WithoutRA", "solicit");
         for server in &self.dns {
             link.unit.put("Network", "DNS", server);
         }
     }
 
-    /// `ip6assign`: a part of what a provider delegated.
+    /// `ip6assign`: a part of the provider's delegated prefix.
     pub fn delegation(&mut self, reader: &Reader<'_>, link: &mut Link) {
         let length = reader.number("ip6assign", 0..=64);
         let hint = |text: &str| u16::from_str_radix(text, 16).ok();
@@ -132,8 +132,7 @@ impl Interface {
         }
     }
 
-    /// Reads the servers that are asked besides. Returns true if those that the other side names are
-    /// asked, too.
+    /// Reads additional name servers. Returns true if those of the other side are used, too.
     fn servers(&mut self, reader: &Reader<'_>) -> bool {
         self.dns = reader.many("dns", value::address, "an address");
         reader.flag("peerdns", true)

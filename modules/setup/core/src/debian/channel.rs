@@ -1,4 +1,4 @@
-//! Channels: their frequencies, and which of them become one that is wider (IEEE 802.11, annex E).
+//! Channels: their frequencies, and how they combine to wider ones (IEEE 802.11, annex E).
 
 /// A band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Band {
     Six,
 }
 
-/// What frames look like.
+/// Generation of the frame format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
     /// Before 802.11n.
@@ -25,7 +25,7 @@ pub enum Generation {
 }
 
 impl Band {
-    /// What a channel's number is in MHz.
+    /// Returns the frequency of a channel in MHz.
     pub fn frequency(self, channel: u64) -> u64 {
         match (self, channel) {
             (Self::Two, 14) => 2484,
@@ -35,7 +35,7 @@ impl Band {
         }
     }
 
-    /// Whether there is such a channel, 20 MHz wide.
+    /// Returns true if the band has this channel, 20 MHz wide.
     pub fn has(self, channel: u64) -> bool {
         match self {
             Self::Two => (1..=14).contains(&channel),
@@ -48,7 +48,7 @@ impl Band {
         }
     }
 
-    /// Where the group of channels begins that is so many MHz wide and has this one in it.
+    /// Returns the first channel of the group, so many MHz wide, that contains this one.
     fn first(self, channel: u64, width: u64) -> u64 {
         // Channels are 5 MHz apart.
         let step = width / 5;
@@ -61,12 +61,12 @@ impl Band {
         begin + channel.saturating_sub(begin) / step * step
     }
 
-    /// The channel in the middle of that group.
+    /// Returns the channel in the middle of that group.
     pub fn middle(self, channel: u64, width: u64) -> u64 {
         self.first(channel, width) + width / 10 - 2
     }
 
-    /// Whether the second 20 MHz are above the first.
+    /// Returns true if the second 20 MHz are above the first.
     pub fn above(self, channel: u64) -> bool {
         match self {
             Self::Two => channel <= 7,
@@ -75,7 +75,7 @@ impl Band {
     }
 }
 
-/// The words of `option htmode`, and what they say.
+/// Parses `option htmode` into generation and width in MHz.
 pub fn mode(text: &str) -> Option<(Generation, u64)> {
     let (generation, width) = match text {
         "NONE" | "NOHT" => return Some((Generation::Old, 20)),

@@ -1,4 +1,4 @@
-//! The package `dhcp`: dnsmasq(8), which answers for addresses and for names.
+//! The package `dhcp`: dnsmasq(8), which serves addresses and names.
 
 use std::net::Ipv4Addr;
 
@@ -12,9 +12,9 @@ use super::static_leases;
 use super::value;
 use super::zones::Zone;
 
-/// Makes the file.
+/// Renders the file.
 pub fn render(package: &Package, network: &Network, zones: &[Zone], ledger: &Ledger) -> Rendered {
-    // `bind-dynamic`: on the addresses of its devices alone, also where they come later.
+    // `bind-dynamic`: only on the addresses of its devices, later ones too.
     let mut text = String::from("bind-dynamic\nexcept-interface=lo\n");
     let all = || sections(package, ledger);
     let mut found = false;
@@ -93,7 +93,7 @@ fn dnsmasq(reader: Reader<'_>, network: &Network, text: &mut String) {
             line!(text, "{word}={number}");
         }
     }
-    // A server of names: an address with a port, perhaps for some domains alone.
+    // A name server: an address with a port, perhaps for some domains alone.
     let server = |text: &str| {
         let (domains, address) = match text.strip_prefix('/') {
             Some(rest) => rest.rsplit_once('/')?,
@@ -105,7 +105,7 @@ fn dnsmasq(reader: Reader<'_>, network: &Network, text: &mut String) {
         }
         let (address, port) = address.split_once('#').unwrap_or((address, "53"));
         let address = match address {
-            // Asked of nobody.
+            // Domains that are not forwarded.
             "" if !of.is_empty() => return Some(format!("{of}/")),
             address => value::address(address)?,
         };
@@ -118,12 +118,12 @@ fn dnsmasq(reader: Reader<'_>, network: &Network, text: &mut String) {
         line!(text, "server={server}");
     }
     upstream(!reader.flag("noresolv", false), network, text);
-    // It is bound to its devices: strangers are not answered anyway.
+    // dnsmasq is bound to its devices: it does not answer strangers anyway.
     reader.ignore(&["localservice"]);
     reader.end();
 }
 
-/// Who is asked for names that are not known here.
+/// Writes the upstream name servers.
 fn upstream(resolves: bool, network: &Network, text: &mut String) {
     for server in network.interfaces.values().flat_map(|found| &found.dns) {
         line!(text, "server={server}");
@@ -132,14 +132,14 @@ fn upstream(resolves: bool, network: &Network, text: &mut String) {
         line!(text, "no-resolv");
         return;
     }
-    // What networkd was told goes to systemd-resolved; what pppd was told, there.
+    // Servers of networkd are in systemd-resolved's file, those of pppd in the other.
     line!(text, "resolv-file=/run/systemd/resolve/resolv.conf");
     if network.dials {
         line!(text, "resolv-file=/etc/ppp/resolv.conf");
     }
 }
 
-/// `config dhcp`: what is served in a network.
+/// `config dhcp`: DHCP in a network.
 fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut String) {
     let name = reader.one("interface", value::label, "the name of an interface");
     let name = name.unwrap_or_else(|| reader.name().to_owned());
@@ -183,8 +183,8 @@ fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut Stri
     reader.end();
 }
 
-/// An option of DHCP as dnsmasq has it: a number or name, and its value; a number alone sends none. Tags
-/// before it name the clients (dnsmasq(8), `--dhcp-option`).
+/// Converts an option of DHCP for dnsmasq: a number or name, and its value; a number alone sends
+/// none. Tags before it name the clients (dnsmasq(8), `--dhcp-option`).
 fn told(text: &str) -> Option<String> {
     let good = |c: char| c.is_ascii_alphanumeric() || ".:/_-".contains(c);
     let mut made: Vec<String> = Vec::new();
@@ -208,7 +208,7 @@ fn told(text: &str) -> Option<String> {
     Some(made.join(","))
 }
 
-/// The addresses that are given away.
+/// Writes the range of addresses to give.
 fn range(
     reader: &Reader<'_>,
     interface: &Interface,
@@ -247,7 +247,7 @@ fn range(
     line!(text, "dhcp-range=set:{tag},{first},{end},{bits},{lease}");
 }
 
-/// Router advertisements, and DHCPv6, of the prefixes that the device has.
+/// Writes router advertisements, and DHCPv6, for the prefixes of the device.
 fn announced(reader: &Reader<'_>, device: &str, tag: &str, lease: &str, text: &mut String) {
     let words = ["server", "disabled", "relay", "hybrid"];
     let word = |option| match reader.word(option, &words) {

@@ -1,5 +1,5 @@
-//! The package `firewall`: a table of nft(8) of its own. Chains and their order are those of
-//! OpenWrt's fw4: what a rule says comes before what a zone does.
+//! The package `firewall`: a separate table of nft(8). Chains and their order are those of
+//! OpenWrt's fw4: rules come before the policies of zones.
 
 use uci::Package;
 
@@ -9,7 +9,7 @@ use super::rules::{Matches, comment, limit, matches, nothing_else, target, zone}
 use super::value;
 use super::zones::{Policies, Verdict, Zone, policies};
 
-/// Rules, by where they are looked at.
+/// Rules, by their chains.
 #[derive(Default)]
 struct Rules {
     input: Vec<String>,
@@ -24,11 +24,11 @@ struct OfZone {
     input: Vec<String>,
     output: Vec<String>,
     forward: Vec<String>,
-    /// Where new connections are turned to others.
+    /// Redirections of new connections.
     turned: Vec<String>,
 }
 
-/// Makes the file. Where the package says nothing, the table is taken away.
+/// Renders the file. For an empty package, the file removes the table.
 pub fn render(package: &Package, zones: &[Zone], ledger: &Ledger) -> Rendered {
     let mut defaults = Defaults::default();
     let mut rules = Rules {
@@ -49,8 +49,8 @@ pub fn render(package: &Package, zones: &[Zone], ledger: &Ledger) -> Rendered {
             _ => reader.leave_out("not rendered"),
         }
     }
-    // In one transaction: at no time is there half of it, or none. The first line is for a table
-    // that is not there yet.
+    // In one transaction: there is never half of the table, or none. The first line is for a table
+    // that does not exist yet.
     let mut text = String::from("table inet weir_firewall\ndelete table inet weir_firewall\n");
     if !package.sections().is_empty() {
         text += &table(&defaults, zones, &rules, &onward);
@@ -86,7 +86,7 @@ impl Defaults {
         let limits_syn = reader.flag("synflood_protect", false) | reader.flag("syn_flood", false);
         let read = Self {
             policies: policies(&reader, default.policies),
-            // Unlike fw4, which leaves what conntrack does not know to its zones.
+            // Unlike fw4, which leaves packets unknown to conntrack to its zones.
             drops_invalid: reader.flag("drop_invalid", true),
             limits_syn,
         };
@@ -123,7 +123,7 @@ fn index(zone: &Zone, zones: &[Zone]) -> usize {
         .unwrap_or(0)
 }
 
-/// The device that a packet comes by, or leaves by.
+/// Matches the device of arrival or departure.
 fn by(word: &str, zone: &Zone) -> Option<String> {
     Some(format!("{word} {} ", zone.set()?))
 }
@@ -163,11 +163,11 @@ impl Rules {
         }
     }
 
-    /// `config redirect`: a port that is another host's.
+    /// `config redirect`: forwards a port to another host.
     fn redirect(&mut self, reader: &Reader<'_>, zones: &[Zone]) {
         let dnat = |text: &str| (text == "DNAT").then_some(());
         let _ = reader.one("target", dnat, "DNAT");
-        // The address tells where to; which zone that is in is known by it.
+        // The address determines the destination, and with it the zone.
         let _ = zone(reader, "dest", zones);
         let from = match zone(reader, "src", zones) {
             Ok(Some(Some(from))) => from,
@@ -185,7 +185,7 @@ impl Rules {
         }
         let comment = comment(reader);
         nothing_else(reader);
-        // The same port again, where there is no other.
+        // Without another port, the original one.
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
         let (to, four) = match host {
             Some(std::net::IpAddr::V4(host)) => (format!("dnat ip to {host}{port}"), true),
@@ -224,7 +224,7 @@ fn table(
         ),
         ("output", "oifname", &rules.output, defaults.policies.output),
     ] {
-        // What is not ended by a rule below would be ended by this.
+        // Policy for packets that no rule below ends.
         let last = if policy == Verdict::Accept {
             "accept"
         } else {

@@ -1,4 +1,4 @@
-//! An access point: hostapd.conf.
+//! Access points: hostapd.conf.
 
 use super::channel::{Band, Generation};
 use super::radio::{Encryption, Name, Radio, encryption, key};
@@ -34,7 +34,7 @@ fn channel(text: &mut String, radio: &Radio) {
         }
     }
     let mode = if radio.band == Band::Two { "g" } else { "a" };
-    // 0: hostapd looks for the one with the least noise.
+    // 0: hostapd chooses the one with the least noise.
     let channel = radio.channel.unwrap_or(0);
     line!(text, "hw_mode={mode}\nchannel={channel}");
     let wide = radio.width > 20;
@@ -79,7 +79,7 @@ fn channel(text: &mut String, radio: &Radio) {
             }
         }
     }
-    // 802.11n and later want it.
+    // 802.11n and later require it.
     line!(text, "wmm_enabled=1");
 }
 
@@ -126,7 +126,7 @@ fn security(text: &mut String, reader: &Reader<'_>, way: Encryption, fast: bool)
         _ => 2,
     };
     line!(text, "auth_algs=1\nwpa={versions}");
-    // Of WPA3 it is a part; 6 GHz wants it, too.
+    // Part of WPA3; 6 GHz requires it, too.
     let protection = match way {
         Encryption::Sae | Encryption::Owe => 2,
         Encryption::SaeMixed => 1,
@@ -163,10 +163,10 @@ fn security(text: &mut String, reader: &Reader<'_>, way: Encryption, fast: bool)
         line!(text, "wpa_pairwise=TKIP CCMP");
     }
     if matches!(way, Encryption::Sae | Encryption::SaeMixed) {
-        // Both ways to make an element of a password: 6 GHz knows the newer one alone.
+        // Both derivations of an element from a password: 6 GHz knows the newer one alone.
         line!(text, "sae_require_mfp=1\nsae_pwe=2");
     }
-    // Not sae_password, in which `|` is a mark. SAE takes this one as well.
+    // Not sae_password, in which `|` is special. SAE takes this one as well.
     match key(reader, way) {
         Some(key) if key.len() == 64 => line!(text, "wpa_psk={key}"),
         Some(key) => line!(text, "wpa_passphrase={key}"),
@@ -197,7 +197,7 @@ fn roaming(text: &mut String, reader: &Reader<'_>, radio: &Radio, way: Encryptio
     let over = u8::from(reader.flag("ft_over_ds", false));
     line!(text, "ft_over_ds={over}");
     let psk = matches!(way, Encryption::Psk2 | Encryption::PskMixed);
-    // Who has the passphrase can make all keys; from SAE there is none that others know.
+    // With the passphrase all keys can be made locally; SAE has no such shared key.
     let local = reader.flag("ft_psk_generate_local", psk);
     line!(text, "ft_psk_generate_local={}", u8::from(local));
     let mut holders = 0;

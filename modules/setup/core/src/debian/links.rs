@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rendered::{Access, Rendered, file};
 
-/// Where networkd looks for them. The number puts them before those of a distribution.
+/// Prefix of networkd's files. The number puts them before those of a distribution.
 const PREFIX: &str = "etc/systemd/network/50-weir-";
 
 /// Sections and their lines, in order.
@@ -22,7 +22,7 @@ impl Unit {
         self.0[n].1.push((key, value.to_string()));
     }
 
-    /// Adds a section, even where there is one of the name.
+    /// Adds a section, even if there is one with the name.
     pub fn add(&mut self, section: &'static str, lines: Vec<(&'static str, String)>) {
         self.0.push((section, lines));
     }
@@ -39,21 +39,21 @@ impl Unit {
     }
 }
 
-/// What networkd does with a device that is there: a `.network` file.
+/// Configuration of an existing device: a `.network` file.
 #[derive(Debug, Default)]
 pub struct Link {
     pub unit: Unit,
     /// DHCP by IPv4 and by IPv6.
     pub dhcp: [bool; 2],
-    /// Router advertisements are heeded.
+    /// Accepts router advertisements.
     pub accepts: bool,
-    /// It gets a part of a prefix that was delegated.
+    /// The device gets a part of a delegated prefix.
     pub delegated: bool,
-    /// It has an IPv6 link-local address.
+    /// The device has an IPv6 link-local address.
     pub local: bool,
-    /// Addresses that somebody else (pppd) gave it stay.
+    /// Keeps addresses that another program (pppd) set.
     pub keeps: bool,
-    /// Configured also while no cable is in it: dnsmasq and others are to find its addresses.
+    /// Configured even without a cable: dnsmasq and others must find its addresses.
     pub always: bool,
 }
 
@@ -61,7 +61,7 @@ impl Link {
     fn file(&self, name: &str) -> Rendered {
         let mut unit = Unit::default();
         unit.put("Match", "Name", name);
-        // The start of the machine waits for nobody's cable.
+        // The start of the machine must not wait for a cable.
         unit.put("Link", "RequiredForOnline", "no");
         let dhcp = match self.dhcp {
             [true, true] => "yes",
@@ -80,7 +80,7 @@ impl Link {
         if self.keeps {
             unit.put("Network", "KeepConfiguration", "yes");
         } else if self.dhcp[0] {
-            // Nobody is cut off while networkd starts anew.
+            // Keeps connections while networkd restarts.
             unit.put("Network", "KeepConfiguration", "dhcp-on-stop");
         }
         if self.always {
@@ -111,7 +111,7 @@ impl Link {
 #[derive(Debug, Default)]
 pub struct Netdev {
     pub unit: Unit,
-    /// Whether a key is in it.
+    /// True if the file contains a key.
     pub secret: bool,
 }
 
@@ -135,7 +135,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// What is done with a device.
+    /// Returns the configuration of a device.
     pub fn link(&mut self, name: &str) -> &mut Link {
         self.links.entry(name.to_owned()).or_default()
     }

@@ -11,16 +11,16 @@ use super::rendered::{Access, Rendered, file};
 use super::value;
 use super::{ppp, tunnels};
 
-/// What there is to reach, and by what.
+/// Interfaces and their devices.
 #[derive(Debug, Default)]
 pub struct Network {
     pub interfaces: BTreeMap<String, Interface>,
     pub links: Links,
     /// Bridges.
     pub bridges: Vec<String>,
-    /// Interfaces with the addresses of a radio that is their device, once it is known.
+    /// Interfaces whose device is a radio, until it is known.
     waiting: BTreeMap<String, super::links::Link>,
-    /// Whether pppd asks for servers of names.
+    /// True if pppd provides name servers.
     pub dials: bool,
     files: Vec<Rendered>,
 }
@@ -33,7 +33,7 @@ impl Network {
         for reader in all().filter(|reader| reader.kind() == "device") {
             network.device(reader);
         }
-        // What others refer to comes first: `device @wan`, peers of a tunnel.
+        // Referenced interfaces come first: `device @wan`, peers of a tunnel.
         let (aliases, interfaces): (Vec<_>, Vec<_>) = all()
             .filter(|reader| reader.kind() == "interface")
             .partition(|reader| {
@@ -59,8 +59,8 @@ impl Network {
         network
     }
 
-    /// What the plan notes of a port. Also one that is used for nothing has a file: networkd would
-    /// leave alone what it has in a bridge, with its addresses, where it has none.
+    /// Renders a port of the plan. An unused port has a file too: without one, networkd would leave
+    /// it in its bridge, with its addresses.
     fn port(&mut self, reader: &Reader<'_>) {
         if let Some(device) = reader.device("device") {
             self.links.link(&device);
@@ -81,7 +81,7 @@ impl Network {
         reader.end();
     }
 
-    /// What can be said of any device.
+    /// Reads the options of any device.
     fn hardware(&mut self, reader: &Reader<'_>, name: &str) {
         if let Some(mtu) = reader.number("mtu", 68..=65_535) {
             self.links.link(name).unit.put("Link", "MTUBytes", mtu);
@@ -103,7 +103,7 @@ impl Network {
             let word = if snoops { "yes" } else { "no" };
             netdev.unit.put("Bridge", "MulticastSnooping", word);
         }
-        // It is always made.
+        // The bridge is always made.
         let _ = reader.flag("bridge_empty", true);
         self.links.netdevs.insert(name.to_owned(), netdev);
         self.bridges.push(name.to_owned());
@@ -135,7 +135,7 @@ impl Network {
         self.links.link(name);
     }
 
-    /// `eth0.7` is a VLAN, whether or not a section says so.
+    /// `eth0.7` is a VLAN, with or without a section for it.
     fn tagged(&mut self, name: &str) {
         let Some((lower, number)) = name.rsplit_once('.') else {
             return;
@@ -147,7 +147,7 @@ impl Network {
         }
     }
 
-    /// The device that an interface is on: of `@wan`, that interface's.
+    /// Returns the device of an interface: for `@wan`, that of the other interface.
     fn lower(&self, reader: &Reader<'_>) -> Option<String> {
         let alias = |text: &str| match text.strip_prefix('@') {
             Some(other) => self.interfaces.get(other)?.device.clone(),
@@ -177,7 +177,7 @@ impl Network {
             "batadv_hardif",
             "vxlan6",
         ];
-        // What the plan notes for itself.
+        // The plan's own notes.
         reader.ignore(&[
             "weir",
             "endpoint",
@@ -191,7 +191,7 @@ impl Network {
         let name = reader.name().to_owned();
         let lower = self.lower(&reader);
         if lower.as_deref() == Some("lo") {
-            // Linux does it.
+            // Linux configures it.
             return;
         }
         if reader.flag("disabled", false) || !reader.flag("auto", true) {
@@ -199,7 +199,7 @@ impl Network {
         }
         let protocol = reader.word("proto", &PROTOCOLS).unwrap_or("none");
         if protocol == "openvpn" {
-            // It makes its device by itself, and networkd leaves that alone.
+            // OpenVPN makes its device, and networkd leaves that alone.
             let mut interface = Interface::default();
             let rendered = tunnels::openvpn(&reader, &mut interface);
             self.files.extend(rendered);
@@ -231,7 +231,7 @@ impl Network {
             _ => lower.clone(),
         };
         interface.device.clone_from(&own);
-        // Where a radio is its device, that comes later.
+        // If a radio is its device, the name comes later.
         let link = own.clone().unwrap_or_else(|| format!("@{name}"));
         self.links.link(&link);
         match protocol {
@@ -305,7 +305,8 @@ impl Network {
         reader.end();
     }
 
-    /// A radio's device becomes that of an interface. `false` where it has one, or there is none.
+    /// Sets a radio as the device of an interface. Returns false if the interface does not wait for
+    /// one.
     pub fn take(&mut self, interface: &str, device: &str) -> bool {
         let Some(link) = self.waiting.remove(interface) else {
             return false;
@@ -317,7 +318,7 @@ impl Network {
         true
     }
 
-    /// Notes the interfaces that no radio became the device of.
+    /// Notes the interfaces that still have no radio as device.
     pub fn lonely(&self, ledger: &Ledger) {
         for name in self.waiting.keys() {
             let at = format!("network.{name}");
@@ -325,7 +326,7 @@ impl Network {
         }
     }
 
-    /// The files, once all devices are known.
+    /// Renders the files, once all devices are known.
     pub fn render(&mut self, files: &mut Vec<Rendered>) {
         files.append(&mut self.files);
         self.links.render(files);
@@ -334,8 +335,8 @@ impl Network {
     }
 }
 
-/// Whether an interface that cannot be without a device has none, or is on one that has none: its
-/// port was taken from it.
+/// Returns true if an interface that needs a device has none, or is on one that has none: its port
+/// was removed.
 fn is_unplugged(reader: &Reader<'_>, package: &Package) -> bool {
     let bare = |section: &uci::Section, protocols: &[&[u8]]| {
         let proto = section.get("proto").and_then(uci::Element::value);
@@ -346,12 +347,12 @@ fn is_unplugged(reader: &Reader<'_>, package: &Package) -> bool {
     let device = reader.octets("device");
     let below = device.first().and_then(|device| device.strip_prefix(b"@"));
     let below = below.and_then(|name| package.section(std::str::from_utf8(name).ok()?));
-    // A radio may become the device of one that asks by DHCP.
+    // A radio may become the device of a DHCP interface.
     own.is_some_and(|own| bare(own, &[b"pppoe", b"dhcpv6"]))
         || below.is_some_and(|below| bare(below, &[b"pppoe", b"dhcp"]))
 }
 
-/// Over PPP, routers are heard unless IPv6 is off.
+/// Returns true unless IPv6 is off: over PPP, router advertisements are then accepted.
 fn peer_accepts(reader: &Reader<'_>) -> bool {
     let word = |text: &str| {
         (text == "auto")

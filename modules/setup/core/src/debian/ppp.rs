@@ -1,21 +1,21 @@
 //! A peer of pppd (pppd(8)).
 //!
-//! User and password stand in the peer's own file, which root alone reads, and not in
+//! User and password are in the peer's own file, which only root can read, and not in
 //! `chap-secrets`, which is the administrator's.
 
 use super::reader::Reader;
 use super::value;
 
-/// What is in `/etc/ppp/peers/weir-NAME`.
+/// Content of `/etc/ppp/peers/weir-NAME`.
 pub struct Peer {
     pub text: String,
-    /// Whether the other side is asked for servers of names.
+    /// True if the other side provides name servers.
     pub names: bool,
 }
 
 const TEXT: &str = "at most 255 printable characters of ASCII";
 
-/// Makes the file of an interface `proto pppoe`.
+/// Renders the file of an interface `proto pppoe`.
 pub fn render(reader: &Reader<'_>, device: &str, lower: &str) -> Peer {
     let mut text = String::new();
     line!(text, "plugin pppoe.so");
@@ -51,7 +51,7 @@ pub fn render(reader: &Reader<'_>, device: &str, lower: &str) -> Peer {
     // RFC 2516, 7: of Ethernet's 1500 octets PPPoE takes 8.
     let mtu = reader.number("mtu", 128..=1500).unwrap_or(1492);
     line!(text, "mtu {mtu}\nmru {mtu}");
-    // Failures and the interval between questions; the values if none are given are netifd's.
+    // Failures and the interval of echo requests; the defaults are netifd's.
     let alive = |text: &str| {
         let mut numbers = text.split([' ', ',']).filter(|word| !word.is_empty());
         let failures = value::number(0..=1000)(numbers.next()?)?;

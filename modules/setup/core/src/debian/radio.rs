@@ -1,20 +1,20 @@
-//! Radios, their networks, and how a network is kept.
+//! Radios, their networks, and their encryption.
 
 use super::channel::{Band, Generation};
 use super::reader::Reader;
 use super::value;
 
-/// A radio, and what is on it.
+/// A radio with its networks.
 #[derive(Debug)]
 pub struct Radio {
     /// Its section.
     pub name: String,
-    /// As the kernel names them.
+    /// Names of the kernel.
     pub phy: String,
     pub device: String,
     pub mac: String,
     pub band: Band,
-    /// None: the driver's choice.
+    /// `None`: the driver's choice.
     pub channel: Option<u64>,
     pub generation: Generation,
     /// MHz
@@ -29,7 +29,7 @@ pub struct Radio {
 pub struct Point {
     pub device: String,
     pub bridge: Option<String>,
-    /// The lines of hostapd.conf that are its own.
+    /// The access point's own lines of hostapd.conf.
     pub text: String,
 }
 
@@ -38,11 +38,11 @@ pub struct Point {
 pub struct Other {
     pub device: String,
     pub mesh: bool,
-    /// What is in wpa_supplicant's file.
+    /// Content of wpa_supplicant's file.
     pub text: String,
 }
 
-/// How who may join is known.
+/// Authentication of stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
     None,
@@ -54,16 +54,16 @@ pub enum Encryption {
 }
 
 impl Encryption {
-    /// Whether stations show that they know a password.
+    /// Returns true if stations need a password.
     pub fn keyed(self) -> bool {
         !matches!(self, Self::None | Self::Owe)
     }
 }
 
-/// The name of a network, as it is in a file: as text where that is safe, else in hexadecimal.
+/// Name of a network in a file: as text if that is safe, else in hexadecimal.
 pub struct Name {
     pub octets: Vec<u8>,
-    /// Whether it is plain text.
+    /// True if the name is safe as text.
     pub plain: bool,
 }
 
@@ -93,7 +93,7 @@ impl Name {
     }
 }
 
-/// `option encryption`. A cipher behind it (`psk2+ccmp`) may be the one that is used.
+/// Reads `option encryption`. A cipher behind it (`psk2+ccmp`) must be the supported one.
 pub fn encryption(reader: &Reader<'_>) -> Encryption {
     let read = |text: &str| {
         let (kind, cipher) = text.split_once('+').unwrap_or((text, "ccmp"));
@@ -111,14 +111,14 @@ pub fn encryption(reader: &Reader<'_>) -> Encryption {
     let expected = "one of: none psk2 psk-mixed sae sae-mixed owe";
     reader.one("encryption", read, expected).unwrap_or_else(|| {
         if !reader.has("encryption") {
-            // Nothing said would be a network open to all.
+            // By default the network would be open to all.
             reader.fault("encryption", expected);
         }
         Encryption::None
     })
 }
 
-/// `option key`: a passphrase, or where that may be (IEEE 802.11, annex J.4) the key itself.
+/// Reads `option key`: a passphrase, or where permitted (IEEE 802.11, annex J.4) the key itself.
 pub fn key(reader: &Reader<'_>, encryption: Encryption) -> Option<String> {
     if !encryption.keyed() {
         reader.ignore(&["key"]);

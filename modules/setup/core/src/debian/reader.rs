@@ -1,4 +1,4 @@
-//! Options are read by what they have to be. Whatever nobody asked for is noted.
+//! Reads options by their types, and notes all options that are not used.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use uci::{Package, Section};
 use super::rendered::{Fault, Note};
 use super::value;
 
-/// What was found out on the way.
+/// Notes and faults found on the way.
 #[derive(Debug, Default)]
 pub struct Ledger {
     notes: RefCell<Vec<Note>>,
@@ -39,7 +39,7 @@ pub struct Reader<'a> {
     ledger: &'a Ledger,
 }
 
-/// The sections of a package, each as it is read.
+/// Returns a reader for each section of a package.
 pub fn sections<'a>(package: &'a Package, ledger: &'a Ledger) -> impl Iterator<Item = Reader<'a>> {
     package
         .sections()
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         &self.section.name
     }
 
-    /// Whether it has such an option.
+    /// Returns true if the section has this option.
     pub fn has(&self, option: &str) -> bool {
         self.section.get(option).is_some()
     }
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         self.ledger.note(format!("{}.{option}", self.at), what);
     }
 
-    /// The values of an option or list, as they are.
+    /// Returns the raw values of an option or list.
     pub fn octets(&self, option: &str) -> Vec<&'a [u8]> {
         self.asked.borrow_mut().insert(option.to_owned());
         let found = self.section.get(option);
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         texts.into_iter().flatten().collect()
     }
 
-    /// An option's value, made into what it has to be.
+    /// Reads an option's value with a parser.
     pub fn one<T>(
         &self,
         option: &str,
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The elements of a list. An option in its place is split at white space, as OpenWrt does.
+    /// Reads the elements of a list. A plain option is split at white space, as OpenWrt does.
     pub fn many<T>(
         &self,
         option: &str,
@@ -146,42 +146,42 @@ impl<'a> Reader<'a> {
         all
     }
 
-    /// Whether an option is on.
+    /// Reads an option that is on or off.
     pub fn flag(&self, option: &str, default: bool) -> bool {
         self.one(option, value::flag, "0 or 1").unwrap_or(default)
     }
 
-    /// One of some words.
+    /// Reads an option with one of these words.
     pub fn word(&self, option: &str, words: &[&'static str]) -> Option<&'static str> {
         let read = |text: &str| words.iter().find(|word| **word == text).copied();
         self.one(option, read, &format!("one of: {}", words.join(" ")))
     }
 
-    /// A number in these bounds.
+    /// Reads a number in these bounds.
     pub fn number(&self, option: &str, bounds: std::ops::RangeInclusive<u64>) -> Option<u64> {
         let expected = format!("a number from {} to {}", bounds.start(), bounds.end());
         self.one(option, value::number(bounds), &expected)
     }
 
-    /// A network device.
+    /// Reads the name of a network device.
     pub fn device(&self, option: &str) -> Option<String> {
         self.one(option, value::device, DEVICE)
     }
 
-    /// These say something to people, or to other programs, alone.
+    /// Ignores options that only people or other programs use.
     pub fn ignore(&self, options: &[&str]) {
         let mut asked = self.asked.borrow_mut();
         asked.extend(options.iter().map(|&option| option.to_owned()));
     }
 
-    /// The options that nobody asked for.
+    /// Returns the options that were not used.
     pub fn left(&self) -> Vec<&'a str> {
         let asked = self.asked.borrow();
         let options = self.section.options.iter().map(|option| &*option.name);
         options.filter(|&option| !asked.contains(option)).collect()
     }
 
-    /// Notes the options that nobody asked for.
+    /// Notes the options that were not used.
     pub fn end(self) {
         for option in self.left() {
             self.note(option, "not rendered");
@@ -194,5 +194,5 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a device's name has to be.
+/// Description of a valid device name.
 pub const DEVICE: &str = "a network device: up to 15 letters, digits, or . _ -";

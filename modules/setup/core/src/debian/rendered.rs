@@ -1,8 +1,8 @@
-//! Files of services, and what cannot be rendered.
+//! Files of services, and errors of rendering.
 
 use std::fmt;
 
-/// What the machine has.
+/// Hardware of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Its radios.
@@ -16,13 +16,13 @@ pub struct Radio {
     pub phy: String,
     /// Its device, `wlan0`.
     pub device: String,
-    /// Where it is plugged in, below `/sys/devices`: what `option path` of a `wifi-device` ends in.
+    /// Location below `/sys/devices`: `option path` of a `wifi-device` is the end of this.
     pub path: String,
     /// `02:00:00:00:00:00`.
     pub mac: String,
 }
 
-/// Who may read a file.
+/// Permissions of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Everybody: 0644.
@@ -33,7 +33,7 @@ pub enum Access {
     Network,
 }
 
-/// What is at a path.
+/// Content of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A file.
@@ -42,19 +42,19 @@ pub enum Content {
     Link(String),
 }
 
-/// A file as it is to be.
+/// A rendered file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// Where, relative to the root of the file system.
+    /// Path relative to the root of the file system.
     pub path: String,
-    /// What is in it.
+    /// Content.
     pub content: Content,
-    /// Who may read it.
+    /// Permissions.
     pub access: Access,
 }
 
 impl Rendered {
-    /// What is in it, without secrets: for people to look at.
+    /// Returns the content without secrets: for people to look at.
     pub fn shown(&self) -> String {
         let text = match &self.content {
             Content::Link(to) => return format!("-> {to}\n"),
@@ -73,7 +73,7 @@ impl Rendered {
     }
 }
 
-/// The words before what nobody is to see.
+/// Keys of secret values.
 const SECRETS: [&str; 9] = [
     "PrivateKey",
     "PresharedKey",
@@ -86,12 +86,12 @@ const SECRETS: [&str; 9] = [
     "r1kh",
 ];
 
-/// A value that cannot be rendered: what it is, and what it has to be.
+/// A value that cannot be rendered, and the expected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// `network.wan.username`.
     pub at: String,
-    /// What is expected there.
+    /// Expected form.
     pub expected: String,
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for Fault {
 pub struct Note {
     /// `network.lan.igmp_snooping`.
     pub at: String,
-    /// Why, or what is done instead.
+    /// Cause, or substitute.
     pub what: String,
 }
 
@@ -119,7 +119,7 @@ impl fmt::Display for Note {
 /// The first line of every file.
 const HEAD: &str = "# Made by `weir setup`; what is written here by hand is lost.\n";
 
-/// A file of text.
+/// Creates a text file.
 pub(super) fn file(path: String, access: Access, text: &str) -> Rendered {
     Rendered {
         path,

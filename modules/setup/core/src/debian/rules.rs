@@ -1,5 +1,5 @@
-//! Rules and redirects of the package `firewall`. What a rule says that is not rendered is a fault
-//! and no note: without it the rule would be for more than it was meant to.
+//! Rules and redirects of the package `firewall`. An option that is not rendered is a fault, not a
+//! note: without it the rule would match more than intended.
 
 use std::net::IpAddr;
 
@@ -14,11 +14,11 @@ enum Family {
     Six,
 }
 
-/// What is matched by, but zones: a line of nft(8) for each combination of family and protocol.
+/// Conditions besides zones: a line of nft(8) for each combination of family and protocol.
 #[derive(Debug, Default)]
 pub struct Matches(pub Vec<String>);
 
-/// What a rule asks of a packet.
+/// Conditions of a rule.
 struct Asked {
     family: Option<Family>,
     protocols: Vec<String>,
@@ -162,7 +162,7 @@ impl Icmp {
 }
 
 impl Kind {
-    /// The match of nft(8).
+    /// Returns the match of nft(8).
     fn line(self, is_six: bool) -> String {
         let (word, protocol, names): (_, _, &[(u8, &str)]) = if is_six {
             ("icmpv6", "ipv6-icmp", &NFT_SIX)
@@ -185,7 +185,7 @@ const ADDRESS: &str = "an address, or one with the length of its prefix";
 const ICMP: &str = "a type of ICMP: echo-request, 8, or with its code 130/0";
 const PORTS: &str = "a port, or the first and last of some: 8000-8010";
 
-/// Reads what a rule asks of packets. `destination` and `ports` are the options in which that is.
+/// Reads the conditions of a rule. `destination` and `ports` are the names of their options.
 pub fn matches(reader: &Reader<'_>, destination: &str, ports: &str) -> Matches {
     let family = |text: &str| match text {
         "ipv4" => Some(Some(Family::Four)),
@@ -241,7 +241,7 @@ fn set(words: &[String]) -> String {
 }
 
 impl Asked {
-    /// The families for which something can fit.
+    /// Returns the families that can match.
     fn families(&self) -> Vec<Option<Family>> {
         let all = self.source.iter().chain(&self.destination);
         let is = |family| match family {
@@ -249,7 +249,7 @@ impl Asked {
             IpAddr::V6(_) => Family::Six,
         };
         let mut named: Vec<Family> = all.map(|prefix| is(prefix.address)).collect();
-        // Linux's own ICMP is another protocol in each family.
+        // ICMP is a different protocol in each family.
         for protocol in &self.protocols {
             match &**protocol {
                 "icmp" if self.family.is_none() => named.extend([Family::Four, Family::Six]),
@@ -344,7 +344,7 @@ impl Asked {
     }
 }
 
-/// How often: `1000/sec`, and `limit_burst`.
+/// Reads the rate: `1000/sec`, and `limit_burst`.
 pub fn limit(reader: &Reader<'_>) -> String {
     let rate = |text: &str| {
         let (number, unit) = text.split_once('/').unwrap_or((text, "second"));
@@ -366,7 +366,7 @@ pub fn limit(reader: &Reader<'_>) -> String {
     }
 }
 
-/// A rule's name, as a comment; what nft(8) could take for more is left out.
+/// Returns a rule's name as a comment, without characters that are special to nft(8).
 pub fn comment(reader: &Reader<'_>) -> String {
     let name = |text: &str| {
         let good = |c: &char| c.is_ascii_alphanumeric() || " .,_-".contains(*c);
@@ -379,7 +379,7 @@ pub fn comment(reader: &Reader<'_>) -> String {
     format!(" comment \"{name}\"")
 }
 
-/// The zone of an option; `*` is `Some(None)`.
+/// Reads the zone of an option; `*` is `Some(None)`.
 pub fn zone<'a>(
     reader: &Reader<'_>,
     option: &str,
@@ -396,7 +396,7 @@ pub fn zone<'a>(
     found.map(Some).ok_or(())
 }
 
-/// `option target` of a rule.
+/// Reads `option target` of a rule.
 pub fn target(reader: &Reader<'_>) -> Option<Verdict> {
     let read = |text: &str| match text.to_ascii_uppercase().as_str() {
         "ACCEPT" => Some(Verdict::Accept),
@@ -411,7 +411,7 @@ pub fn target(reader: &Reader<'_>) -> Option<Verdict> {
     reader.one("target", read, expected)
 }
 
-/// Refuses what a rule asks besides.
+/// Refuses all further conditions of a rule.
 pub fn nothing_else(reader: &Reader<'_>) {
     for option in reader.left() {
         reader.fault(

@@ -1,19 +1,19 @@
-//! Which service has which file, and how it is told.
+//! Services, their files, and the commands that reload them.
 
 use std::collections::BTreeSet;
 
-/// What has to be told that its file is another, in the order of telling.
+/// Service to reload when its file changes, in the order of reloading.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
     /// The kernel's own settings.
     Kernel,
-    /// nftables. Before the network: what comes up is closed already.
+    /// nftables. Before the network: new interfaces are protected at once.
     Firewall,
     /// The machine's name.
     Hostname,
     /// The time zone, which each program reads by itself.
     Time,
-    /// A device that networkd makes. It does not change one that is there.
+    /// A device that networkd makes. networkd does not change an existing one.
     Netdev(String),
     /// systemd-networkd.
     Network,
@@ -32,8 +32,8 @@ pub enum Service {
 const FIREWALL: &str = "etc/nftables.d/weir.nft";
 const KERNEL: &str = "etc/sysctl.d/50-weir.conf";
 
-/// Whether a file is one that nobody else makes: those that are not rendered any more are removed.
-/// `/etc/hostname` and `/etc/localtime` are not.
+/// Returns true if only weir makes such files: obsolete ones are removed. `/etc/hostname` and
+/// `/etc/localtime` are not.
 pub fn is_ours(path: &str) -> bool {
     !matches!(
         Service::of(path),
@@ -42,7 +42,7 @@ pub fn is_ours(path: &str) -> bool {
 }
 
 impl Service {
-    /// The folders in which files of ours can be, relative to the root.
+    /// Folders with rendered files, relative to the root.
     pub const FOLDERS: [&str; 8] = [
         "etc/systemd/network",
         "etc/hostapd",
@@ -54,7 +54,7 @@ impl Service {
         "etc/sysctl.d",
     ];
 
-    /// Whose file it is. `None` of others.
+    /// Returns the service of a file; `None` if there is none.
     pub fn of(path: &str) -> Option<Self> {
         let (folder, name) = path.rsplit_once('/')?;
         let between = |before: &str, after: &str| {
@@ -79,7 +79,7 @@ impl Service {
         }
     }
 
-    /// Its unit, where it has one of its own.
+    /// Returns the service's own unit, if it has one.
     pub fn unit(&self) -> Option<String> {
         match self {
             Self::OpenVpn(name) => Some(format!("weir-openvpn@{name}.service")),
@@ -91,7 +91,7 @@ impl Service {
         }
     }
 
-    /// As it is written down while it has not been told.
+    /// Returns the word that is stored until the service is reloaded.
     pub fn word(&self) -> String {
         match self {
             Self::Kernel => "kernel".into(),
@@ -108,7 +108,7 @@ impl Service {
         }
     }
 
-    /// From that word.
+    /// Parses that word.
     pub fn from_word(word: &str) -> Option<Self> {
         let (kind, name) = word.split_once(' ').unwrap_or((word, ""));
         let name = name.to_owned();
@@ -129,24 +129,23 @@ impl Service {
     }
 }
 
-/// What has to be known of the machine to tell its services.
+/// Properties of the machine that reloading needs.
 pub struct Machine<'a> {
-    /// Before each path, without a slash at the end.
+    /// Prefix of each path, without a slash at the end.
     pub root: &'a str,
-    /// The machine's name, where the configuration has one.
+    /// Name of the machine, if configured.
     pub host: Option<&'a str>,
-    /// The network devices that are there.
+    /// Existing network devices.
     pub devices: BTreeSet<String>,
 }
 
-/// The commands that tell these services, in order. `present` are those that have a file; a service
-/// without one is stopped. The words are a program and its arguments; of one behind `-` it does not
-/// matter whether it fails.
+/// Returns the commands that reload these services, in order. `present` are those that have a file;
+/// a service without one is stopped. The words are a program and its arguments; a command behind
+/// `-` may fail.
 ///
-/// networkd makes no device anew that is there, and takes none away (networkctl(1), `reload`): it is
-/// deleted. What comes again by the same name gets no ports, as networkd 252 takes it for the one
-/// that was: networkd is started anew. A bridge that was deleted has lost its radios; hostapd puts
-/// them back.
+/// networkd neither remakes nor removes an existing device (networkctl(1), `reload`): the device is
+/// deleted. A new one by that name gets no ports, as networkd 252 takes it for the former: so
+/// networkd is restarted. A deleted bridge has lost its radios; hostapd puts them back.
 pub fn commands(
     changed: &BTreeSet<Service>,
     present: &BTreeSet<Service>,
@@ -172,7 +171,7 @@ pub fn commands(
     let mut run = |words: &[&str]| {
         commands.push(words.iter().map(|&word| word.to_owned()).collect());
     };
-    // Who is gone first lets go of its devices, and of its ports.
+    // Stopped services first release their devices, and their ports.
     for service in told.difference(present) {
         if let Some(unit) = service.unit() {
             run(&["systemctl", "stop", &unit]);

@@ -6,7 +6,7 @@ use super::reader::{Ledger, sections};
 use super::rendered::{Access, Content, Rendered};
 use super::value;
 
-/// Makes `/etc/hostname` and `/etc/localtime`.
+/// Renders `/etc/hostname` and `/etc/localtime`.
 pub fn render(package: &Package, files: &mut Vec<Rendered>, ledger: &Ledger) {
     for reader in sections(package, ledger) {
         if reader.kind() != "system" {
@@ -23,7 +23,7 @@ pub fn render(package: &Package, files: &mut Vec<Rendered>, ledger: &Ledger) {
         }
         let zone = reader.one("zonename", value::zone, "a time zone: Europe/Berlin");
         match zone {
-            // It says the same by POSIX's rules.
+            // The equivalent in POSIX's format.
             Some(_) => reader.ignore(&["timezone"]),
             None if reader.has("timezone") => {
                 reader.ignore(&["timezone"]);

@@ -33,7 +33,7 @@ pub fn wireguard(
     }
     if let Some(port) = reader.number("listen_port", 1..=65_535) {
         netdev.unit.put("WireGuard", "ListenPort", port);
-        // Whoever may come in by it asks here for names.
+        // Clients of the tunnel use this machine for names.
         interface.serves = true;
     }
     let mark = |text: &str| {
@@ -94,8 +94,8 @@ fn wireguard_peer(reader: Reader<'_>, netdev: &mut Netdev) {
     reader.end();
 }
 
-/// `proto openvpn`, of a server that `weir setup` made: what it does stands in its own file, which
-/// is named here as netifd names it. Another mark has it started anew.
+/// `proto openvpn`, of a server that `weir setup` made: its settings are in its own file, which is
+/// named here as netifd names it. A changed mark restarts it.
 pub fn openvpn(reader: &Reader<'_>, interface: &mut Interface) -> Option<Rendered> {
     let mut text = String::new();
     let known = |text: &str| (text == openvpn::FILE).then_some(openvpn::FILE);
@@ -157,9 +157,9 @@ pub fn batadv(reader: &Reader<'_>, links: &mut Links) {
             netdev.unit.put("BatmanAdvanced", key, word);
         }
     }
-    // networkd sets what nobody said, too, and not as the kernel does, and OpenWrt with it: its penalty
-    // is half of that, and its interval of 1000 is taken for µs. The kernel makes 40 ms of that, and
-    // the air is full of them.
+    // networkd sets missing options too, and with other defaults than the kernel and OpenWrt: its
+    // penalty is half of theirs, and its interval of 1000 is taken for µs. The kernel makes 40 ms
+    // of that, which floods the air.
     let penalty = reader.number("hop_penalty", 0..=255).unwrap_or(30);
     netdev.unit.put("BatmanAdvanced", "HopPenalty", penalty);
     let interval = reader.number("orig_interval", 40..=1_000_000);
@@ -205,7 +205,7 @@ pub fn vxlan(reader: &Reader<'_>, package: &Package, links: &mut Links) {
     netdev.unit.put("VXLAN", key, group);
     let port = reader.number("port", 1..=65_535).unwrap_or(4789);
     netdev.unit.put("VXLAN", "DestinationPort", port);
-    // Otherwise nobody learns who is where, and all goes to the whole group.
+    // Without learning, all packets go to the whole group.
     let learns = if reader.flag("learning", true) {
         "yes"
     } else {
@@ -224,7 +224,7 @@ pub fn vxlan(reader: &Reader<'_>, package: &Package, links: &mut Links) {
     links.netdevs.insert(name.to_owned(), netdev);
     links.link(name);
     let lower = links.link(&below);
-    // It sends from an address of the link.
+    // The VXLAN sends from a link-local address.
     lower.local = true;
     lower.unit.put("Network", "VXLAN", name);
 }

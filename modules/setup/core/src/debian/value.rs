@@ -1,5 +1,5 @@
-//! What a value may hold. Each of these gives the value as it is written into a file, or `None`
-//! where it does not fit: what passes holds neither a line's end nor a mark of the file's syntax.
+//! Validation of values. Each function returns the value as written into a file, or `None` if it is
+//! not valid: valid values contain neither line ends nor special characters of the file's syntax.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,8 +10,8 @@ fn made_of(text: &str, most: usize, more: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
-/// A network device: at most 15 octets (`IFNAMSIZ`), without what a pattern of
-/// systemd.network(5) or nft(8) takes for a mark.
+/// A network device: at most 15 octets (`IFNAMSIZ`), without special characters of patterns in
+/// systemd.network(5) or nft(8).
 pub fn device(text: &str) -> Option<String> {
     let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     (starts && made_of(text, 15, "_.-")).then(|| text.to_owned())
@@ -30,7 +30,7 @@ pub fn domain(text: &str) -> Option<String> {
     (name.len() <= 253 && name.split('.').all(good)).then(|| name.to_owned())
 }
 
-/// One label of such a name.
+/// A single label of such a name.
 pub fn host(text: &str) -> Option<String> {
     domain(text).filter(|name| !name.contains('.'))
 }
@@ -53,7 +53,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The network it is in.
+    /// Returns the network of the address.
     pub fn network(self) -> Self {
         let address = match self.address {
             IpAddr::V4(address) => {
@@ -111,7 +111,7 @@ pub fn mac(text: &str) -> Option<String> {
     macs(text).filter(|mac| !mac.contains('*'))
 }
 
-/// A MAC, or several by `*` in the place of any octet (dnsmasq(8), `--dhcp-host`).
+/// A MAC, or several by `*` instead of any octet (dnsmasq(8), `--dhcp-host`).
 pub fn macs(text: &str) -> Option<String> {
     let octets: Vec<&str> = text.split([':', '-']).collect();
     let digits = |octet: &str| octet.len() == 2 && octet.bytes().all(|c| c.is_ascii_hexdigit());
@@ -119,7 +119,7 @@ pub fn macs(text: &str) -> Option<String> {
     (octets.len() == 6 && octets.iter().all(good)).then(|| octets.join(":").to_ascii_lowercase())
 }
 
-/// A tag by which dnsmasq tells clients apart.
+/// A tag of dnsmasq for clients.
 pub fn tag(text: &str) -> Option<String> {
     made_of(text, 64, "_-").then(|| text.to_owned())
 }
@@ -155,7 +155,7 @@ pub fn quoted(text: &str) -> Option<String> {
     good.then(|| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
-/// How long a lease lasts (dnsmasq(8), `--dhcp-range`).
+/// A lease time (dnsmasq(8), `--dhcp-range`).
 pub fn lease(text: &str) -> Option<String> {
     if text == "infinite" {
         return Some(text.to_owned());
@@ -188,7 +188,7 @@ pub fn hexadecimal(text: &str, length: usize) -> Option<String> {
     good.then(|| text.to_ascii_lowercase())
 }
 
-/// Whether an option is on, by the words that OpenWrt's scripts take.
+/// A flag, in the words that OpenWrt's scripts accept.
 pub fn flag(text: &str) -> Option<bool> {
     match text {
         "1" | "on" | "true" | "yes" | "enabled" => Some(true),

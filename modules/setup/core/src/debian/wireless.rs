@@ -1,4 +1,4 @@
-//! The package `wireless`: radios and what is on them.
+//! The package `wireless`: radios and their networks.
 
 use uci::Package;
 
@@ -11,7 +11,7 @@ use super::rendered::{Facts, Rendered};
 use super::value;
 use super::{hostapd, supplicant};
 
-/// Reads the package. Devices of radios become those of interfaces that have none.
+/// Reads the package. Radios become the devices of interfaces that have none.
 pub fn read(
     package: &Package,
     facts: &Facts,
@@ -64,8 +64,7 @@ pub fn read(
     radios
 }
 
-/// The kernel's radio that a section means: where it is plugged in, its name, its MAC; else the one
-/// with the section's number.
+/// Returns the kernel's radio of a section: by location, name or MAC; else by the section's number.
 fn found<'a>(
     reader: &Reader<'_>,
     n: usize,
@@ -79,7 +78,7 @@ fn found<'a>(
     let mut radios = facts.radios.iter();
     match (path, phy, mac) {
         (Some(path), _, _) => {
-            // Of several radios in one place OpenWrt counts from +1.
+            // For several radios in one location OpenWrt counts from +1.
             let (path, more) = path.split_once('+').unwrap_or((&path, "0"));
             let more = more.parse().unwrap_or(0);
             radios.filter(|radio| radio.path.ends_with(path)).nth(more)
@@ -91,7 +90,7 @@ fn found<'a>(
 }
 
 fn radio(reader: Reader<'_>, n: usize, facts: &Facts) -> Option<Radio> {
-    // One driver is left; its name says nothing.
+    // A single driver is left; its name has no effect.
     reader.ignore(&["type"]);
     let there = found(&reader, n, facts);
     let band = |text: &str| match text {
@@ -203,7 +202,7 @@ fn iface(reader: Reader<'_>, radio: &mut Radio, network: &mut Network) {
     reader.end();
 }
 
-/// Puts a radio's device into the interfaces it is of. Gives the bridge, where that is one.
+/// Adds a radio's device to its interfaces. Returns the bridge, if it is in one.
 fn join(reader: &Reader<'_>, device: &str, network: &mut Network) -> Option<String> {
     let mut bridge = None;
     for name in reader.many("network", value::label, "the name of an interface") {
@@ -223,14 +222,14 @@ fn join(reader: &Reader<'_>, device: &str, network: &mut Network) -> Option<Stri
     bridge
 }
 
-/// Makes the files, and the devices that the kernel does not have by itself.
+/// Renders the files, and the devices that the kernel does not make by itself.
 pub fn render(radios: &[Radio], network: &mut Network, files: &mut Vec<Rendered>) {
     for radio in radios {
         if !radio.points.is_empty() {
             files.push(hostapd::file(radio));
         }
         for other in &radio.others {
-            // The first that is on a radio has its device; hostapd makes its others itself.
+            // The first on a radio uses its device; hostapd makes its others itself.
             if other.device != radio.device {
                 let mut netdev = Netdev::new(&other.device, "wlan");
                 netdev.unit.put("WLAN", "PhysicalDevice", &radio.phy);

@@ -1,5 +1,5 @@
-//! Zones of the package `firewall`: which devices belong together. Their meaning is that of
-//! OpenWrt's fw4 (package `firewall4`).
+//! Zones of the package `firewall`: groups of devices. Their meaning is that of OpenWrt's fw4
+//! (package `firewall4`).
 
 use uci::Package;
 
@@ -7,7 +7,7 @@ use super::network::Network;
 use super::reader::{Ledger, Reader, sections};
 use super::value;
 
-/// What becomes of a packet.
+/// Verdict about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     Accept,
@@ -17,7 +17,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word of nft(8); `handle_reject` is a chain of ours.
+    /// Returns the word of nft(8); `handle_reject` is a chain of weir.
     pub fn word(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -57,7 +57,7 @@ pub fn policies(reader: &Reader<'_>, default: Policies) -> Policies {
 /// `config defaults`, and its policies.
 pub fn defaults(package: &Package, ledger: &Ledger) -> Policies {
     let found = sections(package, ledger).find(|reader| reader.kind() == "defaults");
-    // fw4's.
+    // Defaults of fw4.
     let default = Policies {
         input: Verdict::Drop,
         output: Verdict::Drop,
@@ -72,14 +72,14 @@ pub struct Zone {
     pub name: String,
     pub devices: Vec<String>,
     pub policies: Policies,
-    /// IPv4 and IPv6 are masqueraded where they leave by it.
+    /// True to masquerade IPv4, and IPv6, that leaves by the zone.
     pub masquerades: [bool; 2],
-    /// TCP's segments are made no longer than its paths take.
+    /// True to clamp the segment size of TCP to the path.
     pub clamps: bool,
 }
 
 impl Zone {
-    /// Its devices as a set of nft(8). `None` where there is none: nothing is of that zone.
+    /// Returns the zone's devices as a set of nft(8); `None` if the zone has no device.
     pub fn set(&self) -> Option<String> {
         let quoted: Vec<String> = self
             .devices
@@ -93,7 +93,7 @@ impl Zone {
 /// Reads the zones.
 pub fn read(package: &Package, network: &Network, ledger: &Ledger) -> Vec<Zone> {
     let all = || sections(package, ledger).filter(|reader| reader.kind() == "zone");
-    // They are looked at once before to know what their policies are: notes come once.
+    // The zones need the default policies first, without notes: notes come once.
     let default = match all().next() {
         Some(_) => {
             let quiet = Ledger::default();
