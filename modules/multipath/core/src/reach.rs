@@ -130,7 +130,8 @@ mod tests {
             ("2001:db8::1", true),
             ("10.20.3.4", true),
             ("10.200.3.4", false),
-            // Of what is allowed, neither the partner itself nor its routers: but where they are named.
+            // Permitted networks exclude the partner itself and its routers, unless listed by
+            // themselves.
             ("10.20.0.1", false),
             ("10.20.0.2", true),
             ("10.93.0.1", false),

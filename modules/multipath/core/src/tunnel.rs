@@ -439,7 +439,7 @@ impl Tunnel {
         self.reroute(waiting, now);
     }
 
-    /// Writes the next datagram that is to leave now into a buffer of [`datagram::LONGEST`] bytes.
+    /// Writes the next datagram for now into a buffer of [`datagram::LONGEST`] bytes.
     pub fn send(&mut self, now: Micros, into: &mut [u8]) -> Option<Send> {
         for _ in 0..PATHS {
             let index = self.turn;
@@ -517,8 +517,8 @@ impl Tunnel {
         self.reorder.tick(wait, now, &mut self.pool, deliver);
     }
 
-    /// Returns the time of the next work of [`Tunnel::tick`] or [`Tunnel::send`], without new
-    /// events.
+    /// Returns the time of the next work of [`Tunnel::tick`] or [`Tunnel::send`], if no event
+    /// comes.
     pub fn next(&self, now: Micros) -> Option<Micros> {
         let slots = || self.slots.iter().flatten();
         let slot = slots().filter_map(|slot| slot.next(now)).min();

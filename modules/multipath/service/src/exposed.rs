@@ -4,8 +4,8 @@ use answers::Exposure;
 use multipath_core::io::{Conduct, Connection, State};
 use multipath_core::{Choice, Encrypt};
 
-/// Returns the present exposures of new traffic. `stops`: traffic is refused unless the partner
-/// takes it.
+/// Returns the exposures of new traffic. `stops`: traffic that the partner does not take is
+/// refused.
 pub fn exposed(state: &State, conduct: &Conduct, stops: bool) -> Vec<Exposure> {
     let mut all = Vec::new();
     if !stops {

@@ -2,9 +2,8 @@
 //! wpa_supplicant, dnsmasq, pppd and nftables, made of UCI packages. Nothing here reads or writes a
 //! file.
 //!
-//! The permitted characters of a value depend on its place. A value that does not fit is a
-//! [`Fault`]; an option that this back end does not render is a [`Note`], and nothing is left out
-//! without one.
+//! Permitted characters of a value depend on its place. A value that does not fit is a [`Fault`];
+//! an option that is not rendered is a [`Note`], and nothing is left out without one.
 
 /// Adds a line.
 macro_rules! line {

@@ -1,11 +1,11 @@
 //! Files replaced together, or not at all.
 //!
 //! A change is written down whole before any file is touched: the former files and the new ones, on
-//! the disk, in a folder that gets its name `pending` when it is complete. From then on whoever
-//! finds `pending` after its time, or after a start of the machine, puts the former files back; and
-//! only `confirm`, one renaming, makes the change stay. So what is there after a power cut at any
-//! point is the former files, or the new ones that somebody confirmed. A change whose maker was
-//! stopped half-way can be taken back, and not confirmed.
+//! the disk, in a folder that gets its name `pending` when it is complete. From then on every
+//! process that finds `pending` after its time, or after a start of the machine, puts the former
+//! files back; only `confirm`, one renaming, makes the change permanent. So after a power cut at
+//! any point the files are the former ones, or new ones that a user confirmed. A change whose maker
+//! was stopped half-way can be taken back, but not confirmed.
 //!
 //! All room that a change needs is taken while it is written down: files are moved into place, not
 //! copied (where folder and file are in one file system, as on a router).
@@ -34,16 +34,16 @@ use trouble::failed;
 
 /// Former states that are kept.
 const KEPT: usize = 10;
-/// The folder of a change that is not confirmed.
+/// Folder of a change that is not confirmed.
 const PENDING: &str = "pending";
-/// The number of the last change, whether it stayed or not.
+/// File with the number of the last change, confirmed or not.
 const LAST: &str = "last";
-/// A change that was put aside: some of its files may not be changed, and stayed as they were.
+/// Folder of a change that was put aside: some of its files must not be changed, and stayed.
 const REFUSED: &str = "refused";
 /// File of the change that was taken back last.
 const UNDONE: &str = "undone";
 
-/// Where changes are written down.
+/// Journal of changes.
 #[derive(Clone, Debug)]
 pub struct Journal {
     folder: PathBuf,
@@ -65,12 +65,12 @@ impl Journal {
         }
     }
 
-    /// Where it is.
+    /// Returns the folder of the journal.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The former states that can be read, the newest first.
+    /// Returns the readable former states, the newest first.
     ///
     /// # Errors
     /// [`Trouble::Io`].
@@ -91,11 +91,11 @@ impl Journal {
         self.states.before(&self.bounds, number, wanted)
     }
 
-    /// Writes a change down. No file has changed yet.
+    /// Writes a change down, before any file has changed.
     ///
     /// # Errors
     /// [`Trouble::Waits`], [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]; nothing is
-    /// left of it then.
+    /// left of the change then.
     pub fn begin(&self, wish: &Wish, files: &[File]) -> Result<Pending, Trouble> {
         for file in files {
             self.bounds.check(&file.path)?;
@@ -123,8 +123,8 @@ impl Journal {
         }
     }
 
-    /// The number of the last change. Of one that was taken back it is known by a note, so that
-    /// what was found in its files is taken for nothing of another's.
+    /// Returns the number of the last change. A note keeps the number of one that was taken back,
+    /// so that files found then are not attributed to another change.
     fn last(&self) -> Result<u64, Trouble> {
         let kept = self.states()?.first().map(|state| state.change.number);
         let noted = fs::read_to_string(self.folder.join(LAST)).ok();
@@ -193,7 +193,7 @@ impl Journal {
         Ok(change)
     }
 
-    /// The change that is not confirmed yet.
+    /// Returns the change that is not confirmed yet.
     ///
     /// # Errors
     /// [`Trouble::Io`].
@@ -223,10 +223,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Says that all of the pending change is done, and that services know: it can be confirmed.
+    /// Marks the pending change as done, after all services have reloaded: it can be confirmed.
     ///
     /// # Errors
-    /// [`Trouble::Nothing`] where it is taken back already, [`Trouble::Io`].
+    /// [`Trouble::Nothing`] if it is taken back already, [`Trouble::Io`].
     pub fn finish(&self, number: u64) -> Result<(), Trouble> {
         let _lock = self.lock()?;
         let pending = self.pending()?.ok_or(Trouble::Nothing)?;
@@ -254,7 +254,7 @@ impl Journal {
         self.disk.sync_folder(states)?;
         self.disk.sync_folder(&self.folder)?;
         for old in self.states()?.into_iter().skip(KEPT) {
-            // Of no harm where it stays: it goes with the next one.
+            // Harmless if it stays: it goes with the next one.
             let _ = fs::remove_dir_all(old.folder);
         }
         for state in self.states()? {
@@ -263,7 +263,7 @@ impl Journal {
         Ok(pending.change)
     }
 
-    /// Puts the former files back. May be done again wherever it was stopped.
+    /// Puts the former files back. May be repeated wherever it was stopped.
     ///
     /// # Errors
     /// [`Trouble::Nothing`], [`Trouble::Io`]: the change is still pending then.
@@ -275,14 +275,14 @@ impl Journal {
         self.put_back(pending)
     }
 
-    /// The same, under the lock.
+    /// Puts the former files back, under the lock.
     fn put_back(&self, pending: Pending) -> Result<Change, Trouble> {
         let Pending { mut change, folder } = pending;
         let mut refused = Vec::new();
         for (n, entry) in change.files.iter().enumerate() {
             match self.put_file_back(&folder, change.number, n, entry) {
                 Ok(()) => {}
-                // A file that stays as it is keeps no other file from coming back.
+                // A file that stays as it is must not keep the others from coming back.
                 Err(Trouble::Outside(path)) => refused.push(path),
                 Err(trouble) => return Err(trouble),
             }
@@ -301,7 +301,7 @@ impl Journal {
         let _ = fs::remove_dir_all(&old);
         self.disk.rename(&folder, &old)?;
         self.disk.sync_folder(&self.folder)?;
-        // Of no harm where it is lost: it is only told.
+        // Harmless if it is lost: it is only shown.
         let _ = fs::rename(old.join(CHANGE), self.folder.join(UNDONE));
         let _ = fs::remove_dir_all(&old);
         Ok(change)
@@ -358,14 +358,14 @@ impl Journal {
             is_in(before, &kept, &entry.path)?;
         }
         if now.is_some() && now != entry.after {
-            // Somebody else wrote it since. What they wrote is not lost.
+            // Another program wrote it since. Its content is not lost.
             let found = self.folder.join(format!("found-{number}-{n}"));
             self.disk.keep(&entry.path, &found)?;
         }
         self.put(&kept, &entry.path, entry.before.is_some())
     }
 
-    /// The change that was taken back last, where none was confirmed since.
+    /// Returns the change that was taken back last, if none was confirmed since.
     pub fn undone(&self) -> Option<Change> {
         let text = fs::read(self.folder.join(UNDONE)).ok()?;
         let change: Change = serde_json::from_slice(&text).ok()?;
@@ -376,8 +376,8 @@ impl Journal {
             .then_some(change)
     }
 
-    /// Puts the former files back where a change was not confirmed in time, or the machine was
-    /// started anew since. `None` where all is well.
+    /// Puts the former files back if a change was not confirmed in time, or the machine was
+    /// restarted since. `None` if there is nothing to do.
     ///
     /// # Errors
     /// [`Trouble::Io`], [`Trouble::Refused`], [`Trouble::Damaged`].
@@ -388,14 +388,14 @@ impl Journal {
             Ok(_) | Err(Trouble::Damaged { .. }) => {}
             Err(trouble) => return Err(trouble),
         }
-        // Another one may have been faster, and the next change may wait by now.
+        // Another process may have been faster, and the next change may wait by now.
         let _lock = self.lock()?;
         let pending = self.readable()?.filter(late);
         pending.map(|it| self.put_back(it)).transpose()
     }
 
-    /// Puts a file that is written already in its place; where there is none, takes the one that is
-    /// there away.
+    /// Moves a file that is written already into place; without such a file, removes the one that
+    /// is there.
     fn put(&self, written: &Path, path: &Path, exists: bool) -> Result<(), Trouble> {
         if exists {
             self.disk.put(written, path)?;
@@ -410,7 +410,7 @@ impl Journal {
         }
     }
 
-    /// Takes away what a change left that was stopped.
+    /// Removes the remains of a change that was stopped.
     fn sweep(&self) -> Result<(), Trouble> {
         for name in [".new", ".old"] {
             let folder = self.folder.join(name);
@@ -423,7 +423,7 @@ impl Journal {
         Ok(())
     }
 
-    /// One at a time.
+    /// Locks the journal for one process.
     fn lock(&self) -> Result<fs::File, Trouble> {
         self.disk.make_folder(&self.folder)?;
         // A user who can write there decides which files come back.
@@ -442,10 +442,10 @@ impl Journal {
     }
 }
 
-/// Now.
+/// Returns the present time.
 ///
 /// # Errors
-/// The kernel does not tell.
+/// The kernel does not tell it.
 pub fn now() -> Result<Instant, Trouble> {
     Instant::now().map_err(failed(Path::new(BOOT)))
 }

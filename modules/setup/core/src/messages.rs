@@ -8,63 +8,63 @@ pub use crate::plan::ports::{
 use crate::plan::{Problem, Radio, Sentence};
 use serde::{Deserialize, Serialize};
 
-/// What differs between the files and what waits to be put into them.
+/// Difference between the files and the changes that wait to be put into them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupDifference {
-    /// Each line, in the order of the files.
+    /// Lines, in the order of the files.
     pub lines: Vec<SetupLine>,
 }
 
 /// An option, list element or section that is there only before a change, or only after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupLine {
-    /// Whether it is there after the change; else before it.
+    /// True if the line is there after the change; else before it.
     pub added: bool,
-    /// What: `network.lan.proto`, `firewall.@rule[3]`.
+    /// Address of the option or section: `network.lan.proto`, `firewall.@rule[3]`.
     pub address: String,
-    /// Its value in apostrophes, or a section's type. Secrets are not told.
+    /// Value in apostrophes, or a section's type. Secrets are not shown.
     pub value: String,
-    /// Whether the value is an element of a list.
+    /// True if the value is an element of a list.
     pub list: bool,
 }
 
-/// What waits to be confirmed, and what was changed before.
+/// The change that waits to be confirmed, and earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupStates {
     /// The change that is made, and not confirmed yet.
     pub pending: Option<SetupChange>,
-    /// The change that was taken back last, where none was confirmed since.
+    /// Change that was taken back last, if none was confirmed since.
     #[serde(default)]
     pub undone: Option<SetupChange>,
-    /// How far the router gets, while a change waits.
+    /// Reachability of the Internet, while a change waits.
     #[serde(default)]
     pub reach: Option<SetupReach>,
     /// Confirmed changes, the newest first.
     pub states: Vec<SetupChange>,
 }
 
-/// How far the router gets towards the Internet.
+/// Reachability of the Internet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupReach {
-    /// How far.
+    /// Result of the test.
     pub way: SetupWay,
-    /// Who does not answer.
+    /// Gateway or server that does not answer.
     pub whom: Option<String>,
-    /// The same in English.
+    /// Description in English.
     pub says: String,
 }
 
-/// How far the router gets.
+/// Result of a test of the Internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SetupWay {
-    /// All the way: a server of names tells what only the Internet knows.
+    /// The Internet is reached: a name server answers with what only the Internet knows.
     Reached,
-    /// There is no default route.
+    /// No default route exists.
     NoRoute,
     /// The gateway does not answer.
     NoGateway,
-    /// No server of names does.
+    /// No name server answers.
     NoNames,
 }
 
@@ -73,17 +73,17 @@ pub enum SetupWay {
 pub struct SetupChange {
     /// Its number.
     pub number: u64,
-    /// What it is for.
+    /// Purpose.
     pub why: String,
-    /// Who made it.
+    /// Author.
     pub who: String,
-    /// When, in seconds since 1970.
+    /// Time, in seconds since 1970.
     pub when: u64,
-    /// Seconds that are left to confirm it; `None` of one that is confirmed.
+    /// Seconds that are left to confirm it; `None` if confirmed.
     pub left: Option<u64>,
     /// The files.
     pub files: Vec<String>,
-    /// What differs, a line each.
+    /// Differences, a line each.
     pub lines: Vec<String>,
 }
 
@@ -92,23 +92,23 @@ pub struct SetupChange {
 pub struct SetupRouter {
     /// Its system.
     pub release: SetupRelease,
-    /// What it is: `TP-Link Archer C7 v5`.
+    /// Model: `TP-Link Archer C7 v5`.
     pub model: Option<String>,
     /// Its radios.
     pub radios: Vec<Radio>,
-    /// Devices that a cable is plugged into.
+    /// Devices with a connector for a cable.
     pub ports: Vec<String>,
-    /// What is decided already. Secrets are left out.
+    /// Present choices, without secrets.
     pub choices: Choices,
-    /// Secrets that are set, by their fields: `wifi.networks[0].key`. One that a request leaves out
-    /// stays as it is.
+    /// Secrets that are set, by their fields: `wifi.networks[0].key`. Secrets that a request leaves
+    /// out stay as they are.
     pub kept: Vec<String>,
-    /// What waits to be confirmed.
+    /// Change that waits to be confirmed.
     pub pending: Option<SetupChange>,
-    /// The change that was taken back last, where none was confirmed since.
+    /// Change that was taken back last, if none was confirmed since.
     #[serde(default)]
     pub undone: Option<SetupChange>,
-    /// How far the router gets, while a change waits, and where it has an uplink.
+    /// Reachability of the Internet, while a change waits, if there is an uplink.
     #[serde(default)]
     pub reach: Option<SetupReach>,
     /// Confirmed changes, the newest first.
@@ -122,17 +122,17 @@ pub struct SetupRelease {
     pub name: String,
     /// `24.10.1`.
     pub version: String,
-    /// Whether the wizard knows what it takes; else it shows what it would do, and does nothing.
+    /// True if the wizard supports the system; else it only shows what it would do.
     pub known: bool,
 }
 
-/// What is decided.
+/// Request to apply choices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupChoices {
-    /// All that is decided.
+    /// All choices.
     pub choices: Choices,
-    /// What the change is for.
+    /// Purpose of the change.
     #[serde(default)]
     pub why: String,
     /// Seconds in which it has to be confirmed.
@@ -145,25 +145,25 @@ impl api::Body for SetupChoices {
         "a JSON object with \"choices\", and \"why\" and \"within\" where it is to be done";
 }
 
-/// What choices come to.
+/// Result of planning choices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupPlan {
-    /// What is wrong. Nothing is done while anything is.
+    /// Problems. Nothing is changed while there are any.
     pub problems: Vec<Problem>,
-    /// What would change, line by line.
+    /// Changes, line by line.
     pub lines: Vec<SetupLine>,
-    /// The same for people.
+    /// Changes, for people.
     pub sentences: Vec<Sentence>,
-    /// How good the administrator's new password is.
+    /// Strength of the administrator's new password.
     pub strength: Option<SetupStrength>,
-    /// Where the router would be found, where that changes.
+    /// New address of the router, if that changes.
     pub address: Option<String>,
 }
 
 /// Strength of a password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupStrength {
-    /// 0: at once; 4: never.
+    /// 0: guessed at once; 4: never.
     pub score: u8,
     /// Its weakness, in a sentence.
     pub warning: Option<String>,
@@ -174,30 +174,30 @@ pub struct SetupStrength {
 /// A change that was made, or taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupDone {
-    /// It.
+    /// The change.
     pub change: SetupChange,
-    /// Where the router is found from now on, where that changed.
+    /// New address of the router, if that changed.
     #[serde(default)]
     pub address: Option<String>,
-    /// What is told this once: files of clients.
+    /// Files of clients, shown only this once.
     #[serde(default)]
     pub once: Vec<SetupClient>,
 }
 
-/// A client's file, with a key that nobody else has.
+/// A client's file, with a key that exists nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupClient {
-    /// Whose.
+    /// Owner of the device.
     pub name: String,
-    /// What it comes in by.
+    /// Tunnel of the client.
     pub tunnel: SetupTunnel,
     /// The file.
     pub file: String,
-    /// The same as a QR code, where a telephone could read it.
+    /// The file as a QR code, if a telephone could read it.
     pub qr: Option<answers::QrPicture>,
 }
 
-/// What a client comes in by.
+/// Kinds of tunnels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SetupTunnel {
@@ -207,16 +207,16 @@ pub enum SetupTunnel {
     OpenVpn,
 }
 
-/// What another node needs to join this one's mesh: a secret.
+/// Document that another node needs to join this one's mesh: a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupJoin {
     /// A document for `weir setup import`, or for the wizard.
     pub document: String,
-    /// The same as a QR code.
+    /// The document as a QR code.
     pub qr: answers::QrPicture,
 }
 
-/// A document, to be read.
+/// A document to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupDocument {
@@ -228,14 +228,14 @@ impl api::Body for SetupDocument {
     const EXPECTED: &'static str = "a JSON object with \"document\"";
 }
 
-/// What is to be kept.
+/// Request to confirm a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupConfirm {
-    /// The change that was looked at: if it is another that waits, nothing is kept. None: whichever
-    /// waits.
+    /// Change that the user looked at: if another one waits, nothing is confirmed. `None`: the one
+    /// that waits.
     pub number: Option<u64>,
-    /// When that was made, as numbers begin anew where what was noted of them is lost.
+    /// Time of that change, as numbers begin anew if the record of them is lost.
     pub when: Option<u64>,
 }
 
@@ -243,14 +243,14 @@ impl api::Body for SetupConfirm {
     const EXPECTED: &'static str = "no body, or a JSON object with \"number\" and \"when\"";
 }
 
-/// What is to be taken back.
+/// Request to take a change back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupRevert {
-    /// A confirmed change: the configuration becomes what it was before. None: the change that
+    /// A confirmed change: the configuration becomes what it was before. `None`: the change that
     /// waits.
     pub number: Option<u64>,
-    /// Without a number: only if it is this one that waits.
+    /// Without a number: only if this change waits.
     pub waiting: Option<u64>,
 }
 
@@ -258,7 +258,7 @@ impl api::Body for SetupRevert {
     const EXPECTED: &'static str = "no body, or a JSON object with \"number\" or \"waiting\"";
 }
 
-/// What each port is used for.
+/// Use of each port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupPorts {
     /// The router's system, in small letters: `openwrt`, `libremesh`, `debian`.
@@ -267,13 +267,13 @@ pub struct SetupPorts {
     pub ports: Vec<SetupPortUse>,
 }
 
-/// What ports are to be used for.
+/// Request to change the use of ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupPortsWish {
-    /// Each port that is to change, and what to.
+    /// Ports that are to change, with their new uses.
     pub ports: Vec<SetupPortWish>,
-    /// What the change is for.
+    /// Purpose of the change.
     #[serde(default)]
     pub why: String,
     /// Seconds in which it has to be confirmed.

@@ -2,8 +2,8 @@
 //! makes a key.
 //!
 //! OpenWrt's programs put options of UCI on a command line, each release in another way: a list of
-//! several words comes apart, and `dh none` is left out where it is taken for a file. So what the
-//! server is to do stands in a file of its own (openvpn(8), 2.5 and newer), which UCI only names.
+//! several words comes apart, and `dh none` is left out where it is taken for a file. So the
+//! server's settings are in a file of its own (openvpn(8), 2.5 and newer), which UCI only names.
 
 use std::net::Ipv4Addr;
 
@@ -12,22 +12,22 @@ use ring::digest::{SHA256, digest};
 
 use crate::plan::{Config, Inside, text, words};
 
-/// Where all files are.
+/// Folder of all files.
 pub const FOLDER: &str = "/etc/openvpn/weir";
 /// The server's own file.
 pub const FILE: &str = "/etc/openvpn/weir/server.conf";
-/// Its device.
+/// Device of the server.
 pub const DEVICE: &str = "ovpn0";
-/// The name in its certificate.
+/// Name in the server's certificate.
 pub const SERVER: &str = "weir-server";
-/// Where it stands in UCI: since 25.12 it is netifd's, before it had a package of its own. The last
-/// one is what OpenWrt makes of the second where it becomes 25.12.
+/// Sections of the server in UCI: since 25.12 it is netifd's, before it had a package of its own.
+/// The last one is OpenWrt's conversion of the second on an upgrade to 25.12.
 pub(crate) const SECTIONS: [(&str, &str); 3] = [
     ("network", DEVICE),
     ("openvpn", "weir"),
     ("network", "weir"),
 ];
-/// The first line of what is made anew with each change.
+/// First line of files that each change rewrites.
 const HEAD: &str = "# Made by `weir setup`; what is written here by hand is lost.\n";
 
 /// A client: the name in its certificate, and its name for people.
@@ -35,12 +35,12 @@ const HEAD: &str = "# Made by `weir setup`; what is written here by hand is lost
 pub struct Client {
     /// The name in its certificate, and of its file on the server.
     pub common_name: String,
-    /// Whose device it is.
+    /// Owner of the device.
     pub name: String,
 }
 
 impl Client {
-    /// As it stands in UCI.
+    /// Returns the client's entry in UCI.
     pub(crate) fn line(&self) -> String {
         format!("{} {}", self.common_name, self.name)
     }
@@ -61,15 +61,15 @@ pub struct Server {
     pub port: u16,
     /// The network of the tunnel.
     pub network: Inside,
-    /// By what it is found from outside; empty where nobody said.
+    /// Name or address from outside; empty if not set.
     pub endpoint: String,
-    /// Who may come in.
+    /// Permitted clients.
     pub clients: Vec<Client>,
-    /// The network behind it.
+    /// Network behind the server.
     lan: Option<Inside>,
 }
 
-/// What a client has of its own.
+/// Keys and certificates of a client's file.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys<'a> {
     /// The authority's certificate.
@@ -78,11 +78,11 @@ pub struct Keys<'a> {
     pub certificate: &'a str,
     /// Its key.
     pub key: &'a str,
-    /// The key that hides what server and clients say before they know each other.
+    /// Key that encrypts the handshake of server and clients.
     pub tls_crypt: &'a str,
 }
 
-/// The sections that are of a server of the wizard's: what it does is read from the first.
+/// Returns the sections of the wizard's server: the first one has its settings.
 pub(crate) fn places(config: &Config) -> impl Iterator<Item = (&'static str, &'static str)> {
     let ours = |&(package, section): &(&str, &str)| {
         config.get(package, section, "config").as_deref() == Some(FILE)
@@ -91,7 +91,7 @@ pub(crate) fn places(config: &Config) -> impl Iterator<Item = (&'static str, &'s
 }
 
 impl Server {
-    /// Reads it from the packages.
+    /// Reads the server from the packages.
     pub fn of(config: &Config) -> Option<Self> {
         let (package, section) = places(config).next()?;
         let section = config.section_of(package, section)?;
@@ -121,12 +121,12 @@ impl Server {
         })
     }
 
-    /// Its own address in the tunnel.
+    /// Returns the server's address in the tunnel.
     pub fn address(&self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.network.network()).saturating_add(1))
     }
 
-    /// The server's own file.
+    /// Returns the server's own file.
     pub fn file(&self) -> String {
         let Self { port, network, .. } = self;
         let mut file = format!(
@@ -135,7 +135,7 @@ impl Server {
             network.network(),
             network.netmask(),
         );
-        // An answer leaves from the address that was asked: a router has several.
+        // Answers leave from the requested address: a router has several.
         file.push_str("multihome\nkeepalive 10 60\ndh none\ntls-version-min 1.2\n");
         for (word, name) in [
             ("ca", "ca.crt"),
@@ -146,13 +146,13 @@ impl Server {
         ] {
             file.push_str(&format!("{word} {FOLDER}/{name}\n"));
         }
-        // A certificate alone lets nobody in: whoever was taken out of the list keeps it.
+        // A certificate alone is not enough: a client that was removed from the list still has it.
         file.push_str("ccd-exclusive\nremote-cert-tls client\n");
         if let Some(lan) = self.lan {
             let (network, mask) = (lan.network(), lan.netmask());
             file.push_str(&format!("push \"route {network} {mask}\"\n"));
         }
-        // Not the address inside: where the client is, there may be a network like that one.
+        // Not the address inside: the client may be in a network with the same addresses.
         file.push_str(&format!("push \"dhcp-option DNS {}\"\n", self.address()));
         for client in &self.clients {
             file.push_str(&format!("# client {}\n", client.common_name));
@@ -160,13 +160,13 @@ impl Server {
         file
     }
 
-    /// What tells this from any other state of it. netifd and procd start a server anew only where
-    /// an option is another: whoever was let in stays in till then, and keys are those of before.
+    /// Returns a hash of the settings and keys. netifd and procd restart a server only if an option
+    /// changes: until then removed clients stay connected, and the old keys in use.
     pub(crate) fn mark(&self, keys: &str) -> String {
         mark_of(&format!("{}{keys}", self.file()))
     }
 
-    /// All files that follow from the configuration, by their names in [`FOLDER`].
+    /// Returns all files of this configuration, by their names in [`FOLDER`].
     pub fn files(&self) -> Vec<(String, String)> {
         let why = "# Clients with a file here may come in, and nobody else.\n";
         let mut files = vec![
@@ -181,7 +181,7 @@ impl Server {
         files
     }
 
-    /// A client's file, all in one.
+    /// Returns a client's file, all in one.
     pub fn client(&self, keys: &Keys<'_>) -> String {
         let endpoint = self.endpoint.trim_matches(['[', ']']);
         let mut file = format!(
@@ -202,8 +202,8 @@ impl Server {
     }
 }
 
-/// Lets nobody in by a former configuration who may not come in now: a device that was lost stays
-/// out. Gives their names.
+/// Removes clients from a former configuration that are not permitted now: a device that was lost
+/// stays out. Returns their names.
 pub fn keep_out(now: &Config, former: &mut Config, keys: &str) -> Vec<String> {
     let known = Server::of(now).map_or_else(Vec::new, |server| server.clients);
     let Some(server) = Server::of(former) else {
@@ -216,30 +216,31 @@ pub fn keep_out(now: &Config, former: &mut Config, keys: &str) -> Vec<String> {
     for &(package, section) in all.iter().filter(|_| !gone.is_empty()) {
         former.set_list(package, section, "weir_client", &lines);
     }
-    // Its keys are those of now, too.
+    // The server keeps its present keys, too.
     if let (Some(server), Some((package, section))) = (Server::of(former), all.first()) {
         former.set(package, section, "echo", &server.mark(keys));
     }
     gone.into_iter().map(|client| client.name).collect()
 }
 
-/// What tells a text from any other, and nothing else of it.
+/// Returns a hash of a text, which reveals nothing else of it.
 pub fn mark_of(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     hex::text(&digest.as_ref()[..8])
 }
 
-/// The tunnel carries no IPv6, and nothing is to go past it: the client sends it there (by an address
-/// that is never used), and answers by itself that there is no way (openvpn(8), `block-ipv6`).
+/// The tunnel carries no IPv6, and no IPv6 is to bypass it: the client sends it there (by an
+/// address that is never used), and answers locally that it is unreachable (openvpn(8),
+/// `block-ipv6`).
 const NO_IPV6: &str = "ifconfig-ipv6 fd77:6569:7200::2/64 fd77:6569:7200::1\nblock-ipv6\n";
 
-/// Whether this may be the name in a client's certificate: it is the name of a file, too.
+/// Returns true if a text may be the name in a client's certificate, which also names a file.
 pub fn is_common_name(text: &str) -> bool {
     let sign = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     (1..=64).contains(&text.len()) && text.bytes().all(sign) && text != SERVER
 }
 
-/// A name for a certificate: letters of the client's name, and digits that no other ever had.
+/// Makes a name for a certificate: letters of the client's name, and unique random digits.
 pub fn common_name(name: &str, random: [u8; 8]) -> String {
     let mut slug = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {
@@ -257,7 +258,7 @@ pub fn common_name(name: &str, random: [u8; 8]) -> String {
     format!("{slug}-{}", hex::text(&random))
 }
 
-/// OpenVPN's form of a key that server and clients share (`--genkey tls-crypt`): 2048 bits.
+/// Returns OpenVPN's form of a key that server and clients share (`--genkey tls-crypt`): 2048 bits.
 pub fn static_key(random: &[u8; 256]) -> String {
     let mut text = String::from("-----BEGIN OpenVPN Static key V1-----\n");
     for line in random.chunks(16) {
@@ -268,7 +269,7 @@ pub fn static_key(random: &[u8; 256]) -> String {
     text
 }
 
-/// Whether this is such a key, comments before it or not.
+/// Returns true for such a key, even after comments.
 pub fn is_static_key(text: &str) -> bool {
     let body = || {
         let (_, rest) = text.split_once("-----BEGIN OpenVPN Static key V1-----")?;

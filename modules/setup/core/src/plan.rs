@@ -1,8 +1,8 @@
-//! From what is decided to the options that make it so, as OpenWrt's releases have them.
+//! Translates choices into the options of OpenWrt's releases.
 //!
-//! What is not decided, and what the wizard does not know, stays as it is. The same choices twice
-//! are one: the second time nothing changes. So do choices that [`crate::read`] reads: each part
-//! edits only what differs from what it reads.
+//! Options without a choice, and options that the wizard does not know, stay as they are. Applying
+//! choices twice changes nothing the second time. The same holds for choices from [`crate::read`]:
+//! each part edits only what differs from what it reads.
 
 mod air;
 mod apart;
@@ -52,20 +52,20 @@ pub(crate) use {
     wifi::security, wifi::whom, zones::zone_names,
 };
 
-/// What the choices come to.
+/// Result of planning.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The packages as they would be.
     pub config: Config,
-    /// What is wrong. Nothing may be done while anything is.
+    /// Problems. Nothing may be changed while there are any.
     pub problems: Vec<Problem>,
-    /// What changes, said for people.
+    /// Changes, for people.
     pub sentences: Vec<Sentence>,
-    /// The network inside, where the router's address there changes.
+    /// New network inside, if the router's address there changes.
     pub moved: Option<Inside>,
 }
 
-/// Plans. `config` is what the router has.
+/// Plans choices. `config` is the router's present configuration.
 pub fn plan(choices: &Choices, config: &Config, facts: &Facts) -> Plan {
     let mut planner = Planner {
         config: config.clone(),
@@ -96,7 +96,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// `was` is the configuration as it was.
+    /// Applies all parts. `was` is the former configuration.
     fn choices(&mut self, choices: &Choices, was: &Config) {
         let before = address_in(was, "lan");
         self.part(choices.router.as_ref(), router::edit);
@@ -124,7 +124,7 @@ impl Planner<'_> {
         lan::ports_once(choices, was, config, report);
     }
 
-    /// Does a part of the choices. Drops the sentences of what did not change by it.
+    /// Applies a part of the choices. Drops the sentences of what did not change by it.
     fn part<T>(
         &mut self,
         choice: Option<&T>,

@@ -38,8 +38,8 @@ const BACK: Duration = Duration::from_secs(10);
 /// Interval of tries of an unused partner: one that was not reached; one that was.
 const STANDBY: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(900)];
 
-/// Bytes by the tunnel after which keys are renewed, however young they are: some 2²³ datagrams, which
-/// is what AES-GCM is good for (RFC 9001, 6.6).
+/// Bytes by the tunnel after which keys are renewed, however young they are: some 2²³ datagrams,
+/// the limit of AES-GCM (RFC 9001, 6.6).
 const MOST_TUNNELLED: u64 = 8 << 30;
 /// Interval of looks at the age and the bytes of the keys.
 const LOOK: Duration = Duration::from_secs(5);

@@ -179,11 +179,11 @@ impl Store {
         self.folder.join("serving")
     }
 
-    /// Says that a partner serves, for as long as what it gives is kept: also to who asks after it was
-    /// killed.
+    /// Locks the folder for a partner, for as long as the result is kept. The kernel unlocks it
+    /// when the process is killed.
     ///
     /// # Errors
-    /// Its file cannot be made, or another partner serves.
+    /// The file cannot be made, or another partner serves.
     pub fn serve(&self) -> Result<Serves, StoreError> {
         let mut tries = 0;
         loop {

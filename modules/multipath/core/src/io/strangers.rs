@@ -242,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Of one household all addresses are one, and an address of IPv4 is itself however it is written.
+    /// All addresses of a household count as one, and an IPv4 address in any notation is the same.
     #[test]
     fn a_household_is_one() {
         let strangers = Strangers::new(64);

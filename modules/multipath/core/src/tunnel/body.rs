@@ -7,15 +7,15 @@
 //! | 2 once | number (4), the IP packet: may come by two paths |
 //! | 3 lane | lane (2), number in it (4), the IP packet: to be given on in order |
 //! | 4 probe | stamp (8) |
-//! | 5 answer | stamp of the probe (8), arrival (8), wait (4), packets (8), bytes (8), known hello (1) |
+//! | 5 answer | probe's stamp (8), arrival (8), wait (4), packets (8), bytes (8), known hello (1) |
 //! | 6 hello | number (1), flags (1), weight (1), longest datagram (2), rate of the way back (8) |
 //! | 7 bye | 0: of this path, 1: of the session (1) |
 //! | 8 challenge | unpredictable value (8): to an address that the router is to prove |
 //! | 9 response | the value of the challenge (8), from that address |
 //!
-//! An answer counts packets and bytes received by this path so far. Flags of a hello: 1: backup, 2:
-//! metered; its rate is in bytes per second, 0: unknown. Stamps are microseconds of the sender's
-//! clock; the clocks of the two ends are unrelated.
+//! Packets and bytes count those received by this path. Flags: 1: backup, 2: metered. Rates are in
+//! bytes per second, 0: unknown. Stamps are microseconds of the sender's clock, unrelated to the
+//! other.
 
 /// Microseconds of one's own clock, which never goes back.
 pub type Micros = u64;

@@ -112,8 +112,7 @@ fn nothing_is_carried_to_a_router_that_has_not_shown_where_it_is() {
     }
     let first = both.says(1);
     assert!((2..=3).contains(&first.len()), "challenge, probe, answer");
-    // The router receives all but the challenge: it would answer the probe, and works at its own
-    // end.
+    // The router receives all but the challenge: it would answer the probe, and works at its end.
     for (_, said) in &first[1..] {
         both.hears(0, address(9), said).expect("from the partner");
     }

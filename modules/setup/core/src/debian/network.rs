@@ -305,8 +305,7 @@ impl Network {
         reader.end();
     }
 
-    /// Sets a radio as the device of an interface. Returns false if the interface does not wait for
-    /// one.
+    /// Sets a radio as the device of an interface. Returns false if that does not wait for one.
     pub fn take(&mut self, interface: &str, device: &str) -> bool {
         let Some(link) = self.waiting.remove(interface) else {
             return false;

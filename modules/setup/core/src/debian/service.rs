@@ -54,7 +54,7 @@ impl Service {
         "etc/sysctl.d",
     ];
 
-    /// Returns the service of a file; `None` if there is none.
+    /// Returns the service of a file, or `None` for other files.
     pub fn of(path: &str) -> Option<Self> {
         let (folder, name) = path.rsplit_once('/')?;
         let between = |before: &str, after: &str| {

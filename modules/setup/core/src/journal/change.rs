@@ -1,28 +1,28 @@
-//! A change: as it is wanted, as it is written down, and why it could not be made.
+//! A change: as requested, and as written down.
 
 use crate::clock::Instant;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What a change says of itself, in its folder.
+/// Record of a change, in its folder.
 pub(super) const CHANGE: &str = "change.json";
-/// There until all of a change is done, and services know: to take it away needs no room.
+/// Exists until a change is done, and services have reloaded: its removal needs no room.
 pub(super) const UNFINISHED: &str = "unfinished";
 
 /// A change, as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub number: u64,
-    /// What it is for.
+    /// Purpose.
     pub why: String,
-    /// Who made it.
+    /// Author.
     pub who: String,
-    /// When, in seconds since 1970, by a clock that may have been wrong.
+    /// Time, in seconds since 1970, by a clock that may have been wrong.
     pub when: u64,
-    /// Until when it waits to be confirmed.
+    /// End of the time to confirm it.
     pub until: Instant,
-    /// What differs, a line each.
+    /// Differences, a line each.
     pub lines: Vec<String>,
     /// The files.
     pub files: Vec<Entry>,
@@ -31,51 +31,51 @@ pub struct Change {
 /// A file of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it was; `None` where there was none.
+    /// Former state; `None` if there was no file.
     pub(super) before: Option<Found>,
-    /// What it becomes; `None` where it goes.
+    /// New state; `None` if the file is removed.
     pub(super) after: Option<Found>,
-    /// The uppermost of its folders that came with the change.
+    /// Uppermost folder that was made for the file.
     #[serde(default)]
     pub(super) folder: Option<PathBuf>,
 }
 
-/// What whoever wants a change says of it.
+/// Request for a change.
 #[derive(Clone, Debug)]
 pub struct Wish {
-    /// What it is for.
+    /// Purpose.
     pub why: String,
-    /// Who wants it.
+    /// Author.
     pub who: String,
-    /// Seconds until the former files are back, if nobody confirms it.
+    /// Seconds until the former files are back, unless a user confirms the change.
     pub within: u64,
-    /// What differs, a line each.
+    /// Differences, a line each.
     pub lines: Vec<String>,
 }
 
 /// A file that is to change.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says now, as far as whoever made the change knows; `None` where there is none.
+    /// Present content, as far as the author knows; `None` if there is no file.
     pub before: Option<Vec<u8>>,
-    /// What it is to say; `None` where it is to go.
+    /// New content; `None` to remove the file.
     pub after: Option<Vec<u8>>,
 }
 
 /// A change that is not confirmed yet.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    /// What it is.
+    /// Record of the change.
     pub change: Change,
     pub(super) folder: PathBuf,
 }
 
 impl Pending {
-    /// Whether all of it is done, and services know.
+    /// Returns true if the change is done, and services have reloaded.
     pub fn is_finished(&self) -> bool {
         !self.folder.join(UNFINISHED).exists()
     }
@@ -84,10 +84,10 @@ impl Pending {
 /// A file as it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Found {
-    /// Its rights.
+    /// Mode.
     pub mode: u32,
     /// User and group.
     pub owner: (u32, u32),
-    /// SHA-256 of what it says.
+    /// SHA-256 of the content.
     pub says: String,
 }

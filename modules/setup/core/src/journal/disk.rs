@@ -1,4 +1,4 @@
-//! What a journal asks of the disk: each call is one step, at which power may be lost.
+//! Disk operations of a journal: each call is one step, at which power may be lost.
 
 use super::change::Found;
 use super::trouble::{Trouble, failed};
@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Refuses a file, to be put in the place `path`, that is not this one: another content, a link,
-/// rights that would be its owner's, another mode or another owner.
+/// Refuses a file for the place `path` that is not as recorded: another content, a link, set-user
+/// or set-group bits, another mode or another owner.
 pub(super) fn is_in(found: &Found, written: &Path, path: &Path) -> Result<(), Trouble> {
     let data = fs::symlink_metadata(written).map_err(failed(written))?;
     // Only root may give files away: files of another user's journal are that user's.
@@ -48,7 +48,7 @@ impl Disk {
         }
     }
 
-    /// A file as it is. A link is followed: what is replaced is what it leads to.
+    /// Reads the state of a file. A link is followed: its target is what is replaced.
     pub fn look(&self, path: &Path) -> Result<Option<Found>, Trouble> {
         let text = match fs::read(path) {
             Ok(text) => text,
@@ -68,7 +68,7 @@ impl Disk {
             return Ok(());
         }
         self.step();
-        // What was secret in a file is secret here.
+        // Secrets in files stay secret in this folder.
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -92,7 +92,7 @@ impl Disk {
                 .mode(0o600)
                 .open(path)?;
             file.write_all(text)?;
-            // Who may not give files away has none of others.
+            // A user who cannot give files away has no files of others.
             if let Err(error) = fchown(&file, Some(owner.0), Some(owner.1))
                 && error.kind() != io::ErrorKind::PermissionDenied
             {
@@ -112,7 +112,7 @@ impl Disk {
     /// Moves a file that is on the disk already into its place, or copies it there from another
     /// file system.
     pub fn put(&self, written: &Path, path: &Path) -> Result<(), Trouble> {
-        // `/tmp` is empty after a start: what was there has no folder.
+        // `/tmp` is empty after a start: files there may lack their folder.
         if let Some(folder) = path.parent() {
             self.make_folder(folder)?;
         }
@@ -145,7 +145,7 @@ impl Disk {
         }
     }
 
-    /// Keeps a file of somebody else's under another name.
+    /// Keeps another program's file under another name.
     pub fn keep(&self, path: &Path, under: &Path) -> Result<(), Trouble> {
         self.step();
         fs::copy(path, under).map(|_| ()).map_err(failed(under))
@@ -159,7 +159,7 @@ impl Disk {
     }
 }
 
-/// Where a link leads.
+/// Resolves links.
 fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

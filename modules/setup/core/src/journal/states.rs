@@ -1,4 +1,4 @@
-//! Former states: what confirmed changes changed.
+//! Former states, from confirmed changes.
 
 use super::Bounds;
 use super::change::{CHANGE, Change, File};
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A former state: what a confirmed change changed.
+/// A former state, from a confirmed change.
 #[derive(Clone, Debug)]
 pub struct State {
     /// The change.
@@ -16,14 +16,14 @@ pub struct State {
     pub(super) folder: PathBuf,
 }
 
-/// Whether a file holds a private key and nothing else.
+/// Returns true if a file holds only a private key.
 fn is_key(path: &Path) -> bool {
     path.extension().is_some_and(|kind| kind == "key")
 }
 
 impl State {
-    /// Takes away the former private keys: no former state brings one back, and whoever reads the
-    /// state is not to have it.
+    /// Removes the former private keys: no former state brings one back, and readers of the state
+    /// must not have it.
     pub(super) fn forget_keys(&self) -> Result<(), Trouble> {
         for (n, entry) in self.change.files.iter().enumerate() {
             let kept = self.folder.join(format!("before-{n}"));
@@ -52,14 +52,14 @@ impl States {
         &self.folder
     }
 
-    /// The former states that can be read, the newest first.
+    /// Returns the readable former states, the newest first.
     pub fn all(&self) -> Result<Vec<State>, Trouble> {
         let mut states: Vec<State> = self.found()?.into_iter().filter_map(Result::ok).collect();
         states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
         Ok(states)
     }
 
-    /// All former states, with [`Trouble::Damaged`] for each record that cannot be parsed.
+    /// Returns all former states, with [`Trouble::Damaged`] for each record that cannot be parsed.
     fn found(&self) -> Result<Vec<Result<State, Trouble>>, Trouble> {
         let folder = &self.folder;
         let entries = match fs::read_dir(folder) {
@@ -88,7 +88,7 @@ impl States {
         number: u64,
         wanted: impl Fn(&Path) -> bool,
     ) -> Result<Vec<File>, Trouble> {
-        // Without each later change nobody knows the files of then.
+        // Without each later change the former files are unknown.
         let damaged = |trouble: Trouble| match &trouble {
             Trouble::Damaged { path, .. } if number_of(path) >= Some(number) => Some(trouble),
             _ => None,
@@ -101,7 +101,7 @@ impl States {
         if !states.iter().any(|state| state.change.number == number) {
             return Err(Trouble::NoState(number));
         }
-        // From the newest back: the oldest of them says what a file was.
+        // From the newest back: the oldest of them has the former content.
         let mut files: Vec<File> = Vec::new();
         for state in states.iter().filter(|state| state.change.number >= number) {
             let all = state.change.files.iter().enumerate();
@@ -130,7 +130,7 @@ impl States {
     }
 }
 
-/// The number of a change, of which this is the record: its folder's name.
+/// Returns the number of a change from the path of its record: the folder's name.
 fn number_of(record: &Path) -> Option<u64> {
     record.parent()?.file_name()?.to_str()?.parse().ok()
 }
@@ -143,7 +143,7 @@ fn content(path: &Path) -> Result<Option<Vec<u8>>, Trouble> {
     }
 }
 
-/// Reads the record of a change from its folder. `None` where there is no such folder.
+/// Reads the record of a change from its folder. `None` if there is no such folder.
 pub(super) fn read(folder: &Path) -> Result<Option<Change>, Trouble> {
     let path = folder.join(CHANGE);
     match fs::read(&path) {

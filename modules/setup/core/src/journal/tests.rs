@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// A folder with three files: one to change, one to go, one to come.
+/// A folder with three files: one to change, one to remove, one to add.
 struct Place(PathBuf);
 
 const OLD: [Option<&str>; 3] = [Some("old one"), Some("old two"), None];
@@ -139,7 +139,7 @@ fn power_that_goes_off_at_any_step_leaves_the_former_files_or_the_new_ones() {
             says == texts(OLD) || says == texts(NEW),
             "at step {step}: {says:?}"
         );
-        // What was not confirmed is not there.
+        // An unconfirmed change has left no state.
         let confirmed = !place.journal().states().expect("they are read").is_empty();
         assert_eq!(
             says,
@@ -184,7 +184,7 @@ fn what_nobody_confirms_is_undone_in_time() {
     assert!(matches!(journal.confirm(), Err(Trouble::Nothing)));
 }
 
-/// Somebody finds a change late, and before they have the lock it is gone and the next one waits.
+/// A change is found late, and before the finder has the lock it is gone and the next one waits.
 #[test]
 fn who_is_late_for_one_change_leaves_the_next_alone() {
     let place = Place::new();
@@ -299,7 +299,7 @@ fn rights_stay() {
     assert_eq!(mode(&path), 0o640);
     journal.undo().unwrap();
     assert_eq!(mode(&path), 0o640);
-    // What comes anew may hold a secret.
+    // A new folder may hold a secret.
     assert_eq!(mode(&place.0.join("state")), 0o700);
 }
 
@@ -323,7 +323,7 @@ fn what_was_put_back_and_changed_again_does_not_stop_the_rest() {
     assert_eq!(place.says(), texts([Some("theirs"), Some("old two"), None]));
 }
 
-/// Whoever makes a change may be stopped, and the machine goes on.
+/// The maker of a change is stopped, and the machine goes on.
 #[test]
 fn what_was_stopped_half_way_cannot_be_confirmed() {
     for step in 0.. {
@@ -396,7 +396,7 @@ fn former_private_keys_are_forgotten_when_a_change_stays() {
     assert!(former.iter().all(|file| file.path != path));
 }
 
-/// What was found in the files of a change that was taken back is told by its number.
+/// Files found in a change that was taken back are named by its number.
 #[test]
 fn the_number_of_a_change_that_was_taken_back_is_no_others() {
     let place = Place::new();
@@ -413,7 +413,7 @@ fn the_number_of_a_change_that_was_taken_back_is_no_others() {
         place.journal().states().expect("states")[0].change.number,
         3
     );
-    // A note that somebody damaged stops nothing.
+    // A damaged note stops nothing.
     fs::write(place.0.join("state/last"), "?").expect("a file");
     place.write(OLD);
     assert_eq!(begin(), 4);

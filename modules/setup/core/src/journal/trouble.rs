@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 /// Why a change could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// Another one is not confirmed yet.
+    /// Another change is not confirmed yet.
     #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
     Waits(Box<Change>),
-    /// It is not in all files yet, or services do not know.
+    /// The change is not in all files yet, or services have not reloaded.
     #[error("change {} is not finished: it is being made, or whoever made it was stopped", .0.number)]
     Unfinished(Box<Change>),
-    /// There is none to be confirmed.
+    /// No change waits to be confirmed.
     #[error("no change waits to be confirmed")]
     Nothing,
-    /// There is no such state.
+    /// No former state has this number.
     #[error("there is no former state {0}")]
     NoState(u64),
-    /// A file that is not among those that may be changed, or is a link, or not what was written
-    /// down, or in a folder that another user may write into; or such a folder of the journal.
+    /// A file outside of the permitted ones, a link, a file that differs from the record, or one in
+    /// a folder that another user may write into; or such a folder of the journal.
     #[error("{} is not a file that weir changes", .0.display())]
     Outside(PathBuf),
     /// A change was taken back, but for a file that weir may not change. The change is put aside.
@@ -41,15 +41,15 @@ pub enum Trouble {
         /// Fault of the record.
         error: serde_json::Error,
     },
-    /// Somebody else changed a file meanwhile.
+    /// Another program changed a file meanwhile.
     #[error("{} was changed by somebody else meanwhile", .0.display())]
     Changed(PathBuf),
     /// A file could not be read or written.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel says.
+        /// Error of the kernel.
         error: io::Error,
     },
 }

@@ -1,15 +1,15 @@
-//! What a radio's hardware can, where the kernel tells.
+//! Abilities of a radio's hardware, as far as the kernel reports them.
 
 use serde::{Deserialize, Serialize};
 
 use super::Config;
 
-/// A radio's channels, as the kernel tells them.
+/// A radio's channels, from the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Air {
-    /// Whose rules the kernel keeps to: `DE`; `00` where nobody said; empty where it does not tell.
+    /// Country whose rules are in force: `DE`; `00` if not set; empty if unknown.
     pub country: String,
-    /// All that the hardware has.
+    /// All channels of the hardware.
     pub channels: Vec<Channel>,
 }
 
@@ -20,15 +20,15 @@ pub struct Channel {
     pub band: String,
     /// Its number in that band.
     pub number: u16,
-    /// Whether access points and meshes may send there, by the rules of that country.
+    /// True if the country's rules permit access points and meshes on the channel.
     pub open: bool,
-    /// Whether they have to look out for radar there, which a mesh does not.
+    /// True if the channel requires radar detection, which a mesh does not do.
     pub radar: bool,
 }
 
 impl Air {
-    /// Whether a radio with these bands can use a channel. What may be sent where is another
-    /// matter in another country, and only known for the one whose rules are in force.
+    /// Returns true if a radio with these bands can use a channel. Permissions depend on the
+    /// country, and are known only for the one whose rules are in force.
     fn has(&self, bands: &[String], number: u16, country: Option<&str>, mesh: bool) -> bool {
         let known = country.is_none_or(|country| country.eq_ignore_ascii_case(&self.country));
         let judged = known && !self.country.is_empty();
@@ -40,31 +40,31 @@ impl Air {
     }
 }
 
-/// What a radio can do.
+/// Abilities of a radio.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Radio {
     /// Its section in `wireless`: `radio0`.
     pub name: String,
     /// `2g`, `5g`, `6g`.
     pub bands: Vec<String>,
-    /// Whether its access points can do WPA3 (SAE).
+    /// True if its access points support WPA3 (SAE).
     pub wpa3: bool,
-    /// Whether it can do 802.11s.
+    /// True if it supports 802.11s.
     pub mesh: bool,
-    /// Whether its access points can peer (`APuP`).
+    /// True if its access points support peering (`APuP`).
     pub apup: bool,
-    /// Its channels, where the kernel tells. It is of no use to a page.
+    /// Channels, if the kernel reports them. Not sent to pages.
     #[serde(skip)]
     pub air: Option<Air>,
 }
 
 impl Radio {
-    /// What is told of it. One of 60 GHz has no channel that is told.
+    /// Returns the channels. A radio of 60 GHz reports no channels.
     fn told(&self) -> Option<&Air> {
         self.air.as_ref().filter(|air| !air.channels.is_empty())
     }
 
-    /// A band that its section says, and its hardware does not have.
+    /// Returns a band of the radio's section that its hardware lacks.
     pub(super) fn lacking_band(&self) -> Option<&str> {
         let air = self.told()?;
         let has = |band: &String| air.channels.iter().any(|channel| channel.band == *band);
@@ -79,8 +79,8 @@ impl Radio {
             })
     }
 
-    /// Where a radio cannot send that is to be at a channel, or at that of its section; as people
-    /// say it. `None`: it can, or nobody knows.
+    /// Returns the channel or band on which a radio cannot send, at this channel or that of its
+    /// section; for people. `None`: the radio can send, or that is unknown.
     pub(super) fn off_air(
         &self,
         config: &Config,

@@ -1,6 +1,6 @@
-//! That no two networks of the router's own overlap, and no two things want the same port.
+//! Keeps the router's own networks from overlapping, and its services from sharing a port.
 //!
-//! What was so before, and stays so, was somebody's wish.
+//! An overlap that was there before, and stays, was the user's intention.
 
 use super::check::ports;
 use super::{Config, Facts, Inside, Report, Wrong, address_in, internet_of, text};
@@ -13,19 +13,19 @@ use uci::Section;
 /// A network of the router's own, or one that the router has a route to.
 #[derive(PartialEq, Eq)]
 struct Own {
-    /// Empty: the wizard does not know it.
+    /// Empty: unknown to the wizard.
     field: &'static str,
-    /// What the other one overlaps.
+    /// Description of the network.
     what: String,
     network: Inside,
-    /// The network is elsewhere, and a route leads to it.
+    /// True if the network is elsewhere, and a route leads to it.
     is_route: bool,
 }
 
-/// Ports of UDP that something of the router's own listens at, or that are forwarded.
+/// UDP ports of a service of the router, or of a forward.
 #[derive(PartialEq, Eq)]
 struct Taken {
-    /// Empty: the wizard does not know it.
+    /// Empty: unknown to the wizard.
     field: &'static str,
     /// Name of the holder of the ports.
     what: String,
@@ -35,8 +35,8 @@ struct Taken {
 const FORWARDS: &str = "firewall.forwards";
 const GUESTS: &str = "wifi.networks";
 
-/// Looks; `before` is the configuration as it was. A choice that was made is told; where two
-/// were, the later one in the wizard.
+/// Checks for overlaps; `before` is the former configuration. The field of the choice is reported;
+/// of two choices, the later one in the wizard.
 pub(super) fn keep_apart(
     choices: &Choices,
     before: &Config,
@@ -73,7 +73,7 @@ pub(super) fn keep_apart(
             None => {}
         }
     }
-    // The uplink has another network soon where its kind or its device changes.
+    // The uplink gets another network if its kind or its device changes.
     let device = |config: &Config| config.device("wan").or_else(|| facts.wan.clone());
     let stays = internet_of(before) == internet_of(config) && device(before) == device(config);
     let inside = address_in(config, "lan").filter(|_| stays && chosen("lan.address"));
@@ -92,7 +92,7 @@ pub(super) fn keep_apart(
         let earlier = now[..n].iter().find(|other| {
             let as_before = former.contains(one) && former.contains(other);
             let same = other.ports.0 <= one.ports.1 && one.ports.0 <= other.ports.1;
-            // Whoever forwards a port twice means the first.
+            // Of two forwards of a port, the first takes effect.
             same && other.field != FORWARDS && !as_before
         });
         if let Some(other) = earlier {
@@ -132,8 +132,8 @@ pub(super) fn free_address(config: &Config, facts: &Facts, field: &str) -> Optio
     })
 }
 
-/// Returns an address in a network for guests: one that is free, if there is one; else one that
-/// is a part of what routes lead to.
+/// Returns an address in a network for guests: a free one, if there is one; else a part of a
+/// network that routes lead to.
 pub(super) fn free_for_guests(config: &Config, facts: &Facts) -> Option<Inside> {
     let wanted = || (50..=250).map(|n| [192, 168, n]).chain([[10, 99, 50]]);
     free_of(config, facts, wanted(), |_| true)
@@ -179,7 +179,7 @@ impl Own {
     }
 }
 
-/// Where ports stand in what was chosen.
+/// Returns the field of ports in the choices.
 fn field(taken: &Taken, choices: &Choices) -> String {
     let forwards = choices
         .firewall
@@ -204,7 +204,7 @@ fn foreign(config: &Config, known: &[Inside]) -> Vec<Own> {
     let inside = inside.and_then(device);
     let mut all = Vec::new();
     for section in config.of_type("network", "interface") {
-        // More addresses on the wire inside are no other network.
+        // More addresses on the device of the LAN are not another network.
         let is_alias = device(section).is_some_and(|own| own == "@lan" || inside == Some(own));
         if OURS.contains(&&*section.name) || is_alias || yes(section, "disabled") {
             continue;
@@ -238,11 +238,11 @@ fn foreign(config: &Config, known: &[Inside]) -> Vec<Own> {
     all
 }
 
-/// Networks that routes lead to: by sections of their own, or to peers of `WireGuard`.
+/// Returns the networks that routes lead to: by sections of their own, or to peers of `WireGuard`.
 fn routed(config: &Config) -> Vec<Own> {
     let is_on = |section: &&Section| !yes(section, "disabled");
     let interfaces = || config.of_type("network", "interface").filter(is_on);
-    // Of other tables than the main one a rule decides; and without a device there is no way.
+    // Tables other than the main one depend on rules; and without a device there is no route.
     let is_main = |section: &Section, option| {
         text(section, option).is_none_or(|table| matches!(&*table, "main" | "254"))
     };
@@ -306,7 +306,7 @@ fn network_or_host(text: &str) -> Option<Inside> {
     }
 }
 
-/// In the order of the wizard, those that it does not know first.
+/// Returns networks in the order of the wizard, unknown ones first.
 fn networks(config: &Config) -> Vec<Own> {
     let known = known_networks(config);
     let own: Vec<Inside> = known.iter().map(|known| known.network).collect();
@@ -409,7 +409,7 @@ fn taken(config: &Config) -> Vec<Taken> {
         .collect()
 }
 
-/// The ports of UDP that are forwarded.
+/// Returns the forwarded UDP ports.
 fn udp(forward: &Forward) -> Option<(u16, u16)> {
     (forward.protocol != Protocol::Tcp).then(|| ports(&forward.port))?
 }

@@ -5,17 +5,17 @@ use super::ports::{Holder, holders, safe};
 use super::{Config, Facts, text};
 use crate::choices::Mesh;
 
-/// What notes that weir made a section itself: it goes when nobody needs it.
+/// Option of sections that weir made: they go when no longer needed.
 const OURS: &str = "weir";
 
-/// Makes the mesh a device, in the bridge inside.
+/// Makes the mesh a device, in the LAN's bridge.
 pub(super) fn batman(config: &mut Config, facts: &Facts, mesh: &Mesh) {
     config.section("network", "bat0", "interface");
     config.set("network", "bat0", "proto", "batadv");
     config.set_new("network", "bat0", "routing_algo", "BATMAN_IV");
     config.set_new("network", "bat0", "bridge_loop_avoidance", "1");
-    // `client` is for meshes with gateways alone: questions for addresses go to the one that it has
-    // chosen, and to nobody where there is none. Whoever has said so knows of one.
+    // `client` is for meshes with gateways alone: DHCP requests go only to the selected gateway,
+    // and nowhere without one. A user who has set it knows of one.
     if mesh.gateway {
         config.set("network", "bat0", "gw_mode", "server");
     } else if config.get("network", "bat0", "gw_mode").as_deref() != Some("client") {
@@ -27,7 +27,7 @@ pub(super) fn batman(config: &mut Config, facts: &Facts, mesh: &Mesh) {
     }
 }
 
-/// The mesh is no device any more.
+/// Removes the mesh's device.
 pub(super) fn no_bat0(config: &mut Config) {
     config.remove("network", "bat0");
     if let Some(bridge) = lan_bridge(config) {
@@ -35,18 +35,18 @@ pub(super) fn no_bat0(config: &mut Config) {
     }
 }
 
-/// The section of the bridge inside.
+/// Returns the section of the LAN's bridge.
 fn lan_bridge(config: &Config) -> Option<String> {
     let device = config.get("network", "lan", "device")?;
     config.which("network", "device", "name", &device)
 }
 
-/// The sections that a port of the mesh has.
+/// Returns the names of sections of a mesh port.
 pub(super) fn names(device: &str) -> [String; 3] {
     ["mesh", "wire", "vx"].map(|kind| format!("{kind}_{}", safe(device)))
 }
 
-/// Takes a port out of the mesh, and what weir made for it.
+/// Takes a port out of the mesh, and removes what weir made for it.
 pub(super) fn unwire(config: &mut Config, device: &str) {
     if !holders(config, device).contains(&Holder::Mesh) {
         return;
@@ -67,7 +67,7 @@ pub(super) fn unwire(config: &mut Config, device: &str) {
     }
 }
 
-/// Whether a port is the mesh's, be it weir's doing or another's.
+/// Returns true if a port belongs to the mesh, made by weir or by hand.
 pub(super) fn meshes_by_wire(config: &Config) -> bool {
     let mut interfaces = config.of_type("network", "interface");
     interfaces.any(|one| {

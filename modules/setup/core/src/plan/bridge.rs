@@ -2,7 +2,7 @@
 
 use super::{Config, Facts, Inside, text, words};
 
-/// A router's address at an interface; of several the first.
+/// Returns the router's address at an interface; of several the first.
 pub(crate) fn address_in(config: &Config, interface: &str) -> Option<Inside> {
     let section = config.section_of("network", interface)?;
     let address = words(section, "ipaddr").into_iter().next()?;
@@ -17,7 +17,7 @@ pub(crate) fn pool_of(config: &Config, interface: &str) -> String {
         .unwrap_or_else(|| interface.to_owned())
 }
 
-/// Makes an interface of the router's own, with a bridge below it, if there is none.
+/// Makes an interface of the router, with a bridge below it, if there is none.
 pub(super) fn interface(config: &mut Config, facts: &Facts, name: &str) {
     if config.has("network", name) {
         return;
@@ -39,7 +39,7 @@ pub(super) fn interface(config: &mut Config, facts: &Facts, name: &str) {
     config.section("network", name, "interface");
     config.set("network", name, "device", &bridge);
     if name == "lan" {
-        // A part of what a provider delegates, as a fresh OpenWrt asks for.
+        // A part of the provider's delegated prefix, as a fresh OpenWrt asks for.
         config.set("network", name, "ip6assign", "64");
     }
 }

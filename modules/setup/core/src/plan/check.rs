@@ -1,8 +1,8 @@
-//! What a value has to be.
+//! Validation of values.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether a text may be what a client finds the router by: a name, or an address. Empty: not known.
+/// Returns true if a text may be the router's name or address for clients. Empty: not known.
 pub fn is_endpoint(text: &str) -> bool {
     let inner = text
         .strip_prefix('[')
@@ -16,8 +16,8 @@ pub fn is_endpoint(text: &str) -> bool {
     text.is_empty() || text.len() <= 253 && is_name(text)
 }
 
-/// Whether this is a host name of any number of labels (RFC 1123, section 2.1): the last one is no
-/// number, as that would be an address.
+/// Returns true for a host name of any number of labels (RFC 1123, section 2.1): the last one is
+/// not a number, as that would be an address.
 fn is_name(text: &str) -> bool {
     let label = |label: &str| {
         let edge = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -31,8 +31,8 @@ fn is_name(text: &str) -> bool {
     text.split('.').all(label) && text.rsplit('.').next().is_some_and(is_host_name)
 }
 
-/// Returns true if an address may be that of one device, wherever it is asked for: it is not for
-/// several, reserved, or of one wire alone (fe80::1 is on each of them).
+/// Returns true if an address can belong to one device: not multicast, reserved, or link-local
+/// (fe80::1 is on each link).
 pub fn is_of_a_device(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => (1..224).contains(&address.octets()[0]),
@@ -42,7 +42,7 @@ pub fn is_of_a_device(address: IpAddr) -> bool {
     }
 }
 
-/// Whether a text holds a control character, of C0, C1, or one that turns the direction of writing.
+/// Returns true if a text holds a control character, of C0, C1, or for the direction of writing.
 pub fn has_control(text: &str) -> bool {
     text.chars()
         .any(|c| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
@@ -64,7 +64,7 @@ pub fn is_device(name: &str) -> bool {
         && !matches!(name, "." | "..")
 }
 
-/// Whether this is a host name of one label (RFC 1123, section 2.1).
+/// Returns true for a host name of one label (RFC 1123, section 2.1).
 pub fn is_host_name(text: &str) -> bool {
     let edge = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     text.len() <= 63
@@ -74,7 +74,7 @@ pub fn is_host_name(text: &str) -> bool {
         && !text.bytes().all(|c| c.is_ascii_digit())
 }
 
-/// Whether this is a key of Wi-Fi: 8 to 63 characters of printable ASCII, or 64 hexadecimal digits
+/// Returns true for a key of Wi-Fi: 8 to 63 characters of printable ASCII, or 64 hexadecimal digits
 /// (IEEE 802.11, annex J.4).
 pub fn is_wifi_key(text: &str) -> bool {
     match text.len() {
@@ -84,7 +84,7 @@ pub fn is_wifi_key(text: &str) -> bool {
     }
 }
 
-/// Whether this is a key of `WireGuard`: 32 bytes in Base64, the last character of which has four
+/// Returns true for a key of `WireGuard`: 32 bytes in Base64, the last character of which has four
 /// bits.
 pub fn is_wireguard_key(text: &str) -> bool {
     let Some(digits) = text.strip_suffix('=') else {
@@ -96,12 +96,12 @@ pub fn is_wireguard_key(text: &str) -> bool {
         && digits.ends_with(|c| "AEIMQUYcgkosw048".contains(c))
 }
 
-/// Whether this is the hardware address of one device.
+/// Returns true for the hardware address of one device.
 pub fn is_mac(text: &str) -> bool {
     net::mac::parse_station(text).is_some() && !text.contains('-')
 }
 
-/// A port, or ports: `8443`, `6000-6010`.
+/// Parses a port, or ports: `8443`, `6000-6010`.
 pub fn ports(text: &str) -> Option<(u16, u16)> {
     let port = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
@@ -117,7 +117,7 @@ pub fn ports(text: &str) -> Option<(u16, u16)> {
     (first <= last).then_some((first, last))
 }
 
-/// Whether this is a time for which dnsmasq gives an address: two minutes at least.
+/// Returns true for a lease time of dnsmasq: two minutes at least.
 pub fn is_lease(text: &str) -> bool {
     if text == "infinite" {
         return true;
@@ -138,7 +138,7 @@ pub fn is_lease(text: &str) -> bool {
             .is_ok_and(|n| (120..=31_536_000).contains(&(n * seconds)))
 }
 
-/// Whether this is a hash as crypt(3) writes them: `$6$salt$hash`.
+/// Returns true for a hash of crypt(3): `$6$salt$hash`.
 pub fn is_hash(text: &str) -> bool {
     let mut parts = text.split('$');
     let known = parts.next() == Some("")

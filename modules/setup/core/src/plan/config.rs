@@ -8,13 +8,13 @@ use uci::{Element, Error, Package, Section};
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     packages: BTreeMap<String, Package>,
-    /// The first edit that could not be made. Names are this crate's own and values are checked
-    /// before, so there is none unless a file holds what nobody would write.
+    /// First edit that failed. Names are this crate's own and values are checked before, so edits
+    /// fail only on unusual files.
     failed: Option<String>,
 }
 
 impl Config {
-    /// One of these packages.
+    /// Creates a configuration of these packages.
     pub fn new(packages: impl IntoIterator<Item = Package>) -> Self {
         Self {
             packages: packages
@@ -30,12 +30,12 @@ impl Config {
         self.packages.values()
     }
 
-    /// One package, if there is one of that name.
+    /// Returns a package, if there is one of that name.
     pub fn package(&self, name: &str) -> Option<&Package> {
         self.packages.get(name)
     }
 
-    /// One section, if there is one of that name.
+    /// Returns a section, if there is one of that name.
     pub(crate) fn section_of(&self, package: &str, section: &str) -> Option<&Section> {
         self.package(package)?.section(section)
     }
@@ -44,12 +44,12 @@ impl Config {
         self.section_of(package, section)?.get(option)
     }
 
-    /// Why an edit could not be made.
+    /// Returns the failure of an edit.
     pub(crate) fn failed(&self) -> Option<&str> {
         self.failed.as_deref()
     }
 
-    /// The sections of a type.
+    /// Returns the sections of a type.
     pub fn of_type<'a>(
         &'a self,
         package: &str,
@@ -60,23 +60,24 @@ impl Config {
             .flat_map(move |package| package.of_type(kind))
     }
 
-    /// An option's value, as text.
+    /// Returns an option's value, as text.
     pub fn get(&self, package: &str, section: &str, option: &str) -> Option<String> {
         text(self.section_of(package, section)?, option)
     }
 
-    /// The values of a list, or the words of an option, which netifd and others take for one.
+    /// Returns the values of a list, or the words of an option, which netifd and others take for
+    /// one.
     pub fn list(&self, package: &str, section: &str, option: &str) -> Vec<String> {
         let section = self.section_of(package, section);
         section.map_or_else(Vec::new, |section| words(section, option))
     }
 
-    /// Whether there is a section.
+    /// Returns true if there is a section of that name.
     pub fn has(&self, package: &str, section: &str) -> bool {
         self.section_of(package, section).is_some()
     }
 
-    /// The section of a type that has this value in an option.
+    /// Returns the section of a type that has this value in an option.
     pub fn which(&self, package: &str, kind: &str, option: &str, value: &str) -> Option<String> {
         self.of_type(package, kind)
             .find(|section| text(section, option).as_deref() == Some(value))
@@ -105,7 +106,7 @@ impl Config {
         self.edit(package, |package| package.set_section(section, kind));
     }
 
-    /// Adds a section without a name, and gives the name by which it can be asked for.
+    /// Adds a section without a name, and returns the name by which it can be found.
     pub fn add(&mut self, package: &str, kind: &str) -> String {
         let mut name = String::new();
         self.edit(package, |package| {
@@ -115,7 +116,7 @@ impl Config {
         name
     }
 
-    /// The first section of a type, which is made where there is none.
+    /// Returns the first section of a type; makes it if missing.
     pub fn first(&mut self, package: &str, kind: &str) -> String {
         let first = self.of_type(package, kind).next();
         let name = first.map(|section| section.name.clone());
@@ -144,7 +145,7 @@ impl Config {
         }
     }
 
-    /// Makes a list hold these, and nothing else. What it holds already stays where it is.
+    /// Makes a list hold exactly these values. Values that it holds already stay in place.
     pub fn set_list(&mut self, package: &str, section: &str, option: &str, wanted: &[String]) {
         let known = self.list(package, section, option);
         if known == wanted {
@@ -173,7 +174,7 @@ impl Config {
         }
     }
 
-    /// Makes a list of these, in this order, where it stands.
+    /// Replaces a list by these values, in this order, in its place.
     pub fn replace_list(&mut self, package: &str, section: &str, option: &str, all: &[String]) {
         let Some((first, others)) = all.split_first() else {
             return self.unset(package, section, option);
@@ -190,7 +191,7 @@ impl Config {
         }
     }
 
-    /// Adds to a list what it does not hold.
+    /// Adds a value to a list, unless it is there.
     pub fn list_with(&mut self, package: &str, section: &str, option: &str, value: &str) {
         if self
             .list(package, section, option)
@@ -205,7 +206,7 @@ impl Config {
         });
     }
 
-    /// Takes out of a list what it holds.
+    /// Removes a value from a list, if it is there.
     pub fn list_without(&mut self, package: &str, section: &str, option: &str, value: &str) {
         let known = self.list(package, section, option);
         if known.iter().any(|v| v == value) {
@@ -216,7 +217,7 @@ impl Config {
         }
     }
 
-    /// Makes a list of an option with several words.
+    /// Turns an option with several words into a list.
     fn spread(&mut self, package: &str, section: &str, option: &str) {
         let words = self.list(package, section, option);
         let listed = self
@@ -248,13 +249,13 @@ impl Config {
     }
 }
 
-/// An option's value, as text; of a list the first.
+/// Returns an option's value, as text; of a list the first.
 pub(crate) fn text(section: &Section, option: &str) -> Option<String> {
     let value = section.get(option)?.values().next()?;
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
-/// The values of a list, or the words of an option.
+/// Returns the values of a list, or the words of an option.
 pub(crate) fn words(section: &Section, option: &str) -> Vec<String> {
     let Some(element) = section.get(option) else {
         return Vec::new();
@@ -268,7 +269,7 @@ pub(crate) fn words(section: &Section, option: &str) -> Vec<String> {
     }
 }
 
-/// Whether an option says yes, as OpenWrt's programs read it.
+/// Returns true if an option is on, as OpenWrt's programs read it.
 pub(crate) fn yes(section: &Section, option: &str) -> bool {
     text(section, option)
         .is_some_and(|value| matches!(&*value, "1" | "yes" | "on" | "true" | "enabled"))

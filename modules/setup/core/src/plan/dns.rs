@@ -1,4 +1,4 @@
-//! Who answers questions for names.
+//! Name servers.
 
 use std::net::IpAddr;
 
@@ -89,7 +89,7 @@ pub(super) fn edit(dns: &Dns, config: &mut Config, facts: &Facts, report: &mut R
     }
 }
 
-/// Addresses of name servers, in one form. The router itself is refused, unless it stands there
+/// Reads addresses of name servers, in one form. The router itself is refused, unless it is listed
 /// already.
 pub(super) fn servers(
     config: &Config,
@@ -157,7 +157,7 @@ pub(super) fn asks_itself(config: &Config, was: &Config, report: &mut Report) {
     }
 }
 
-/// A port at which no other instance of https-dns-proxy listens.
+/// Returns a port that no other instance of https-dns-proxy uses.
 fn free_port(config: &Config) -> String {
     let taken: Vec<String> = config
         .of_type("https-dns-proxy", "https-dns-proxy")

@@ -4,32 +4,31 @@ use std::collections::BTreeMap;
 
 use super::{Inside, Radio, Report, Wrong};
 
-/// What a plan has to know of the router.
+/// Properties of the router that a plan needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// OpenWrt's release, as its year: 23, 24, 25. None: another system, whose back end reads the
     /// newest form.
     pub release: Option<u16>,
-    /// The device that the Internet is plugged into.
+    /// Device of the Internet.
     pub wan: Option<String>,
-    /// The devices of the network inside.
+    /// Devices of the LAN.
     pub lan: Vec<String>,
-    /// The hardware address by which nobody else goes.
+    /// The router's unique hardware address.
     pub mac: Option<[u8; 6]>,
-    /// The networks at the uplink, as the router has them at the moment.
+    /// Present networks at the uplink.
     pub uplink: Vec<Inside>,
     /// The radios.
     pub radios: Vec<Radio>,
-    /// What the router lacks, and what brings it: `mobile` → `uqmi`.
+    /// Missing features, and the packages for them: `mobile` → `uqmi`.
     pub lacks: BTreeMap<String, String>,
-    /// How good a password has to be.
+    /// Required strength of a password.
     pub policy: Policy,
-    /// How hard the password of the choices is to guess, 0 to 4, where somebody judged it.
+    /// Strength of the password in the choices, 0 to 4, if it was measured.
     pub score: Option<u8>,
-    /// What tells the keys of its OpenVPN server from any others ([`crate::openvpn::mark_of`]).
-    /// Empty: it has none.
+    /// Hash of the keys of the OpenVPN server ([`crate::openvpn::mark_of`]). Empty: there are none.
     pub openvpn_keys: String,
-    /// Whether those are others than clients know.
+    /// True if these keys are not those that clients know.
     pub openvpn_anew: bool,
 }
 
@@ -44,7 +43,7 @@ impl Facts {
     }
 }
 
-/// How good a password has to be.
+/// Required strength of a password.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// 8 characters, and hard to guess.

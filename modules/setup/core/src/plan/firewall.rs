@@ -9,7 +9,7 @@ use super::outside::leads_outside;
 use super::{Config, Inside, Report, Wrong, address_in, text, words, yes, zone_names};
 use crate::choices::{Blocked, Firewall, Forward, Protocol};
 
-/// Forwards, and devices that are kept from the Internet, at most.
+/// Most forwards, and most blocked devices.
 const MOST: usize = 200;
 
 /// Edits forwards and blocked devices. `former` is the network inside as it was.
@@ -173,7 +173,7 @@ impl FirewallPlan<'_> {
         self.gone("blocked-gone", &known, &stay, |blocked| &blocked.name);
     }
 
-    /// Takes away what is not wanted any more.
+    /// Removes sections that are no longer wanted.
     fn gone<T>(
         &mut self,
         sentence: &str,
@@ -289,9 +289,8 @@ impl FirewallPlan<'_> {
     }
 }
 
-/// Looks whether ports that are forwarded already still lead inside, where nobody speaks of them,
-/// and the network inside is another one than the `former` one. Devices of other networks are
-/// not judged.
+/// Checks that existing forwards still lead inside, if the choices do not mention them and the
+/// network inside differs from the `former` one. Devices of other networks are not judged.
 pub(super) fn forwards_stay_inside(config: &Config, former: Option<Inside>, report: &mut Report) {
     let Some(lan) = address_in(config, "lan") else {
         return;
@@ -311,7 +310,7 @@ pub(super) fn forwards_stay_inside(config: &Config, former: Option<Inside>, repo
     }
 }
 
-/// Sections of a type that say what a choice can say, and nothing more.
+/// Returns the sections of a type that a choice can express completely.
 pub(crate) fn simple<T>(
     config: &Config,
     kind: &str,
@@ -345,7 +344,7 @@ fn meets(one: &Forward, other: &Forward) -> bool {
     same && a.0 <= b.1 && b.0 <= a.1
 }
 
-/// Forwards that were made by hand, of all that comes in from outside at a port.
+/// Returns forwards that were made by hand, of all traffic from outside to a port.
 fn foreign_forwards(config: &Config, known: &[(String, Forward)]) -> Vec<Forward> {
     const NARROWER: [&str; 9] = [
         "src_ip",
@@ -424,7 +423,7 @@ fn port_ranges(text: &str) -> Vec<String> {
     below.into_iter().chain(above).collect()
 }
 
-/// Whether a section has these options at most.
+/// Returns true if a section has only these options.
 fn only(section: &Section, known: &[&str]) -> bool {
     section
         .options
@@ -433,7 +432,7 @@ fn only(section: &Section, known: &[&str]) -> bool {
         && (section.get("enabled").is_none() || yes(section, "enabled"))
 }
 
-/// A port that leads to a device inside, if that is all that a section says.
+/// Returns a forward, if the section contains nothing else.
 pub(crate) fn forward_of(
     section: &Section,
     (inside, outside): &(String, String),
@@ -480,7 +479,7 @@ pub(crate) fn forward_of(
     })
 }
 
-/// A device that is kept from the Internet, if that is all that a section says.
+/// Returns a blocked device, if the section contains nothing else.
 pub(crate) fn blocked_of(
     section: &Section,
     (inside, outside): &(String, String),

@@ -1,4 +1,4 @@
-//! Where the Internet comes from.
+//! Uplink to the Internet.
 
 mod known;
 mod six;
@@ -24,8 +24,8 @@ const OF_A_KIND: [&str; 12] = [
 ];
 /// The section that makes the provider's VLAN.
 const VLAN: &str = "wan_vlan";
-/// The interface of a client of another router's Wi-Fi. By hand `wwan` is often that of a modem:
-/// then the client's name has a number.
+/// Interface of a client of another router's Wi-Fi. By hand `wwan` is often that of a modem: then
+/// the client's name has a number.
 const CLIENT: &str = "wwan";
 
 /// Edits the uplink.
@@ -47,7 +47,7 @@ struct InternetPlan<'a> {
 
 impl InternetPlan<'_> {
     fn edit(&mut self, internet: &Internet) {
-        // The choices say so now: the uplink stays, whatever ports do.
+        // The uplink is a choice now: it stays, even if ports change.
         for interface in ["wan", "wan6"] {
             self.config.unset("network", interface, "weir");
         }
@@ -145,8 +145,8 @@ impl InternetPlan<'_> {
                 self.config.unset("network", "wan", option);
             }
         }
-        // A device that is there already, with the VLAN that is wanted, is not made anew. An uplink
-        // without one has it from elsewhere: from a radio, for one.
+        // An existing device with the wanted VLAN is not made anew. An uplink without a device has
+        // one from elsewhere: from a radio, for one.
         let wired = matches!(internet.kind, Uplink::Dhcp | Uplink::Static | Uplink::Pppoe);
         let is_elsewhere = there.is_none() && internet.port.is_none();
         if known.is_some_and(|known| !wired || is_elsewhere && known.vlan == internet.vlan) {
@@ -173,7 +173,7 @@ impl InternetPlan<'_> {
         }
     }
 
-    /// The device of the uplink: the port, or the provider's VLAN on it.
+    /// Returns the device of the uplink: the port, or the provider's VLAN on it.
     fn vlan(&mut self, internet: &Internet, base: Option<&str>) -> Option<String> {
         let base = base?;
         let wired = matches!(internet.kind, Uplink::Dhcp | Uplink::Static | Uplink::Pppoe);
@@ -199,7 +199,7 @@ impl InternetPlan<'_> {
         }
         let number = vlan.to_string();
         let name = format!("{base}.{number}");
-        // Whatever makes this VLAN already goes on to do so, under whatever name.
+        // An existing device for this VLAN stays, under any name.
         let known = self
             .config
             .of_type("network", "device")
@@ -212,7 +212,7 @@ impl InternetPlan<'_> {
         if let Some(known) = known {
             return Some(known);
         }
-        // netifd makes `wan.7` of the name alone; where that stands there it may stay.
+        // netifd makes `wan.7` of the name alone; if that is there it may stay.
         if wire(self.config, "wan").as_deref() == Some(&name) {
             return Some(name);
         }
@@ -281,7 +281,7 @@ impl InternetPlan<'_> {
         );
     }
 
-    /// Sets the servers of names of a fixed address.
+    /// Sets the name servers of a fixed address.
     fn fixed_dns(&mut self, internet: &Internet, known: Option<&Internet>) {
         if known.is_some_and(|known| internet.dns.is_none() || known.dns == internet.dns) {
             return;
@@ -326,7 +326,7 @@ impl InternetPlan<'_> {
         );
     }
 
-    /// A password of the provider's; one that is not told stays.
+    /// Sets the provider's password; a password that is not given stays.
     fn kept_password(&mut self, internet: &Internet, known: Option<&Internet>, needed: bool) {
         let there = self.config.get("network", "wan", "password").is_some();
         let stays = known.is_some_and(|known| known.password == internet.password);
@@ -348,7 +348,7 @@ impl InternetPlan<'_> {
         let former = known.and_then(|known| known.modem.as_deref());
         let modem = internet.modem.as_deref().or(former);
         let modem = modem.unwrap_or("/dev/cdc-wdm0");
-        // Not every protocol of modems names one.
+        // Not every protocol of modems needs a device.
         if internet.modem.is_some() && !stays(|one| &one.modem) || known.is_none() {
             let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_');
             let device = modem
@@ -386,7 +386,7 @@ impl InternetPlan<'_> {
         );
     }
 
-    /// A client of another router's Wi-Fi, or none.
+    /// Sets up or removes the client of another router's Wi-Fi.
     fn client(&mut self, internet: &Internet) {
         let there = client_of(self.config);
         if internet.kind != Uplink::Wifi {
@@ -430,7 +430,7 @@ impl InternetPlan<'_> {
         let config = &mut *self.config;
         config.section("network", &interface, "interface");
         config.set("network", &interface, "proto", "dhcp");
-        // So that it is known for the wizard's own when it goes.
+        // Marks it as the wizard's, for its removal.
         config.set("network", &interface, "weir", "1");
         let zone = zone(self.config, "wan");
         self.config
@@ -446,7 +446,7 @@ impl InternetPlan<'_> {
     }
 }
 
-/// The port below VLANs of the provider.
+/// Returns the port below VLANs of the provider.
 fn base(config: &Config, facts: &Facts) -> Option<String> {
     let device = wire(config, "wan").or_else(|| facts.wan.clone())?;
     match provider_vlan(config, &device) {

@@ -53,7 +53,7 @@ impl MeshPlan<'_> {
         if mesh.kind != MeshKind::Batman {
             self.no_batman();
         }
-        // What the wizard made before, by other radios or of another kind.
+        // Former sections of the wizard, for other radios or of another kind.
         let former: Vec<(String, String)> = self
             .config
             .of_type("wireless", "wifi-iface")
@@ -89,7 +89,7 @@ impl MeshPlan<'_> {
         }
     }
 
-    /// The radios of the mesh: those named, or each that can.
+    /// Returns the radios of the mesh: those named, or each that is able.
     fn mesh_radios(&mut self, mesh: &Mesh) -> Vec<Radio> {
         let can = |radio: &&Radio| match mesh.kind {
             MeshKind::None => false,
@@ -134,7 +134,7 @@ impl MeshPlan<'_> {
         radios
     }
 
-    /// Why a radio cannot carry the mesh. What it carries already is not asked.
+    /// Returns why a radio cannot carry the mesh. A mesh that it carries already is not checked.
     fn off_mesh(&self, mesh: &Mesh, radio: &Radio) -> Option<Wrong> {
         let of = |section: &str, option: &str| self.config.get("wireless", section, option);
         let there = of(&section(&radio.name), "device").as_deref() == Some(&radio.name);
@@ -164,7 +164,7 @@ impl MeshPlan<'_> {
                 .wrong("mesh.channel", &Wrong::OutOfRange(1, 233));
         }
         if mesh.kind == MeshKind::Apup && mesh.key.is_some() {
-            // What access points say to each other is not encrypted.
+            // Traffic between access points is not encrypted.
             return self.report.wrong("mesh.key", &Wrong::KeyUnused);
         }
         if mesh.channel.is_some() && radios.len() > 1 {
@@ -202,19 +202,19 @@ impl MeshPlan<'_> {
         }
         if mesh.kind == MeshKind::Batman {
             batman(self.config, self.facts, mesh);
-            // It stays from now on, whatever ports do.
+            // The mesh's device stays from now on, even if ports change.
             self.config.unset("network", "bat0", "weir");
         }
     }
 
-    /// 802.11s carries frames from neighbour to neighbour; batman-adv finds the way.
+    /// 802.11s carries frames from neighbour to neighbour; batman-adv finds the route.
     fn mesh_point(&mut self, mesh: &Mesh, name: &str) {
         let config = &mut *self.config;
         config.set("wireless", name, "mode", "mesh");
         config.set("wireless", name, "mesh_id", &mesh.name);
         config.set_new("wireless", name, "mesh_fwding", "0");
         config.set("wireless", name, "network", name);
-        // A key that is not told stays.
+        // A key that is not given stays.
         if mesh.key.is_some() {
             config.set("wireless", name, "encryption", "sae");
             config.set_if("wireless", name, "key", mesh.key.as_deref());
@@ -232,7 +232,7 @@ impl MeshPlan<'_> {
         let config = &mut *self.config;
         config.set("wireless", name, "mode", "ap");
         config.set("wireless", name, "ssid", &mesh.name);
-        // Of its own: what anybody may join is not the network inside.
+        // A separate network: anybody may join, so it must not be the LAN.
         config.set("wireless", name, "network", name);
         config.set("wireless", name, "encryption", "none");
         config.section("network", name, "interface");
@@ -259,15 +259,14 @@ impl MeshPlan<'_> {
             return;
         }
         if meshes_by_wire(self.config) {
-            // It goes with the last port that weir made one of the mesh.
+            // The device goes with the last port that weir added to the mesh.
             return self.config.set("network", "bat0", "weir", "1");
         }
         no_bat0(self.config);
     }
 }
 
-/// Tells that the mesh and who gives addresses contradict each other, where that is new: all
-/// nodes are one network inside.
+/// Reports a new contradiction between the mesh and DHCP: all nodes are one network inside.
 pub(super) fn and_addresses(config: &Config, was: &Config, report: &mut Report) {
     let now = contradiction(config);
     if now == contradiction(was) {
@@ -288,7 +287,7 @@ pub(super) fn and_addresses(config: &Config, was: &Config, report: &mut Report) 
     }
 }
 
-/// How a node of a mesh contradicts itself: by giving addresses, or by giving none.
+/// Returns the contradiction of a mesh node: DHCP without a gateway, or a gateway without DHCP.
 fn contradiction(config: &Config) -> Option<&'static str> {
     config
         .get("network", "bat0", "proto")
@@ -302,8 +301,8 @@ fn contradiction(config: &Config) -> Option<&'static str> {
     }
 }
 
-/// Whether a channel is of a radio's bands, as far as its number tells: those of 6 GHz have numbers
-/// of the others (IEEE 802.11, annex E).
+/// Returns true if a channel is in a radio's bands, as far as its number tells: those of 6 GHz
+/// reuse numbers of the others (IEEE 802.11, annex E).
 fn has_channel(radio: &Radio, channel: u16) -> bool {
     let band = if channel <= 14 { "2g" } else { "5g" };
     radio.bands.is_empty() || radio.bands.iter().any(|known| known == band)

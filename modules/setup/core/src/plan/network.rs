@@ -13,7 +13,7 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Reads one. A device can have it: it is no multicast, loopback, unspecified or reserved
+    /// Reads an address that a device can have: not a multicast, loopback, unspecified or reserved
     /// address, nor the network's first or last one.
     pub fn read(text: &str) -> Option<Inside> {
         let inside = Inside::read_network(text)?;
@@ -40,7 +40,7 @@ impl Inside {
         })
     }
 
-    /// One of an address and a mask, `255.255.255.0`.
+    /// Combines an address and a mask, `255.255.255.0`.
     pub fn of_mask(address: &str, mask: &str) -> Option<Inside> {
         let mask = u32::from(mask.parse::<Ipv4Addr>().ok()?);
         let length = u8::try_from(mask.leading_ones()).ok()?;
@@ -55,30 +55,30 @@ impl Inside {
         u32::MAX << (32 - u32::from(self.length))
     }
 
-    /// The network's mask, `255.255.255.0`.
+    /// Returns the network's mask, `255.255.255.0`.
     pub fn netmask(self) -> Ipv4Addr {
         Ipv4Addr::from(self.mask())
     }
 
-    /// The network's first address.
+    /// Returns the network's first address.
     pub fn network(self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.address) & self.mask())
     }
 
-    /// The first address that a device can have, in this network.
+    /// Returns the first address of the network that a device can have.
     pub fn first(self) -> Inside {
         let first = u32::from(self.network()).saturating_add(1);
         let address = Ipv4Addr::from(first);
         Inside { address, ..self }
     }
 
-    /// How many addresses the network has for devices.
+    /// Returns the number of addresses that the network has for devices.
     pub fn room(self) -> u64 {
         let all = 1_u64 << (32 - u32::from(self.length));
         all.saturating_sub(2).max(1)
     }
 
-    /// Whether an address is in the network.
+    /// Returns true if an address is in the network.
     pub fn holds(self, address: Ipv4Addr) -> bool {
         u32::from(address) & self.mask() == u32::from(self.address) & self.mask()
     }
@@ -101,7 +101,7 @@ impl Inside {
             || (a == 198 && matches!(b, 18 | 19)))
     }
 
-    /// Whether two networks have an address in common.
+    /// Returns true if two networks have an address in common.
     pub fn overlaps(self, other: Inside) -> bool {
         self.holds(other.network()) || other.holds(self.network())
     }

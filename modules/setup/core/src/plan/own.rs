@@ -1,4 +1,4 @@
-//! What a router takes of its own, where one document is for many.
+//! Names and addresses that a router derives for itself from a document for many routers.
 
 use std::net::Ipv4Addr;
 
@@ -8,7 +8,7 @@ use crate::choices::Lan;
 /// In a name: the last three octets of the router's hardware address. In an address: its last ones.
 const MAC: &str = "{mac}";
 
-/// A name, with what is the router's own in it.
+/// Returns a name with the router's own digits in it.
 pub(super) fn name(name: &str, facts: &Facts, report: &mut Report) -> Option<String> {
     if !name.contains(MAC) {
         return Some(name.to_owned());
@@ -17,8 +17,8 @@ pub(super) fn name(name: &str, facts: &Facts, report: &mut Report) -> Option<Str
     Some(name.replace(MAC, &format!("{a:02x}{b:02x}{c:02x}")))
 }
 
-/// The router's hardware address. One of no device, or of several, tells it from no other: so
-/// boards answer whose memory is empty.
+/// Returns the router's hardware address. An invalid or multicast address is not unique: boards
+/// with empty memory have one.
 fn mac(field: &str, facts: &Facts, report: &mut Report) -> Option<[u8; 6]> {
     let is_one = |mac: &[u8; 6]| *mac != [0; 6] && mac[0] & 1 == 0;
     let mac = facts.mac.filter(is_one);
@@ -28,20 +28,20 @@ fn mac(field: &str, facts: &Facts, report: &mut Report) -> Option<[u8; 6]> {
     mac
 }
 
-/// The router's address inside: as it stands in `lan.address`, or, of `10.23.{mac}/16`, one of
-/// its own in that network.
+/// Returns the router's address inside: that of `lan.address`, or, of `10.23.{mac}/16`, one of its
+/// own in that network.
 pub(super) fn address(lan: &Lan, facts: &Facts, report: &mut Report) -> Option<Inside> {
     const FIELD: &str = "lan.address";
     let Some(network) = network_of(&lan.address) else {
         return report.inside(FIELD, &lan.address);
     };
     let mac = mac(FIELD, facts, report)?;
-    // Where it gives no addresses itself, another node may.
+    // Also without DHCP here, as another node may have it.
     let address = address_by(mac, network, (lan.first, lan.count));
     report.inside(FIELD, &format!("{address}/{}", network.length))
 }
 
-/// The network of an address whose last octets are the router's own: of `10.23.{mac}/16`
+/// Returns the network of an address whose last octets are the router's own: of `10.23.{mac}/16`
 /// 10.23.0.0/16.
 fn network_of(address: &str) -> Option<Inside> {
     let (octets, length) = address.split_once(MAC)?;
@@ -52,8 +52,8 @@ fn network_of(address: &str) -> Option<Inside> {
         .filter(|inside| inside.network() == inside.address && inside.length < 31)
 }
 
-/// The address of a router in a network: by its hardware address, none of the `pool` (the number of
-/// the first address that others get, and how many they are) where the network has room for both.
+/// Derives an address of a router in a network from its hardware address, outside of the `pool`
+/// (the number of the first address for others, and their count) if the network has room for both.
 fn address_by(mac: [u8; 6], network: Inside, (first, count): (u32, u32)) -> Ipv4Addr {
     let room = network.room();
     let (first, count) = match (u64::from(first), u64::from(count)) {

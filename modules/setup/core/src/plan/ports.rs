@@ -1,5 +1,5 @@
-//! What each port is used for, and how that changes: between LAN, uplink and mesh. What else is
-//! decided stays as it is.
+//! Use of each port, and its changes: between LAN, uplink and mesh. All other configuration stays
+//! as it is.
 
 mod lan;
 mod lime;
@@ -21,10 +21,10 @@ pub use uses::{PortUse, Used, is_lime, uses};
 use wish::wrong;
 pub use wish::{Found, Kind, Refusal, Wish};
 
-/// Changes what ports are used for, one wish after the other. `config` is what the router has.
+/// Changes the use of ports, one wish after the other. `config` is the present configuration.
 ///
 /// # Errors
-/// Why that cannot be. Nothing may be done then.
+/// Refusals of the wishes. Nothing may be done then.
 pub fn change(wishes: &[Wish], config: &Config, facts: &Facts) -> Result<Config, Vec<Refusal>> {
     let interfaces = config.of_type("network", "interface");
     if interfaces.filter(|one| one.name != "loopback").count() == 0 {
@@ -53,7 +53,7 @@ pub fn change(wishes: &[Wish], config: &Config, facts: &Facts) -> Result<Config,
     }
 }
 
-/// Makes a port what is wished for.
+/// Applies a wish for a port.
 fn make(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let device = &wish.device;
     if uses::bases(config, device) != [device.as_str()] {
@@ -97,7 +97,7 @@ fn make(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// Takes a port out of these uses. Gives its place among the LAN's ports, where it was one.
+/// Takes a port out of these uses. Returns its place among the LAN's ports, if it was one.
 fn leave(
     config: &mut Config,
     facts: &Facts,

@@ -1,21 +1,21 @@
-//! What is wrong with a choice: where, what, and what to do.
+//! Problems of choices: field, cause, and remedy.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that is wrong with a choice.
+/// A problem of a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// Where: `internet.address`, `wifi.networks[0].key`.
+    /// Field: `internet.address`, `wifi.networks[0].key`.
     pub field: String,
-    /// What, as a word that a page can have its own text for: `too-short`.
+    /// Kind, as a key for a page's own text: `too-short`.
     pub problem: String,
-    /// What belongs into that text, by name.
+    /// Values for that text, by name.
     pub values: BTreeMap<String, String>,
-    /// The same in English.
+    /// Text in English.
     pub says: String,
-    /// What to do.
+    /// Remedy.
     pub hint: String,
 }
 
@@ -28,86 +28,86 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// All that can be wrong.
+/// All kinds of problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// It is missing.
+    /// A required value is missing.
     Required,
-    /// It has fewer characters than this.
+    /// Fewer characters than this.
     TooShort(usize),
-    /// It may have so many bytes, and has so many.
+    /// More bytes than the first number: the second one.
     TooLong(usize, usize),
-    /// It is no host name.
+    /// Not a valid host name.
     NotAName,
-    /// It is no address with a length, `192.0.2.5/24`, or not one that a router can have.
+    /// Not a valid address with a length, `192.0.2.5/24`, or not one that a router can have.
     NotAnAddress,
-    /// It is no address.
+    /// Not a valid address.
     NotOneAddress,
-    /// It is no port, or range of ports.
+    /// Not a valid port, or range of ports.
     NotAPort,
-    /// It is no lease time.
+    /// Not a valid lease time.
     NotATime,
-    /// It is no key of Wi-Fi.
+    /// Not a valid key of Wi-Fi.
     NotAWifiKey,
     /// Not a valid password of WPA3 (SAE).
     NotAPassword,
-    /// It is no key of `WireGuard`.
+    /// Not a valid key of `WireGuard`.
     NotAKey,
-    /// It is no hash of crypt(3).
+    /// Not a valid hash of crypt(3).
     NotAHash,
-    /// It is no hardware address.
+    /// Not a valid hardware address.
     NotAMac,
     /// No country has this code or name. The code that was probably meant, if any.
     NotACountry(Option<&'static str>),
-    /// It is no time zone.
+    /// Not a valid time zone.
     NotATimezone,
-    /// It is no place on earth.
+    /// Not a valid location on earth.
     NotAPlace,
-    /// It is no language.
+    /// Not a valid language.
     NotALanguage,
-    /// It is no network device.
+    /// Not a valid network device.
     NotADevice,
-    /// It is no modem's device.
+    /// Not a valid device of a modem.
     NotAModem,
     /// The router has no such radio.
     UnknownRadio(String),
-    /// A channel is for one radio.
+    /// A channel needs a single radio.
     OneRadio,
-    /// A radio cannot do WPA3, which this takes.
+    /// A radio lacks WPA3, which this requires.
     NoWpa3(String),
     /// A radio has no such channel or band, or may not send there.
     NotOnAir(String, String),
     /// A network of this kind has no key.
     KeyUnused,
-    /// There are more of them than this.
+    /// More entries than this.
     TooMany(usize),
     /// A network of this kind has a key.
     NeedsKey,
-    /// Whoever tries gets it soon.
+    /// The password is easy to guess.
     WeakPassword,
-    /// It lacks one of the four classes of characters.
+    /// The password lacks one of the four classes of characters.
     PasswordClasses,
-    /// It overlaps another network; and an address that does not, if there is one.
+    /// An overlap with another network; and an address without one, if any.
     Overlaps(String, Option<String>),
-    /// It is not in this network.
+    /// Outside of this network.
     OutsideNetwork(String),
-    /// The port that is forwarded by this name leads there, which would not be inside any more.
+    /// The forward of this name leads to this address, which would not be inside any more.
     LeavesForward(String, String),
-    /// The port that is forwarded by this name leads there, which would be the router itself.
+    /// The forward of this name leads to this address, which would be the router itself.
     TakesForward(String, String),
-    /// It is the router's own address, where another device's belongs.
+    /// The router's own address instead of another device's.
     RouterItself(String),
     /// The router itself has the only address that it would give to others.
     NoneLeft,
-    /// It is not between these two.
+    /// Not between these two numbers.
     OutOfRange(u64, u64),
-    /// It is there twice.
+    /// A duplicate.
     Twice,
-    /// It holds a line break or another control character.
+    /// A line break or another control character.
     ControlCharacter,
-    /// No hardware address of the router is known, by which it could have its own.
+    /// The router's hardware address is unknown, so it cannot derive its own values.
     NoMac,
-    /// The router lacks what it takes.
+    /// The router lacks this package.
     NotHere(String),
     /// The router has no such port, radio or section.
     Lacking(String),
@@ -117,11 +117,11 @@ pub enum Wrong {
     GuestsInside(String),
     /// The router has no network of this name whose encryption could stay.
     NothingKept(String),
-    /// The router has no uplink, and this takes one.
+    /// The router has no uplink, which this requires.
     NoUplink,
     /// The text has a quotation mark or a backslash, which fw4 cannot put into a comment.
     Unquotable,
-    /// Another forward, of this name, or a tunnel has the port already.
+    /// Another forward, of this name, or a tunnel uses the port.
     PortTaken(String),
     /// No device has this address alone.
     NotOneDevice(String),
@@ -132,7 +132,7 @@ pub enum Wrong {
 }
 
 impl Wrong {
-    /// The word, what belongs into its text, that text in English, and what to do.
+    /// Returns the key, the values for its text, that text in English, and the remedy.
     fn told(&self) -> (&'static str, Vec<(&'static str, String)>, String, String) {
         let plain = |word, says: &str, hint: &str| (word, vec![], says.to_owned(), hint.to_owned());
         match self {
@@ -410,7 +410,7 @@ impl Wrong {
         }
     }
 
-    /// This, wrong with a field.
+    /// Returns this problem of a field.
     pub fn at(&self, field: impl Into<String>) -> Problem {
         let (problem, values, says, hint) = self.told();
         debug_assert!(super::PROBLEMS.contains(&problem), "{problem}");

@@ -21,8 +21,8 @@ impl<'a> Radios<'a> {
         }
     }
 
-    /// Switches a radio on, and takes away what would come on with it that nobody asked for: a
-    /// fresh router has an open network there.
+    /// Switches a radio on, and removes unwanted access points that would come on with it: a fresh
+    /// router has an open network there.
     pub fn switch_on(&mut self, radio: &str) {
         if !is_off(self.config, radio) {
             return;
@@ -52,7 +52,7 @@ impl<'a> Radios<'a> {
         self.say_others(radio);
     }
 
-    /// Says what comes on air with a radio that somebody else made.
+    /// Reports networks made by hand that come on air with a radio.
     pub fn say_others(&mut self, radio: &str) {
         let others: Vec<(String, bool)> = self
             .config
@@ -80,7 +80,7 @@ impl<'a> Radios<'a> {
         }
     }
 
-    /// Has a radio that comes on keep to the rules of the others.
+    /// Sets the country of a radio that comes on, as on the other radios.
     pub fn country_of(&mut self, radio: &str) {
         let country = wifi_of(self.config).country;
         if !country.is_empty() && self.config.get("wireless", radio, "country").is_none() {
@@ -88,7 +88,7 @@ impl<'a> Radios<'a> {
         }
     }
 
-    /// Has all radios keep to the rules of a country.
+    /// Sets the country of all radios.
     pub fn set_country(&mut self, field: &str, country: &str) {
         // Rules that are there already are not judged.
         let known = wifi_of(self.config).country;
@@ -122,7 +122,7 @@ impl<'a> Radios<'a> {
     }
 }
 
-/// Whether a radio or an access point is switched off.
+/// Returns true if a radio or an access point is switched off.
 pub(super) fn is_off(config: &Config, section: &str) -> bool {
     let section = config.section_of("wireless", section);
     section.is_some_and(|section| yes(section, "disabled"))

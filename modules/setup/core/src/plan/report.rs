@@ -11,13 +11,13 @@ use super::{Inside, Problem, SENTENCES, Wrong};
 /// A sentence about what changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
-    /// The step of the wizard that it is of: `router`, `internet`, `wifi`, `mesh`, `services`.
+    /// Step of the wizard: `router`, `internet`, `wifi`, `mesh`, `services`.
     pub step: String,
-    /// A word that a page can have its own text for.
+    /// Key for a page's own text.
     pub sentence: String,
-    /// What belongs into that text, by name.
+    /// Values for that text, by name.
     pub values: BTreeMap<String, String>,
-    /// The same in English.
+    /// Text in English.
     pub says: String,
 }
 
@@ -63,7 +63,7 @@ impl Report {
         }
     }
 
-    /// Adds a problem, also where the field has one of its kind.
+    /// Adds a problem, even if the field has one of its kind.
     pub fn add(&mut self, problem: Problem) {
         self.problems.push(problem);
     }
@@ -87,7 +87,7 @@ impl Report {
         });
     }
 
-    /// Checks a text: it is there, has so many bytes at most, and no control characters.
+    /// Checks a text: present, at most so many bytes, and without control characters.
     pub fn text(&mut self, field: &str, text: &str, most: usize) -> bool {
         let wrong = if text.is_empty() {
             Wrong::Required
@@ -102,18 +102,18 @@ impl Report {
         false
     }
 
-    /// Checks what somebody is called in a list: by blanks alone nobody is told from others.
+    /// Checks a name in a list: blanks alone are not valid.
     pub fn called(&mut self, field: &str, name: &str) -> bool {
         let name = if name.trim().is_empty() { "" } else { name };
         self.text(field, name, 64)
     }
 
-    /// Checks a text that has to be there.
+    /// Checks a required text.
     pub fn needed(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
         self.text(field, text.unwrap_or_default(), most)
     }
 
-    /// Checks a text that may be missing.
+    /// Checks an optional text.
     pub fn optional(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
         text.is_none_or(|text| self.text(field, text, most))
     }

@@ -1,17 +1,17 @@
-//! The router itself: name, language, time zone, password, place.
+//! The router itself: name, language, time zone, password, location.
 
 use super::check::{has_control, is_hash, is_host_name};
 use super::{Config, Facts, Policy, Report, Wrong, own};
 use crate::choices::Router;
 
-/// Zones of the IANA with the rule that each has from now on, as POSIX writes them (`TZ`): what
-/// stands in the footer of a zone's file (RFC 9636), of tzdata 2025b, which is in the public domain.
+/// Zones of the IANA with their present rules, as POSIX writes them (`TZ`): from the footer of a
+/// zone's file (RFC 9636), of tzdata 2025b, which is in the public domain.
 const ZONES: &str = include_str!("zones.txt");
 
 /// Bytes of the longest name of one label (RFC 1035, section 2.3.4).
 const LONGEST_NAME: usize = 63;
 
-/// The rule of a zone: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// Returns the rule of a zone: `CET-1CEST,M3.5.0,M10.5.0/3`.
 fn zone(name: &str) -> Option<&'static str> {
     ZONES.lines().find_map(|line| {
         let (zone, rule) = line.split_once(' ')?;
@@ -101,7 +101,7 @@ impl RouterPlan<'_> {
         if !(2..=8).contains(&language.len()) || !language.bytes().all(letters) {
             return self.report.wrong("router.language", &Wrong::NotALanguage);
         }
-        // Without LuCI there is nobody to read it.
+        // Without LuCI the language has no use.
         if self.config.has("luci", "main") {
             self.config.set("luci", "main", "lang", language);
             let says = format!("OpenWrt's own pages are in {language}.");
@@ -126,7 +126,7 @@ impl RouterPlan<'_> {
         if !degrees(north, 90.0) || !degrees(east, 180.0) {
             return self.report.wrong("router.place", &Wrong::NotAPlace);
         }
-        // Where Freifunk's programs look for it.
+        // Options that Freifunk's programs read.
         self.config.set("system", system, "latitude", north);
         self.config.set("system", system, "longitude", east);
         let says = format!("It stands at {north}, {east}.");
@@ -138,7 +138,7 @@ impl RouterPlan<'_> {
         );
     }
 
-    /// Checks the password. It is no option: whoever carries the plan out puts it where it belongs.
+    /// Checks the password. The password is not an option of the plan: its caller stores it.
     fn password(&mut self, router: &Router) {
         if let Some(hash) = &router.password_hash
             && !is_hash(hash)

@@ -1,4 +1,4 @@
-//! A way in from afar, by OpenVPN.
+//! Remote access by OpenVPN.
 
 use super::check::is_endpoint;
 use super::zones::zone;
@@ -76,12 +76,12 @@ impl OpenVpnPlan<'_> {
         }
     }
 
-    /// Who may come in. `None` where something is wrong.
+    /// Returns the permitted clients; `None` if there is a problem.
     fn clients(&mut self, vpn: &OpenVpn, network: Inside, known: &[Client]) -> Option<Vec<Client>> {
         let Some(wanted) = &vpn.clients else {
             return Some(known.to_vec());
         };
-        // One address is the server's.
+        // One of the addresses is the server's.
         let room = usize::try_from(network.room() - 1).unwrap_or(usize::MAX);
         let most = room.min(MOST_CLIENTS);
         if wanted.len() > most {
@@ -119,7 +119,7 @@ impl OpenVpnPlan<'_> {
         let (_, outside) = zone_names(self.config);
         self.only_at(package, section);
         let config = &mut *self.config;
-        // What else stands there is of a server that was made otherwise, and would say it twice.
+        // The other options belong to a server that was made otherwise, and would conflict.
         if config.get(package, section, "config").as_deref() != Some(FILE) {
             config.remove(package, section);
         }
@@ -135,7 +135,7 @@ impl OpenVpnPlan<'_> {
             ("dev", DEVICE),
             ("dev_type", "tun"),
             ("port", &port),
-            // Of no concern to OpenVPN: its own file says it, or clients' files do.
+            // Not for OpenVPN: its own file has them, or clients' files do.
             ("weir_network", &vpn.network),
             ("endpoint", &vpn.endpoint),
         ] {
@@ -158,7 +158,7 @@ impl OpenVpnPlan<'_> {
         self.config.list_with("firewall", &zone, "device", DEVICE);
     }
 
-    /// Takes away what a former release has of it.
+    /// Removes sections of a former release.
     fn only_at(&mut self, package: &str, section: &str) {
         let all: Vec<_> = places(self.config).collect();
         for (former, name) in all {
@@ -183,8 +183,8 @@ impl OpenVpnPlan<'_> {
     }
 }
 
-/// Marks what the server's file says and which keys it has, whatever part of the choices
-/// changed it. `known` is the server of before.
+/// Records a hash of the server's file and keys, whichever part of the choices changed them.
+/// `known` is the former server.
 pub(super) fn mark(known: Option<Server>, config: &mut Config, facts: &Facts, report: &mut Report) {
     let Some(server) = Server::of(config) else {
         return;
@@ -198,7 +198,7 @@ pub(super) fn mark(known: Option<Server>, config: &mut Config, facts: &Facts, re
     }
     let place = places(config).next();
     if let Some((package, section)) = place {
-        // An option of OpenVPN's that does nothing, as each release knows it.
+        // An option without effect for OpenVPN, which each release accepts.
         let mark = server.mark(&facts.openvpn_keys);
         config.set(package, section, "echo", &mark);
     }

@@ -14,7 +14,7 @@ use crate::read::{network_of, wifi_of};
 use known::{in_network, with_keys};
 pub(crate) use known::{security, whom};
 
-/// Networks at most: more than eight cost a radio most of its time for their beacons.
+/// Most networks: more than eight cost a radio most of its time for their beacons.
 const MOST: usize = 8;
 
 /// Edits networks of Wi-Fi, and the country of the radios.
@@ -87,11 +87,11 @@ impl WifiPlan<'_> {
         }
     }
 
-    /// Makes the access points of a radio those that are wanted. `good` says of each network
-    /// whether it can be made.
+    /// Makes the access points of a radio match the wanted networks. `good` is true for each
+    /// network that can be made.
     fn access_points(&mut self, radio: &Radio, wanted: &[Network], good: &[bool]) {
         let was_off = is_off(self.config, &radio.name);
-        // Sections of this radio that can be taken for what is wanted, in their order.
+        // Sections of this radio that can be reused, in their order.
         let mut free: Vec<(String, Whom, Option<String>)> = self
             .config
             .of_type("wireless", "wifi-iface")
@@ -324,7 +324,7 @@ impl WifiPlan<'_> {
         let key = network.key.clone().or(own);
         let key = key.or_else(|| self.known(network, "key"));
         let six = radio.bands.iter().any(|band| band == "6g") && radio.bands.len() == 1;
-        // What the radio cannot do is left out where the choice allows for it, and said.
+        // Encryption that the radio lacks is left out if the choice permits, and reported.
         let security = match network.security {
             // 6 GHz knows nothing else (Wi-Fi Alliance, WPA3 specification 3.1, section 11).
             Security::Mixed | Security::Wpa2 if six => Security::Wpa3,

@@ -1,4 +1,4 @@
-//! A port becomes the LAN's, or is it no more.
+//! Adds a port to the LAN, or removes it.
 
 use super::uses::{Holder, bases, holders};
 use super::wish::Refusal;
@@ -20,7 +20,7 @@ pub fn leave_lan(
     Ok(Some(place))
 }
 
-/// Makes a port one of the LAN.
+/// Adds a port to the LAN.
 pub fn enter_lan(
     config: &mut Config,
     facts: &Facts,
@@ -40,12 +40,12 @@ pub fn enter_lan(
     Ok(())
 }
 
-/// The section of the LAN's bridge, which is made where there is none.
+/// Returns the section of the LAN's bridge; makes the bridge if missing.
 pub fn lan_bridge(config: &mut Config, facts: &Facts, device: &str) -> Result<String, Refusal> {
     if !config.has("network", "lan") {
         interface(config, facts, "lan");
         if let Some(bridge) = config.which("network", "device", "name", "br-lan") {
-            // Which ports it has is what is wished for.
+            // Wishes determine its ports.
             config.unset("network", &bridge, "ports");
         }
     }
@@ -61,7 +61,7 @@ pub fn lan_bridge(config: &mut Config, facts: &Facts, device: &str) -> Result<St
             None => Ok(bridge),
         };
     }
-    // The LAN has a port itself, or none: that becomes a bridge's.
+    // The LAN has a port itself, or none: it gets a bridge with that port.
     let plain = own.as_deref().is_none_or(|own| bases(config, own) == [own]);
     if !plain
         || config.package("network").is_some_and(|network| {

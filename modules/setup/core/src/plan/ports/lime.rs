@@ -1,15 +1,15 @@
-//! LibreMesh makes the whole configuration of networks by itself: what a port is for is said in
-//! `lime-node`.
+//! LibreMesh makes the whole configuration of networks by itself: `lime-node` determines the use of
+//! ports.
 
 use super::uses::{Used, safe};
 use super::wish::{Kind, Refusal, Wish};
 use crate::plan::{Config, text};
 
-/// What notes that weir made a section itself.
+/// Option of sections that weir made.
 const OURS: &str = "weir";
 
-/// Says in `lime-node` what a port is for. The mesh there is in a VLAN of its own already: a VXLAN
-/// is not asked for.
+/// Writes the use of a port to `lime-node`. The mesh there is in a VLAN of its own already, so it
+/// needs no VXLAN.
 pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
     let device = &wish.device;
     let section = format!("lime_app_eth_cfg_{}", safe(device));
@@ -47,7 +47,8 @@ pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// LibreMesh's own `wan` asks by DHCP, without a tag. Another port that weir made one is it no more.
+/// Makes a port LibreMesh's `wan`, which uses DHCP, without a tag. A port that weir chose before is
+/// no longer one.
 fn uplink(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
     let device = &wish.device;
     let dials = wish.uplink.is_some_and(|found| found.kind == Kind::Pppoe);
@@ -63,7 +64,7 @@ fn uplink(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Other ports that weir made the Internet's.
+/// Returns other ports that weir made uplinks.
 fn former(config: &Config, device: &str) -> Vec<String> {
     let of = |section: &&uci::Section| {
         text(section, "eth_role").as_deref() == Some("wan")

@@ -1,4 +1,4 @@
-//! A port becomes the mesh's, or is it no more.
+//! Adds a port to the mesh, or removes it.
 
 use super::lan::lan_bridge;
 use super::marks::is_free;
@@ -8,20 +8,20 @@ use crate::choices::Mesh;
 use crate::plan::batman::{batman, names, unwire};
 use crate::plan::{Config, Facts};
 
-/// What notes that weir made a section itself: it goes when nobody needs it.
+/// Option of sections that weir made: they go when no longer needed.
 const OURS: &str = "weir";
-/// The zone of ports that carry VXLAN: nothing but that comes in.
+/// Zone of ports that carry VXLAN: it accepts nothing else.
 const ZONE: &str = "vxlan";
-/// To whom frames go that all are to have: the group of Gluon's nodes, on each link apart.
+/// Destination of broadcasts: the group of Gluon's nodes, separate on each link.
 const GROUP: &str = "ff02::15c";
 /// IANA's port of VXLAN (RFC 7348).
 const PORT: &str = "4789";
-/// What fits into 1500 bytes: without IPv6 (40), UDP (8), VXLAN (8) and Ethernet (14).
+/// Packet size within 1500 bytes: without IPv6 (40), UDP (8), VXLAN (8) and Ethernet (14).
 const FITS: &str = "1430";
 /// Bytes of the longest name of a device, without `vx_`.
 const LONGEST: usize = 12;
 
-/// Makes a port one of the mesh, by batman-adv: as it is, or in a VXLAN.
+/// Adds a port to the mesh, by batman-adv: plain, or in a VXLAN.
 pub fn mesh(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let device = &wish.device;
     let lacks = |feature: &str| {
@@ -38,7 +38,7 @@ pub fn mesh(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refus
         }
     }
     let [mesh, wire, vxlan] = names(device);
-    // Of a port that is the mesh's already, they are its own.
+    // If the port is in the mesh already, the sections are its own.
     if !holders(config, device).contains(&Holder::Mesh) {
         for section in [&mesh, &wire, &vxlan] {
             is_free(config, device, section, |_| false)?;
@@ -72,7 +72,7 @@ pub fn mesh(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refus
     Ok(())
 }
 
-/// The mesh as a device, in the LAN's bridge.
+/// Makes the mesh a device, in the LAN's bridge.
 fn bat0(config: &mut Config, facts: &Facts, device: &str) -> Result<(), Refusal> {
     if config.has("network", "bat0") {
         return Ok(());
@@ -83,7 +83,7 @@ fn bat0(config: &mut Config, facts: &Facts, device: &str) -> Result<(), Refusal>
     Ok(())
 }
 
-/// A VXLAN on a port, in which whoever else is at the same switch does not take part.
+/// Makes a VXLAN on a port, which separates it from other devices at the switch.
 fn vxlan(config: &mut Config, device: &str, number: u32) {
     let [_, wire, vxlan] = names(device);
     config.section("network", &wire, "interface");
@@ -97,7 +97,7 @@ fn vxlan(config: &mut Config, device: &str, number: u32) {
         ("port", PORT),
         ("vid", &number.to_string()),
         ("mtu", FITS),
-        // The frames within have sums of their own.
+        // The frames within have checksums of their own.
         ("rxcsum", "0"),
         ("txcsum", "0"),
     ] {
@@ -108,7 +108,7 @@ fn vxlan(config: &mut Config, device: &str, number: u32) {
     }
 }
 
-/// Lets VXLAN and neighbour discovery come in by an interface, and nothing else.
+/// Permits incoming VXLAN and neighbour discovery by an interface, and nothing else.
 fn let_in(config: &mut Config, interface: &str) {
     config.section("firewall", "zone_vxlan", "zone");
     for (option, value) in [

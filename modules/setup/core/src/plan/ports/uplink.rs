@@ -1,4 +1,4 @@
-//! A port becomes the Internet's, or is it no more.
+//! Makes a port the uplink, or removes it.
 
 use super::marks::{is_free, mark, note};
 use super::uses::{Used, bases};
@@ -8,14 +8,14 @@ use crate::plan::link::provider_vlan;
 use crate::plan::report::Report;
 use crate::plan::{Config, Facts, internet, text};
 
-/// What notes that weir made an interface itself: it goes with its port.
+/// Option of interfaces that weir made: they go with their ports.
 const OURS: &str = "weir";
-/// The device that the interface of the Internet had when its port was taken: the VLAN stays known.
+/// Device of the uplink's interface when its port was taken away: the VLAN stays known.
 const FORMER: &str = "weir_device";
 /// Bytes of the longest name of a device.
 const LONGEST: usize = 15;
 
-/// Makes a port the Internet's. An interface that somebody set up keeps all but its port.
+/// Makes a port the uplink. An interface made by hand keeps all but its port.
 pub fn uplink(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let device = &wish.device;
     let is_ours = config.get("network", "wan", OURS).is_some();
@@ -99,7 +99,7 @@ fn move_wan(config: &mut Config, device: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Makes the interface of the Internet, as the wizard would.
+/// Makes the interface of the uplink, as the wizard would.
 fn make_wan(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let internet = Internet {
         kind: Uplink::Dhcp,
@@ -129,7 +129,7 @@ fn make_wan(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refus
     Ok(())
 }
 
-/// Takes a port from the Internet: what weir made goes, all else of it stays.
+/// Takes a port from the uplink: removes what weir made, and keeps the rest.
 pub fn leave_wan(config: &mut Config, device: &str) -> Result<(), Refusal> {
     for name in ["wan6", "wan"] {
         let Some(own) = config.get("network", name, "device") else {

@@ -1,4 +1,4 @@
-//! What uses a port, as the configuration has it.
+//! Users of a port, from the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use uci::Section;
 
 use crate::plan::{Config, Facts, text, words};
 
-/// The type of a section in `network` that notes what weir made of a port. netifd leaves it alone.
+/// Type of a section in `network` that records weir's use of a port. netifd ignores it.
 pub(super) const MARK: &str = "weir_cable";
-/// Devices in devices: more of them than this is a circle.
+/// Most levels of nested devices: more than this is a cycle.
 const DEEPEST: usize = 8;
-/// Protocols of who gets his addresses from somebody.
+/// Protocols of interfaces that get their addresses from a server.
 const OUTSIDE: [&str; 10] = [
     "dhcp",
     "dhcpv6",
@@ -25,7 +25,7 @@ const OUTSIDE: [&str; 10] = [
     "pptp",
 ];
 
-/// What a port is used for.
+/// Use of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Used {
@@ -50,18 +50,18 @@ impl Used {
     }
 }
 
-/// A port, and what it is used for.
+/// A port and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortUse {
     /// The device.
     pub device: String,
-    /// What it is used for.
+    /// Use of the port.
     pub used: Used,
-    /// Whether weir made it so, and nobody has changed it since.
+    /// True if weir set the use, and it is unchanged since.
     pub by_weir: bool,
 }
 
-/// Who uses a port.
+/// User of a port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
     /// The LAN.
@@ -70,7 +70,7 @@ pub enum Holder {
     Wan,
     /// The mesh, by weir's own section.
     Mesh,
-    /// Another interface, and what for.
+    /// Another interface, and its use.
     Other(String, Used),
 }
 
@@ -85,12 +85,12 @@ impl Holder {
     }
 }
 
-/// Whether LibreMesh makes the configuration of others.
+/// Returns true if LibreMesh makes the configuration.
 pub fn is_lime(config: &Config) -> bool {
     config.package("lime-node").is_some()
 }
 
-/// The ports below a device: those of a bridge, the one that has a VLAN.
+/// Returns the ports below a device: those of a bridge, or the one with a VLAN.
 pub fn bases(config: &Config, device: &str) -> Vec<String> {
     let (mut found, mut looked) = (Vec::new(), vec![(device.to_owned(), 0)]);
     while let Some((name, depth)) = looked.pop() {
@@ -120,14 +120,14 @@ pub fn bases(config: &Config, device: &str) -> Vec<String> {
     found
 }
 
-/// Whether an interface makes its device by itself.
+/// Returns true if an interface makes its device by itself.
 fn is_own(config: &Config, device: &str) -> bool {
     const MAKES: [&str; 6] = ["batadv", "vxlan", "vxlan6", "wireguard", "openvpn", "gre"];
     let proto = config.get("network", device, "proto");
     device == "lo" || proto.is_some_and(|proto| MAKES.contains(&&*proto))
 }
 
-/// All ports that are used, and by whom.
+/// Returns all used ports, with their users.
 fn all(config: &Config) -> BTreeMap<String, BTreeSet<Holder>> {
     let mut found: BTreeMap<String, BTreeSet<Holder>> = BTreeMap::new();
     let tunnels: Vec<String> = config
@@ -175,13 +175,13 @@ fn holder(section: &Section, port: &str, tunnels: &[String]) -> Holder {
     }
 }
 
-/// Who uses a port.
+/// Returns the users of a port.
 pub fn holders(config: &Config, device: &str) -> Vec<Holder> {
     let found = all(config).remove(device);
     found.into_iter().flatten().collect()
 }
 
-/// Every port that the configuration uses or the router has, and what for.
+/// Returns every port that the configuration uses or the router has, with its use.
 pub fn uses(config: &Config, facts: &Facts) -> Vec<PortUse> {
     let mut found: BTreeMap<String, Used> = BTreeMap::new();
     for device in facts.lan.iter().chain(&facts.wan) {
@@ -198,7 +198,7 @@ pub fn uses(config: &Config, facts: &Facts) -> Vec<PortUse> {
         found.insert(port, Used::None);
     }
     for (port, holders) in all(config) {
-        // Of several the one that is the worst to change counts.
+        // Of several uses, the riskiest to change counts.
         let of = |used| holders.iter().any(|holder| holder.used() == used);
         let order = [Used::Uplink, Used::Lan, Used::Mesh];
         let used = order.into_iter().find(|&used| of(used));
@@ -236,7 +236,7 @@ pub fn uses(config: &Config, facts: &Facts) -> Vec<PortUse> {
     found.into_iter().map(row).collect()
 }
 
-/// A device as a part of a section's name, which has letters, digits and `_` alone.
+/// Converts a device for the name of a section, which has letters, digits and `_` alone.
 pub fn safe(device: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     device.chars().map(safe).collect()

@@ -4,34 +4,34 @@ use serde::{Deserialize, Serialize};
 
 use super::Used;
 
-/// What a port is to be used for.
+/// Wish for the use of a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
     /// The device.
     pub device: String,
-    /// What it is to be used for.
+    /// Wanted use.
     pub used: Used,
-    /// Of a mesh: the number of the VXLAN that it is in.
+    /// Of a mesh: the number of its VXLAN.
     #[serde(default)]
     pub vxlan: Option<u32>,
-    /// Of an uplink: what was found there.
+    /// Of an uplink: result of the detection there.
     #[serde(default)]
     pub uplink: Option<Found>,
 }
 
-/// What was found at an uplink.
+/// Result of the detection at an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
-    /// How the Internet comes.
+    /// Protocol of the uplink.
     pub kind: Kind,
-    /// In which VLAN; `None`: without a tag.
+    /// VLAN; `None`: without a tag.
     #[serde(default)]
     pub vlan: Option<u16>,
 }
 
-/// How the Internet comes.
+/// Protocol of an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -41,13 +41,13 @@ pub enum Kind {
     Pppoe,
 }
 
-/// Why a port cannot be used as somebody wishes.
+/// Refusal of a wish.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The configuration says nothing of networks.
+    /// The configuration has no networks.
     #[error("this router's network is not in the configuration of `weir setup`")]
     NoNetwork,
-    /// It is no name of a device, or too long a one.
+    /// Not a valid name of a device, or too long.
     #[error("{0:?} is no name of a port that can be used so")]
     Name(String),
     /// Two wishes contradict each other.
@@ -56,31 +56,31 @@ pub enum Refusal {
     /// Another part of the configuration uses the port.
     #[error("{0} belongs to network.{1}, which weir did not make")]
     Held(String, String),
-    /// Its frames have tags, or its bridge tells them apart.
+    /// Its frames are tagged, or its bridge filters VLANs.
     #[error("{0} is in a network by VLANs, which weir does not change")]
     Tagged(String),
-    /// Nobody told the provider's name and password.
+    /// The provider's name and password are missing.
     #[error("{0}: PPPoE needs the name and password of the provider: the wizard asks for them")]
     NeedsPppoe(String),
-    /// The Internet comes by something else.
+    /// The uplink uses something else.
     #[error("{0}: the Internet is chosen to come otherwise (network.wan.proto {1})")]
     Otherwise(String, String),
-    /// Something else has the name of what would be made.
+    /// A section to make has a name that is taken.
     #[error("{0}: there is a section network.{1} already, which is something else")]
     Collides(String, String),
-    /// The router lacks what it takes.
+    /// The router lacks a required package.
     #[error("{0}: the router lacks what it takes: {1}")]
     Lacks(String, String),
-    /// It is no number of a VXLAN.
+    /// Not a valid number of a VXLAN.
     #[error("{0}: {1} is no number of a VXLAN, 1 to 16777215")]
     Vxlan(String, u32),
-    /// The wizard's own means refuse it.
+    /// The wizard's own checks refuse it.
     #[error("{0}: {1}")]
     Wizard(String, String),
 }
 
 impl Refusal {
-    /// What to do.
+    /// Returns the remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoNetwork => "set the router up by the wizard first",
@@ -97,7 +97,7 @@ impl Refusal {
     }
 }
 
-/// What is wrong with a wish, whatever the router has.
+/// Checks a wish on its own, whatever the router has.
 pub fn wrong(wish: &Wish, all: &[Wish]) -> Option<Refusal> {
     let device = &wish.device;
     if !is_device(device) {
