@@ -130,8 +130,7 @@ mod tests {
             ("2001:db8::1", true),
             ("10.20.3.4", true),
             ("10.200.3.4", false),
-            // Permitted networks exclude the partner itself and its routers, unless listed by
-            // themselves.
+            // Permitted networks exclude the partner and its routers, unless listed by themselves.
             ("10.20.0.1", false),
             ("10.20.0.2", true),
             ("10.93.0.1", false),

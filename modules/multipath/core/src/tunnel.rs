@@ -517,8 +517,7 @@ impl Tunnel {
         self.reorder.tick(wait, now, &mut self.pool, deliver);
     }
 
-    /// Returns the time of the next work of [`Tunnel::tick`] or [`Tunnel::send`], if no event
-    /// comes.
+    /// Returns the time of the next [`Tunnel::tick`] or [`Tunnel::send`], without new events.
     pub fn next(&self, now: Micros) -> Option<Micros> {
         let slots = || self.slots.iter().flatten();
         let slot = slots().filter_map(|slot| slot.next(now)).min();

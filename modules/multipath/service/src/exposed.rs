@@ -4,8 +4,7 @@ use answers::Exposure;
 use multipath_core::io::{Conduct, Connection, State};
 use multipath_core::{Choice, Encrypt};
 
-/// Returns the exposures of new traffic. `stops`: traffic that the partner does not take is
-/// refused.
+/// Returns the exposures of new traffic. `stops`: traffic beside the partner is refused.
 pub fn exposed(state: &State, conduct: &Conduct, stops: bool) -> Vec<Exposure> {
     let mut all = Vec::new();
     if !stops {

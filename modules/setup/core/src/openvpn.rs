@@ -229,9 +229,8 @@ pub fn mark_of(text: &str) -> String {
     hex::text(&digest.as_ref()[..8])
 }
 
-/// The tunnel carries no IPv6, and no IPv6 is to bypass it: the client sends it there (by an
-/// address that is never used), and answers locally that it is unreachable (openvpn(8),
-/// `block-ipv6`).
+/// Routes IPv6 into the tunnel, which carries none, so that it does not leak: the client answers
+/// that there is no route (openvpn(8), `block-ipv6`). The address is never used.
 const NO_IPV6: &str = "ifconfig-ipv6 fd77:6569:7200::2/64 fd77:6569:7200::1\nblock-ipv6\n";
 
 /// Returns true if a text may be the name in a client's certificate, which also names a file.

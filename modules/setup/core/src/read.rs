@@ -1,4 +1,4 @@
-//! What is decided already, read from the packages: the other way of [`crate::plan`].
+//! Reads present choices from the packages: the inverse of [`crate::plan`].
 
 use uci::Section;
 
@@ -10,7 +10,7 @@ use crate::openvpn::{Client, Server};
 use crate::plan::{Config, Inside, address_in, blocked_of, forward_of, internet_of};
 use crate::plan::{pool_of, security, simple, text, whom, words, yes};
 
-/// Reads what a router has, as far as the wizard knows it: secrets too.
+/// Reads a router's choices, as far as the wizard knows them: secrets too.
 pub fn read(config: &Config) -> Choices {
     Choices {
         format: FORMAT,
@@ -119,7 +119,7 @@ pub(crate) fn wifi_of(config: &Config) -> Wifi {
         }
     }
     for network in &mut networks {
-        // By all of them: so it is on another node, too, with other radios.
+        // By all of them: so the network is on another node, too, with other radios.
         if radios
             .iter()
             .all(|radio| network.radios.contains(&radio.name))
@@ -146,7 +146,7 @@ pub(crate) fn mesh_of(config: &Config) -> Mesh {
         return Mesh::default();
     };
     let device = text(first, "device").unwrap_or_default();
-    // Of several radios each has its own.
+    // Each of several radios has its own.
     let channel = config
         .get("wireless", &device, "channel")
         .filter(|_| sections.len() == 1);
@@ -169,7 +169,7 @@ pub(crate) fn mesh_of(config: &Config) -> Mesh {
     }
 }
 
-/// Reads who answers questions for names.
+/// Reads the name servers.
 pub(crate) fn dns_of(config: &Config, dnsmasq: &Section) -> Dns {
     let known = [
         DnsServer::Quad9,
@@ -196,7 +196,7 @@ pub(crate) fn dns_of(config: &Config, dnsmasq: &Section) -> Dns {
     let server = match yes(dnsmasq, "noresolv") {
         false => DnsServer::Provider,
         true if !servers.is_empty() && servers.iter().all(is_plain) => DnsServer::Own,
-        // Proxies, servers at other ports, or none but those of single domains.
+        // Proxies, servers at other ports, or only those of single domains.
         true => DnsServer::Kept,
     };
     Dns {
@@ -231,7 +231,7 @@ pub(crate) fn wireguard_of(config: &Config) -> WireGuard {
     }
 }
 
-/// A server over HTTPS (RFC 8484): its address in the web, and addresses that have its name.
+/// Returns a server over HTTPS (RFC 8484): its URL, and addresses that resolve its name.
 pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static str)> {
     Some(match server {
         DnsServer::Provider | DnsServer::Own | DnsServer::Kept => return None,
@@ -259,12 +259,12 @@ pub(crate) fn is_mesh(part: &Section) -> bool {
     name.as_ref() == Some(&part.name) && text(part, "network") == name
 }
 
-/// The section of a radio's part in the mesh, in `wireless` and in `network`.
+/// Returns the section of a radio's part in the mesh, in `wireless` and in `network`.
 pub(crate) fn mesh_section(radio: &str) -> String {
     format!("mesh_{radio}")
 }
 
-/// The server that the wizard made, as it was chosen.
+/// Reads the choices of the wizard's server.
 pub(crate) fn openvpn_of(config: &Config) -> Option<OpenVpn> {
     let server = Server::of(config)?;
     let client = |client: Client| OpenVpnClient {
@@ -280,18 +280,18 @@ pub(crate) fn openvpn_of(config: &Config) -> Option<OpenVpn> {
     })
 }
 
-/// The section of the rule that lets clients in. It tells the wizard's tunnel from one that was
-/// made by hand.
+/// Returns the section of the rule that lets clients in. The rule distinguishes the wizard's tunnel
+/// from one made by hand.
 pub(crate) fn rule_of(interface: &str) -> String {
     format!("{interface}_in")
 }
 
-/// The type of sections of peers: netifd looks for the interface's name in it.
+/// Returns the type of sections of peers: netifd looks for the interface's name in it.
 pub(crate) fn peers(interface: &str) -> String {
     format!("wireguard_{interface}")
 }
 
-/// Names that the wizard's tunnel may have: the tunnel takes the first free name.
+/// Returns names for the wizard's tunnel: the tunnel takes the first free name.
 pub(crate) fn tunnel_names() -> impl Iterator<Item = String> {
     (0..100).map(|n| format!("wg{n}"))
 }
@@ -304,7 +304,7 @@ pub(crate) fn tunnel_of(config: &Config) -> Option<String> {
     })
 }
 
-/// A peer, as it stands in a section.
+/// Reads a peer from its section.
 pub(crate) fn client_of(section: &Section) -> WireGuardClient {
     let inside = words(section, "allowed_ips")
         .into_iter()

@@ -1,7 +1,7 @@
 //! The file of passwords, `/etc/shadow` (shadow(5)).
 
-/// The file with another hash for a user's password, and the day of the change. `None`: it has no
-/// such user, or the hash cannot stand there.
+/// Returns the file with another hash for a user's password, and the day of the change. `None`:
+/// there is no such user, or the hash is not valid.
 ///
 /// `day`: days since 1970.
 pub fn with_password(text: &[u8], user: &str, hash: &str, day: u64) -> Option<Vec<u8>> {
@@ -25,7 +25,7 @@ pub fn with_password(text: &[u8], user: &str, hash: &str, day: u64) -> Option<Ve
     found.then(|| lines.join(&b'\n'))
 }
 
-/// The hash of a user's password: none where it is empty, or locked.
+/// Returns the hash of a user's password: `None` if the password is empty, or locked.
 pub fn password_of(text: &[u8], user: &str) -> Option<String> {
     text.split(|&c| c == b'\n').find_map(|line| {
         let mut fields = line.split(|&c| c == b':');
@@ -35,7 +35,7 @@ pub fn password_of(text: &[u8], user: &str) -> Option<String> {
     })
 }
 
-/// Whether a user logs in without a password: it is empty.
+/// Returns true if a user logs in without a password.
 pub fn is_empty(text: &[u8], user: &str) -> bool {
     text.split(|&c| c == b'\n').any(|line| {
         let mut fields = line.split(|&c| c == b':');

@@ -1,18 +1,18 @@
-//! What is asked is done beside all else, and what fails is told as a page or the daemon reads it.
+//! Requests run in threads of their own, and errors become problems for the page or the daemon.
 
 use api::{Later, Problem};
 
 use super::place::IN_A_TERMINAL;
 use runtime::Error;
 
-/// Does something in a thread of its own, as it waits for disks and services.
+/// Runs work in a thread of its own, as it waits for disks and services.
 pub fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Later<T> {
     told_apart(move || work().map_err(|error| problem(&error)))
 }
 
-/// The same, of what says by itself how the daemon is told.
+/// Runs work that returns its own problem for the daemon.
 pub fn told_apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Later<T> {
@@ -29,7 +29,7 @@ pub fn told_apart<T: Send + 'static>(
     })
 }
 
-/// What is said, without what it takes a terminal for: who sits before a page may have none.
+/// Returns a text without its part for a terminal: the user of a page may have none.
 fn without_commands(said: &str) -> String {
     match said.split_once(IN_A_TERMINAL) {
         Some((said, _)) => said.to_owned(),
@@ -37,7 +37,7 @@ fn without_commands(said: &str) -> String {
     }
 }
 
-/// An error, as the page is told it.
+/// Converts an error for the page.
 pub fn problem(error: &Error) -> Problem {
     match error {
         Error::Told {

@@ -1,4 +1,4 @@
-//! A change is made, waits, and stays or goes.
+//! Makes, confirms and takes back changes.
 
 use std::io;
 use std::path::Path;
@@ -21,18 +21,18 @@ pub fn seconds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(BOUNDS.0..=BOUNDS.1)
 }
 
-/// How a change is to be made.
+/// Parameters of a change.
 pub struct How<'a> {
     pub why: &'a str,
-    /// Who makes it.
+    /// Author of the change.
     pub who: String,
     /// Seconds in which it has to be confirmed.
     pub within: u64,
     pub config: Option<&'a Path>,
 }
 
-/// Makes a change, and leaves somebody behind who undoes it. Comes back with the change, and a note
-/// where there is nobody to tell services.
+/// Makes a change, and starts a guard that undoes it. Returns the change, and a note if services
+/// cannot be reloaded.
 pub fn make(
     place: &Place,
     waiting: &Waiting,
@@ -43,8 +43,8 @@ pub fn make(
     Ok((change, note))
 }
 
-/// Puts the files of a change in place, and leaves somebody behind who undoes it. Services do not
-/// know yet.
+/// Puts the files of a change in place, and starts a guard that undoes it. Services are not
+/// reloaded yet.
 pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Error> {
     if waiting.files.is_empty() {
         return Err(Error::new(
@@ -59,8 +59,8 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
         within: how.within,
         lines: waiting.lines.iter().map(Line::to_string).collect(),
     };
-    // A ruleset that was refused before is no fault of this change. By the kernel, where `fw4` reads
-    // what this change brings from `uci` already. The time to confirm does not run yet.
+    // A ruleset that was refused before is not a fault of this change. By the kernel, where `fw4`
+    // reads the new configuration from `uci` already. The time to confirm does not run yet.
     let is_staged = place.is_staged(waiting);
     let ruleset = place.ruleset(waiting.files.iter().map(|file| &*file.path));
     let ruleset = ruleset.filter(|it| it.check().is_ok() || is_staged && it.is_loaded());
@@ -68,7 +68,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
         .journal
         .begin(&wish, &waiting.files)
         .map_err(trouble)?;
-    // From here on the former files come back whatever happens, at the next start if not before.
+    // From here on the former files come back in any case, at the next start if not before.
     let number = pending.change.number;
     guard::start(how.config, number)
         .map_err(|error| undone(place, "it cannot be guarded", &error))?;
@@ -82,7 +82,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
     Ok(pending.change)
 }
 
-/// Tells services of a change; where they do not take it, it is undone.
+/// Reloads services after a change; if that fails, undoes the change.
 pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
     let ruleset = place.ruleset(change.files.iter().map(|entry| &*entry.path));
     let ruleset = ruleset.filter(Ruleset::is_loaded);
@@ -107,7 +107,7 @@ pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
     }
 }
 
-/// Makes a change, and says so.
+/// Makes a change, and prints it.
 pub fn apply(
     place: &Place,
     waiting: &Waiting,
@@ -130,7 +130,7 @@ pub fn apply(
     Ok(output.line(&output.toned(Tone::Warn, &text))?)
 }
 
-/// Puts the former files back, and tells why.
+/// Puts the former files back, and returns the cause as an error.
 fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
     let hint = match place.journal.undo() {
         Ok(change) => match place.reload(&change) {
@@ -151,7 +151,7 @@ fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
     Error::because(what, cause, hint)
 }
 
-/// Keeps the change that waits.
+/// Confirms the change that waits.
 pub fn confirm(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     place.recover()?;
     let change = place.journal.confirm().map_err(trouble)?;
@@ -176,7 +176,7 @@ pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts the former files back, where a change was not confirmed before the machine went off.
+/// Puts the former files back, if a change was not confirmed before the machine went off.
 pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     let recovered = match place.put_back_late() {
         // The change is put aside: the next start goes on without a word.
@@ -194,7 +194,8 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     };
     match recovered {
         Some(change) => {
-            // Other services start with the files; LibreMesh's with what it made of the former ones.
+            // Other services start with the files; LibreMesh's with those made from the former
+            // ones.
             place.follow(&change)?;
             let text = format!(
                 "change {} was not confirmed: it is taken back",
@@ -206,7 +207,7 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     }
 }
 
-/// The lines of a difference, what comes green and what goes red.
+/// Prints the lines of a difference, added ones green and removed ones red.
 pub fn print(lines: &[Line], output: &mut Output<'_>) -> io::Result<()> {
     for line in lines {
         let tone = if line.added { Tone::Good } else { Tone::Bad };
@@ -216,7 +217,7 @@ pub fn print(lines: &[Line], output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Who is at the keyboard, as far as it can be told.
+/// Returns the user at the keyboard, as far as known.
 pub fn who() -> String {
     let named = ["SUDO_USER", "USER", "LOGNAME"].into_iter();
     let name = named

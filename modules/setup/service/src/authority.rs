@@ -1,5 +1,5 @@
-//! The authority of this router's OpenVPN: who it certified may be a client of it. Keys and
-//! certificates are made where they are missing or of no use, and never again.
+//! Certificate authority of this router's OpenVPN: clients need its certificates. Keys and
+//! certificates are made only if they are missing or unusable.
 
 use std::io;
 use std::path::Path;
@@ -16,18 +16,18 @@ const CA: [&str; 2] = ["ca.crt", "ca.key"];
 const OWN: [&str; 2] = ["server.crt", "server.key"];
 const SHARED: &str = "tls-crypt.key";
 
-/// An authority, and the files that make it one.
+/// An authority with its files.
 pub struct Authority {
     /// Its certificate.
     pub certificate: String,
     key: String,
     /// The key that the server and all clients have.
     pub tls_crypt: String,
-    /// What tells all that the server has from any other: of no use to whoever reads it.
+    /// Hash of all that the server has: it reveals nothing of the keys.
     pub mark: String,
-    /// Whether no file that a client was told lets it in any more.
+    /// True if no client's present file works any more.
     pub is_new: bool,
-    /// What is missing, or of no use.
+    /// Files that are missing or unusable.
     pub files: Vec<File>,
 }
 
@@ -38,7 +38,7 @@ pub struct Certified {
 }
 
 impl Authority {
-    /// Reads what there is in a folder, and makes what is missing. Nothing is written.
+    /// Reads the files of a folder, and makes missing ones. Nothing is written.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let mut files = Vec::new();
         let known = |name: &str| -> Result<Option<String>, Error> {
@@ -79,7 +79,7 @@ impl Authority {
                 made.certificate
             }
         };
-        // Whoever read the former authority's key read this one, too.
+        // A reader of the former authority's key had access to this one, too.
         let shared = known(SHARED)?.filter(|text| !another && is_static_key(text));
         let is_new = another || shared.is_none();
         let tls_crypt = match shared {
@@ -136,25 +136,25 @@ mod x509 {
 
     use super::Certified;
 
-    /// What a certificate is for.
+    /// Purpose of a certificate.
     pub enum Purpose {
         Server,
         Client,
     }
 
-    /// Whether a key is a certificate's. Both are PEM, and what is neither belongs to nothing.
+    /// Returns true if a key belongs to a certificate. Both are PEM; malformed ones never match.
     pub fn belong(certificate: &str, key: &str) -> bool {
         let pair = KeyPair::from_pem(key).ok();
         pair.is_some_and(|pair| holds(certificate, &pair.subject_public_key_info()))
     }
 
-    /// Whether a certificate names an authority's key as the one that it is certified by.
+    /// Returns true if a certificate names this authority's key as its issuer.
     pub fn is_by(certificate: &str, authority: &str) -> bool {
         let pair = KeyPair::from_pem(authority).ok();
         pair.is_some_and(|pair| holds(certificate, &of_authority().key_identifier(&pair)))
     }
 
-    /// Whether some octets stand in a certificate.
+    /// Returns true if a certificate contains these octets.
     fn holds(certificate: &str, octets: &[u8]) -> bool {
         let text = || {
             let (_, rest) = certificate.split_once("-----BEGIN CERTIFICATE-----")?;
@@ -169,8 +169,8 @@ mod x509 {
         io::Error::other(error)
     }
 
-    /// From the beginning of time: a router without a clock takes it for 1970 when it starts, and
-    /// lets its clients in all the same.
+    /// Valid from the beginning of time: a router without a clock takes it for 1970 when it starts,
+    /// and must let its clients in nevertheless.
     fn params(common_name: &str) -> CertificateParams {
         let mut params = CertificateParams::default();
         params.distinguished_name.remove(DnType::CommonName);
@@ -183,7 +183,7 @@ mod x509 {
         params
     }
 
-    /// The same for each: what tells one from another is its key.
+    /// Parameters of every authority: they differ only in their keys.
     fn of_authority() -> CertificateParams {
         let mut params = params("weir-authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -220,7 +220,7 @@ mod x509 {
     }
 }
 
-/// Without the feature nobody comes here: the plan says what is lacking.
+/// Never called without the feature: the plan reports what is lacking.
 #[cfg(not(feature = "openvpn"))]
 mod x509 {
     use std::io;
@@ -360,7 +360,7 @@ mod tests {
             let before = std::fs::read(folder.0.join(name)).unwrap();
             let half = String::from_utf8_lossy(&before[..before.len() / 2]).into_owned();
             for text in [String::new(), "nonsense".to_owned(), half, stranger(name)] {
-                // Another key that all have is none the worse.
+                // Another valid shared key is accepted.
                 if name == "tls-crypt.key" && text == stranger(name) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Who may come in from afar: keys and names that choices lack are made, and told once.
+//! Clients of tunnels: makes missing keys and names, and the clients' files.
 
 use std::io;
 use std::net::Ipv6Addr;
@@ -17,16 +17,16 @@ use super::keys;
 use runtime::Error;
 use runtime::output::qr;
 
-/// What was made for clients.
+/// Keys and names that were made for clients.
 #[derive(Default)]
 pub struct Made {
-    /// Of WireGuard: which in the list, and its private key.
+    /// WireGuard clients: index in the list, and private key.
     pub wireguard: Vec<(usize, String)>,
-    /// Of OpenVPN: names for their certificates.
+    /// OpenVPN clients: names for their certificates.
     pub openvpn: Vec<String>,
 }
 
-/// Makes what choices lack and the router does not have.
+/// Makes keys and names that choices lack and the router does not have.
 pub fn complete(choices: &mut Choices, config: &Config) -> io::Result<Made> {
     Ok(Made {
         wireguard: wireguard(choices, config)?,
@@ -43,7 +43,7 @@ fn wireguard(choices: &mut Choices, config: &Config) -> io::Result<Vec<(usize, S
         tunnel.private_key = Some(keys::pair()?.private);
     }
     let mut made = Vec::new();
-    // Of more the plan wants nothing.
+    // The plan refuses more clients.
     let wanted = tunnel.clients.as_deref().unwrap_or_default();
     if wanted.len() > MOST_CLIENTS {
         return Ok(made);
@@ -77,7 +77,7 @@ fn openvpn(choices: &mut Choices, config: &Config) -> io::Result<Vec<String>> {
     Ok(made)
 }
 
-/// The files of WireGuard's clients whose keys were made, as wg-quick(8) and the apps read them.
+/// Returns the files of WireGuard clients with new keys, as wg-quick(8) and the apps read them.
 pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<SetupClient> {
     let (Some(asked), Some(tunnel)) = (&choices.wireguard, read(config).wireguard) else {
         return Vec::new();
@@ -116,14 +116,14 @@ pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<Setu
     made.wireguard.iter().filter_map(file).collect()
 }
 
-/// What OpenVPN takes: files of the router, and of clients that are new.
+/// Files of OpenVPN, for the router, and for new clients.
 #[derive(Default)]
 pub struct OpenVpnFiles {
     pub files: Vec<File>,
     pub once: Vec<SetupClient>,
 }
 
-/// Makes them. `folder` is OpenVPN's; nothing in it is written.
+/// Makes the files. `folder` is OpenVPN's; nothing in it is written.
 pub fn of_openvpn(
     folder: &Path,
     config: &Config,
@@ -134,9 +134,9 @@ pub fn of_openvpn(
     let mut all = OpenVpnFiles::default();
     if let (Some(server), Some(authority)) = (&server, authority) {
         all.files.extend(authority.files.iter().cloned());
-        // What others have is of no use any more where the authority is another.
+        // With a new authority, the files of all clients are useless.
         let new = |name: &String| authority.is_new || made.openvpn.contains(name);
-        // A file that finds nobody is of no use.
+        // A file without the router's address is useless.
         let new = |name: &String| !server.endpoint.is_empty() && new(name);
         for client in server.clients.iter().filter(|c| new(&c.common_name)) {
             let own = authority.client(folder, &client.common_name)?;
@@ -149,7 +149,7 @@ pub fn of_openvpn(
                     key: &own.key,
                     tls_crypt: &authority.tls_crypt,
                 }),
-                // A picture that holds so much is read by no telephone.
+                // No telephone can read a QR code of that size.
                 qr: None,
             });
         }
@@ -158,13 +158,13 @@ pub fn of_openvpn(
     Ok(all)
 }
 
-/// Files that follow from the configuration, where they differ: what a server does, and whom it
-/// lets in.
+/// Returns changed files that follow from the configuration: the server's settings, and its
+/// permitted clients.
 pub fn following(folder: &Path, server: Option<&Server>) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
     let wanted = server.map_or_else(Vec::new, Server::files);
     let mut paths = vec![folder.join("server.conf")];
-    // Whoever has a file there may come in, whoever put it there.
+    // Each file there permits a client, whoever made the file.
     let entries = std::fs::read_dir(folder.join("clients")).into_iter();
     paths.extend(entries.flatten().flatten().map(|entry| entry.path()));
     paths.retain(|path| path.is_file());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use runtime::config::{Section, table, words};
 use setup_core::plan::Policy;
 
-/// What this module has in the file.
+/// Sections of this module in the configuration.
 pub const SECTIONS: [Section; 1] = [Section::of::<Setup>("setup")];
 
 table! {
@@ -29,7 +29,7 @@ table! {
     }
 }
 
-/// How good a password has to be.
+/// Required strength of a password.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Password {
     /// 8 characters, and hard to guess.

@@ -1,4 +1,4 @@
-//! `weir setup debian`: what the configuration says becomes what Debian's services do.
+//! `weir setup debian`: applies the configuration to Debian's services.
 
 mod machine;
 mod write;
@@ -35,10 +35,10 @@ pub struct DebianArgs {
     run: Option<PathBuf>,
 }
 
-/// Renders the configuration in `config`, and tells services whose files changed.
+/// Renders the configuration in `config`, and reloads services whose files changed.
 ///
-/// A service that could not be told is told by the next call, whether or not its files change then:
-/// when the former configuration comes back, everything that was touched takes it.
+/// A service that could not be reloaded is reloaded by the next call, even without changed files:
+/// when the former configuration comes back, every service that was touched takes it.
 pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<(), Error> {
     let outcome = render(config)?;
     let named = |at: &str| {
@@ -46,7 +46,7 @@ pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<
         args.packages.is_empty() || args.packages.iter().any(|name| name == package)
     };
     for note in outcome.notes.iter().filter(|note| named(&note.at)) {
-        // Whoever applies a change sees what this says as an error, and nothing else.
+        // A page shows this text as an error, and no other output.
         eprintln!("{}", harmless(&note.to_string()));
     }
     zones(&args.root, &outcome)?;
@@ -58,7 +58,7 @@ pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<
     let untold = write::Untold::open(&args.root)?;
     let mut services = untold.services()?;
     services.extend(difference.services.iter().cloned());
-    // Before the first file: whoever is killed below has the next one tell them.
+    // Before the first file: if this process is killed below, the next one reloads them.
     untold.set(&services)?;
     difference.write(&args.root)?;
     if !args.files {
@@ -67,7 +67,7 @@ pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<
     untold.set(&BTreeSet::new())
 }
 
-/// What becomes of the packages in a folder.
+/// Renders the packages in a folder.
 fn render(config: &Path) -> Result<Outcome, Error> {
     let mut packages = Packages::new();
     for name in PACKAGES {
@@ -115,7 +115,7 @@ fn zones(root: &Path, outcome: &Outcome) -> Result<(), Error> {
     Ok(())
 }
 
-/// The commands that tell services.
+/// Returns the commands that reload services.
 fn words(
     args: &DebianArgs,
     outcome: &Outcome,
@@ -136,7 +136,7 @@ fn words(
     commands(services, present, &machine)
 }
 
-/// Tells services. One that fails does not keep others from being told.
+/// Reloads services. A failure does not stop the others.
 fn tell(
     args: &DebianArgs,
     outcome: &Outcome,
@@ -193,7 +193,7 @@ fn one(runner: Option<&Path>, words: &[String]) -> io::Result<()> {
     Err(io::Error::other(format!("{}: {said}", done.status)))
 }
 
-/// What would be written and run.
+/// Prints files and commands, without executing anything.
 fn show(
     args: &DebianArgs,
     outcome: &Outcome,

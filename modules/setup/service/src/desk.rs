@@ -1,4 +1,4 @@
-//! Where choices are looked at, and carried out.
+//! Reads, plans and applies choices.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,24 +18,24 @@ use super::keys;
 use super::place::{OPENVPN, Place, Waiting};
 use runtime::Error;
 
-/// Whose password the wizard sets.
+/// User whose password the wizard sets.
 const ADMINISTRATOR: &str = "root";
 
-/// A router's configuration, to be decided upon.
+/// A router's configuration, to read and to change.
 pub struct Desk {
     pub place: Place,
     etc: PathBuf,
     setup: Setup,
 }
 
-/// What was looked at.
+/// Present state of the router.
 pub struct Looked {
     pub board: Board,
     pub config: Config,
     pub choices: Choices,
 }
 
-/// What choices come to, and what it takes.
+/// A plan, and what it needs.
 pub struct Planned {
     pub plan: Plan,
     pub lines: Vec<Line>,
@@ -49,7 +49,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Refuses files that would be told once, and by which no client finds the router.
+    /// Refuses to make clients' files without the router's address.
     fn finds_the_router(&mut self) {
         let other_keys = self.authority.as_ref().is_some_and(|all| all.is_new)
             && Server::of(&self.plan.config).is_some_and(|server| !server.clients.is_empty());
@@ -73,7 +73,7 @@ impl Planned {
         }
     }
 
-    /// The name of a client whose key was made here.
+    /// Returns the name of a client whose key was made here.
     pub fn without_key(&self) -> Option<&str> {
         let (first, _) = self.made.wireguard.first()?;
         let client = self
@@ -86,7 +86,7 @@ impl Planned {
         Some(&client.name)
     }
 
-    /// The name of a client that gets a certificate here.
+    /// Returns the name of a client that gets a certificate here.
     pub fn without_certificate(&self) -> Option<&str> {
         let first = self.made.openvpn.first();
         let mut clients = self.choices.openvpn.iter().flat_map(|vpn| &vpn.clients);
@@ -96,11 +96,11 @@ impl Planned {
     }
 }
 
-/// A password that is to be the administrator's.
+/// New password of the administrator.
 enum Password {
-    /// As it was typed: hashed only when it is put into its file, as that is made to be slow.
+    /// As typed: hashed only when it is written to its file, as hashing is slow by design.
     Typed(String),
-    /// As the file has it.
+    /// As in the file.
     Hash(String),
 }
 
@@ -114,7 +114,7 @@ impl Desk {
         }
     }
 
-    /// Looks at what there is, secrets and all.
+    /// Reads the present state, with secrets.
     pub fn look(&self) -> Result<Looked, Error> {
         let config = self.place.config()?;
         let board = facts::look(&self.etc, &config, (*self.setup.password).into());
@@ -131,8 +131,8 @@ impl Desk {
         })
     }
 
-    /// Plans for the page: there somebody sets a router up who may never have done so, and who is not
-    /// to be done while anybody can log in as its administrator.
+    /// Plans for the page, whose user may set up a router for the first time: the setup is refused
+    /// while the administrator has no password.
     pub fn plan_whole(&self, choices: &Choices) -> Result<Planned, Error> {
         let mut planned = self.plan(choices)?;
         let open = self
@@ -146,7 +146,7 @@ impl Desk {
         Ok(planned)
     }
 
-    /// Plans. Nothing changes.
+    /// Plans choices. Nothing changes.
     pub fn plan(&self, choices: &Choices) -> Result<Planned, Error> {
         let Looked {
             mut board, config, ..
@@ -194,7 +194,7 @@ impl Desk {
         })
     }
 
-    /// The administrator's password, where that changes.
+    /// Returns the administrator's new password, if it changes.
     fn password(&self, choices: &Choices) -> Result<Option<Password>, Error> {
         let Some(router) = &choices.router else {
             return Ok(None);
@@ -213,7 +213,7 @@ impl Desk {
             .map(Password::Hash))
     }
 
-    /// The authority of OpenVPN, where there is a server or is to be one.
+    /// Opens the authority of OpenVPN, if a server exists or is wanted.
     fn authority(&self, choices: &Choices, config: &Config) -> Result<Option<Authority>, Error> {
         let is_on = match &choices.openvpn {
             Some(vpn) => vpn.on,
@@ -239,7 +239,7 @@ impl Desk {
         }
     }
 
-    /// The files that a plan takes.
+    /// Returns the files that a plan changes.
     pub fn files(&self, planned: &Planned) -> Result<Waiting, Error> {
         if !planned.plan.problems.is_empty() {
             return Err(wrong(&planned.plan.problems));
@@ -289,7 +289,7 @@ impl Desk {
     }
 }
 
-/// What is wrong, as one error.
+/// Combines problems into an error.
 fn wrong(problems: &[Problem]) -> Error {
     Error::Told {
         what: "nothing was changed: what is asked for cannot be".to_owned(),
@@ -300,7 +300,7 @@ fn wrong(problems: &[Problem]) -> Error {
     }
 }
 
-/// Something that is made, and not shown.
+/// Returns a line for a new secret.
 fn secret(address: String) -> Line {
     Line {
         added: true,
@@ -310,7 +310,7 @@ fn secret(address: String) -> Line {
     }
 }
 
-/// What differs in all packages.
+/// Returns the differences of all packages.
 pub fn lines(before: &Config, after: &Config) -> Vec<Line> {
     let none = |package: &Package| Package::empty(package.name());
     after
@@ -322,7 +322,7 @@ pub fn lines(before: &Config, after: &Config) -> Vec<Line> {
         .collect()
 }
 
-/// How hard a password is to guess, for somebody who knows what else was chosen.
+/// Rates a password, for an attacker who knows the other choices.
 fn strength(password: &str, choices: &Choices) -> Option<SetupStrength> {
     let router = choices.router.as_ref().map(|router| &*router.name);
     let networks = choices
@@ -342,7 +342,7 @@ fn strength(password: &str, choices: &Choices) -> Option<SetupStrength> {
     })
 }
 
-/// Choices without their secrets, and the fields of those that are set.
+/// Returns choices without their secrets, and the fields of secrets that are set.
 pub fn without_secrets(mut choices: Choices) -> (Choices, Vec<String>) {
     let mut kept = Vec::new();
     let mut take = |field: String, secret: &mut Option<String>| {

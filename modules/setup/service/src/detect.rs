@@ -1,4 +1,4 @@
-//! What is at the uplink: asked for and answered.
+//! Detection of the uplink: requests and answers.
 
 mod answer;
 pub mod command;
@@ -13,10 +13,10 @@ use super::interfaces::Interfaces;
 use runtime::Error;
 use runtime::uplink::{Found, Look, devices, run};
 
-/// Where to look, and the networks of the LAN: what was named, else what the configuration says.
+/// Returns the port, and the networks of the LAN: given ones, or else those of the configuration.
 ///
 /// # Errors
-/// Neither says where.
+/// No port is given or configured.
 pub fn choose(
     port: Option<String>,
     lan: Option<Network>,

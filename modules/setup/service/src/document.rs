@@ -1,4 +1,4 @@
-//! `weir setup export` and `weir setup import`: what is decided, as one document.
+//! `weir setup export` and `weir setup import`: choices as a document.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ fn read(file: &Path) -> Result<Choices, Error> {
     opened
         .and_then(|opened| opened.take(LONGEST + 1).read_to_end(&mut text))
         .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
-    // Half a document is another one.
+    // Half a document would have another meaning.
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > LONGEST {
         let hint = "name a document of `weir setup export`; what is long in it are comments";
         // A pipe may have no end.
@@ -151,7 +151,7 @@ fn read(file: &Path) -> Result<Choices, Error> {
     understood(&shown, &text)
 }
 
-/// Understands a document.
+/// Parses a document.
 pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
     let choices: Choices = toml::from_str(text).map_err(|error| {
         // By its number: the line itself may be as long as the document.

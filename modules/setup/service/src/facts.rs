@@ -1,4 +1,4 @@
-//! What the router is: its system, its board, what it can do.
+//! Properties of the router: its system, its board, its abilities.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use runtime::Error;
 
 /// The newest release of OpenWrt whose options are known.
 const NEWEST: u16 = 25;
-/// The oldest.
+/// The oldest release.
 const OLDEST: u16 = 23;
 
-/// A router, looked at.
+/// Properties of a router.
 pub struct Board {
     pub release: SetupRelease,
     pub model: Option<String>,
@@ -24,7 +24,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// Whether it is known what this system takes.
+    /// Fails if the system is not supported.
     pub fn known(&self) -> Result<(), Error> {
         let SetupRelease {
             name,
@@ -41,7 +41,7 @@ impl Board {
     }
 }
 
-/// Looks. `etc` is the folder above the configuration: `/etc`.
+/// Reads the properties. `etc` is the folder above the configuration: `/etc`.
 pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
     let text = |name: &str| fs::read_to_string(etc.join(name)).unwrap_or_default();
     let (release, year) = release(&text("openwrt_release"), &text("os-release"));
@@ -93,7 +93,7 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
     }
 }
 
-/// Devices with a socket for a cable, where no board names them: those of hardware, without radio.
+/// Returns devices with a socket for a cable, without a known board: hardware that is not a radio.
 fn sockets() -> Vec<String> {
     let Ok(all) = fs::read_dir("/sys/class/net") else {
         return Vec::new();
@@ -110,7 +110,7 @@ fn sockets() -> Vec<String> {
     names
 }
 
-/// Networks that the uplink has at the moment, but not those of the LAN's device.
+/// Returns present networks of the uplink, but not those of the LAN's device.
 fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Inside> {
     // Another folder may be another router's.
     let routes = match etc == Path::new("/etc") {
@@ -142,7 +142,7 @@ fn uplink_devices(config: &Config, board: Option<String>, routes: &str) -> Vec<S
     devices
 }
 
-/// The devices of default routes in the kernel's table of IPv4.
+/// Returns the devices of default routes in the kernel's table of IPv4.
 fn default_devices(routes: &str) -> impl Iterator<Item = String> {
     routes.lines().filter_map(|line| {
         let mut fields = line.split_ascii_whitespace();
@@ -152,7 +152,7 @@ fn default_devices(routes: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The hardware address inside: as the board has it, or its first device.
+/// Returns the hardware address inside: the board's, or that of the first device.
 fn mac(board: Option<String>, devices: &[String]) -> Option<[u8; 6]> {
     let address = |device: &String| {
         let path = Path::new("/sys/class/net").join(device).join("address");
@@ -162,12 +162,12 @@ fn mac(board: Option<String>, devices: &[String]) -> Option<[u8; 6]> {
     net::mac::parse(text.trim()).filter(|mac| *mac != [0; 6])
 }
 
-/// The folder above `/etc`.
+/// Returns the folder above `/etc`.
 fn root(etc: &Path) -> PathBuf {
     etc.parent().unwrap_or(etc).to_owned()
 }
 
-/// The system by its files, and whose options of OpenWrt's it takes.
+/// Returns the system by its files, and the year of the OpenWrt options that it takes.
 fn release(openwrt: &str, others: &str) -> (SetupRelease, u16) {
     let value = |text: &str, key: &str| {
         text.lines().find_map(|line| {
@@ -183,7 +183,7 @@ fn release(openwrt: &str, others: &str) -> (SetupRelease, u16) {
             .and_then(|year| year.parse::<u16>().ok());
         let known = year.is_some_and(|year| (OLDEST..=NEWEST).contains(&year));
         let release = SetupRelease {
-            // Those made of it are no less OpenWrt: their configuration is the same.
+            // Derived systems count as OpenWrt: their configuration is compatible.
             name: if name.is_empty() {
                 name
             } else {
@@ -205,7 +205,7 @@ fn release(openwrt: &str, others: &str) -> (SetupRelease, u16) {
     (release, NEWEST)
 }
 
-/// What OpenWrt needs a package for that is not there.
+/// Returns features of OpenWrt whose packages are missing.
 fn lacking_of_openwrt(root: &Path, year: u16) -> BTreeMap<String, String> {
     let openvpn = if year >= 25 {
         ("lib/netifd/proto/openvpn.sh", "openvpn")
@@ -236,7 +236,7 @@ fn lacking_of_openwrt(root: &Path, year: u16) -> BTreeMap<String, String> {
     lacks
 }
 
-/// What the back end for Debian does not do.
+/// Returns features that the back end for Debian lacks.
 fn lacking_of_others() -> BTreeMap<String, String> {
     let mut lacks: BTreeMap<String, String> = [
         ("mobile", "a back end for modems"),

@@ -1,5 +1,5 @@
-//! Whoever puts the former files back when nobody confirms a change: a process of its own, since
-//! the terminal from which the change was made may be cut off by it.
+//! Guard that puts the former files back unless a change is confirmed: a separate process, since
+//! the change may cut off the terminal from which it was made.
 
 use std::io;
 use std::path::Path;
@@ -13,10 +13,10 @@ use setup_core::Trouble;
 use super::place::{Place, trouble};
 use runtime::Error;
 
-/// How often it looks.
+/// Interval of looks.
 const LOOKS: Duration = Duration::from_millis(250);
 
-/// Starts it.
+/// Starts the guard.
 pub fn start(config: Option<&Path>, number: u64) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["setup", "guard", &number.to_string()]);
@@ -31,10 +31,10 @@ pub fn start(config: Option<&Path>, number: u64) -> io::Result<()> {
 
 /// Waits until change `number` is confirmed or undone, or undoes it.
 pub fn run(place: &Place, number: u64) -> Result<(), Error> {
-    // No terminal that closes ends it.
+    // A closing terminal must not end the guard.
     let _ = unistd::setsid();
-    // Nor does the kernel, where memory is short: without it nobody undoes the change before the
-    // next start.
+    // Nor must the kernel, if memory is short: without the guard the change stays until the next
+    // start.
     let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
     loop {
         match place.journal.pending().map_err(trouble)? {

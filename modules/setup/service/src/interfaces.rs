@@ -1,4 +1,4 @@
-//! What the configuration says of the uplink and of the LAN.
+//! Uplink and LAN of the configuration.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -16,8 +16,8 @@ pub struct Interfaces {
 }
 
 impl Interfaces {
-    /// Reads them, with what waits to be committed. Where there is no configuration, or none that
-    /// can be read, nothing is known.
+    /// Reads the configuration, with uncommitted changes. If it is missing or unreadable, all is
+    /// unknown.
     pub fn read(root: &Path, changes: &Path) -> Self {
         let opened = Store::new(root, changes).open("network");
         opened
@@ -32,7 +32,7 @@ impl Interfaces {
                 .ok()
                 .filter(|text| !text.is_empty())
         };
-        // Before OpenWrt 21.02 it was `ifname`. What begins with `@` is another interface.
+        // Before OpenWrt 21.02 the option was `ifname`. A value with `@` is another interface.
         let wan = text("wan", "device").or_else(|| text("wan", "ifname"));
         let address = text("lan", "ipaddr");
         let lan = address.and_then(|address| match address.parse() {

@@ -1,4 +1,4 @@
-//! Where the configuration is, what waits to be put into it, and who takes it.
+//! Files of the configuration, pending changes, and the reload of services.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,9 +18,9 @@ use super::file::read;
 use super::ruleset::{Ruleset, concerns};
 use runtime::Error;
 
-/// The folder of OpenVPN, beside that of the configuration.
+/// Folder of OpenVPN, beside that of the configuration.
 pub const OPENVPN: &str = "openvpn/weir";
-/// The folder of files that override those of the configuration, below the root.
+/// Folder of files that override those of the configuration, below the root.
 const OVERRIDES: &str = "var/run/uci";
 
 /// Packages that the wizard reads and writes. Any other file may be one that is not UCI at all.
@@ -44,13 +44,13 @@ pub struct Place {
     pub journal: Journal,
 }
 
-/// What waits to be put into the files.
+/// Changes to put into the files.
 pub struct Waiting {
     pub files: Vec<File>,
     pub lines: Vec<Line>,
-    /// What is told once to whoever applies it: it is kept nowhere.
+    /// Files of clients, shown only once: they are stored nowhere.
     pub once: Vec<SetupClient>,
-    /// What whoever applies it has to know besides.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -70,12 +70,12 @@ impl Place {
         }
     }
 
-    /// The folder above the configuration: `/etc`.
+    /// Returns the folder above the configuration: `/etc`.
     pub fn etc(&self) -> &Path {
         self.root.parent().unwrap_or(Path::new("/"))
     }
 
-    /// Changes made by `uci` that are not committed.
+    /// Returns uncommitted changes of `uci`.
     pub fn waiting(&self) -> Result<Waiting, Error> {
         let store = Store::new(&self.root, &self.changes);
         let names = store.list().map_err(no_configuration)?;
@@ -102,7 +102,7 @@ impl Place {
                 before: Some(before),
                 after: Some(opened.package.text()),
             });
-            // What waited is done with the change, and waits again where that is undone.
+            // The uncommitted change goes with the change, and comes back if that is undone.
             let path = self.changes.join(&name);
             let before = read(&path)?;
             waiting.files.push(File {
@@ -114,7 +114,7 @@ impl Place {
         Ok(waiting)
     }
 
-    /// A package in which changes of `uci` wait.
+    /// Returns a package with uncommitted changes of `uci`.
     pub fn uncommitted(&self) -> Result<Option<String>, Error> {
         if !self.root.is_dir() {
             return Ok(None);
@@ -128,10 +128,10 @@ impl Place {
         Ok(None)
     }
 
-    /// All packages, as they are.
+    /// Returns all packages.
     ///
     /// # Errors
-    /// One cannot be read, or changes of `uci` wait: what is made of the files would lose them.
+    /// A package cannot be read, or has uncommitted changes of `uci`, which a new file would lose.
     pub fn config(&self) -> Result<Config, Error> {
         let store = Store::new(&self.root, &self.changes);
         // A folder with nothing in it is a machine that was never set up.
@@ -156,7 +156,7 @@ impl Place {
         Ok(Config::new(packages))
     }
 
-    /// Refuses a package that libuci takes from elsewhere: what is changed here would do nothing.
+    /// Refuses a package that libuci takes from elsewhere: a change here would have no effect.
     fn not_overridden(&self, name: &str) -> Result<(), Error> {
         let mut store = Store::new(&self.root, &self.changes);
         let root = self.etc().parent().unwrap_or(Path::new("/"));
@@ -174,7 +174,7 @@ impl Place {
         Err(Error::new(what, hint))
     }
 
-    /// What differs from one configuration to the other, as files.
+    /// Returns the differences of two configurations, as files.
     pub fn files(&self, before: &Config, after: &Config) -> Result<Vec<File>, Error> {
         let mut files = Vec::new();
         for package in after.packages() {
@@ -199,10 +199,10 @@ impl Place {
         Ok(files)
     }
 
-    /// What has to change for the files to be as they were before a change.
+    /// Returns the changes that restore the files as they were before a change.
     pub fn former(&self, number: u64) -> Result<Waiting, Error> {
-        // Of OpenVPN's files some follow from the configuration. Its keys do not: with those of
-        // before nobody could come in who may by now.
+        // Some of OpenVPN's files follow from the configuration. Its keys do not: with former keys
+        // no present client could connect.
         let ours = |path: &Path| path.starts_with(&self.root);
         let mut files = self.journal.before(number, ours).map_err(trouble)?;
         let (server, notes) = self.keep_out(&mut files)?;
@@ -227,8 +227,8 @@ impl Place {
         })
     }
 
-    /// Takes out of former files who may not come in by OpenVPN now. Gives the server that they
-    /// make, and what is to be said.
+    /// Removes clients from former files that may not come in by OpenVPN now. Returns the resulting
+    /// server, and notes.
     fn keep_out(&self, files: &mut Vec<File>) -> Result<(Option<Server>, Vec<String>), Error> {
         let (mut now, mut former) = (Vec::new(), Vec::new());
         for name in ["network", "openvpn"] {
@@ -263,8 +263,8 @@ impl Place {
         Ok((Server::of(&former), gone.into_iter().map(note).collect()))
     }
 
-    /// Puts the former files back where nobody confirmed a change in time, and makes services take
-    /// them: nobody else does, if this is faster than the guard.
+    /// Puts the former files back if a change was not confirmed in time, and reloads services, as
+    /// the guard does not if this is faster.
     pub fn recover(&self) -> Result<Option<Change>, Error> {
         match self.put_back_late().transpose() {
             Some(back) => Ok(Some(self.reload_back(back)?.0)),
@@ -272,18 +272,18 @@ impl Place {
         }
     }
 
-    /// Puts the former files back where nobody confirmed a change in time; services are not reloaded.
+    /// Puts the former files back if a change was not confirmed in time; does not reload services.
     /// The error carries the change, if a file stays as it is.
     pub fn put_back_late(&self) -> Result<Option<Change>, Trouble> {
         self.journal.recover(&setup_core::now()?)
     }
 
-    /// Takes back the change that waits, and makes services take the former files.
+    /// Takes back the change that waits, and reloads services.
     pub fn undo(&self) -> Result<(Change, Option<String>), Error> {
         self.reload_back(self.journal.undo())
     }
 
-    /// Makes services take the files of a change that was taken back, as far as it was.
+    /// Reloads services for a change that was taken back, as far as it was.
     fn reload_back(
         &self,
         back: Result<Change, Trouble>,
@@ -302,7 +302,7 @@ impl Place {
         }
     }
 
-    /// What was found in the files of a change that is taken back, written by somebody else since.
+    /// Returns the copies of files that another program wrote during a change that is taken back.
     pub fn found(&self, number: u64) -> Vec<PathBuf> {
         let begin = format!("found-{number}-");
         let entries = std::fs::read_dir(self.journal.folder())
@@ -317,14 +317,14 @@ impl Place {
         found
     }
 
-    /// Returns true if a change takes away what waits by `uci`. Until then the firewall reads what
-    /// waits, too.
+    /// Returns true if a change removes uncommitted changes of `uci`. Until then the firewall reads
+    /// those, too.
     pub fn is_staged(&self, waiting: &Waiting) -> bool {
         let mut files = waiting.files.iter();
         files.any(|file| file.after.is_none() && file.path.starts_with(&self.changes))
     }
 
-    /// OpenWrt's firewall, if it is here and makes its rules of these files.
+    /// Returns OpenWrt's firewall, if it exists and reads these files.
     pub fn ruleset<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Option<Ruleset> {
         if !concerns(&self.root, paths) {
             return None;
@@ -332,7 +332,7 @@ impl Place {
         Ruleset::of(self.etc().parent().unwrap_or(Path::new("/")))
     }
 
-    /// Makes services take what changed. Gives a note where there is nobody to do that.
+    /// Reloads services. Returns a note if there is no program for that.
     pub fn reload(&self, change: &Change) -> Result<Option<String>, Error> {
         if !self.reload.exists() {
             let reload = self.reload.display();
@@ -351,7 +351,7 @@ impl Place {
         run(&self.reload, names).map(|()| None)
     }
 
-    /// Has LibreMesh make its files anew, where what it makes them of changed. Whether it did.
+    /// Makes LibreMesh rewrite its files, if their source changed. Returns true if it did.
     pub fn follow(&self, change: &Change) -> Result<bool, Error> {
         let node = self.root.join("lime-node");
         if !change.files.iter().any(|entry| entry.path == node) {
@@ -366,7 +366,7 @@ impl Place {
     }
 }
 
-/// Runs a program that makes services take what changed.
+/// Runs a program that reloads services.
 fn run<'a>(program: &Path, words: impl IntoIterator<Item = &'a OsStr>) -> Result<(), Error> {
     let done = Command::new(program)
         .args(words)
@@ -391,8 +391,8 @@ fn no_configuration(error: ::uci::Error) -> Error {
     Error::because("there is no configuration", &error, hint)
 }
 
-/// Opens a package. `None`: it belongs to another program, and is not UCI. That file stays as it is.
-/// A link to no file is a package that is not there, as libuci has it.
+/// Opens a package. `None`: the file is not UCI, and stays as it is. A link to no file is a missing
+/// package, as for libuci.
 fn open(store: &Store, name: &str) -> Result<Option<Opened>, Error> {
     match store.open(name) {
         Ok(opened) => Ok(Some(opened)),
@@ -407,11 +407,10 @@ fn unreadable(name: &str, error: &::uci::Error) -> Error {
     Error::because(what, error, "mend the file, or take it out of the folder")
 }
 
-/// What begins the end of a hint, where that is of use to whoever has a terminal: the page is not
-/// told it.
+/// Beginning of a hint's last part, which is only of use in a terminal: the page does not show it.
 pub const IN_A_TERMINAL: &str = " (in a terminal: ";
 
-/// What a journal could not do, as a person is told it.
+/// Converts a journal's error for people.
 pub fn trouble(trouble: Trouble) -> Error {
     let hint = match &trouble {
         Trouble::Waits(_) => {

@@ -1,4 +1,4 @@
-//! What ports are used for: told to the daemon, and changed where it finds out something else.
+//! Uses of ports, for the daemon: reads them, and changes them after a detection.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use super::place::{Waiting, trouble};
 use super::states::told;
 use runtime::Error;
 
-/// Who changes ports, as the journal has it.
+/// Author of changes of ports, in the journal.
 const WHO: &str = "weir cables";
-/// Seconds in which a change has to be confirmed, where nobody says.
+/// Default of the seconds in which a change has to be confirmed.
 const WITHIN: u64 = 60;
 
-/// Where the daemon asks.
+/// Returns the routes for the daemon.
 pub fn routes(setup: &Setup, config: Option<&Path>) -> [Route; 2] {
     let (setup, config) = (Arc::new(setup.clone()), config.map(Path::to_owned));
     let same = Arc::clone(&setup);
@@ -46,7 +46,7 @@ pub fn routes(setup: &Setup, config: Option<&Path>) -> [Route; 2] {
     ]
 }
 
-/// Tells what each port is used for.
+/// Returns the use of each port.
 fn look(setup: &Setup) -> Result<SetupPorts, Error> {
     let looked = Desk::new(setup).look()?;
     let system = match is_lime(&looked.config) {
@@ -59,7 +59,7 @@ fn look(setup: &Setup) -> Result<SetupPorts, Error> {
     })
 }
 
-/// Changes what ports are used for. The change waits to be confirmed.
+/// Changes the use of ports. The change waits to be confirmed.
 fn make(
     setup: &Setup,
     config: Option<&Path>,
@@ -113,7 +113,7 @@ fn make(
     })
 }
 
-/// Why ports cannot be used so, as it is told.
+/// Converts refusals for the daemon.
 fn refused(refusals: Vec<Refusal>) -> Problem {
     let hint = refusals.first().map_or("", |first| first.hint());
     let mut problem = Problem::new(409, "setup", "nothing was changed", hint);

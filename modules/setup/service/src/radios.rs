@@ -1,5 +1,5 @@
-//! What a router's radios can do: as nl80211 tells, where it does, else as their sections and
-//! hostapd say. The kernel is asked once.
+//! Abilities of a router's radios: from nl80211, if it reports them, else from their sections and
+//! hostapd. The kernel is queried once.
 
 use std::env;
 use std::fs;
@@ -13,22 +13,22 @@ use tracing::debug;
 
 use runtime::uplink::inside;
 
-/// Where the kernel lists radios, each with a link to what it is part of.
+/// Folder in which the kernel lists radios, each with a link to its device.
 const CLASS: &str = "/sys/class/ieee80211";
-/// What paths in a configuration begin after.
+/// Prefix that paths in a configuration omit.
 const PLUGGED: &str = "/sys/devices/";
 
-/// A radio that is there.
+/// An existing radio.
 #[derive(Clone, Debug, Default)]
 struct Hardware {
-    /// What the kernel tells of it.
+    /// Report of the kernel.
     told: Wiphy,
-    /// Where it is plugged in, below `/sys/devices`: `virtual/mac80211_hwsim/hwsim0`.
+    /// Location below `/sys/devices`: `virtual/mac80211_hwsim/hwsim0`.
     path: String,
     mac: String,
 }
 
-/// Looks. `openwrt` is the year of OpenWrt's release whose options are taken, and whether it is it.
+/// Reads the radios. `openwrt`: true on OpenWrt; `year`: OpenWrt release whose options are taken.
 pub fn look(config: &Config, (openwrt, year): (bool, u16)) -> Vec<Radio> {
     let names: Vec<String> = config
         .of_type("wireless", "wifi-device")
@@ -41,7 +41,7 @@ pub fn look(config: &Config, (openwrt, year): (bool, u16)) -> Vec<Radio> {
     let programs = Radio {
         wpa3: can("hostapd", "sae"),
         mesh: can("wpa_supplicant", "mesh"),
-        // OpenWrt's hostapd has it since 24.10.
+        // OpenWrt's hostapd supports it since 24.10.
         apup: year >= 24,
         ..Radio::default()
     };
@@ -54,10 +54,10 @@ pub fn look(config: &Config, (openwrt, year): (bool, u16)) -> Vec<Radio> {
     names.iter().enumerate().map(radio).collect()
 }
 
-/// A radio by its section, and by what its hardware says; never more than the programs can.
+/// Combines a radio's section with its hardware; never more than the programs support.
 fn radio(config: &Config, name: &str, programs: &Radio, told: Option<&Wiphy>) -> Radio {
     let band = config.get("wireless", name, "band");
-    // Before 21.02 the mode said it.
+    // Before 21.02 `hwmode` determined the band.
     let mode = config.get("wireless", name, "hwmode");
     let by_mode = mode.map(|mode| if mode.contains('a') { "5g" } else { "2g" }.to_owned());
     let mut radio = Radio {
@@ -96,15 +96,15 @@ fn word(band: Band) -> &'static str {
     }
 }
 
-/// Whether a section says which radio it means.
+/// Returns true if a section names its radio.
 fn says_which(config: &Config, name: &str) -> bool {
     ["phy", "path", "macaddr"]
         .iter()
         .any(|option| config.get("wireless", name, option).is_some())
 }
 
-/// The radio that a section means, as OpenWrt finds it (`find_phy` of mac80211.sh): by its name,
-/// else where it is plugged in, else its address.
+/// Returns the radio of a section, as OpenWrt finds it (`find_phy` of mac80211.sh): by its name,
+/// else by its location, else by its address.
 fn found<'a>(config: &Config, name: &str, there: &'a [Hardware]) -> Option<&'a Hardware> {
     let of = |option: &str| {
         let text = config.get("wireless", name, option);
@@ -121,8 +121,8 @@ fn found<'a>(config: &Config, name: &str, there: &'a [Hardware]) -> Option<&'a H
     by_name.or_else(by_path).or_else(by_mac)
 }
 
-/// The radio at a path. Of several in one place OpenWrt counts from `+1`; of a long path it writes
-/// the end (without `platform/`).
+/// Returns the radio at a path. For several in one location OpenWrt counts from `+1`; of a long
+/// path it writes the end (without `platform/`).
 fn plugged<'a>(path: &str, there: &'a [Hardware]) -> Option<&'a Hardware> {
     let (path, more) = match path.rsplit_once('+') {
         Some((path, more)) => (path, more.parse().ok()?),
@@ -135,10 +135,10 @@ fn plugged<'a>(path: &str, there: &'a [Hardware]) -> Option<&'a Hardware> {
     there.iter().filter(here).nth(more)
 }
 
-/// The radios that are there, in the order of the kernel's numbers. None, where it tells nothing: it
-/// has no Wi-Fi, or no radio, or does not answer.
+/// Returns the existing radios, in the order of the kernel's numbers; empty without Wi-Fi or
+/// radios, or if the kernel does not answer.
 fn hardware() -> Vec<Hardware> {
-    // Without a radio this is all that is looked at.
+    // Without a radio nothing else is queried.
     if !Nl80211::is_there() {
         return Vec::new();
     }
@@ -170,8 +170,8 @@ fn hardware() -> Vec<Hardware> {
     radios.into_iter().map(plugged_in).collect()
 }
 
-/// Whether hostapd or wpa_supplicant was built with a feature: OpenWrt's say so (`-vsae`). Others are
-/// taken to have what Debian's have.
+/// Returns true if hostapd or wpa_supplicant was built with a feature: OpenWrt's report that
+/// (`-vsae`). Others are assumed to have the features of Debian's.
 fn can(name: &str, feature: &str) -> bool {
     let Some(program) = program(name) else {
         return true;
@@ -182,7 +182,7 @@ fn can(name: &str, feature: &str) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    // Any other's tells its version, and ends with 1; OpenWrt's has 0 or 1 by the feature.
+    // Other builds print their version, and end with 1; OpenWrt's with 0 or 1 by the feature.
     let openwrt = Path::new("/etc/openwrt_release").exists();
     !openwrt || asked.is_ok_and(|status| status.success())
 }
@@ -294,7 +294,7 @@ mod tests {
         told.access_point = false;
         let less = radio(&plain, "radio0", &programs, Some(&told));
         assert!(!less.wpa3 && !less.mesh && !less.apup);
-        // What programs cannot, no hardware brings; where nothing is told, nothing is taken away.
+        // Hardware adds nothing that programs lack; without a report nothing is removed.
         told.mesh = true;
         let none = Radio::default();
         assert!(!radio(&plain, "radio0", &none, Some(&told)).mesh);

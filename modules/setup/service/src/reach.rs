@@ -1,5 +1,5 @@
-//! How far the router gets towards the Internet: for who has to decide whether a change stays. It
-//! asks no strangers: its own gateway and its own servers of names, by their leave.
+//! Tests how far the router reaches the Internet, for the user who has to confirm a change. Asks no
+//! strangers: only its own gateway and name servers.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -12,20 +12,20 @@ use setup_core::messages::{SetupReach, SetupWay};
 
 use super::place::Place;
 
-/// How long an answer may take.
+/// Timeout of an answer.
 const PATIENCE: Duration = Duration::from_millis(1000);
-/// How many servers are asked: as many as resolv.conf(5) may name.
+/// Most servers to ask: as many as resolv.conf(5) may name.
 const SERVERS: usize = 3;
-/// Where nobody answers (RFC 863): a datagram to it has the kernel look for the neighbour.
+/// Port without a service (RFC 863): a datagram to it makes the kernel look for the neighbour.
 const DISCARD: u16 = 9;
 const DNS: u16 = 53;
-/// Bytes of resolv.conf(5) that are read.
+/// Most bytes of resolv.conf(5) that are read.
 const LONGEST: u64 = 64 * 1024;
 /// Flag of a route that leads nowhere (`RTF_REJECT`, `include/uapi/linux/route.h`).
 const REJECT: u32 = 0x200;
 
-/// Looks; nothing is to be seen of a router that is to have no Internet of its own. Takes a second
-/// where somebody does not answer.
+/// Tests the Internet; `None` if the router is to have no Internet of its own. Takes a second if a
+/// server does not answer.
 pub fn look(place: &Place) -> Option<SetupReach> {
     let proto = place.config().ok()?.get("network", "wan", "proto");
     let alone = proto.is_some_and(|proto| proto == "none");
@@ -62,7 +62,8 @@ fn far(etc: &Path) -> SetupReach {
     }
 }
 
-/// What a file says that may be anything: no pipe is waited for, and of a long one the head is enough.
+/// Reads a file that may be of any kind: does not wait for a pipe, and reads only the head of a
+/// long one.
 fn plain(path: &Path) -> io::Result<String> {
     let mut options = fs::OpenOptions::new();
     let file = options
@@ -94,21 +95,21 @@ fn reach(way: SetupWay, whom: Option<String>) -> SetupReach {
     SetupReach { way, whom, says }
 }
 
-/// The gateways of default routes, by `/proc/net/route`. Of a route to a peer there is none to ask:
-/// it is unspecified.
+/// Returns the gateways of default routes, from `/proc/net/route`. A route to a peer has no
+/// gateway: its address is unspecified.
 fn gateways4(table: &str) -> Vec<Ipv4Addr> {
     const UP: u32 = 1;
     let route = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = |n: usize| u32::from_str_radix(words.get(n)?, 16).ok();
         let whole = number(1)? == 0 && number(7)? == 0 && number(3)? & (UP | REJECT) == UP;
-        // As it lies in memory.
+        // In the byte order of memory.
         whole.then_some(Ipv4Addr::from(number(2)?.to_ne_bytes()))
     };
     table.lines().skip(1).filter_map(route).collect()
 }
 
-/// Whether there is a default route, by `/proc/net/ipv6_route`.
+/// Returns true if there is a default route in `/proc/net/ipv6_route`.
 fn has_route6(table: &str) -> bool {
     table.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -120,18 +121,18 @@ fn has_route6(table: &str) -> bool {
     })
 }
 
-/// The servers of names, by resolv.conf(5).
+/// Returns the name servers of resolv.conf(5).
 fn servers(text: &str) -> Vec<IpAddr> {
     let server = |line: &str| {
         let mut words = line.split_whitespace();
         let named = words.next()? == "nameserver";
-        // A zone behind % is for addresses of a link.
+        // A zone behind % is for link-local addresses.
         named.then(|| words.next()?.parse().ok()).flatten()
     };
     text.lines().filter_map(server).take(SERVERS).collect()
 }
 
-/// Has the kernel look for a neighbour.
+/// Makes the kernel look for a neighbour.
 fn knock(gateway: Ipv4Addr) {
     if gateway.is_unspecified() {
         return;
@@ -141,7 +142,7 @@ fn knock(gateway: Ipv4Addr) {
     }
 }
 
-/// Whether a neighbour answered, by `/proc/net/arp`. A peer is there with its link.
+/// Returns true if a neighbour answered, from `/proc/net/arp`. A peer exists with its link.
 fn is_there(table: &str, gateway: Ipv4Addr) -> bool {
     const COMPLETE: u32 = 2;
     let known = |line: &str| {
@@ -154,7 +155,8 @@ fn is_there(table: &str, gateway: Ipv4Addr) -> bool {
     gateway.is_unspecified() || table.lines().any(|line| known(line) == Some(true))
 }
 
-/// Whether one of these tells who serves the root of all names, which each knows that reaches them.
+/// Returns true if one of these servers knows the name servers of the root, as each with access
+/// does.
 fn one_answers(servers: &[IpAddr]) -> bool {
     thread::scope(|scope| {
         let asked: Vec<_> = servers
@@ -190,24 +192,24 @@ fn answers(server: IpAddr) -> io::Result<bool> {
     }
 }
 
-/// Which servers are those of the root (RFC 1035, section 4.1)?
+/// Builds a query for the name servers of the root (RFC 1035, section 4.1).
 fn question(number: [u8; 2]) -> [u8; 17] {
     const RECURSION: u8 = 1;
     let [high, low] = number;
-    // One question; the root, NS, IN.
+    // A single question; the root, NS, IN.
     [
         high, low, RECURSION, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1,
     ]
 }
 
-/// Whether an answer names one who serves the root; none to that question: `None`. Filters and
-/// portals answer, too, and name nobody.
+/// Returns true if an answer names a server of the root; `None`: not an answer to the query.
+/// Filters and portals answer, too, but without a name.
 fn is_answer(octets: &[u8], number: [u8; 2]) -> Option<bool> {
     let (head, rest) = octets.split_at_checked(12)?;
     if head[..2] != number || head[2] & 0x80 == 0 {
         return None;
     }
-    // Behind the question, which is given back: the root, or where it was named before; NS, IN.
+    // Behind the repeated question: the root, or a pointer to it; NS, IN.
     let record = match rest.get(5..) {
         Some([0, record @ ..] | [0xc0, 12, record @ ..]) => record,
         _ => return Some(false),
@@ -243,7 +245,7 @@ mod tests {
             format!("{zero} {length} {zero} 00 {zero} 00000400 1 0 {flags} wan0\n")
         };
         assert!(has_route6(&route("00", "00000003")));
-        // The kernel's own, that says there is none.
+        // The kernel's own entry for a missing route.
         assert!(!has_route6(&route("00", "00200200")));
         assert!(!has_route6(&route("40", "00000001")) && !has_route6("broken"));
     }

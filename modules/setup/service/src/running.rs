@@ -1,4 +1,4 @@
-//! What the daemon has of setup: it hands on what the page asks to the process that may write the
+//! Setup in the daemon: it passes requests of the page on to the process that may write the
 //! configuration (`weir setup serve`).
 
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ use runtime::daemon::{
     Face, Finding, Module, Privileges, Report, Router, Setup, Value as Named, Work,
 };
 
-/// How long a change may take: services have to come up.
+/// Timeout of a change: services have to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of the longest answer.
 const MOST: usize = 1024 * 1024;
@@ -33,17 +33,17 @@ const MOST: usize = 1024 * 1024;
 /// Interval at which the setup process is asked for a change that waits to be confirmed.
 const LOOKS: Duration = Duration::from_secs(2);
 
-/// Setup, as the daemon has it.
+/// State of setup in the daemon.
 struct Running {
     socket: PathBuf,
     /// The change that waits to be confirmed.
     pending: RefCell<Option<SetupChange>>,
     calendar: Calendar,
-    /// Paths that the setup process obeys.
+    /// Paths that the setup process trusts.
     sealed: Vec<PathBuf>,
 }
 
-/// Makes it.
+/// Creates the module.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let section = setup.effective.of::<Section>();
     Ok(Rc::new(Running {
@@ -61,7 +61,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     }))
 }
 
-/// Whatever JSON object: the other side reads it.
+/// Any JSON object: the other process checks it.
 #[derive(Deserialize, Serialize)]
 #[serde(transparent)]
 struct Anything(serde_json::Map<String, Value>);
@@ -128,7 +128,7 @@ impl Module for Running {
     }
 }
 
-/// The change that waits to be confirmed; nothing where the other process does not say.
+/// Returns the change that waits to be confirmed; `None` if the other process does not answer.
 async fn pending(socket: &Path) -> Option<SetupChange> {
     let asked = exchange(socket, Method::GET, PENDING, Bytes::new());
     let answer = timeout(PATIENCE, asked).await.ok()?.ok()?;

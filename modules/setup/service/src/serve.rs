@@ -1,6 +1,5 @@
 //! `weir setup serve`: changes the configuration for the daemon, which serves the web page and may
-//! write no file of the system. It listens at a socket that is root's alone, and does nothing but
-//! what stands in its routes.
+//! write no file of the system. It listens at a socket of root, and serves only its routes.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -32,22 +31,22 @@ use runtime::config::LogLevel;
 use runtime::log;
 use runtime::output::qr;
 
-/// Seconds in which a change has to be confirmed, where nobody says.
+/// Default of the seconds in which a change has to be confirmed.
 const WITHIN: u64 = 120;
-/// How often it looks whether a change has waited for too long: whoever made it may be gone.
+/// Interval of looks for a change that has waited for too long: its maker may be gone.
 const LOOKS: Duration = Duration::from_secs(1);
-/// How long an answer may take to whoever asked, where the address that it goes by is about to go.
+/// Time for an answer to reach the client before the router's address changes.
 const ANSWERED: Duration = Duration::from_secs(1);
-/// How long what is being done may take when the process is told to end.
+/// Time for running work to end when the process has to end.
 const LAST: Duration = Duration::from_secs(10);
-/// How long whoever confirms a change waits for services to know of it.
+/// Time that a confirmation waits for services to reload.
 const FINISHED: Duration = Duration::from_secs(5);
 /// Path of the change that waits to be confirmed.
 pub const PENDING: &str = "/v1/setup/pending";
 /// Bytes of the longest choices.
 pub const LONGEST: usize = 64 * 1024;
 
-/// Serves, until it is told to end.
+/// Serves, until a signal ends the process.
 pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
     log::start(LogLevel::default());
     let failed =
@@ -75,12 +74,12 @@ pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
         }
         Ok(())
     });
-    // What is being done may end; whoever waits for something that never comes does not hold it up.
+    // Running work may end; work that waits for ever does not delay the end.
     runtime.shutdown_timeout(LAST);
     ended
 }
 
-/// Undoes what nobody confirms, for ever: the second to do so, beside the guard of each change.
+/// Undoes unconfirmed changes, for ever: a second safeguard, beside the guard of each change.
 async fn guard(place: &Place) {
     loop {
         let change = match place.put_back_late() {
@@ -109,7 +108,7 @@ async fn guard(place: &Place) {
     }
 }
 
-/// What the process needs for each answer, which is made in a thread of its own.
+/// State for answers, each of which is made in a thread of its own.
 struct Server {
     setup: Setup,
     config: Option<PathBuf>,
@@ -140,7 +139,7 @@ impl Server {
         })
     }
 
-    /// The change that waits to be confirmed.
+    /// Returns the change that waits to be confirmed.
     fn pending(&self) -> Result<Option<SetupChange>, Error> {
         let place = self.desk().place;
         let now = setup_core::now().map_err(trouble)?;
@@ -177,7 +176,7 @@ impl Server {
             let change = apply::put(&desk.place, &waiting, &how)?;
             let place = desk.place;
             let same = change.clone();
-            // The answer goes first: it says where the router is found, and what is told once.
+            // The answer goes first: it contains the router's new address, and files shown once.
             std::thread::spawn(move || {
                 std::thread::sleep(ANSWERED);
                 if let Err(error) = apply::tell(&place, &same) {
@@ -238,7 +237,7 @@ impl Server {
         let begun = Instant::now();
         loop {
             match place.journal.confirm() {
-                // Services are being told.
+                // Services are reloading.
                 Err(Trouble::Unfinished(_)) if begun.elapsed() < FINISHED => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -265,7 +264,7 @@ impl Server {
     }
 }
 
-/// Choices of a format that is read here; one that is not said is.
+/// Checks the format of choices; a missing one is accepted.
 fn format(asked: &SetupChoices) -> Result<&Choices, Error> {
     match asked.choices.format {
         0 | FORMAT => Ok(&asked.choices),

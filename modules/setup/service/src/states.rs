@@ -7,7 +7,7 @@ use super::place::{Place, trouble};
 use super::reach;
 use runtime::Error;
 
-/// What waits to be confirmed, and what was changed before.
+/// Returns the change that waits to be confirmed, and earlier ones.
 pub fn states(place: &Place) -> Result<SetupStates, Error> {
     let now = setup_core::now().map_err(trouble)?;
     let pending = place.journal.pending().map_err(trouble)?;

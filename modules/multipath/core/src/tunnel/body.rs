@@ -13,9 +13,8 @@
 //! | 8 challenge | unpredictable value (8): to an address that the router is to prove |
 //! | 9 response | the value of the challenge (8), from that address |
 //!
-//! Packets and bytes count those received by this path. Flags: 1: backup, 2: metered. Rates are in
-//! bytes per second, 0: unknown. Stamps are microseconds of the sender's clock, unrelated to the
-//! other.
+//! Packets and bytes are those received by this path. Flags: 1: backup, 2: metered. Rate: bytes per
+//! second, 0: unknown. Stamps are microseconds of the sender's own clock.
 
 /// Microseconds of one's own clock, which never goes back.
 pub type Micros = u64;

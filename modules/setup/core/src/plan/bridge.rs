@@ -17,7 +17,7 @@ pub(crate) fn pool_of(config: &Config, interface: &str) -> String {
         .unwrap_or_else(|| interface.to_owned())
 }
 
-/// Makes an interface of the router, with a bridge below it, if there is none.
+/// Makes an interface of the router, with a bridge below it, unless it exists.
 pub(super) fn interface(config: &mut Config, facts: &Facts, name: &str) {
     if config.has("network", name) {
         return;

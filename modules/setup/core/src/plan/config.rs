@@ -65,8 +65,7 @@ impl Config {
         text(self.section_of(package, section)?, option)
     }
 
-    /// Returns the values of a list, or the words of an option, which netifd and others take for
-    /// one.
+    /// Returns the values of a list, or the words of an option, which netifd takes for a list.
     pub fn list(&self, package: &str, section: &str, option: &str) -> Vec<String> {
         let section = self.section_of(package, section);
         section.map_or_else(Vec::new, |section| words(section, option))
@@ -98,7 +97,7 @@ impl Config {
         }
     }
 
-    /// Makes a section, if there is none of that name.
+    /// Makes a section, unless one of that name exists.
     pub fn section(&mut self, package: &str, section: &str, kind: &str) {
         if self.has(package, section) {
             return;

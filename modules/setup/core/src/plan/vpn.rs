@@ -81,7 +81,7 @@ impl OpenVpnPlan<'_> {
         let Some(wanted) = &vpn.clients else {
             return Some(known.to_vec());
         };
-        // One of the addresses is the server's.
+        // The server has one of the addresses.
         let room = usize::try_from(network.room() - 1).unwrap_or(usize::MAX);
         let most = room.min(MOST_CLIENTS);
         if wanted.len() > most {

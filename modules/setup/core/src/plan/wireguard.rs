@@ -1,4 +1,4 @@
-//! A way in from afar, by `WireGuard`.
+//! Remote access by `WireGuard`.
 
 use std::net::Ipv4Addr;
 
@@ -9,7 +9,7 @@ use super::{Config, Facts, Inside, Report, Wrong, text, words, yes, zone_names};
 use crate::choices::{WireGuard, WireGuardClient};
 use crate::read::{client_of, peers, rule_of, tunnel_names as names, tunnel_of, wireguard_of};
 
-/// Clients at most.
+/// Most clients.
 pub const MOST: usize = 250;
 
 /// Edits the tunnel of `WireGuard`.
@@ -77,7 +77,7 @@ impl WireGuardPlan<'_> {
             return self.report.wrong("wireguard.endpoint", &Wrong::NotAName);
         }
         let new = there.is_none();
-        // A tunnel that was made by hand is a way to a provider: it stays.
+        // A tunnel that was made by hand leads to a provider: it stays.
         let free = |name: &String| {
             let kind = peers(name);
             !self.config.has("network", name)
@@ -103,12 +103,12 @@ impl WireGuardPlan<'_> {
         config.set("network", interface, "proto", "wireguard");
         config.set_if("network", interface, "private_key", key.as_deref());
         config.set("network", interface, "listen_port", &port);
-        // Of no concern to netifd: clients' files say it.
+        // Not for netifd: clients' files contain it.
         if known.is_none_or(|known| known.endpoint != tunnel.endpoint) {
             config.set("network", interface, "endpoint", &tunnel.endpoint);
         }
         if !stays {
-            // Others beside it, such as one of IPv6, stay.
+            // Other addresses, such as one of IPv6, stay.
             let all = config.list("network", interface, "addresses");
             let others = all.into_iter().skip(1);
             let all: Vec<String> = std::iter::once(inside.to_string()).chain(others).collect();
@@ -132,7 +132,7 @@ impl WireGuardPlan<'_> {
         } else {
             config.set("firewall", rule, "dest_port", &port);
         }
-        // Who comes in by it is inside.
+        // Clients of the tunnel are inside.
         if new {
             let zone = zone(self.config, "lan");
             self.config
@@ -370,8 +370,7 @@ impl WireGuardPlan<'_> {
     }
 }
 
-/// Returns true if a client is known as it is wanted. A value that is not given
-/// stays.
+/// Returns true if a client is known as wanted. A value that is not given stays.
 fn is_client(wanted: &WireGuardClient, known: &WireGuardClient) -> bool {
     let same =
         |wanted: &Option<String>, known: &Option<String>| wanted.is_none() || wanted == known;
@@ -381,7 +380,7 @@ fn is_client(wanted: &WireGuardClient, known: &WireGuardClient) -> bool {
         && same(&wanted.preshared_key, &known.preshared_key)
 }
 
-/// Returns true if the tunnel is as it is wanted.
+/// Returns true if the tunnel is as wanted.
 fn is_there(wanted: &WireGuard, known: &WireGuard) -> bool {
     let of = |tunnel: &WireGuard| WireGuard {
         private_key: None,
@@ -397,12 +396,12 @@ fn is_there(wanted: &WireGuard, known: &WireGuard) -> bool {
         })
 }
 
-/// A client's address, if it is one.
+/// Returns a client's address, if it is valid.
 fn address(client: &WireGuardClient) -> Option<Ipv4Addr> {
     client.address.as_deref()?.parse().ok()
 }
 
-/// An address that is free.
+/// Returns a free address.
 fn free(inside: Inside, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
     let first = u32::from(inside.network());
     let room = u32::try_from(inside.room()).unwrap_or(u32::MAX).min(65_536);

@@ -1,10 +1,10 @@
-//! Zones of the firewall: those outside and inside, and what comes in from outside.
+//! Zones of the firewall: those outside and inside, and permitted traffic from outside.
 
 use uci::Section;
 
 use super::{Config, text, words, yes};
 
-/// The section of the zone that holds a network of this name, or has it.
+/// Returns the section of the zone that holds a network of this name, or has the name itself.
 pub(super) fn zone_of(config: &Config, network: &str) -> Option<String> {
     let holds = |section: &&Section| words(section, "network").iter().any(|name| name == network);
     let zone = config.of_type("firewall", "zone").find(holds);
@@ -12,7 +12,7 @@ pub(super) fn zone_of(config: &Config, network: &str) -> Option<String> {
         .or_else(|| config.which("firewall", "zone", "name", network))
 }
 
-/// The names of the zones inside and outside: `lan` and `wan`, unless somebody called them otherwise.
+/// Returns the names of the zones inside and outside: `lan` and `wan`, unless renamed.
 pub(crate) fn zone_names(config: &Config) -> (String, String) {
     let name = |network: &str| {
         let zone = zone_of(config, network)?;
@@ -24,8 +24,8 @@ pub(crate) fn zone_names(config: &Config) -> (String, String) {
     )
 }
 
-/// The section of the zone that holds a network of this name, or has it; which is made where
-/// there is none.
+/// Returns the section of the zone that holds a network of this name, or has the name itself; makes
+/// a zone if missing.
 pub(super) fn zone(config: &mut Config, name: &str) -> String {
     if let Some(zone) = zone_of(config, name) {
         return zone;
@@ -65,7 +65,7 @@ pub(super) fn zone(config: &mut Config, name: &str) -> String {
     section
 }
 
-/// What has to come in from outside for the uplink to work, as OpenWrt has it.
+/// Permits traffic from outside that the uplink needs, as OpenWrt does.
 fn needed_outside(config: &mut Config) {
     let rules: [(&str, &[(&str, &str)]); 3] = [
         (
@@ -116,8 +116,8 @@ pub(super) fn has_uplink(config: &Config) -> bool {
     })
 }
 
-/// Returns true if an interface goes somewhere: netifd brings one with `none` up, and no address
-/// comes of it.
+/// Returns true if an interface leads somewhere: netifd brings one with `none` up, without an
+/// address.
 pub(super) fn is_uplink(config: &Config, interface: &str) -> bool {
     let goes = |name: &str| {
         let section = config.section_of("network", name)?;
@@ -125,7 +125,7 @@ pub(super) fn is_uplink(config: &Config, interface: &str) -> bool {
         let is_on = protocol.is_some() && !yes(section, "disabled");
         is_on.then(|| config.device(name))
     };
-    // An alias goes where the interface goes that it names.
+    // An alias leads where its interface leads.
     goes(interface).is_some_and(|device| {
         let below = device
             .as_deref()

@@ -1,5 +1,4 @@
-//! What becomes of a configuration on Debian: files as they are expected, what is refused, and that
-//! no value makes a line of its own.
+//! Rendering for Debian: expected files, refusals, and that no value can inject a line.
 //!
 //! `WEIR_UPDATE_GOLDEN=1` writes the expected files anew.
 
@@ -66,7 +65,7 @@ fn shown(outcome: &Outcome) -> String {
     text
 }
 
-/// What is in a file.
+/// Returns the content of a file.
 fn content(outcome: &Outcome, path: &str) -> String {
     let mut files = outcome.files.iter();
     let found = files.find(|file| file.path == path);

@@ -1,4 +1,4 @@
-//! What choices come to, on fresh routers of three releases.
+//! Plans of choices, on fresh routers of three releases.
 #![allow(missing_docs)]
 
 mod air;
@@ -88,7 +88,7 @@ fn good(choices: &Choices, config: &Config, facts: &Facts) -> Plan {
     plan
 }
 
-/// What a fresh router of each release becomes, held against what was looked at before.
+/// Compares the configuration of a fresh router of each release with a reviewed one.
 #[test]
 fn each_release_gets_what_it_knows() {
     for (release, year) in RELEASES {
@@ -113,7 +113,7 @@ fn each_release_gets_what_it_knows() {
     }
 }
 
-/// The same choices twice are one; and what is read back says the same.
+/// Applying choices twice changes nothing; nor does applying what is read back.
 #[test]
 fn a_second_time_nothing_changes() {
     for (release, year) in RELEASES {
@@ -138,7 +138,7 @@ fn a_second_time_nothing_changes() {
     }
 }
 
-/// What a node has, as a document, makes of a fresh one what it is itself.
+/// A node's exported document makes a fresh node equal to it.
 #[test]
 fn a_document_carries_over_to_another_node() {
     for (release, year) in RELEASES {
@@ -156,13 +156,13 @@ fn a_document_carries_over_to_another_node() {
     }
 }
 
-/// Real routers, configured by hand: what the wizard reads it may write back, and nothing changes.
+/// Real routers, configured by hand: writing back what the wizard reads changes nothing.
 #[test]
 fn routers_configured_by_hand_stay_as_they_are() {
     let routers = here("../../../../weir/tests/uci/routers");
     for (release, year) in RELEASES {
         let by_hand = router(&routers.join(release));
-        // Packages that are not among those by hand are as they come.
+        // Packages that are not among those by hand are the fresh ones.
         let fresh = fresh(release);
         let others = fresh
             .packages()
@@ -194,8 +194,8 @@ fn routers_configured_by_hand_stay_as_they_are() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever is chosen, two times in a row: either it is refused, or files come out that say the
-    /// same when they are read, choose the same, and hold no line that nobody meant.
+    /// Any choices, two times in a row: either they are refused, or the files read back the same,
+    /// plan the same, and contain no unintended line.
     #[test]
     fn whatever_is_chosen(first in any_choices(), second in any_choices(), year in 23..=25_u16) {
         let release = RELEASES[usize::from(year - 23)].0;
@@ -256,7 +256,7 @@ fn refused(text: &str, config: &Config) -> (String, String) {
     (problem.field.clone(), problem.problem.clone())
 }
 
-/// A client of a gateway that is not there asks nobody for an address.
+/// A mesh without a gateway must not be in client mode: DHCP requests would reach no node.
 #[test]
 fn a_mesh_without_gateways_carries_questions_for_addresses() {
     let mode = |more: &str, config: &Config| {
@@ -271,7 +271,7 @@ fn a_mesh_without_gateways_carries_questions_for_addresses() {
     let (shares, mut config) = mode("gateway = true", &config);
     assert_eq!(shares, "server");
     assert_eq!(mode("", &config).0, "off");
-    // Somebody who knows of a gateway has said so.
+    // The user knows of a gateway, and has set the mode.
     config.set("network", "bat0", "gw_mode", "client");
     assert_eq!(mode("", &config).0, "client");
 }
@@ -297,7 +297,7 @@ fn what_is_open_is_said_to_be_open_and_is_not_the_network_inside() {
     let wifi = document("[wifi]\nnetworks = [{ssid = \"a\", security = \"open\"}]");
     assert!(said(&good(&wifi, &fresh("24.10"), &facts)).contains(&"wifi-open"));
 
-    // What somebody made by hand comes on air with its radio: that is said, too.
+    // A network made by hand comes on air with its radio: that is reported, too.
     let mut packages: Vec<Package> = fresh("24.10").packages().cloned().collect();
     let wireless = packages
         .iter_mut()
@@ -342,7 +342,7 @@ fn the_port_of_the_internet_is_none_inside() {
     let swapped = "[internet]\nport = \"lan1\"\n[lan]\nports = [\"wan\", \"lan2\"]";
     let plan = good(&document(swapped), &fresh, &facts(24));
     assert!(said(&plan).contains(&"lan-ports") && said(&plan).contains(&"internet-port"));
-    // IPv6 is not lost where nobody speaks of it.
+    // IPv6 stays if the choices do not mention it.
     assert_eq!(plan.config.get("network", "wan6", "disabled"), None);
 }
 

@@ -1,4 +1,4 @@
-//! What ports are used for, and how that changes, on fresh routers of three releases and others.
+//! Uses of ports, and their changes, on fresh routers of three releases and others.
 #![allow(missing_docs)]
 
 mod any;
@@ -90,7 +90,7 @@ fn text(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// The same without what weir notes of ports.
+/// Returns the configuration without weir's marks of ports.
 fn without_marks(config: &Config) -> Vec<String> {
     let all = config.packages().map(|package| {
         let mut package = package.clone();
@@ -213,7 +213,7 @@ config interface 'wan6'
 fn pppoe_keeps_its_vlan_its_name_and_its_password() {
     let before = router(DIALS);
     assert_eq!(used(&before, "eth0").used, Used::Uplink);
-    // Whatever is found: what was told of the provider stays.
+    // The provider's data stay, whatever is detected.
     for kind in [Kind::Dhcp, Kind::Pppoe] {
         let after = good(&[found("eth2", kind, None)], &before);
         assert_eq!(
@@ -302,7 +302,7 @@ fn an_uplink_is_made_where_there_is_none_and_goes_with_its_port() {
         text(&good(&[found("eth1", Kind::Dhcp, Some(7))], &after)),
         text(&after)
     );
-    // What weir made itself it makes anew at another port, as that was found.
+    // An uplink made by weir is made anew at another port, as detected there.
     let moved = good(&[found("eth2", Kind::Dhcp, None)], &after);
     assert_eq!(used(&moved, "eth1").used, Used::None);
     assert!(used(&moved, "eth1").by_weir, "weir made it free");

@@ -1,4 +1,4 @@
-//! What the machine has: its radios and devices, as `/sys` shows them.
+//! Radios and devices of the machine, from `/sys`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,15 +7,15 @@ use setup_core::debian::{Facts, Radio};
 
 const DEVICES: &str = "/sys/class/net";
 
-/// The network devices.
+/// Returns the network devices.
 pub fn devices() -> BTreeSet<String> {
     let entries = fs::read_dir(DEVICES).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.collect()
 }
 
-/// The radios, in the order of the kernel's numbers. Of several devices of one the first counts:
-/// others have been made by hostapd.
+/// Returns the radios, in the order of the kernel's numbers. Of several devices of a radio the
+/// first counts: hostapd has made the others.
 pub fn facts() -> Facts {
     let mut radios: Vec<Radio> = Vec::new();
     for device in devices() {

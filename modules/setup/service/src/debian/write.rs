@@ -1,4 +1,4 @@
-//! Files of services, as they are and as they are to be.
+//! Files of services: present and wanted.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -12,19 +12,18 @@ use setup_core::debian::{Access, Content, Outcome, Rendered, Service, is_ours};
 
 use runtime::Error;
 
-/// Begins the names of files that are not in their place yet. dnsmasq and networkd look at none
-/// with a dot.
+/// Prefix of files that are not in their place yet. dnsmasq and networkd ignore names with a dot.
 const NEW: &str = ".weir-setup-new";
 
-/// What changes.
+/// Files to change.
 pub struct Difference<'a> {
     write: Vec<&'a Rendered>,
     remove: Vec<String>,
-    /// Whose files change.
+    /// Services whose files change.
     pub services: BTreeSet<Service>,
 }
 
-/// A path below a root.
+/// Returns a path below a root.
 pub fn under(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
@@ -34,7 +33,7 @@ fn trouble(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     |error| Error::because(what, &error, "run it as root; see whether there is room")
 }
 
-/// What differs from what is there.
+/// Compares the rendered files with those on disk.
 pub fn difference<'a>(root: &Path, outcome: &'a Outcome) -> Result<Difference<'a>, Error> {
     let mut difference = Difference {
         write: Vec::new(),
@@ -91,7 +90,7 @@ fn mode(access: Access) -> u32 {
 }
 
 impl Difference<'_> {
-    /// Makes it so, each file at once: nobody ever reads half of one.
+    /// Applies the changes, each file atomically: no reader sees half of one.
     pub fn write(&self, root: &Path) -> Result<(), Error> {
         let mut folders = BTreeSet::new();
         for file in &self.write {
@@ -123,7 +122,7 @@ fn replace(file: &Rendered, path: &Path) -> io::Result<()> {
     match &file.content {
         Content::Link(to) => symlink(to, &new)?,
         Content::Text(text) => {
-            // Nobody else reads it before it has its owner.
+            // Other users must not read the file before it has its owner.
             let mut open = OpenOptions::new();
             let mut out = open.write(true).create_new(true).mode(0o600).open(&new)?;
             out.write_all(text.as_bytes())?;
@@ -140,8 +139,8 @@ fn replace(file: &Rendered, path: &Path) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-/// Services whose files changed and that may not have been told: in `/run`, for after a start of
-/// the machine all of them have read their files. One process at a time has it open.
+/// Services whose files changed and that may not have been reloaded: in `/run`, as after a start of
+/// the machine all of them have read their files. Only one process at a time has it open.
 pub struct Untold {
     path: PathBuf,
     _lock: Flock<File>,

@@ -1,11 +1,11 @@
-//! What was found, as it is answered.
+//! Results of the detection, for the API.
 
 use ::detect::{Details, Evidence, Internet, Lan, Suggestion};
 use answers::{SetupDetails, SetupEvidence, SetupInternet, SetupLan, SetupSuggestion, SetupUplink};
 
 use super::Found;
 
-/// What was found, as it is answered.
+/// Converts a result for the API.
 pub fn answer(found: &Found) -> SetupUplink {
     SetupUplink {
         port: found.port.clone(),
@@ -14,7 +14,7 @@ pub fn answer(found: &Found) -> SetupUplink {
     }
 }
 
-/// A piece of evidence, as it is answered.
+/// Converts a piece of evidence for the API.
 pub fn evidence(heard: &Evidence) -> SetupEvidence {
     let fields = heard.fields.iter();
     SetupEvidence {

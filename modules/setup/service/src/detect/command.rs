@@ -25,10 +25,10 @@ pub struct DetectArgs {
     format: Format,
 }
 
-/// Looks, and prints what is heard as it comes.
+/// Detects the uplink, and prints evidence as it comes.
 ///
 /// # Errors
-/// There is no such port, or this process may not look at it.
+/// There is no such port, or this process may not use it.
 pub fn detect(args: &DetectArgs, setup: &Setup, output: &mut Output<'_>) -> Result<(), Error> {
     let (port, lans) = choose(args.port.clone(), args.lan, setup)?;
     let look = Look {

@@ -1,4 +1,4 @@
-//! A look at the uplink that somebody else watches: it goes on in a thread of its own.
+//! A detection in a thread of its own, for the page to watch.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -9,28 +9,28 @@ use super::{Look, answer, choose, evidence, run};
 use crate::config::Setup;
 use runtime::Error;
 
-/// For how long it listens.
+/// Duration of the detection.
 const SECONDS: u64 = 5;
 
-/// What is seen of it so far. Copies are the same.
+/// Shared state of a detection.
 #[derive(Clone, Default)]
 pub struct Looking(Arc<Mutex<SetupDetection>>);
 
 impl Looking {
     fn seen<T>(&self, look: impl FnOnce(&mut SetupDetection) -> T) -> T {
-        // Nothing is ever half written.
+        // The state is always complete.
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is seen so far.
+    /// Returns the present state.
     pub fn so_far(&self) -> SetupDetection {
         self.seen(|seen| seen.clone())
     }
 
-    /// Begins, unless it goes on already.
+    /// Begins, unless a detection is running already.
     ///
     /// # Errors
-    /// It is not known where to look.
+    /// No port is known.
     pub fn begin(&self, port: Option<String>, setup: &Setup) -> Result<SetupDetection, Error> {
         let (port, lans) = choose(port, None, setup)?;
         let began = self.seen(|seen| {

@@ -1,4 +1,4 @@
-//! The commands.
+//! Commands of `uci`.
 
 use std::io::{self, Read, Write};
 
@@ -6,7 +6,7 @@ use uci::{Address, Change, Error, Opened, Store, Strictness, Verb};
 
 use super::options::{self, Options};
 
-/// Exit code where the command line cannot be understood.
+/// Exit code of a malformed command line.
 pub const USAGE: u8 = 255;
 /// Words of a line in a batch.
 const WORDS: usize = 4;
@@ -17,19 +17,19 @@ pub struct Session<'a> {
     input: &'a mut dyn Read,
     out: &'a mut dyn Write,
     errors: &'a mut dyn Write,
-    /// Whether a person reads the errors, who is told more than a program.
+    /// True if a person reads the errors, which then say more.
     teach: bool,
 }
 
-/// What stopped a command.
+/// Cause that stopped a command.
 enum Stop {
-    /// What is wrong, in libuci's way.
+    /// An error, reported as by libuci.
     Uci(Error),
-    /// A path that cannot be one.
+    /// A malformed path.
     Path(Error),
-    /// Only that something is wrong.
+    /// A failure without a message.
     Silent,
-    /// The command line cannot be understood.
+    /// A malformed command line.
     Usage,
     /// The output is closed.
     Output(io::Error),
@@ -64,7 +64,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Does a command, and gives its exit code.
+    /// Executes a command, and returns its exit code.
     pub fn command(&mut self, words: &[Vec<u8>], batch: bool) -> io::Result<u8> {
         let Some((name, arguments)) = words.split_first() else {
             return Ok(USAGE);
@@ -101,7 +101,8 @@ impl<'a> Session<'a> {
         Ok(if add { number } else { 1 })
     }
 
-    /// Commands from the input, one to a line. What fails is said, and the next one done.
+    /// Executes commands from the input, one to a line. A failure is reported, and the next one
+    /// follows.
     fn batch(&mut self) -> io::Result<u8> {
         let text = match self.read() {
             Ok(text) => text,
@@ -132,7 +133,7 @@ impl<'a> Session<'a> {
         Ok(0)
     }
 
-    /// All of the input.
+    /// Reads all of the input.
     fn read(&mut self) -> Result<Vec<u8>, Error> {
         let mut text = Vec::new();
         match self.input.read_to_end(&mut text) {
@@ -307,7 +308,7 @@ impl<'a> Session<'a> {
             }
             b"revert" => {
                 let named = address.named(&opened.package)?;
-                // Of a section that is not there nothing waits.
+                // A missing section has no changes.
                 if named.is_none() && address.section.is_some() {
                     return Ok(());
                 }
@@ -344,7 +345,7 @@ impl<'a> Session<'a> {
             b"del_list" => Verb::DelList,
             _ => Verb::Remove,
         };
-        // Of this `uci` says nothing.
+        // `uci` fails here without a message.
         if verb == Verb::Remove && !address.value.as_deref().is_none_or(begins_a_number) {
             return Err(Stop::Silent);
         }
@@ -355,7 +356,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// libuci's number of an error.
+/// Returns libuci's number of an error.
 fn number(error: &Error) -> u8 {
     match error {
         Error::Invalid(_) => 2,
@@ -372,7 +373,7 @@ fn begins_a_number(text: &[u8]) -> bool {
         .strip_prefix(b"-")
         .or(text.strip_prefix(b"+"))
         .unwrap_or(text);
-    // Nothing at all is no mismatch for sscanf, only an end.
+    // An empty text is an end for sscanf, not a mismatch.
     text.is_empty() || digits.first().is_some_and(u8::is_ascii_digit)
 }
 

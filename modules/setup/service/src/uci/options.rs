@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use uci::{Names, Store, Strictness};
 
-/// What stands before the command.
+/// Options before the command.
 pub struct Options {
     pub store: Store,
     pub delimiter: Vec<u8>,
@@ -19,10 +19,10 @@ pub struct Options {
     pub show: Names,
 }
 
-/// An option that cannot be.
+/// An option that is not valid.
 pub struct Wrong {
     what: String,
-    /// The exit code. `uci` has 0 for an option that it does not know, and scripts go on.
+    /// Exit code. `uci` has 0 for an option that it does not know, and scripts go on.
     pub code: u8,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Wrong {
 }
 
 impl Options {
-    /// Reads options up to the first word that is none, and gives the words from there.
+    /// Reads options up to the first other word, and returns the words from there.
     pub fn read(words: &[Vec<u8>]) -> Result<(Options, &[Vec<u8>]), Wrong> {
         let mut options = Options {
             store: Store::default(),
@@ -76,7 +76,7 @@ impl Options {
 
     fn switch(&mut self, letter: u8) -> Result<(), Wrong> {
         match letter {
-            // Once loaded plug-ins; scripts still give it.
+            // Formerly loaded plug-ins; scripts still give it.
             b'L' => {}
             b'm' => self.merge = true,
             b'n' => self.export = Names::MadeUp,
@@ -125,7 +125,7 @@ fn wrong(what: &str, letter: u8) -> Wrong {
     }
 }
 
-/// What is said to whoever gives no command, or one that there is not.
+/// Help for a missing or unknown command.
 pub const USAGE: &str = "\
 Usage: uci [OPTIONS] COMMAND [ARGUMENTS]
 

@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use super::answer;
 
-/// What is said on standard output and error, and the exit code.
+/// Returns standard output and error, and the exit code.
 fn said(words: &[&str], input: &str, teach: bool) -> (String, String, u8) {
     let words = words.iter().map(|word| word.as_bytes().to_vec());
     let words: Vec<Vec<u8>> = words.collect();

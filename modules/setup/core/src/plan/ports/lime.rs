@@ -47,8 +47,7 @@ pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Makes a port LibreMesh's `wan`, which uses DHCP, without a tag. A port that weir chose before is
-/// no longer one.
+/// Makes a port LibreMesh's `wan` (DHCP, without a tag), instead of one that weir chose before.
 fn uplink(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
     let device = &wish.device;
     let dials = wish.uplink.is_some_and(|found| found.kind == Kind::Pppoe);

@@ -97,7 +97,7 @@ fn options_for_tags_and_devices_by_the_beginning_of_their_mac() {
     }
 }
 
-/// What is refused: a beginning, the rest, which option is named, and a word of what is expected.
+/// Refusals: a beginning, the rest, the reported option, and a word of the expected form.
 const REFUSED: [[&str; 4]; 14] = [
     [
         DIALS,
@@ -250,7 +250,7 @@ fn who_looks_sees_no_secret() {
     }
 }
 
-/// What wpa_supplicant would take for a comment is written otherwise: as `wpa_passphrase` makes it.
+/// Characters that begin a comment of wpa_supplicant are escaped, as `wpa_passphrase` does.
 #[test]
 fn a_passphrase_may_have_marks_in_it() {
     let station = |way: &str| {
@@ -324,7 +324,7 @@ fn services_are_told_in_order() {
     let guests = || Netdev("br-guest".into());
     let restart = "systemctl restart systemd-networkd.service";
     assert_eq!(told(&[guests()], &[guests(), Network]), [restart]);
-    // What is gone is stopped before anything else.
+    // Removed services are stopped before anything else.
     assert_eq!(
         told(&[Pppoe("wan".into()), bridge(), Network], &[Network]),
         [

@@ -41,8 +41,8 @@ fn places(text: &str) -> Vec<std::ops::Range<usize>> {
     places
 }
 
-/// What a file's lines say, without what values may say: a line up to where its value begins. Of
-/// nftables all words that are in no quotes, each by itself; names of chains end in a zone's.
+/// Structure of a file, without values: each line up to where its value begins. Of nftables all
+/// words without quotes, each by itself; names of chains end in a zone's.
 fn structure(outcome: &Outcome) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     for file in &outcome.files {
@@ -75,7 +75,7 @@ fn structure(outcome: &Outcome) -> Vec<(String, Vec<String>)> {
 
 /// Lines that benign values can make.
 fn words() -> BTreeSet<String> {
-    // What rules say when an option is empty, or another one that is right.
+    // Words of rules with an empty option, or with another valid one.
     let others = [
         "\tsae_password",
         "ipv6-icmp",

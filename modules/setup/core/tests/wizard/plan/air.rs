@@ -1,4 +1,4 @@
-//! What is refused, and what is not, where the kernel tells what a radio can.
+//! Refusals that depend on the channels that the kernel reports for a radio.
 
 use weir_setup_core::plan::{Air, Channel, Facts, plan};
 
@@ -34,7 +34,7 @@ fn mesh(kind: &str, more: &str) -> String {
     format!("[mesh]\nkind = \"{kind}\"\nname = \"m\"\ncountry = \"DE\"\n{more}")
 }
 
-/// What is wrong: a field, the word, and where the radio cannot send.
+/// Returns the problem: field, key, and channel.
 fn wrong(text: &str, facts: &Facts) -> Option<(String, String, String)> {
     let plan = plan(&document(text), &fresh("24.10"), facts);
     let problem = plan.problems.into_iter().next()?;
@@ -62,13 +62,13 @@ fn a_mesh_is_on_a_channel_that_its_radio_has_and_may_use() {
         assert_eq!(wrong(&by(channel), &facts), expected);
     }
     assert_eq!(wrong(&by(36), &facts), None);
-    // In another country other rules hold, of which nothing is known yet; what is not there is not.
+    // Another country's rules are not known yet; channels that the hardware lacks are.
     let facts = told("00");
     for channel in [36, 52, 144] {
         assert_eq!(wrong(&by(channel), &facts), None);
     }
     assert_eq!(wrong(&by(40), &facts), off("mesh.channel", "40"));
-    // Where nothing is told at all, any channel goes.
+    // Without a report of the kernel, any channel is accepted.
     let nothing = super::facts(24);
     for channel in [1, 40, 52, 144] {
         assert_eq!(wrong(&by(channel), &nothing), None);
@@ -124,7 +124,7 @@ fn a_radio_without_the_band_of_its_section_gets_no_network() {
     assert_eq!(wrong(&on("radio0"), &facts), None);
     let by = mesh("batman", "radios = [\"radio1\"]");
     assert_eq!(wrong(&by, &facts), off("mesh.channel", "5 GHz"));
-    // One of which nothing is told.
+    // A radio without reported channels.
     facts.radios[1].air = Some(air("DE", &[]));
     assert_eq!(wrong(&on("radio1"), &facts), None);
     assert_eq!(wrong(&by, &facts), None);

@@ -1,4 +1,4 @@
-//! What a router has of its own: networks and ports that nothing else takes; of many, each its own.
+//! A router's own networks and ports do not collide, and each of many routers gets its own.
 
 use std::net::Ipv4Addr;
 
@@ -34,7 +34,7 @@ fn a_forwarded_port_is_not_left_behind_by_another_network_inside() {
     let config = good(&document(forwards), &fresh("24.10"), &facts(24)).config;
     let (field, problem) = refused("[lan]\naddress = \"10.0.0.1/8\"", &config);
     assert_eq!((&*field, &*problem), ("lan.address", "leaves-forward"));
-    // The same network, or one that holds it, or another device.
+    // An equal network, or one that contains it, or another device.
     for text in [
         "[lan]\naddress = \"192.168.1.9/24\"",
         "[lan]\naddress = \"192.168.0.1/16\"",
@@ -120,7 +120,7 @@ fn networks_and_ports_of_the_routers_own_are_kept_apart() {
         let told = refused(text, &config);
         assert_eq!((&*told.0, &*told.1), (field, problem), "{text}");
     }
-    // The same port of TCP is another one.
+    // An equal port of TCP does not collide.
     let tcp = "[firewall]\nforwards = [{name = \"a\", port = \"1194\", to = \"192.168.1.2\", \
                protocol = \"tcp\"}]";
     good(&document(tcp), &config, &facts(24));
@@ -253,7 +253,7 @@ fn a_network_in_a_part_of_what_a_route_leads_to_stays_and_may_move_there() {
     good(&lan("192.168.3.1/24"), &config, &facts(24));
     let found = plan(&lan("10.3.0.1/24"), &config, &facts(24)).problems;
     assert_eq!(found[0].hint, "take one that is free");
-    // Guests get a network all the same: nobody could choose another one for them.
+    // Guests get a network nevertheless: the wizard has no choice of another one.
     let guests = "[wifi]\nnetworks = [{ ssid = \"g\", security = \"open\", for = \"guest\" }]";
     let plan = good(&document(guests), &config, &facts(24));
     assert_eq!(

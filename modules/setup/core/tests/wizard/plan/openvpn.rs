@@ -6,7 +6,7 @@ use weir_setup_core::openvpn::{Keys, Server, common_name};
 use weir_setup_core::plan::{Config, plan};
 use weir_setup_core::read;
 
-/// Choices with these clients, each with a name for a certificate as whoever carries them out makes.
+/// Choices with these clients, each with a name for a certificate as in the service.
 fn with(text: &str, names: &[&str]) -> Choices {
     let mut choices = document(&format!("[openvpn]\non = true\n{text}"));
     let client = |(n, &name): (usize, &&str)| OpenVpnClient {
@@ -40,7 +40,7 @@ fn clients_come_and_go_and_keep_their_certificates() {
         assert_eq!(said(&first)[1..], ["openvpn-client"; 2]);
         let first = first.config;
         let server = Server::of(&first).unwrap();
-        // Who is there keeps the name in its certificate, whatever a choice says.
+        // A known client keeps the name in its certificate, whatever a choice contains.
         let mut more = with("", &["Laptop", "Tablet"]);
         let vpn = more.openvpn.as_mut().unwrap().clients.as_mut().unwrap();
         vpn[0].common_name = Some("another".to_owned());
@@ -57,7 +57,7 @@ fn clients_come_and_go_and_keep_their_certificates() {
         assert_eq!(clients(&second), ["Laptop", "Tablet"]);
         assert_ne!(mark(&first), mark(&second), "nobody starts it anew");
 
-        // Another port, and no word of clients: they stay. An empty list: nobody.
+        // A change of port without a list of clients keeps them; an empty list removes all.
         let moved = good(
             &document("[openvpn]\non = true\nport = 1195\nendpoint = \"a.example\""),
             &second,
@@ -66,7 +66,7 @@ fn clients_come_and_go_and_keep_their_certificates() {
         assert_eq!(clients(&moved.config), ["Laptop", "Tablet"]);
         let none = good(&document("[openvpn]\non = true\nclients = []"), &second);
         assert_eq!(clients(&none.config), [""; 0]);
-        // Off and on again: nobody is in.
+        // Off and on again: no clients.
         let off = good(&document("[openvpn]\non = false"), &second).config;
         assert_eq!(Server::of(&off), None);
         let on = good(&document("[openvpn]\non = true"), &off).config;
@@ -78,7 +78,7 @@ fn clients_come_and_go_and_keep_their_certificates() {
         assert_eq!((zone(&off), zone(&on)), (vec![], vec!["ovpn0".to_owned()]));
         assert_eq!(lines(&fresh(release), &off), [""; 0]);
 
-        // What is exported has none of them.
+        // An export contains no clients.
         let told = toml::to_string(&read(&second).for_others()).unwrap();
         assert!(
             !told.contains("Laptop") && told.contains("[openvpn]"),
@@ -163,7 +163,7 @@ fn what_clients_cannot_be_is_refused() {
             (format!("{tunnel}.endpoint"), "not-a-name")
         );
     }
-    // Nobody made one a certificate.
+    // The client has no certificate.
     assert_eq!(openvpn("clients = [{name = \"a\"}]").1, "required");
     for (names, problem) in [
         (&["a", "a"][..], "twice"),
@@ -182,8 +182,8 @@ fn what_clients_cannot_be_is_refused() {
     );
 }
 
-/// A name of any kind is in no file but UCI's; and what was written there by hand in a client's place
-/// is no path.
+/// A client's name appears only in UCI's files; and an entry made by hand instead of a client is
+/// not used as a path.
 #[test]
 fn names_make_no_lines_and_no_paths() {
     let facts = facts(25);
@@ -240,7 +240,7 @@ fn files_are_as_expected() {
     assert_eq!(all, std::fs::read_to_string(path).unwrap_or_default());
 }
 
-/// Keys that the server keeps in its memory are another state of it, and who has files is told.
+/// New keys in the server's memory change its mark, and clients with files are reported.
 #[test]
 fn other_keys_are_another_state_of_the_server() {
     let mut facts = facts(25);
@@ -253,7 +253,7 @@ fn other_keys_are_another_state_of_the_server() {
     facts.openvpn_anew = true;
     let lan = document("[lan]\naddress = \"192.168.77.1/24\"");
     assert!(said(&good(&lan, &first, &facts)).contains(&"openvpn-authority"));
-    // Nobody had a file.
+    // No client had a file.
     let none = good(&with("", &["a"]), &empty, &facts);
     assert!(!said(&none).contains(&"openvpn-authority"));
 }

@@ -1,4 +1,4 @@
-//! What a stranger stumbled over: what is refused says why, and what contradicts itself is told.
+//! Findings of an outside user: refusals name the cause, and contradictions are reported.
 
 use weir_setup_core::plan::{Facts, Plan, Problem, plan};
 
@@ -8,7 +8,7 @@ fn problems(text: &str) -> Vec<Problem> {
     plan(&document(text), &fresh("24.10"), &facts(24)).problems
 }
 
-/// The only problem: its field, its word, what it says.
+/// Returns the only problem: field, key, text.
 fn only(text: &str) -> (String, String, String) {
     let mut all = problems(text);
     assert_eq!(all.len(), 1, "{text}: {all:?}");
@@ -26,7 +26,7 @@ fn a_port_that_leads_to_the_router_itself_is_refused_by_that_name() {
         ("firewall.forwards[0].to", "router-itself")
     );
     assert_eq!(says, "192.168.7.1 is the router itself");
-    // The same where nobody speaks of what is forwarded already.
+    // Also if the choices do not mention the existing forward.
     let forward = "[firewall]\nforwards = [{name = \"web\", port = \"80\", to = \"192.168.1.9\"}]";
     let before = good(&document(forward), &fresh("24.10"), &facts(24)).config;
     let lan = document("[lan]\naddress = \"192.168.1.9/24\"\n");
@@ -105,7 +105,7 @@ fn a_name_of_blanks_is_none() {
         (&*field, &*problem),
         ("wireguard.clients[0].name", "required")
     );
-    // What its certificate is called is no part of a document.
+    // Documents do not contain the name in the certificate.
     let mut openvpn = document("[openvpn]\non = true\nclients = [{name = \"  \"}]");
     let vpn = openvpn.openvpn.as_mut().unwrap();
     vpn.clients.as_mut().unwrap()[0].common_name = Some("client-0".to_owned());
@@ -132,12 +132,12 @@ fn a_node_that_gives_addresses_without_being_a_gateway_is_told_and_the_other_way
     assert_eq!(told(&node(false, true)), ["mesh-dhcp"]);
     assert_eq!(told(&node(true, false)), ["mesh-gateway"]);
     assert!(told(&node(true, true)).is_empty() && told(&node(false, false)).is_empty());
-    // It is told when it comes, and not again.
+    // The contradiction is reported when it appears, and not again.
     let before = node(false, true).config;
     let renamed =
         document("[router]\nname = \"roof\"\n[lan]\n[mesh]\nkind = \"batman\"\nname = \"m\"");
     assert!(told(&good(&renamed, &before, &facts(24))).is_empty());
-    // By the network inside alone.
+    // A change of the LAN alone is enough.
     let silent = document("[lan]\ndhcp = false");
     let gateway = node(true, true).config;
     assert_eq!(told(&good(&silent, &gateway, &facts(24))), ["mesh-gateway"]);

@@ -1,4 +1,4 @@
-//! What weir leaves alone, and says so.
+//! Configurations that weir refuses to change, with the message.
 
 use weir_setup_core::plan::ports::{Kind, Refusal, Used, Wish, change};
 

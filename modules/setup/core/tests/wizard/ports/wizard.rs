@@ -1,4 +1,4 @@
-//! What somebody says in the wizard, where weir changed ports before.
+//! Choices in the wizard after weir changed ports.
 
 use weir_setup_core::choices::{Choices, Lan, Mesh};
 use weir_setup_core::plan::plan;
@@ -10,7 +10,7 @@ use crate::ports::{facts, fresh, good, text, used, wish};
 fn what_a_person_says_in_the_wizard_holds() {
     let facts = facts();
     let meshed = good(&[wish("lan4", Used::Mesh)], &fresh("24.10"));
-    // No mesh by radio: that by the port stays.
+    // No mesh by radio: the one by the port stays.
     let none = Choices {
         mesh: Some(Mesh::default()),
         ..Choices::default()
