@@ -1,4 +1,4 @@
-//! The example of `docs/multipath-protocol.md`: what is written there is what is said.
+//! The example of `docs/multipath-protocol.md`, compared with what the code sends.
 
 use std::fmt::Write;
 

@@ -113,7 +113,7 @@ pub struct Router {
 pub struct Internet {
     /// Kind of the uplink.
     pub kind: Uplink,
-    /// Device with the Internet, where the router does not know it.
+    /// Device of the uplink, if the router does not know it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
     /// The provider's VLAN, 1 to 4094.
@@ -210,7 +210,7 @@ pub struct Lan {
     /// The router's address there, and the network's length: `192.168.1.1/24`. With
     /// `{mac}`, `10.23.{mac}/16`, the router takes one by its hardware address.
     pub address: String,
-    /// Devices of the LAN, where the router does not know them.
+    /// Devices of the LAN, if the router does not know them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
     /// True to give addresses to clients by DHCP.

@@ -17,11 +17,10 @@ pub struct Instant {
 }
 
 impl Instant {
-    /// Now.
+    /// Returns the present time.
     ///
     /// # Errors
-    /// The kernel does not tell: no change can be made then, as nobody would know when its time is
-    /// over.
+    /// The kernel does not tell it: no change can be made then, as its end could not be determined.
     pub(crate) fn now() -> io::Result<Instant> {
         let boot = fs::read_to_string(BOOT)?;
         let since = clock_gettime(ClockId::CLOCK_BOOTTIME)?;

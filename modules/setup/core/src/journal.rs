@@ -78,8 +78,8 @@ impl Journal {
         self.states.all()
     }
 
-    /// Returns the files as they were before a change, as what has to change for that. `wanted` says
-    /// which files: others are not looked at.
+    /// Returns the changes that restore the files as they were before a change. `wanted` selects
+    /// files: others are not read.
     ///
     /// # Errors
     /// [`Trouble::NoState`], [`Trouble::Outside`], [`Trouble::Damaged`], [`Trouble::Io`].
@@ -205,8 +205,8 @@ impl Journal {
     /// Puts the new files in place.
     ///
     /// # Errors
-    /// [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]. The change is still pending then:
-    /// [`Journal::undo`] it.
+    /// [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]. The change is still pending
+    /// then: [`Journal::undo`] it.
     pub fn apply(&self, pending: &Pending) -> Result<(), Trouble> {
         let _lock = self.lock()?;
         self.bounds.check_all(&pending.change)?;
@@ -317,8 +317,8 @@ impl Journal {
         Ok(aside)
     }
 
-    /// Reads the change that is not confirmed yet, under the lock. Puts it aside if it is damaged, or if
-    /// its record is gone.
+    /// Reads the change that is not confirmed yet, under the lock. Puts it aside if it is damaged,
+    /// or if its record is gone.
     fn readable(&self) -> Result<Option<Pending>, Trouble> {
         match self.pending() {
             Err(Trouble::Damaged { error, .. }) => {

@@ -1,5 +1,5 @@
-//! A router's configuration: what a change changes, said exactly, and done so that a power cut at
-//! any point leaves the former files or the new ones.
+//! A router's configuration: exact differences, and changes that a power cut at any point leaves
+//! either undone or complete.
 
 pub mod choices;
 mod clock;

@@ -59,8 +59,8 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
         within: how.within,
         lines: waiting.lines.iter().map(Line::to_string).collect(),
     };
-    // A ruleset that was refused before is not a fault of this change. By the kernel, where `fw4`
-    // reads the new configuration from `uci` already. The time to confirm does not run yet.
+    // A ruleset that was refused before is not a fault of this change. While `fw4` reads the new
+    // configuration from `uci` already, the loaded rules count instead. The time does not run yet.
     let is_staged = place.is_staged(waiting);
     let ruleset = place.ruleset(waiting.files.iter().map(|file| &*file.path));
     let ruleset = ruleset.filter(|it| it.check().is_ok() || is_staged && it.is_loaded());
@@ -194,7 +194,7 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     };
     match recovered {
         Some(change) => {
-            // Other services start with the files; LibreMesh's with those made from the former
+            // Other services start with the files; LibreMesh's with those that it made of former
             // ones.
             place.follow(&change)?;
             let text = format!(

@@ -79,7 +79,7 @@ impl Authority {
                 made.certificate
             }
         };
-        // A reader of the former authority's key had access to this one, too.
+        // A reader of the former authority's key may have read this one, too.
         let shared = known(SHARED)?.filter(|text| !another && is_static_key(text));
         let is_new = another || shared.is_none();
         let tls_crypt = match shared {

@@ -130,8 +130,8 @@ fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Inside> {
         .collect()
 }
 
-/// Returns devices of the uplink, by the configuration and by the kernel's table of routes. Leaves the
-/// LAN's device out, also on an access point, whose default route leads there.
+/// Returns devices of the uplink, by the configuration and by the kernel's table of routes. Leaves
+/// the LAN's device out, also on an access point, whose default route leads there.
 fn uplink_devices(config: &Config, board: Option<String>, routes: &str) -> Vec<String> {
     let device = config.device("wan").or(board);
     let mut devices: Vec<String> = device.into_iter().collect();

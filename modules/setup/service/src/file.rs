@@ -5,7 +5,7 @@ use std::path::Path;
 
 use runtime::Error;
 
-/// Reads a file. `None`: it is not there.
+/// Reads a file. `None`: there is no such file.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match std::fs::read(path) {
         Ok(text) => Ok(Some(text)),

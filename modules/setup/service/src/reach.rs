@@ -62,8 +62,7 @@ fn far(etc: &Path) -> SetupReach {
     }
 }
 
-/// Reads a file that may be of any kind: does not wait for a pipe, and reads only the head of a
-/// long one.
+/// Reads a file of any kind: does not wait for a pipe, and reads only the head of a long one.
 fn plain(path: &Path) -> io::Result<String> {
     let mut options = fs::OpenOptions::new();
     let file = options
@@ -155,8 +154,7 @@ fn is_there(table: &str, gateway: Ipv4Addr) -> bool {
     gateway.is_unspecified() || table.lines().any(|line| known(line) == Some(true))
 }
 
-/// Returns true if one of these servers knows the name servers of the root, as each with access
-/// does.
+/// Returns true if one of these servers knows the root's name servers, as with Internet access.
 fn one_answers(servers: &[IpAddr]) -> bool {
     thread::scope(|scope| {
         let asked: Vec<_> = servers

@@ -1,4 +1,4 @@
-//! OpenWrt's firewall: whether it takes the rules that the configuration says.
+//! OpenWrt's firewall: checks whether it accepts the rules of the configuration.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct Ruleset {
 }
 
 impl Ruleset {
-    /// The firewall below a root. `None`: there is no fw4.
+    /// Returns the firewall below a root. `None`: there is no fw4.
     pub fn of(root: &Path) -> Option<Ruleset> {
         let fw4 = root.join("sbin/fw4");
         fw4.exists().then(|| Ruleset {

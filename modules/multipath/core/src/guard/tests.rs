@@ -150,7 +150,7 @@ fn what_holds_the_others_up_rests_longer_and_longer() {
         rests(&model),
         [30, 60, 120, 240, 480, 600, 600, 600, 600, 600]
     );
-    // The path gets better: it is used again, and stays.
+    // The path gets better: it is used again, and stays in use.
     model.held_up = NEVER;
     model.run(Duration::from_secs(3600));
     assert!(!model.guard.rests(address(1)));

@@ -36,7 +36,8 @@ pub struct Paired {
     pub name: String,
     /// Ports of the partner that lead to the router.
     pub forwards: Vec<Ports>,
-    /// Number of its addresses in the tunnel, from 0. A revoked router may have lost it to another.
+    /// Place, from 0, that determines its addresses in the tunnel. A revoked router may have lost
+    /// it to another.
     pub place: Option<usize>,
     /// Key of the router that first used the line; `None`: no router yet.
     pub router: Option<Public>,

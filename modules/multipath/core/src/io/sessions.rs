@@ -91,7 +91,7 @@ struct Known {
 }
 
 impl Known {
-    /// Limits a router's used or unused sessions to so many: the oldest of the others goes.
+    /// Limits a router's used or unused sessions to `most`: the oldest one goes.
     fn leave(&mut self, router: KeyId, opened: bool, most: usize) {
         let of_router = || {
             let mut all = self.sessions.iter();
@@ -111,7 +111,7 @@ pub struct Found {
     pub session: Arc<Session>,
     /// The router of the session.
     pub member: Member,
-    /// Number of the router's addresses.
+    /// Place that determines the router's addresses.
     pub place: usize,
     /// Most connections at once.
     pub most: usize,
@@ -165,7 +165,7 @@ impl Sessions {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The folder that the list is in.
+    /// Returns the folder of the list.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -251,7 +251,7 @@ impl Sessions {
         }
     }
 
-    /// Notifies when routers came, went or have other places.
+    /// Returns a receiver that is notified when routers came, went or have other places.
     pub fn changed(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }

@@ -342,7 +342,7 @@ impl Store {
     }
 }
 
-/// The router of this name, or of this key's id.
+/// Returns the router with this name, or with this key's id.
 fn one<'a>(roll: &'a mut Roll, router: &'a str) -> Result<&'a mut Paired, StoreError> {
     let mut found = roll.named(router);
     match (found.next(), found.next()) {

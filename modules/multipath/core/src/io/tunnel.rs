@@ -22,7 +22,7 @@ const BURST: usize = 64;
 /// Bytes that a packet or a datagram may have.
 const LONGEST: usize = datagram::LONGEST;
 
-/// Of a new tunnel: nobody foresees which flows share a bucket, and what a challenge is.
+/// Returns settings of a new tunnel: flow buckets and challenges are unpredictable.
 ///
 /// # Errors
 /// The system has no random numbers.
@@ -66,7 +66,7 @@ impl Tun {
         }
     }
 
-    /// Gives a packet to the kernel. One that it does not take is lost, as on any wire.
+    /// Gives a packet to the kernel. A packet that it refuses is lost, as on any wire.
     pub fn write(&self, packet: &[u8]) {
         let _ = nix::unistd::write(self.0.get_ref().as_fd(), packet);
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireGuard {
-    /// True to have it.
+    /// True if the tunnel is on.
     pub on: bool,
     /// The UDP port.
     pub port: u16,
@@ -58,7 +58,7 @@ pub struct WireGuardClient {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpenVpn {
-    /// True to have it.
+    /// True if the tunnel is on.
     pub on: bool,
     /// The UDP port.
     pub port: u16,

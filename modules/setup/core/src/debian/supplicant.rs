@@ -30,8 +30,8 @@ fn name(text: &mut String, reader: &Reader<'_>, option: &str) -> Option<Name> {
     Some(name)
 }
 
-/// The key, as the file has it: in hexadecimal where it has marks of the file's syntax in it. What is
-/// behind `#` and the second quote of a line is a comment to wpa_supplicant.
+/// Writes the key: in hexadecimal if it contains special characters of the file. wpa_supplicant
+/// takes text behind `#` and the second quote of a line as a comment.
 fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption, ssid: Option<&Name>) {
     let Some(key) = key(reader, way) else {
         return;

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Bits by which a file gives its owner's rights to whoever runs it.
+/// Bits of files that run with their owner's rights.
 const SET_IDS: u32 = 0o6000;
 
 /// Folders and files that may be changed.
@@ -47,7 +47,7 @@ impl Bounds {
         if !(plain && named && usual) {
             return Err(outside());
         }
-        // A plain file of another user, as of a backup, is replaced whole: its folder has to be safe.
+        // A plain file of another user, as of a backup, is replaced whole: its folder must be safe.
         let is_other = fs::symlink_metadata(path).is_ok_and(|file| !file.is_file());
         match is_other || !path.parent().is_some_and(is_safe) {
             true => Err(outside()),
@@ -77,8 +77,8 @@ impl Bounds {
     }
 }
 
-/// Returns true if no other user can put a file into the folder, or the folder does not exist. A link
-/// to such a folder is safe in a folder that is.
+/// Returns true if no other user can put a file into the folder, or the folder does not exist. A
+/// link to such a folder is safe in a folder that is.
 fn is_safe(folder: &Path) -> bool {
     match fs::symlink_metadata(folder) {
         Ok(link) if link.is_symlink() => {

@@ -80,8 +80,8 @@ impl States {
         Ok(states)
     }
 
-    /// Returns the files as they were before a change, as what has to change for that. `wanted` says
-    /// which files: others are not looked at.
+    /// Returns the changes that restore the files as they were before a change. `wanted` selects
+    /// files: others are not read.
     pub fn before(
         &self,
         bounds: &Bounds,

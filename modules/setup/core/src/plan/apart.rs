@@ -170,9 +170,9 @@ fn free_of(
 }
 
 impl Own {
-    /// Returns true if two networks are to be kept apart. The wizard chooses none of two that it does
-    /// not know; and guests' network by itself, a free one if there is any. The provider chooses
-    /// that of the uplink, which may be a part of what is reached by it.
+    /// Returns true if two networks must not overlap. The wizard chooses neither of two unknown
+    /// networks. It picks guests' network by itself, a free one if there is any. The provider
+    /// chooses that of the uplink, which may be a part of a network behind it.
     fn meets(&self, other: &Own) -> bool {
         let known = !self.field.is_empty() || !other.field.is_empty();
         known && !(other.is_route && matches!(self.field, GUESTS | "internet.address"))

@@ -391,7 +391,7 @@ fn foreign_forwards(config: &Config, known: &[(String, Forward)]) -> Vec<Forward
         .collect()
 }
 
-/// Returns true if a word of fw4's `proto` takes in a protocol: by name or number; `!` is all others.
+/// Returns true if a word of fw4's `proto` includes a protocol, by name or number; `!` inverts.
 fn is_protocol(word: &str, name: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let (rest, wanted) = match word.strip_prefix('!') {

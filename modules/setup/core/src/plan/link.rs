@@ -5,8 +5,8 @@ use uci::Section;
 use super::config::{device_of, device_option, is_old_bridge};
 use super::{Config, text, words, yes};
 
-/// Returns what a provider's VLAN of an interface is on: the interface's device, or the only port of
-/// the bridge that an interface of the old `type bridge` makes of its `ifname`.
+/// Returns the device below a provider's VLAN of an interface: the interface's device, or the only
+/// port of the bridge that an interface of the old `type bridge` makes of its `ifname`.
 pub(crate) fn wire_of(section: &Section) -> Option<String> {
     let device = device_of(section)?;
     let own = is_old_bridge(section).then(|| words(section, "ifname"));
@@ -17,8 +17,8 @@ pub(crate) fn wire_of(section: &Section) -> Option<String> {
 }
 
 /// Returns a port of the uplink that a bridge of another network has, and the name of that network.
-/// Untagged frames that reach a port of a bridge reach the bridge, and no interface on the port itself.
-/// A VLAN on the port has its own frames all the same (net/core/dev.c, `vlan_do_receive` before
+/// Untagged frames that reach a port of a bridge reach the bridge, and no interface on the port
+/// itself. A VLAN on the port still has its own frames (net/core/dev.c, `vlan_do_receive` before
 /// `rx_handler`), but the LAN would have all others of the provider's.
 pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
     let off = |section: &Section| {

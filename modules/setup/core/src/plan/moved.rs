@@ -26,7 +26,7 @@ pub(super) fn inside_moved(former: Option<Inside>, config: &mut Config, report: 
     say_left(config, report, former);
 }
 
-/// Clients go on to be told that the router is their gateway and their name server.
+/// Keeps the router as gateway and name server in the options that clients get.
 fn told_follow(config: &mut Config, former: Ipv4Addr, now: Ipv4Addr) {
     let sections = config.package("dhcp").map(uci::Package::sections);
     let names: Vec<String> = (sections.into_iter().flatten())

@@ -1,5 +1,5 @@
-//! The options that a sentence of the summary is about. If none of them changes, the sentence is left
-//! out.
+//! The options that a sentence of the summary is about. If none of them changes, the sentence is
+//! left out.
 
 use std::fmt::Write;
 

@@ -228,7 +228,7 @@ impl WifiPlan<'_> {
     }
 
     /// Refuses a network whose name another one has on one of its radios. Of two the later one is
-    /// wrong, unless the router has that one already. Networks of one name that the router has stay.
+    /// wrong, unless the router has that one already. Existing networks of one name stay.
     fn is_twice(&mut self, n: usize, wanted: &[Network], is_known: impl Fn(usize) -> bool) -> bool {
         let network = &wanted[n];
         let on =
@@ -250,7 +250,7 @@ impl WifiPlan<'_> {
         is_twice
     }
 
-    /// Counts the access points of a radio that are on air by a network's name, for the same people.
+    /// Counts the access points of a radio on air with a network's name, for the same people.
     fn points(&self, radio: &str, network: &Network) -> usize {
         let all = self.config.of_type("wireless", "wifi-iface");
         let is_one = |section: &&Section| {
@@ -338,7 +338,7 @@ impl WifiPlan<'_> {
             }
             security => security,
         };
-        // Management frames are protected: by WPA3 always, where it is mixed as far as stations can.
+        // Management frames are protected: by WPA3 always, in mixed mode as far as stations can.
         let kept = self.known(network, "encryption").unwrap_or_default();
         let (encryption, protected) = match security {
             Security::Mixed => ("sae-mixed", Some("1")),
@@ -471,7 +471,7 @@ fn roaming(config: &mut Config, section: &str, network: &Network, former: Option
     }
 }
 
-/// The domain of all access points of a name, as OpenWrt has it by default: the first four hexadecimal
+/// Returns OpenWrt's default domain for all access points of a name: the first four hexadecimal
 /// digits of MD5, over the name and a line feed.
 fn mobility_domain(ssid: &str) -> String {
     let hash = Md5::new().chain_update(ssid).chain_update("\n").finalize();

@@ -1,5 +1,4 @@
-//! Words that stand for sentences and problems: a page has a text of its own for each, in each of its
-//! languages.
+//! Keys of sentences and problems: a page has a text of its own for each, in each of its languages.
 
 /// Of sentences ([`Sentence`](super::Sentence)).
 pub const SENTENCES: &[&str] = &[

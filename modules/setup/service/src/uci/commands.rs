@@ -101,8 +101,7 @@ impl<'a> Session<'a> {
         Ok(if add { number } else { 1 })
     }
 
-    /// Executes commands from the input, one to a line. A failure is reported, and the next one
-    /// follows.
+    /// Executes commands from the input, one to a line; reports failures, and goes on.
     fn batch(&mut self) -> io::Result<u8> {
         let text = match self.read() {
             Ok(text) => text,

@@ -110,7 +110,7 @@ impl Reserve {
         self.share.set_resting(resting.collect());
     }
 
-    /// Has subflows of these paths told again whether they wait.
+    /// Requests another notice to the subflows of these paths whether they wait.
     fn remind(&self, paths: Vec<IpAddr>) {
         if !paths.is_empty() {
             self.stray.borrow_mut().extend(paths);

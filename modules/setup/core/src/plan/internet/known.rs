@@ -83,8 +83,7 @@ pub(super) fn client_of(config: &Config) -> Option<String> {
     Some(interface)
 }
 
-/// Returns true if a router has all that is wanted of its uplink. Secrets and servers that are not
-/// told stay.
+/// Returns true if a router has the wanted uplink. Secrets and servers that are not given stay.
 pub(super) fn is_there(wanted: &Internet, known: &Internet) -> bool {
     let secret =
         |wanted: &Option<String>, known: &Option<String>| wanted.is_none() || wanted == known;

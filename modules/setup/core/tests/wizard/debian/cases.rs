@@ -57,7 +57,7 @@ fn nftables_and_dnsmasq_read_what_is_made_for_them() {
     }
 }
 
-/// Options for single devices, and for several of a vendor's, as OpenWrt's init script passes them on.
+/// Options for single devices, and for several of a vendor, as OpenWrt's init script has them.
 #[test]
 fn options_for_tags_and_devices_by_the_beginning_of_their_mac() {
     let text = read("dhcp")

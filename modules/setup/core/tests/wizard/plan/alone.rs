@@ -127,8 +127,8 @@ fn any_uplink_will_do() {
     }
 }
 
-/// A router that routes without zones: they would translate all of the LAN's addresses, and keep out
-/// whoever administers the router by the uplink. Guests take them, to be kept apart.
+/// A router that routes without zones: they would translate all of the LAN's addresses, and keep
+/// out the administrator at the uplink. Guests take them, to be kept apart.
 #[test]
 fn rules_make_no_zones() {
     let zone = format!("{ZONES}config zone\n\toption name 'wan'\n\toption masq '1'\n");

@@ -1,4 +1,4 @@
-//! The network inside moves: what follows its address, and what is left behind.
+//! The network inside moves: dependent addresses follow, and others stay.
 
 use uci::Package;
 use weir_setup_core::plan::{Config, Plan};

@@ -35,7 +35,7 @@ fn servers_that_the_wizard_does_not_offer_are_kept() {
         "\toption noresolv '1'\n\tlist server '9.9.9.9#53'\n",
         "\toption noresolv '1'\n\tlist server '9.9.9.9'\n\tlist server '127.0.0.1#5453'\n",
         "\toption noresolv '1'\n\toption server '127.0.0.1#5453'\n",
-        // dnsmasq asks nobody, or whom another file names.
+        // dnsmasq has no upstream, or one from another file.
         "\toption noresolv '1'\n\tlist server '/lan/192.168.1.9'\n",
     ] {
         let config = asking(options);
@@ -85,7 +85,7 @@ fn other_servers_replace_all_but_those_of_a_domain() {
     assert_eq!(asks(own, &beside), (vec!["9.9.9.9".to_owned()], alone));
 }
 
-/// https-dns-proxy puts its instances into dnsmasq's list with each start, unless an option forbids it.
+/// https-dns-proxy adds its instances to dnsmasq's list at each start, unless an option forbids it.
 #[test]
 fn proxies_by_hand_do_not_come_back() {
     let text = "config main 'config'\n\toption dnsmasq_config_update '*'\n\

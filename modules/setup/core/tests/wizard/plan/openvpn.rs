@@ -101,7 +101,7 @@ fn another_network_inside_is_another_state_of_the_server() {
     assert_eq!(lines(&second, &again), [""; 0]);
 }
 
-/// OpenWrt copies the server to netifd's package where it becomes 25.12, and clients' list comes apart.
+/// On an upgrade to 25.12 OpenWrt copies the server to netifd's package; clients' list comes apart.
 #[test]
 fn a_router_that_becomes_the_next_release_keeps_its_clients() {
     let facts = facts(25);

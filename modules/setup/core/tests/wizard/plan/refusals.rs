@@ -358,7 +358,7 @@ fn no_port_leads_to_all_devices_of_the_network() {
     );
 }
 
-/// A forward to all devices, as one that wakes them up, stays where somebody made it.
+/// An existing forward to all devices, such as one that wakes them up, stays.
 #[test]
 fn a_port_that_leads_to_all_devices_already_stays() {
     let text = forwards(&[("wake", "udp", "9")]);

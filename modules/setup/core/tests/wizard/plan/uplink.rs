@@ -97,7 +97,7 @@ fn the_default_port_of_the_internet_is_none_of_a_bridge_either() {
 
 #[test]
 fn an_uplink_beside_other_networks_is_taken() {
-    // Bridges of others, of nobody, and the provider's other VLANs.
+    // Bridges of other networks, unused bridges, and the provider's other VLANs.
     let wan = "config interface 'wan'\n\toption device 'wan'\n\toption proto 'none'\n";
     let lan = DSA.replace("\tlist ports 'wan'\n", "");
     let unused = lan.replace("br-lan", "br-old").replace("lan1", "wan");
@@ -277,7 +277,7 @@ fn an_uplink_that_is_off_is_switched_on_by_an_answer_alone() {
             changed.contains(&"- network.wan.disabled='1'".to_owned()),
             "{proto}: {changed:?}"
         );
-        // Its export is no such answer.
+        // The router's own export does not move the port.
         let plan = good(&read(&config).for_others(), &config, &facts(24));
         assert_eq!(lines(&config, &plan.config), [""; 0], "{proto}");
     }

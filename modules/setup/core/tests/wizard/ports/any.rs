@@ -23,7 +23,7 @@ fn any_wish() -> impl Strategy<Value = Wish> {
 }
 
 proptest! {
-    /// Whatever is wished for, one after the other: a port is in one use, and in that wished for last.
+    /// After any wishes, one after the other, a port has one use: the last one wished for.
     #[test]
     fn each_port_has_one_use(
         wishes in prop::collection::vec(any_wish(), 1..12),

@@ -96,7 +96,7 @@ impl SessionTunnel {
         }
     }
 
-    /// Returns true if the partner answers by a path.
+    /// Returns the health of a path, if known.
     pub fn health(&self, number: u8) -> Option<Health> {
         let report = self.tunnel.paths().find(|report| report.path == number)?;
         match report.state {
