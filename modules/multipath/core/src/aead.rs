@@ -3,7 +3,7 @@
 
 use ring::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
-/// Bytes that sealing adds.
+/// Bytes that sealing adds to a message.
 pub(crate) const TAG: usize = 16;
 
 /// Cipher of a stream.

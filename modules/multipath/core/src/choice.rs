@@ -40,7 +40,7 @@ pub struct Ports {
     pub range: RangeInclusive<u16>,
 }
 
-/// Text that names no ports.
+/// Text that is not a valid range of ports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no ports: write tcp/8022, udp/51820 or tcp/8000-8099")]
 pub struct PortsError(String);
@@ -60,7 +60,7 @@ impl Ports {
             && other.range.end() <= self.range.end()
     }
 
-    /// The ports, as nft writes them.
+    /// Returns the port numbers, as nft writes them.
     pub fn numbers(&self) -> String {
         match (self.range.start(), self.range.end()) {
             (first, last) if first == last => first.to_string(),
@@ -93,14 +93,14 @@ impl FromStr for Ports {
     }
 }
 
-/// A number from 1 to 65535, in digits alone.
+/// Parses a number from 1 to 65535, in digits alone.
 fn port(text: &str) -> Option<u16> {
     let digits = text.bytes().all(|octet| octet.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
     number.filter(|number| *number != 0)
 }
 
-/// Clients, by what they are known by.
+/// Clients, by address or network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
     /// The client with this MAC address.
@@ -109,7 +109,7 @@ pub enum Clients {
     Network(Prefix),
 }
 
-/// Text that names no client.
+/// Text that does not identify clients.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is neither a MAC address nor an address nor a network")]
 pub struct ClientsError(String);

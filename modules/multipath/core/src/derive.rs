@@ -3,7 +3,7 @@
 use ring::hkdf::{HKDF_SHA256, Prk, Salt};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// The system has no random numbers to give.
+/// Error: the system gives no random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system gives no random numbers; see whether /dev/urandom is there")]
 pub struct NoRandom;
@@ -26,7 +26,7 @@ pub(crate) fn of_key(key: &[u8; 32]) -> Prk {
     Prk::new_less_safe(HKDF_SHA256, key)
 }
 
-/// A key for one purpose, which the parts of `info` name.
+/// Derives a key for one purpose, which the parts of `info` name.
 pub(crate) fn expand(from: &Prk, info: &[&[u8]]) -> [u8; 32] {
     let mut key = [0; 32];
     from.expand(info, HKDF_SHA256)

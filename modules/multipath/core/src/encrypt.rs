@@ -1,4 +1,4 @@
-//! Which connections are encrypted between router and partner.
+//! Encryption of connections between router and partner.
 
 /// A TLS record's head (RFC 8446 section 5.1) and the type of the message in it.
 const HELLO: usize = 6;
@@ -12,10 +12,10 @@ const RECORD: usize = 1 << 14;
 pub enum Encrypt {
     /// All but those that a client begins with TLS; their server names are readable on the way.
     Auto,
-    /// Each.
+    /// All connections.
     #[default]
     All,
-    /// None: as safe as they would be without weir.
+    /// No connection: as safe as without weir.
     None,
 }
 

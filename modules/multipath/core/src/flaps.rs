@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// So many changes ...
+/// Number of changes ...
 const MANY: usize = 16;
 /// ... within this time are flapping. A cable that is put back makes up to four: the path is lost
 /// and found, and the partner answers by it. A new lease at the same time makes as many.
@@ -32,7 +32,7 @@ struct Changes {
 pub struct Flaps(BTreeMap<String, Changes>);
 
 impl Flaps {
-    /// A path has changed.
+    /// Notes a change of a path.
     pub fn change(&mut self, device: &str, now: Instant) -> Word {
         let changes = self.0.entry(device.to_owned()).or_default();
         if changes.at.len() == MANY {
@@ -51,7 +51,7 @@ impl Flaps {
         }
     }
 
-    /// Paths that flap.
+    /// Returns paths that flap.
     pub fn flapping(&self) -> Vec<String> {
         let flapping = self.0.iter().filter(|(_, changes)| changes.flaps);
         flapping.map(|(device, _)| device.clone()).collect()

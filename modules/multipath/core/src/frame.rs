@@ -21,8 +21,8 @@ pub enum Kind {
     Open,
     /// Result of an open; payload follows if the connection is established.
     Status,
-    /// The partner does not know the session, as it was started anew. Not authenticated: good for a
-    /// new handshake, nothing more.
+    /// The partner does not know the session, as it restarted. Not authenticated: only a reason for
+    /// a new handshake.
     UnknownSession,
     /// The partner speaks other versions. Understood in every version; not authenticated.
     OtherVersion,
@@ -56,7 +56,7 @@ impl Kind {
 /// Bytes that do not begin a valid frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Another version, or no weir at all. A partner answers with [`other_version`].
+    /// Another version, or not weir at all. A partner answers with [`other_version`].
     #[error(
         "a frame of version {0}, and this weir speaks version {VERSION}; update the older side"
     )]

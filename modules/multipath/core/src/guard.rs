@@ -12,30 +12,30 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The time over which rates are taken that are compared.
+/// Time over which compared rates are taken.
 const WINDOW: Duration = Duration::from_secs(2);
-/// The time over which is taken what a path can carry: long enough for bursts to be level. Only
-/// what was before the two windows that are compared counts.
+/// Time over which a path's capacity is measured: long enough to level bursts. Only looks before
+/// the two compared windows count.
 const STEADY: Duration = Duration::from_millis(900);
 /// A rate that rises by this factor from one window to the next is ignored: a new connection.
 const RISES: f64 = 1.1;
 /// Time in which the bytes in flight on a path that is to rest arrive.
 const DRAINS: Duration = Duration::from_secs(2);
-/// A path may not learn at once that it is to rest ([`crate::unheard`]): a trial in which it goes
-/// on is judged after so long at the latest.
+/// Latest end of a trial in which the path goes on. A path may not learn at once that it is to rest
+/// ([`crate::unheard`]).
 const LONGEST: Duration = Duration::from_secs(12);
-/// A part of what the best path carried by itself: with more than this all is well.
+/// With more than this part of the best path's own rate all is well.
 const ENOUGH: f64 = 0.9;
-/// A trial has to bring so much more.
+/// Factor by which a trial has to raise the rate.
 const BETTER: f64 = 1.1;
 /// Below this part of the best path's rate there is little demand, and a trial shows nothing.
 const WANTED: f64 = 0.05;
-/// A path that carries a smaller part than this of what the best one can holds nothing up.
+/// A path with a smaller part of the best path's rate than this holds nothing up.
 const TAKES_PART: f64 = 0.002;
 /// Bytes a second below which the guard changes nothing.
 const WORTH: f64 = 125_000.0;
-/// A round trip so much longer than the best path's, and by so many microseconds, is one that may
-/// hold others up.
+/// A path whose round trip is longer than the best path's by this factor, and by so many
+/// microseconds, may hold others up.
 const FARTHER: f64 = 2.0;
 const FARTHER_BY: u32 = 50_000;
 /// Decay of a path's best rate: after this time it counts for a third.
@@ -44,20 +44,19 @@ const FORGETS: Duration = Duration::from_secs(600);
 const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(600));
 /// Pause after a trial that showed nothing: the first, and the longest.
 const WAIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1800));
-/// A path that has been used for so long with something to carry, without any doubt, is a good one
-/// again.
+/// Time in use, with bytes to carry and without doubt, after which a path has regained trust.
 const PROVES: Duration = Duration::from_secs(120);
 
-/// A path at a time. Bytes are sums since the start.
+/// State of a path at a time. Bytes are sums since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Its own address.
+    /// The path's own address.
     pub address: IpAddr,
-    /// Bytes sent by it.
+    /// Bytes sent by the path.
     pub sent: u64,
-    /// Bytes received by it.
+    /// Bytes received by the path.
     pub received: u64,
-    /// Its smoothed round trip, µs, where something moved lately.
+    /// Smoothed round trip of the path, µs, if bytes moved lately.
     pub rtt: Option<u32>,
 }
 
@@ -103,7 +102,7 @@ struct Look {
 
 #[derive(Clone, Debug)]
 struct Trial {
-    /// Paths that rest for it.
+    /// Paths that rest for the trial.
     addresses: Vec<IpAddr>,
     direction: usize,
     since: Duration,
@@ -115,7 +114,7 @@ struct Trial {
 struct Path {
     /// Best rate seen, sent and received, bytes a second.
     best: [f64; 2],
-    /// Rests until then.
+    /// End of the rest.
     until: Option<Duration>,
     /// Duration of the next rest.
     rest: Duration,

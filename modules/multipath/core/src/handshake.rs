@@ -62,7 +62,7 @@ impl From<snow::Error> for HandshakeError {
 pub struct Initiator(HandshakeState);
 
 impl Initiator {
-    /// The frame to send first, 108 bytes.
+    /// Begins a handshake; returns the frame to send first, 108 bytes.
     ///
     /// # Errors
     /// There are no random numbers.
@@ -215,7 +215,7 @@ fn session(role: Role, id: SessionId, cipher: Cipher, mut state: HandshakeState)
     Session::new(role, id, cipher, &split, state.get_handshake_hash())
 }
 
-/// Handshakes that are the same each time.
+/// Deterministic handshakes, for tests.
 #[cfg(test)]
 pub(crate) mod fixed {
     use super::*;

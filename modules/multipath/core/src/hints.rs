@@ -8,7 +8,7 @@ pub use answers::PathUse as Use;
 /// A user's hint about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// When it is used.
+    /// Condition of its use.
     pub used: Use,
     /// Share of new conversations in the tunnel, percent of what its rate alone would give.
     pub weight: u8,
@@ -37,7 +37,7 @@ pub type Hints = BTreeMap<String, Hint>;
 pub struct Seen {
     /// The path's own address.
     pub address: IpAddr,
-    /// When it is used.
+    /// Condition of its use.
     pub used: Use,
     /// The partner does not answer by the path.
     pub down: bool,

@@ -1,4 +1,4 @@
-//! Sockets and threads of multipath. All that is decided without them is beside this module.
+//! Sockets and threads of multipath. Decisions without them are in the other modules.
 
 mod changes;
 mod conduct;
@@ -38,7 +38,7 @@ pub struct TunDevice {
     pub descriptor: OwnedFd,
     /// Name of the device.
     pub name: String,
-    /// Its index.
+    /// Index of the device.
     pub link: u32,
 }
 

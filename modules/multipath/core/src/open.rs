@@ -12,7 +12,7 @@ const AFTER: u8 = 4;
 
 const STATUS: u8 = 1;
 
-/// A connection that the partner is to make.
+/// A request for a connection by the partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// Destination. An IPv4 address is never written as IPv6 here, so that a rule for one holds;

@@ -18,7 +18,7 @@ use crate::window::Window;
 const FRONT: usize = 8 + 8;
 
 /// Opens that may overtake one another: at 10,000 connections a second, the first segment of one
-/// may be sent again a few times.
+/// may be retransmitted a few times.
 const OPENS: u64 = 65_536;
 
 /// Id of a session: drawn by the partner, sent in the clear.

@@ -31,7 +31,7 @@ fn answer(
     Asked::read(&partner(), key, asked)?.welcome(id, welcome)
 }
 
-/// The body of a frame of one kind, as it is got from a connection.
+/// Returns the body of a frame of one kind, as received.
 fn body(kind: Kind, octets: &[u8]) -> Result<&[u8], &'static str> {
     match Frame::split(octets) {
         Ok(Some((frame, []))) if frame.kind == kind => Ok(frame.body),
@@ -41,7 +41,7 @@ fn body(kind: Kind, octets: &[u8]) -> Result<&[u8], &'static str> {
     }
 }
 
-/// The router's end and the partner's.
+/// Makes the router's end and the partner's.
 fn made_with(welcome: &Welcome) -> (Session, Session) {
     let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
     assert_eq!(frame.len(), 108);

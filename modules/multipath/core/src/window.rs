@@ -51,7 +51,7 @@ impl Window {
         new
     }
 
-    /// The highest counter taken, 0 before any.
+    /// Returns the highest counter taken, 0 before any.
     pub fn highest(&self) -> u64 {
         self.highest
     }
@@ -108,8 +108,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of all that was taken: nothing twice, nothing that is new and within the
-        /// width refused.
+        /// Compares with a set of all taken counters: none is taken twice, and no new one within
+        /// the width is refused.
         #[test]
         fn as_a_set_has_it(steps in steps(), start in 0_u64..200, width in prop_oneof![Just(1_u64), Just(64), Just(100), Just(256)]) {
             let mut window = Window::new(width);

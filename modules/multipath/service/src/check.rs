@@ -55,7 +55,7 @@ const EXPRESSIONS: [Expression; 3] = [
     },
 ];
 
-/// All of it, where a partner is configured.
+/// Checks all features, if a partner is configured.
 pub fn check(config: &Effective, daemon: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
     let multipath = config.of::<Multipath>();
     if multipath.partner.is_none() && multipath.standby.is_empty() {
@@ -83,7 +83,7 @@ pub fn check(config: &Effective, daemon: Option<&api::Client>) -> Result<Vec<Fea
     Ok(features)
 }
 
-/// A row for each. `hinted`: devices of which the configuration says something.
+/// Returns a row for each feature. `hinted`: devices with hints in the configuration.
 async fn features(hinted: &[&String]) -> Vec<Feature> {
     let mut features = vec![mptcp(fs::read_to_string(MPTCP))];
     if privileged() {
@@ -102,7 +102,7 @@ async fn features(hinted: &[&String]) -> Vec<Feature> {
     features
 }
 
-/// Devices of which the configuration says something, and which lead nowhere: they may yet come.
+/// Returns rows for devices with hints that are not uplinks: they may appear later.
 fn unmatched(hinted: &[&String]) -> Vec<Feature> {
     let picture = Policy::open().ok().and_then(|mut p| p.picture().ok());
     let uplinks: Vec<_> = match picture {
@@ -140,7 +140,7 @@ fn secret(config: &Multipath) -> Feature {
     }
 }
 
-/// The lock, where there is one.
+/// Checks the lock, if there is one.
 fn lock(config: &Multipath) -> Option<Feature> {
     let Origin::File { name, .. } = &config.partner.origin else {
         return None;
@@ -267,7 +267,7 @@ async fn tried(expression: &Expression) -> Feature {
     }
 }
 
-/// Asks for the rules that there are: a kernel without them has not even the three that each has.
+/// Reads the rules: a kernel without policy routing has not even the three default ones.
 fn rules() -> Feature {
     let read = Policy::open()
         .map_err(|error| error.to_string())
@@ -284,7 +284,7 @@ fn rules() -> Feature {
     }
 }
 
-/// Two modems of one make hand out the same address, as they come.
+/// Checks that uplinks differ: two modems of one make have equal addresses by default.
 fn told_apart(picture: &Picture) -> Feature {
     let mut uplinks = Uplinks::default();
     uplinks.update(picture);
@@ -313,7 +313,7 @@ fn told_apart(picture: &Picture) -> Feature {
     }
 }
 
-/// Opening it makes no device yet.
+/// Checks TUN; opening it makes no device yet.
 fn tun() -> Feature {
     let opened = fs::OpenOptions::new().read(true).write(true).open(TUN);
     Feature {

@@ -4,7 +4,7 @@ use answers::{PartnerState, PathUse, Paths};
 
 use runtime::daemon::{Finding, Value};
 
-/// All of them.
+/// Returns all findings.
 pub fn of(paths: &Paths) -> Vec<Finding> {
     let of = |key| Finding::new(key, "multipath", "paths");
     let mut all = Vec::new();

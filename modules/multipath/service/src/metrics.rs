@@ -36,7 +36,7 @@ api::metrics! {
         "Connections of clients that were turned away, as there was no room.";
 }
 
-/// All addresses of a family at one device.
+/// Sums over all addresses of a family at a device.
 #[derive(Default)]
 struct Sum {
     sent: u64,

@@ -86,8 +86,8 @@ impl Choices {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Router {
-    /// Its name: a host name of one label (RFC 1123). `{mac}` in it is the end of the router's
-    /// hardware address. Empty: left as it is.
+    /// Name of the router: a host name of one label (RFC 1123). `{mac}` in it is the end of the
+    /// router's hardware address. Empty: left as it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Language of OpenWrt's pages: `en`, `de`… Empty: left as it is.
@@ -124,7 +124,7 @@ pub struct Internet {
     /// Of `static`: address and length, `192.0.2.5/24`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Of `static`: the router beyond.
+    /// Of `static`: the gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<String>,
     /// Of `static`: name servers. `None`: left as they are.
@@ -136,7 +136,7 @@ pub struct Internet {
     /// Of `pppoe` and `mobile`: the password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// Of `pppoe`: the service's name, where the provider has several.
+    /// Of `pppoe`: the service's name, if the provider has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
     /// Of `mobile`: the access point's name.
@@ -151,10 +151,10 @@ pub struct Internet {
     /// Of `wifi`: the other router's network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssid: Option<String>,
-    /// Of `wifi`: its key; none where it is open.
+    /// Of `wifi`: the network's key; `None` if it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Of `wifi`: the radio that is its client.
+    /// Of `wifi`: the router's radio for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radio: Option<String>,
 }
@@ -191,11 +191,11 @@ pub enum Uplink {
     Dhcp,
     /// A fixed address.
     Static,
-    /// By name and password, over Ethernet (RFC 2516).
+    /// Name and password, over Ethernet (RFC 2516).
     Pppoe,
-    /// By a modem for mobile networks.
+    /// A modem for mobile networks.
     Mobile,
-    /// As a client of another router's Wi-Fi.
+    /// A client of another router's Wi-Fi.
     Wifi,
     /// No uplink: a former one is switched off.
     None,
@@ -317,6 +317,6 @@ pub enum Protocol {
 pub struct Blocked {
     /// Owner of the device.
     pub name: String,
-    /// Its hardware address.
+    /// Hardware address of the device.
     pub mac: String,
 }

@@ -4,13 +4,13 @@ use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::{fs, io, time::Duration};
 
-/// The kernel's name of this start of the machine.
+/// File with the kernel's id of this start of the machine.
 pub(crate) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A moment since the machine started, time asleep too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instant {
-    /// The kernel's name of this start of the machine.
+    /// The kernel's id of that start of the machine.
     pub boot: String,
     /// Seconds since then.
     pub seconds: u64,
@@ -31,7 +31,7 @@ impl Instant {
         })
     }
 
-    /// So many seconds later.
+    /// Returns the time so many seconds later.
     pub fn after(&self, seconds: u64) -> Instant {
         Instant {
             boot: self.boot.clone(),
@@ -39,7 +39,7 @@ impl Instant {
         }
     }
 
-    /// Seconds from `now` until then: none once it is over, or the machine was started anew.
+    /// Returns the seconds from `now` until then; `None` if over, or if the machine was restarted.
     pub fn left(&self, now: &Instant) -> Option<u64> {
         if self.boot != now.boot {
             return None;

@@ -61,7 +61,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The services that have a file.
+    /// Returns the services that have a file.
     pub fn services(&self) -> std::collections::BTreeSet<Service> {
         let paths = self.files.iter().map(|file| file.path.as_str());
         paths.filter_map(Service::of).collect()

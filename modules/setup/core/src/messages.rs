@@ -71,7 +71,7 @@ pub enum SetupWay {
 /// A change of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupChange {
-    /// Its number.
+    /// Number of the change.
     pub number: u64,
     /// Purpose.
     pub why: String,
@@ -90,11 +90,11 @@ pub struct SetupChange {
 /// A router as the wizard finds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupRouter {
-    /// Its system.
+    /// Operating system.
     pub release: SetupRelease,
     /// Model: `TP-Link Archer C7 v5`.
     pub model: Option<String>,
-    /// Its radios.
+    /// Radios of the router.
     pub radios: Vec<Radio>,
     /// Devices with a connector for a cable.
     pub ports: Vec<String>,
@@ -165,7 +165,7 @@ pub struct SetupPlan {
 pub struct SetupStrength {
     /// 0: guessed at once; 4: never.
     pub score: u8,
-    /// Its weakness, in a sentence.
+    /// Weakness of the password, in a sentence.
     pub warning: Option<String>,
     /// Advice that would make it stronger.
     pub suggestions: Vec<String>,
@@ -220,7 +220,7 @@ pub struct SetupJoin {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupDocument {
-    /// As `weir setup export` writes it.
+    /// Text, as `weir setup export` writes it.
     pub document: String,
 }
 

@@ -76,7 +76,7 @@ pub struct Keys<'a> {
     pub authority: &'a str,
     /// The client's.
     pub certificate: &'a str,
-    /// Its key.
+    /// The client's key.
     pub key: &'a str,
     /// Key that encrypts the handshake of server and clients.
     pub tls_crypt: &'a str,

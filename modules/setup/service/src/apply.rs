@@ -194,8 +194,7 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     };
     match recovered {
         Some(change) => {
-            // Other services start with the files; LibreMesh's with those that it made of former
-            // ones.
+            // Other services start with the files; LibreMesh's with those that it made before.
             place.follow(&change)?;
             let text = format!(
                 "change {} was not confirmed: it is taken back",

@@ -18,7 +18,7 @@ const SHARED: &str = "tls-crypt.key";
 
 /// An authority with its files.
 pub struct Authority {
-    /// Its certificate.
+    /// Certificate of the authority.
     pub certificate: String,
     key: String,
     /// The key that the server and all clients have.
@@ -290,7 +290,7 @@ mod tests {
         done.status.success()
     }
 
-    /// By openssl's judgement, in the first minute of 1970 and in 2049.
+    /// Verified by openssl, in the first minute of 1970 and in 2049.
     #[test]
     fn certificates_are_for_what_they_are_made_for() {
         let folder = Folder::new("whole");

@@ -1,5 +1,5 @@
-//! In virtual time, with a model of lines: each carries so much, and with a far one in use all
-//! carry a part of what they could.
+//! Tests in virtual time, with a model of lines: each has a rate, and with a distant one in use all
+//! carry only a part of their rates.
 
 use std::net::Ipv4Addr;
 
@@ -13,7 +13,7 @@ struct Line {
     rtt: u32,
     octets: f64,
     used: bool,
-    /// For how long it was to rest by now.
+    /// Total time that it was to rest so far.
     rested: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// Runs for so long: Mbit/s that arrived.
+    /// Runs for so long; returns the Mbit/s that arrived.
     fn run(&mut self, time: Duration) -> f64 {
         let (end, before) = (self.now + time, self.all);
         while self.now < end {
@@ -102,7 +102,7 @@ impl Model {
         }
     }
 
-    /// The first line by itself, for long enough to be known.
+    /// Uses the first line alone, for long enough to measure it.
     fn alone_first(&mut self) {
         let held_up = std::mem::replace(&mut self.held_up, (u32::MAX, 1.0));
         self.run(3 * STEP);
@@ -192,7 +192,7 @@ fn who_wants_little_gets_it() {
     assert!(model.run(Duration::from_secs(60)) > 43.9);
 }
 
-/// A connection that takes its time to become fast, while it is known what the path can carry.
+/// A connection that takes its time to become fast, while the path's capacity is known.
 #[test]
 fn what_rises_by_itself_is_left_alone() {
     let mut model = Model::new(&[(40.0, 10), (4.0, 110)], NEVER);

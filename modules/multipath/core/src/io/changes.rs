@@ -36,7 +36,7 @@ impl Changes {
         }
     }
 
-    /// Waits until anything of the firewall has changed.
+    /// Waits until the firewall has changed in any way.
     pub async fn any(&mut self) {
         loop {
             let Some(events) = &mut self.events else {

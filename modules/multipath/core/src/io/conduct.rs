@@ -8,7 +8,7 @@ use crate::encrypt::Encrypt;
 /// Settings of a router for its clients' traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conduct {
-    /// While the partner is not reached, connections go directly; else they are refused.
+    /// True if connections go directly while the partner is not reached; else they are refused.
     pub fall_back: bool,
     /// Traffic other than TCP that left directly, for want of a tunnel, moves back to the tunnel.
     pub returns: bool,

@@ -49,9 +49,9 @@ const WRITE: Duration = Duration::from_secs(60);
 pub struct Settings {
     /// Addresses to listen on, TCP and UDP.
     pub listen: Vec<SocketAddr>,
-    /// Folder of its key.
+    /// Folder of the key.
     pub state: PathBuf,
-    /// Local networks that routers may reach through it.
+    /// Local networks that routers may reach through this machine.
     pub allowed: Vec<Prefix>,
     /// True if routers' clients may send mail to mail servers, in this machine's name.
     pub smtp: bool,
@@ -94,7 +94,7 @@ pub enum ServeError {
     Thread(#[source] io::Error),
 }
 
-/// A partner at work, until it is dropped.
+/// A running partner, until it is dropped.
 pub struct Partner {
     threads: Threads,
     serving: Arc<Serving>,
@@ -239,7 +239,7 @@ impl Partner {
     }
 }
 
-/// Has the kernel forward what comes out of the tunnel.
+/// Makes the kernel forward packets of the tunnel.
 async fn forward(
     device: &TunDevice,
     settings: &Settings,

@@ -256,7 +256,7 @@ impl Paths {
         }
     }
 
-    /// Has the kernel make a path's subflows anew, for connections that lack theirs.
+    /// Makes the kernel remake a path's subflows, for connections that lack theirs.
     pub fn renew(&mut self, address: IpAddr) {
         if self.resting.contains(&address) {
             return;

@@ -136,7 +136,7 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
     drop(given);
 }
 
-/// An IPv4 address in an IPv6 socket is an IPv4 address.
+/// Converts an IPv4 address in an IPv6 socket to a plain IPv4 address.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
@@ -245,8 +245,8 @@ async fn ask(
     })
 }
 
-/// Connects to the partner, at one of these addresses, by the first path that answers: each gets a
-/// little time before the next is tried as well.
+/// Connects to the partner, at one of these addresses, by the first path that answers: each path
+/// gets a little time before the next is tried as well.
 pub async fn dial(share: &Share, partner: &[SocketAddr]) -> io::Result<TcpStream> {
     let race = async {
         let (partner, sources) = share.ways(partner);

@@ -75,7 +75,7 @@ impl fmt::Display for Paired {
 impl FromStr for Paired {
     type Err = KeyIdError;
 
-    /// Ports that cannot be read are left out.
+    /// Skips ports that cannot be read.
     fn from_str(line: &str) -> Result<Self, Self::Err> {
         let (line, is_revoked) = match line.strip_prefix(REVOKED) {
             Some(rest) => (rest, true),

@@ -82,7 +82,7 @@ pub enum StartError {
     Paths(#[source] io::Error),
 }
 
-/// Multipath at work, until it is dropped.
+/// Running multipath, until it is dropped.
 pub struct Router {
     share: Arc<Share>,
     state: Arc<SharedState>,

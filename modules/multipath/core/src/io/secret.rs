@@ -28,7 +28,7 @@ pub enum SecretError {
     NoKey {
         /// Path of the file.
         path: PathBuf,
-        /// Bytes in it.
+        /// Bytes in the file.
         found: usize,
     },
     /// Other users can read the file.

@@ -35,7 +35,7 @@ const STRANGERS: usize = 1024;
 /// Time for a destination to answer: as long as Linux tries (six SYNs are two minutes; most clients
 /// give up sooner).
 const CONNECT: Duration = Duration::from_secs(60);
-/// After a failed accept: no descriptors are free, most likely.
+/// Pause after a failed accept: no descriptors are free, most likely.
 const REST: Duration = Duration::from_millis(50);
 
 /// State that the threads of a partner share.

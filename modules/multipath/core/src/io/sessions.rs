@@ -74,7 +74,7 @@ struct Read {
 }
 
 impl Read {
-    /// A change that follows at once may have the same time, and the same length.
+    /// Returns true if a further change would have another time.
     fn is_settled(&self) -> bool {
         self.last.duration_since(self.first) > GRANULE
     }
@@ -302,7 +302,7 @@ impl Sessions {
             multipath rotate` prints a new line");
     }
 
-    /// Places of routers, and the ports that they have, as the list is now.
+    /// Returns the places of routers, and their ports, from the present list.
     pub fn forwards(&self) -> Vec<(usize, Vec<Ports>)> {
         self.look();
         let known = self.read();
@@ -315,7 +315,7 @@ impl Sessions {
         forwards
     }
 
-    /// A session of this number.
+    /// Returns the session of this number.
     pub fn find(&self, id: SessionId) -> Option<Found> {
         let known = self.read();
         let entry = known.sessions.get(&id)?;
@@ -390,7 +390,7 @@ impl Sessions {
         true
     }
 
-    /// When this began.
+    /// Returns the start of the partner.
     pub fn began(&self) -> Instant {
         self.began
     }

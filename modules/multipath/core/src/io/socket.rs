@@ -141,7 +141,7 @@ pub fn keep_length(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     setsockopt(socket, MtuDiscover, &omit).map_err(io::Error::from)
 }
 
-/// A socket for datagrams of both families.
+/// Opens a socket for datagrams of both families.
 pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     let kind = Type::DGRAM.nonblocking();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;

@@ -16,7 +16,7 @@ pub enum Connection {
     Connecting,
     /// Connected.
     Connected {
-        /// Version of its weir.
+        /// Version of the partner's weir.
         version: String,
         /// The partner reaches IPv4 addresses.
         ipv4: bool,
@@ -41,7 +41,7 @@ pub struct State {
     pub connection: Connection,
     /// True if clients' new connections are redirected here.
     pub redirects: bool,
-    /// All but TCP goes by the tunnel.
+    /// True if traffic other than TCP goes by the tunnel.
     pub tunnel: bool,
     /// The tunnel carries IPv4, and IPv6.
     pub carries: [bool; 2],
@@ -114,7 +114,7 @@ impl State {
 pub struct SharedState(Mutex<State>);
 
 impl SharedState {
-    /// The state, as long as no other thread has it.
+    /// Locks the state.
     pub fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.0)
     }

@@ -33,7 +33,7 @@ impl Stop {
     }
 }
 
-/// Ends the threads that were started with it when it is dropped.
+/// Threads; they end when this is dropped.
 #[derive(Debug)]
 pub struct Threads {
     stop: watch::Sender<bool>,

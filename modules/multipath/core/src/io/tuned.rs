@@ -62,7 +62,7 @@ impl Tuned {
         tuned
     }
 
-    /// The kernel's MPTCP, where it has one.
+    /// Returns the kernel's MPTCP, if there is one.
     pub fn mptcp(&mut self) -> Option<&mut Mptcp> {
         self.mptcp.as_mut()
     }

@@ -1,4 +1,4 @@
-//! The tunnel's sockets: for all packets but TCP's, and to see which paths work.
+//! The tunnel's sockets: for all packets but TCP's, and to test the paths.
 
 mod datagrams;
 pub mod partner;
@@ -54,7 +54,7 @@ impl Tun {
         Ok(())
     }
 
-    /// The next packet, if there is one.
+    /// Reads the next packet, if there is one.
     pub fn read<'a>(&self, into: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
         let read = self.0.try_io(Interest::READABLE, |device| {
             nix::unistd::read(device, into).map_err(io::Error::from)
@@ -77,12 +77,12 @@ impl Tun {
 pub struct Clock(Instant);
 
 impl Clock {
-    /// Begins now. Not at 0, so that a little before it is a time as well.
+    /// Begins now, later than at 0, so that a time shortly before is valid too.
     pub fn new() -> Self {
         Self(Instant::now())
     }
 
-    /// The time.
+    /// Returns the time.
     pub fn now(self) -> Micros {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX) + 1_000_000
     }
@@ -99,7 +99,7 @@ impl Clock {
     }
 }
 
-/// Longest datagram that a device's packets have room for.
+/// Returns the longest datagram for a device's MTU.
 fn longest(mtu: u32, ipv6: bool) -> u16 {
     let headers = if ipv6 { 48 } else { 28 };
     let room = mtu.saturating_sub(headers).min(LONGEST as u32);

@@ -11,8 +11,8 @@ pub fn ports(family: &str, ports: &Ports) -> String {
     format!("meta nfproto {family} {name} dport {}", ports.numbers())
 }
 
-/// Connections into the tunnel say how long their segments may be there: not everybody hears that a
-/// packet was too long.
+/// Clamps the segment size of connections into the tunnel: messages about long packets may get
+/// lost.
 pub fn clamp(text: &mut String, device: &str) {
     let _ = write!(
         text,
@@ -25,8 +25,8 @@ pub fn clamp(text: &mut String, device: &str) {
     );
 }
 
-/// Of the tunnel's packets that match, those go on that answer, or that a rule of weir's gave a new
-/// destination.
+/// Drops the tunnel's packets that match, unless they are answers, or a rule of weir gave them a
+/// new destination.
 pub fn guard(text: &mut String, hook: &str, which: &str) {
     let _ = write!(
         text,

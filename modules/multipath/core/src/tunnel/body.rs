@@ -38,7 +38,7 @@ pub enum Kind {
     Answer = 5,
     /// Announces a path.
     Hello = 6,
-    /// The path, or the session, is over.
+    /// Ends the path, or the session.
     Bye = 7,
     /// Asks the router to prove its source address.
     Challenge = 8,
@@ -93,7 +93,7 @@ pub struct Answer {
 /// Announcement of a path, from the router to the partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// Counts up with each change.
+    /// Number of the announcement, which counts up with each change.
     pub number: u8,
     /// Used when there is no other path.
     pub backup: bool,
@@ -118,7 +118,7 @@ pub enum Body<'a> {
     Answer(Answer),
     /// An announcement of the path.
     Hello(Hello),
-    /// The end.
+    /// The end of a path or session.
     Bye {
         /// End of the session, not of this path only.
         all: bool,

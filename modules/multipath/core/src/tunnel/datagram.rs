@@ -21,7 +21,7 @@ use super::body::{Body, Kind};
 pub const VERSION: u8 = 1;
 /// Bytes of the header.
 pub const HEADER: usize = 18;
-/// Bytes of the seal.
+/// Bytes of the authentication tag.
 pub const TAG: usize = 16;
 /// Most bytes that a datagram adds to a packet: header, order, seal. UDP and IP come on top.
 pub const OVERHEAD: usize = HEADER + super::body::ORDER + TAG;
@@ -34,16 +34,16 @@ pub enum DatagramError {
     /// Too short or too long.
     #[error("a datagram has {HEADER} to {LONGEST} bytes and a seal, not {0}")]
     Length(usize),
-    /// Of another version.
+    /// Datagram of another version.
     #[error("the datagram is of version {0}, this is {VERSION}: update the older end")]
     Version(u8),
-    /// Of an unknown kind.
+    /// Datagram of an unknown kind.
     #[error("a datagram of kind {0} is unknown")]
     Kind(u8),
-    /// Of another session.
+    /// Datagram of another session.
     #[error("the datagram is of another session")]
     Session,
-    /// The seal is not of this session's key, or the datagram was changed.
+    /// The tag is not of this session's key, or the datagram was changed.
     #[error("the seal of the datagram is wrong")]
     Seal,
     /// Replayed, or too old to tell.
@@ -52,7 +52,7 @@ pub enum DatagramError {
     /// Sealed, but malformed.
     #[error("the datagram's body is malformed")]
     Body,
-    /// Of a path that this end does not have.
+    /// Datagram of a path that this end does not have.
     #[error("there is no path {0}")]
     Path(u8),
 }

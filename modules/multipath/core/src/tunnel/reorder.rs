@@ -34,7 +34,7 @@ struct Lane {
     window: Window,
     /// Highest number by each path, and when.
     heads: [Option<(u64, Micros)>; PATHS],
-    /// By number, from the next on.
+    /// Waiting packets by number, from the next on.
     held: VecDeque<Option<Held>>,
     /// Arrival of the oldest waiting packet.
     oldest: Option<Micros>,
@@ -63,7 +63,7 @@ pub fn whole(near: u64, number: u32) -> u64 {
     near.saturating_add_signed(i64::from(step))
 }
 
-/// All lanes of one end.
+/// The lanes of an end.
 #[derive(Default)]
 pub struct Reorder {
     lanes: BTreeMap<u16, Lane>,

@@ -81,7 +81,7 @@ fn a_path_that_is_back_is_used_again() {
     );
 }
 
-/// They do not yield, never pause, and none has outgrown a path.
+/// The flows do not slow down, never pause, and none has outgrown a path.
 #[test]
 fn a_path_that_is_back_is_used_again_by_several() {
     let wires = vec![

@@ -53,7 +53,7 @@ impl Packet {
 struct Tcp {
     window: f64,
     threshold: f64,
-    /// When each was sent.
+    /// Time of sending of each packet.
     outstanding: BTreeMap<u32, Micros>,
     recovers: u32,
     heard: Micros,
@@ -120,7 +120,7 @@ impl Flow {
         }))
     }
 
-    /// So many bytes per second.
+    /// Creates a flow of a fixed rate, bytes per second.
     pub fn constant(size: usize, rate: u64) -> Flow {
         let each = size as u64 * 1_000_000 / rate;
         Flow::of(Kind::Constant { size, each, tos: 0 })
@@ -161,7 +161,7 @@ impl Flow {
             / (to - from)
     }
 
-    /// Its time has come: when the next is.
+    /// Handles the passing of time; returns the time of the next call.
     pub fn tick(&mut self, now: Micros) -> Option<Micros> {
         if now >= self.ends {
             return None;
@@ -186,7 +186,7 @@ impl Flow {
         }
     }
 
-    /// The next packet, if there is one to be sent now.
+    /// Returns the next packet, if one is to be sent now.
     pub fn send(&mut self, flow: usize, now: Micros) -> Option<Vec<u8>> {
         let (size, tos) = match &mut self.kind {
             _ if now >= self.ends => return None,
@@ -211,7 +211,7 @@ impl Flow {
         Some(Packet::write(flow, self.next - 1, 1, size, tos, now))
     }
 
-    /// A packet arrived; the acknowledgement of it.
+    /// Takes a packet that arrived; returns its acknowledgement.
     pub fn received(&mut self, packet: &Packet, now: Micros) -> Option<Vec<u8>> {
         if !self.seen.insert(packet.number) {
             self.twice += 1;

@@ -89,7 +89,7 @@ impl Both {
     }
 }
 
-/// A datagram of the router's, as it would make it if it did not keep to what is agreed.
+/// Builds a datagram of the router, free of the protocol's rules.
 fn sealed(counter: u64, body: &Body<'_>) -> Vec<u8> {
     let keys = DatagramKeys {
         seal: [1; 32],

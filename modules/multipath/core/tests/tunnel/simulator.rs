@@ -32,7 +32,7 @@ impl Random {
     }
 }
 
-/// A path as it really is, the same both ways.
+/// Real properties of a path, equal both ways.
 #[derive(Clone, Debug)]
 pub struct Wire {
     /// Bytes per second, from a time on.
@@ -43,7 +43,7 @@ pub struct Wire {
     pub room: Micros,
     /// Per mille.
     pub loss: u64,
-    /// Nothing passes at these times, by way: 0 from the router, 1 to it.
+    /// Outages, in these `ways`: 0 from the router, 1 to the router.
     pub holes: Vec<(Micros, Micros)>,
     pub ways: [bool; 2],
     pub settings: PathSettings,
@@ -136,9 +136,9 @@ pub fn ends(settings: Settings) -> [Tunnel; 2] {
 enum What {
     /// A datagram arrives at an end, by a path.
     Arrives(usize, u8, Vec<u8>),
-    /// An end's time.
+    /// Time of an end.
     Wakes(usize),
-    /// A flow's time.
+    /// Time of a flow.
     Flows(usize),
 }
 
@@ -147,13 +147,13 @@ pub struct Simulator {
     pub ends: [Tunnel; 2],
     pub wires: Vec<Wire>,
     pub flows: Vec<Flow>,
-    /// When, at which end, what.
+    /// Time, end, and event.
     pub events: Vec<(Micros, usize, Event)>,
     /// Datagrams as they arrived at the partner, if wanted.
     pub kept: Option<Vec<(u8, Vec<u8>)>>,
     queue: BinaryHeap<std::cmp::Reverse<(Micros, u64, What)>>,
     order: u64,
-    /// When each end wakes next.
+    /// Next time of waking of each end.
     wakes: [Micros; 2],
     random: Random,
     buffer: Vec<u8>,
@@ -266,7 +266,7 @@ impl Simulator {
         }
     }
 
-    /// Lets an end do what is due.
+    /// Runs all due work of an end.
     fn pump(&mut self, end: usize) {
         let clock = self.clock(end);
         let mut given = Vec::new();

@@ -18,9 +18,9 @@ pub struct Wifi {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
-    /// Its name: 1 to 32 bytes.
+    /// Name: 1 to 32 bytes.
     pub ssid: String,
-    /// Its key: 8 to 63 characters, or 64 of hexadecimal.
+    /// Key: 8 to 63 characters, or 64 of hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Encryption of the network.
@@ -52,7 +52,7 @@ pub enum Security {
     Wpa2,
     /// No key; encrypted nevertheless if the station can (OWE).
     Owe,
-    /// No key, and nothing encrypted.
+    /// No key, and no encryption.
     Open,
     /// Unchanged: the network has an encryption that the wizard does not offer.
     Kept,
@@ -75,10 +75,10 @@ pub enum Whom {
 pub struct Mesh {
     /// Kind of the mesh.
     pub kind: MeshKind,
-    /// Its name, which all nodes share: 1 to 32 bytes.
+    /// Name, which all nodes share: 1 to 32 bytes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Its key (SAE); none: open.
+    /// Key (SAE); `None`: open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Radios; empty: each that is not named elsewhere.

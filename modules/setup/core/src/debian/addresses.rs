@@ -12,7 +12,7 @@ pub struct Interface {
     /// Device with the addresses: `br-lan`, `pppoe-wan`. `None` if that is a radio, before the
     /// radio is known.
     pub device: Option<String>,
-    /// Its own addresses.
+    /// Addresses of the interface.
     pub addresses: Vec<Prefix>,
     /// True for an uplink: the interface has a gateway, or gets its addresses from a server.
     pub uplink: bool,

@@ -15,7 +15,7 @@ struct Rules {
     input: Vec<String>,
     output: Vec<String>,
     forward: Vec<String>,
-    /// By zone.
+    /// Rules of each zone.
     zones: Vec<OfZone>,
 }
 

@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::rendered::{Access, Rendered, file as made};
 use super::value;
 
-/// The file of a radio with all its access points.
+/// Renders the file of a radio with all its access points.
 pub fn file(radio: &Radio) -> Rendered {
     let mut text = String::new();
     for (n, point) in radio.points.iter().enumerate() {
@@ -83,7 +83,7 @@ fn channel(text: &mut String, radio: &Radio) {
     line!(text, "wmm_enabled=1");
 }
 
-/// The lines of one access point.
+/// Renders the lines of an access point.
 pub fn point(reader: &Reader<'_>, radio: &Radio) -> String {
     let mut text = String::new();
     if let Some(name) = Name::read(reader, "ssid") {
@@ -174,7 +174,7 @@ fn security(text: &mut String, reader: &Reader<'_>, way: Encryption, fast: bool)
     }
 }
 
-/// 802.11r.
+/// Renders 802.11r.
 fn roaming(text: &mut String, reader: &Reader<'_>, radio: &Radio, way: Encryption) {
     if !way.keyed() {
         return reader.fault("ieee80211r", "an encryption with a key");

@@ -127,7 +127,7 @@ impl Netdev {
     }
 }
 
-/// All of them, by device.
+/// Configuration of all devices, by name.
 #[derive(Debug, Default)]
 pub struct Links {
     pub links: BTreeMap<String, Link>,

@@ -7,7 +7,7 @@ use super::value;
 /// A radio with its networks.
 #[derive(Debug)]
 pub struct Radio {
-    /// Its section.
+    /// Section of the radio.
     pub name: String,
     /// Names of the kernel.
     pub phy: String,

@@ -64,12 +64,12 @@ pub fn sections<'a>(package: &'a Package, ledger: &'a Ledger) -> impl Iterator<I
 }
 
 impl<'a> Reader<'a> {
-    /// The section's type.
+    /// Returns the section's type.
     pub fn kind(&self) -> &'a str {
         &self.section.kind
     }
 
-    /// The section's name.
+    /// Returns the section's name.
     pub fn name(&self) -> &'a str {
         &self.section.name
     }

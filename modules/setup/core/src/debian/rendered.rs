@@ -5,7 +5,7 @@ use std::fmt;
 /// Hardware of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Its radios.
+    /// Radios of the machine.
     pub radios: Vec<Radio>,
 }
 
@@ -14,7 +14,7 @@ pub struct Facts {
 pub struct Radio {
     /// `phy0`.
     pub phy: String,
-    /// Its device, `wlan0`.
+    /// Network device of the radio, `wlan0`.
     pub device: String,
     /// Location below `/sys/devices`: `option path` of a `wifi-device` is the end of this.
     pub path: String,
@@ -25,11 +25,11 @@ pub struct Radio {
 /// Permissions of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody: 0644.
+    /// All users: 0644.
     All,
     /// Root: 0600.
     Root,
-    /// Root and the group `systemd-network`, without whose rights networkd cannot read it: 0640.
+    /// Root and the group `systemd-network`, which networkd needs to read the file: 0640.
     Network,
 }
 
@@ -101,7 +101,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Something that this back end does not render.
+/// An option that this back end does not render.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// `network.lan.igmp_snooping`.

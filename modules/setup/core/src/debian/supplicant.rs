@@ -7,7 +7,7 @@ use super::rendered::{Access, Rendered, file as made};
 use super::value;
 use net::hex;
 
-/// The file of a device.
+/// Renders the file of a device.
 pub fn file(other: &Other) -> Rendered {
     let path = format!("etc/wpa_supplicant/weir-{}.conf", other.device);
     made(path, Access::Root, &other.text)

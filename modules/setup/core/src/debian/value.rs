@@ -182,7 +182,7 @@ pub fn number(bounds: std::ops::RangeInclusive<u64>) -> impl Fn(&str) -> Option<
     }
 }
 
-/// So many digits of base 16.
+/// A number of exactly so many digits of base 16.
 pub fn hexadecimal(text: &str, length: usize) -> Option<String> {
     let good = text.len() == length && text.bytes().all(|c| c.is_ascii_hexdigit());
     good.then(|| text.to_ascii_lowercase())

@@ -32,7 +32,7 @@ pub(super) fn digest(text: &[u8]) -> String {
     net::hex::text(sha(&SHA256, text).as_ref())
 }
 
-/// The disk. In tests it stops at a step, as a machine without power does.
+/// The disk. In tests it stops at a step, as if power was lost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disk {
     #[cfg(test)]

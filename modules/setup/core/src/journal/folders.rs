@@ -18,7 +18,7 @@ impl Entry {
     }
 }
 
-/// The uppermost folder of a file that is not there yet.
+/// Returns the uppermost missing folder of a file.
 pub(super) fn missing(path: &Path) -> Option<PathBuf> {
     let folders = path.ancestors().skip(1);
     let missing = folders.take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());

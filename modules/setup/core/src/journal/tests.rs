@@ -479,7 +479,7 @@ fn a_change_that_was_taken_back_is_told_until_another_one_stays() {
     assert_eq!(journal.undone(), None, "the router is not as before");
 }
 
-/// Another user wrote the journal: root puts nothing out of bounds in place, and no other content.
+/// Another user wrote the journal: root writes nothing out of bounds, and no other content.
 #[test]
 fn a_forged_journal_changes_nothing() {
     let forged = |forge: &dyn Fn(&Path, &mut serde_json::Value)| {

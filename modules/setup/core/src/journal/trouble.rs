@@ -1,10 +1,10 @@
-//! Why a change could not be made.
+//! Failures of a change.
 
 use super::change::Change;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a change could not be made.
+/// Failure of a change.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// Another change is not confirmed yet.

@@ -18,7 +18,7 @@ pub struct Air {
 pub struct Channel {
     /// `2g`, `5g`, `6g`.
     pub band: String,
-    /// Its number in that band.
+    /// Number of the channel in the band.
     pub number: u16,
     /// True if the country's rules permit access points and meshes on the channel.
     pub open: bool,
@@ -43,7 +43,7 @@ impl Air {
 /// Abilities of a radio.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Radio {
-    /// Its section in `wireless`: `radio0`.
+    /// Section in `wireless`: `radio0`.
     pub name: String,
     /// `2g`, `5g`, `6g`.
     pub bands: Vec<String>,

@@ -25,7 +25,7 @@ impl Config {
         }
     }
 
-    /// All packages, by name.
+    /// Returns all packages, by name.
     pub fn packages(&self) -> impl Iterator<Item = &Package> {
         self.packages.values()
     }

@@ -23,13 +23,13 @@ const OTHERS: [(&str, &str); 13] = [
 /// Codes that are often taken for a country's, with the right one.
 const MISTAKEN: [(&str, &str); 4] = [("UK", "GB"), ("EN", "GB"), ("EL", "GR"), ("JA", "JP")];
 
-/// Codes and names.
+/// Returns codes and names.
 fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     COUNTRIES.lines().filter_map(|line| line.split_once(' '))
 }
 
-/// The code of a country, by its code or its name. If the text is neither, the code that was
-/// probably meant.
+/// Returns the code of a country, by its code or its name. If the text is neither: the code that
+/// was probably meant.
 pub fn code(text: &str) -> Result<&'static str, Option<&'static str>> {
     let text = text.trim();
     if let Some((code, _)) = all().find(|(code, _)| code.eq_ignore_ascii_case(text)) {

@@ -129,8 +129,8 @@ impl<'a> GuestPlan<'a> {
     }
 }
 
-/// The way from an existing network for guests to the network inside: a zone that both are in, a
-/// forwarding, or a device of both.
+/// Returns the connection from an existing network for guests to the network inside: a zone with
+/// both, a forwarding, or a device of both.
 fn guests_inside(config: &Config) -> Option<String> {
     // An alias has the device of the interface that it names.
     let inside =
@@ -154,7 +154,7 @@ fn guests_inside(config: &Config) -> Option<String> {
     Some(format!("the firewall forwards the zone {from} to {to}"))
 }
 
-/// The names of the zones that an interface is in, by its name or its device.
+/// Returns the names of the zones that an interface is in, by its name or its device.
 fn zones_with(config: &Config, network: &str) -> Vec<String> {
     let device = config.device(network);
     let zones = config.of_type("firewall", "zone").filter(|zone| {

@@ -71,7 +71,7 @@ impl LanPlan<'_> {
         self.dhcp(lan, inside, known.as_ref());
     }
 
-    /// Plugs devices into the bridge inside, and no others but those that are no ports.
+    /// Sets the ports of the LAN's bridge; `bat0` stays in the bridge.
     fn lan_ports(&mut self, wanted: &[String]) {
         interface(self.config, self.facts, "lan");
         for port in wanted {
@@ -96,7 +96,7 @@ impl LanPlan<'_> {
         }
     }
 
-    /// Gives addresses to others, or no more. `known` is the network inside as it was.
+    /// Switches DHCP on or off. `known` is the network inside as it was.
     fn dhcp(&mut self, lan: &Lan, inside: Inside, known: Option<&Lan>) {
         let pool = &*pool_of(self.config, "lan");
         let there = self.config.has("dhcp", pool);

@@ -1,4 +1,4 @@
-//! Devices of interfaces, and whose VLAN a device is.
+//! Devices of interfaces, and the owners of VLANs.
 
 use uci::Section;
 

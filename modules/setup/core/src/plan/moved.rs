@@ -1,5 +1,5 @@
-//! The network inside moves: options that name the router follow, and the summary names what stays
-//! behind.
+//! The network inside moves: options with the router's address follow, and the summary names those
+//! that do not.
 
 use std::net::Ipv4Addr;
 
@@ -8,13 +8,13 @@ use uci::{Element, Section};
 use super::{Config, Inside, Report, address_in, text, words};
 use crate::difference::address;
 
-/// Things that the summary names at most.
+/// Most options that the summary names.
 const MOST: usize = 12;
 
 /// Options of a section of `dhcp` that are sent to clients.
 const TOLD: [&str; 2] = ["dhcp_option", "dhcp_option_force"];
 
-/// Looks at what has an address of the `former` network inside, if that is another one now.
+/// Handles addresses of the `former` network inside, if the network differs now.
 pub(super) fn inside_moved(former: Option<Inside>, config: &mut Config, report: &mut Report) {
     let (Some(former), Some(now)) = (former, address_in(config, "lan")) else {
         return;
@@ -53,7 +53,7 @@ fn told_follow(config: &mut Config, former: Ipv4Addr, now: Ipv4Addr) {
     }
 }
 
-/// Says what has an address in the `former` network, which no interface has any more.
+/// Reports addresses in the `former` network, which no interface has any more.
 fn say_left(config: &Config, report: &mut Report, former: Inside) {
     let left = left_in(config, former);
     if left.is_empty() {
@@ -94,7 +94,7 @@ fn followed(told: &str, former: Ipv4Addr, now: Ipv4Addr) -> String {
     parts.join(",")
 }
 
-/// Names what holds an address of a network that no interface of the router has.
+/// Returns the places of addresses in the `former` network that no interface has any more.
 fn left_in(config: &Config, former: Inside) -> Vec<String> {
     let own: Vec<Inside> = config
         .of_type("network", "interface")
@@ -128,7 +128,7 @@ fn left_in(config: &Config, former: Inside) -> Vec<String> {
     left
 }
 
-/// The networks that an interface has addresses in.
+/// Returns the networks of an interface's addresses.
 fn networks_of(interface: &Section) -> Vec<Inside> {
     let mask = text(interface, "netmask").unwrap_or_default();
     let mut all = words(interface, "ipaddr");

@@ -1,4 +1,4 @@
-//! The way out: the router's own uplink, without which some choices have no effect.
+//! The router's own uplink, without which some choices have no effect.
 
 use super::problem::NO_UPLINK;
 use super::zones::has_uplink;

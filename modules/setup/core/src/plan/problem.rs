@@ -19,7 +19,7 @@ pub struct Problem {
     pub hint: String,
 }
 
-/// Word of the problem [`Wrong::NoUplink`].
+/// Key of the problem [`Wrong::NoUplink`].
 pub(super) const NO_UPLINK: &str = "no-uplink";
 
 impl std::fmt::Display for Problem {
@@ -35,7 +35,7 @@ pub enum Wrong {
     Required,
     /// Fewer characters than this.
     TooShort(usize),
-    /// More bytes than the first number: the second one.
+    /// Longer than the first number of bytes; the second is its length.
     TooLong(usize, usize),
     /// Not a valid host name.
     NotAName,

@@ -1,6 +1,6 @@
 //! Keys of sentences and problems: a page has a text of its own for each, in each of its languages.
 
-/// Of sentences ([`Sentence`](super::Sentence)).
+/// Keys of sentences ([`Sentence`](super::Sentence)).
 pub const SENTENCES: &[&str] = &[
     "mesh-open",
     "wifi-open",
@@ -56,7 +56,7 @@ pub const SENTENCES: &[&str] = &[
     "wireguard-off",
 ];
 
-/// Of problems ([`Problem`](super::Problem)).
+/// Keys of problems ([`Problem`](super::Problem)).
 pub const PROBLEMS: &[&str] = &[
     "key-unused",
     "too-many",

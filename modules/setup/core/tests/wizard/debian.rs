@@ -43,7 +43,7 @@ fn case(name: &str, ending: &str) -> PathBuf {
     folder.join(format!("{name}.{ending}"))
 }
 
-/// All files in one text.
+/// Returns all files in one text.
 fn shown(outcome: &Outcome) -> String {
     let mut text = String::new();
     for file in &outcome.files {

@@ -1,5 +1,5 @@
-//! Which paths wait: those that the user wants kept in reserve, and those that slow the others
-//! down.
+//! Decides which paths wait: those that the user wants kept in reserve, and those that slow the
+//! others down.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -19,12 +19,12 @@ use crate::unheard::Unheard;
 /// See the module.
 pub struct Reserve {
     share: Arc<Share>,
-    /// Addresses of paths of which some subflows do not know whether they wait.
+    /// Addresses of paths with subflows that may have the wrong backup flag.
     stray: RefCell<Vec<IpAddr>>,
 }
 
 impl Reserve {
-    /// No path waits yet.
+    /// Creates the state, without waiting paths.
     pub fn new(share: Arc<Share>) -> Self {
         Self {
             share,
@@ -32,7 +32,7 @@ impl Reserve {
         }
     }
 
-    /// Says of a path whether it is in use, answers and rests.
+    /// Fills in whether a path is in use, answers and rests.
     pub fn describe(&self, path: &mut Path) {
         let health = self.share.health(path.address);
         path.rests = self.share.rests(path.address);
@@ -41,7 +41,7 @@ impl Reserve {
         path.in_use = path.used != Use::Never && health != Some(Health::Down) && !waits;
     }
 
-    /// Has those paths wait that are not needed now.
+    /// Makes paths wait that are not needed now.
     pub fn keep(&self, paths: &mut Paths) {
         let seen = paths.now().into_iter();
         let seen = seen.filter(|path| path.used != Use::Never);
@@ -64,7 +64,7 @@ impl Reserve {
         }
     }
 
-    /// Has paths rest that slow the others down, and use them again.
+    /// Makes paths rest that slow the others down, and uses them again.
     pub fn guard(&self, guard: &mut Guard, paths: &[Path], now: Duration) {
         let used = paths.iter().filter(|path| path.in_use);
         let samples: Vec<_> = used
@@ -128,8 +128,8 @@ impl Reserve {
         self.remind(again);
     }
 
-    /// Finds paths in reserve with subflows that do not wait, and others with some that do, now and
-    /// at the last look ([`Paths::remind`]). Gives those of now.
+    /// Finds paths in reserve with subflows that do not wait, and others with some that do; reminds
+    /// those that the last look found too ([`Paths::remind`]). Returns the paths found now.
     pub fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
         let used = found.iter().filter(|subflow| {
             let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);

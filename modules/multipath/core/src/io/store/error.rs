@@ -64,7 +64,7 @@ pub enum StoreError {
             and not those of a key's id"
     )]
     Name(String),
-    /// No random numbers.
+    /// The system gives no random numbers.
     #[error("the kernel gives no random numbers")]
     Random,
 }

@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// The kernel would choose 127.0.0.1 for what goes there.
+    /// For that destination the kernel would choose 127.0.0.1.
     #[tokio::test]
     async fn who_asked_an_address_is_answered_from_it() {
         for bound in ["0.0.0.0:0", "[::]:0"] {

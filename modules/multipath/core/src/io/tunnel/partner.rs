@@ -136,7 +136,7 @@ fn own(net: &TunnelNet, place: usize) -> Vec<IpAddr> {
     four.into_iter().chain(six).collect()
 }
 
-/// Source and destination of an IP packet.
+/// Returns source and destination of an IP packet.
 fn addresses(packet: &[u8]) -> Option<[IpAddr; 2]> {
     match packet.first()? >> 4 {
         4 => {

@@ -101,7 +101,7 @@ pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
     }
 }
 
-/// Networks of this router's other devices.
+/// Returns the networks of this router's other devices.
 fn networks(but: u32) -> io::Result<Vec<Prefix>> {
     let networks = getifaddrs()?.filter(|it| if_nametoindex(&*it.interface_name) != Ok(but));
     let networks = networks.filter_map(|it| {

@@ -8,8 +8,8 @@ use crate::plan::report::Report;
 use crate::plan::zones::{zone, zone_of};
 use crate::plan::{Config, words, yes};
 
-/// Asks for IPv6, or no more. `known` is the uplink where its kind stays; `former` and `device`
-/// are the devices of the uplink before and now.
+/// Requests IPv6, or stops that. `known` is the uplink if its kind stays; `former` and `device` are
+/// the devices of the uplink before and now.
 pub(super) fn ipv6(
     internet: &Internet,
     known: Option<&Internet>,
@@ -57,7 +57,7 @@ pub(super) fn ipv6(
     }
 }
 
-/// Has the zone outside hold an interface of the uplink, unless another zone does. If there is
+/// Adds an interface of the uplink to the zone outside, unless another zone holds it. If there is
 /// no such zone, only a new uplink makes one.
 pub(super) fn outside(config: &mut Config, interface: &str, is_new: bool) {
     let holds = |zone: &Section| words(zone, "network").iter().any(|name| name == interface);

@@ -4,7 +4,7 @@ use super::uses::{MARK, Used, safe};
 use super::wish::Refusal;
 use crate::plan::{Config, text};
 
-/// The section that notes what weir made of a port.
+/// Returns the section that records weir's use of a port.
 pub fn mark(config: &Config, device: &str) -> Result<String, Refusal> {
     let mark = format!("cable_{}", safe(device));
     is_free(config, device, &mark, |known| {

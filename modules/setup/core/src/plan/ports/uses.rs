@@ -35,7 +35,7 @@ pub enum Used {
     Uplink,
     /// The mesh.
     Mesh,
-    /// Nothing.
+    /// No use.
     None,
 }
 
@@ -64,7 +64,7 @@ pub struct PortUse {
 /// User of a port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
-    /// The LAN.
+    /// The interface of the LAN.
     Lan,
     /// The interface of the Internet, or of its IPv6.
     Wan,

@@ -35,9 +35,9 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// By DHCP.
+    /// DHCP.
     Dhcp,
-    /// By PPPoE.
+    /// PPPoE.
     Pppoe,
 }
 

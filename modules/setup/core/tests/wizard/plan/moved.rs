@@ -108,7 +108,7 @@ fn what_stays_in_the_old_network_is_named() {
     assert_eq!(lines(&config, &plan.config).len(), 2);
 }
 
-/// Of very many the summary names some.
+/// The summary names only some of very many.
 #[test]
 fn a_long_list_of_what_stays_is_cut() {
     let mut dhcp = POOL.to_owned();

@@ -149,7 +149,7 @@ impl SessionTunnel {
     }
 }
 
-/// All paths, each by its number in the tunnels.
+/// Sockets of all paths, by number in the tunnels.
 #[derive(Default)]
 pub struct Lines {
     lines: BTreeMap<u8, Line>,
@@ -164,7 +164,7 @@ impl Lines {
         lines.map(|(number, line)| (*number, line.address, &*line.device))
     }
 
-    /// The socket of a path.
+    /// Returns the socket of a path.
     pub fn socket(&self, number: u8) -> Option<&UdpSocket> {
         self.lines.get(&number).map(|line| &line.socket)
     }

@@ -459,7 +459,7 @@ fn router(protocol: usize, wiring: usize, n: usize) -> Router {
     }
 }
 
-/// All of them: each protocol with each wiring, everything else by turns.
+/// Returns all routers: each protocol with each wiring, everything else by turns.
 pub fn routers() -> impl Iterator<Item = Router> {
     let all = PROTOCOLS.len() * WIRINGS.len();
     (0..all).map(|n| router(n / WIRINGS.len(), n % WIRINGS.len(), n))
