@@ -46,7 +46,7 @@ pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<
         args.packages.is_empty() || args.packages.iter().any(|name| name == package)
     };
     for note in outcome.notes.iter().filter(|note| named(&note.at)) {
-        // A page shows this text as an error, and no other output.
+        // The user who applies a change sees only the standard error of this program.
         eprintln!("{}", harmless(&note.to_string()));
     }
     zones(&args.root, &outcome)?;

@@ -31,7 +31,7 @@ const OF_ONE: usize = 4;
 /// without a key: so none displaces a used session, and the router has some time until it opens a
 /// connection.
 const PENDING: usize = 64;
-/// A router without a line for this long was deleted: an editor may be half way in writing.
+/// A router whose line is missing this long was deleted: editors may write the list in steps.
 const MISSING: Duration = Duration::from_secs(1);
 /// Changes of a file that are this far apart have different modification times.
 const GRANULE: Duration = Duration::from_millis(100);

@@ -1,6 +1,6 @@
-//! Proof of the router's address. An attacker with a session can forge its source address, to have
-//! the partner flood a victim; so only a few small datagrams go there until the router has answered
-//! an unpredictable challenge from there (as in RFC 9000, 8.2 and 9.3).
+//! Proof of the router's address. A router can forge its source address, to have the partner flood
+//! a victim; so only a few small datagrams go there until the router has answered an unpredictable
+//! challenge from there (as in RFC 9000, 8.2 and 9.3).
 
 use std::net::SocketAddr;
 

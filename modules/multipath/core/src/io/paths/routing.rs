@@ -13,7 +13,7 @@ use tracing::warn;
 use crate::lock::LOCK_MARK;
 use crate::nft::{MARK, TUNNEL_MARK};
 
-/// Priority of the rules. Before them: mwan3, from 1001 on; behind: the kernel's own, from 32765.
+/// Priority of the first rule; mwan3's begin at 1001, and the kernel's own are behind 32765.
 const PRIORITY: u32 = 900;
 /// First of weir's tables, one per path's device.
 const TABLE: u32 = 934_700_000;
