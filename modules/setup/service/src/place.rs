@@ -263,8 +263,8 @@ impl Place {
         Ok((Server::of(&former), gone.into_iter().map(note).collect()))
     }
 
-    /// Puts the former files back if a change was not confirmed in time, and reloads services, as
-    /// the guard does not if this is faster.
+    /// Puts the former files back if a change was not confirmed in time, and reloads services: the
+    /// guard does not, if this is faster.
     pub fn recover(&self) -> Result<Option<Change>, Error> {
         match self.put_back_late().transpose() {
             Some(back) => Ok(Some(self.reload_back(back)?.0)),
