@@ -23,8 +23,8 @@ impl<'a> GuestPlan<'a> {
         }
     }
 
-    /// Makes the guests' network, if the router has none and an uplink for it. `new` is the field of
-    /// a Wi-Fi network for guests that the router does not have yet.
+    /// Makes the guests' network, if the router has none and an uplink for it. `new` is the field
+    /// of a Wi-Fi network for guests that the router does not have yet.
     pub fn make(&mut self, new: Option<&str>) {
         if self.config.has("network", "guest") {
             return self.guests_apart(new);
