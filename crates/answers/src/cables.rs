@@ -1,57 +1,57 @@
-//! What a router's ports are for.
+//! Roles of a router's ports.
 
 use api::Problem;
 use api::query::{self, Pairs, Query, number, unknown, wrong};
 use serde::{Deserialize, Serialize};
 
-/// All ports that are looked at.
+/// All observed ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cables {
-    /// Whether it is looked at all, and whether weir acts: `off`, `suggest` or `auto`.
+    /// Mode: `off`, `suggest` (weir only observes) or `auto` (weir also acts).
     pub mode: String,
-    /// The ports, in the order of their names.
+    /// The ports, sorted by name.
     pub cables: Vec<Cable>,
 }
 
-/// What is at a port.
+/// State of a port: its role, and the evidence for that role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cable {
     /// The device.
     pub device: String,
-    /// Whether there is a link.
+    /// True if the port has a link.
     pub link: bool,
-    /// What the port is for: `uplink`, `mesh`, `radio`, `client`, `border`, `switch`, `loop`,
+    /// Role of the port: `uplink`, `mesh`, `radio`, `client`, `border`, `switch`, `loop`,
     /// `unknown`.
     pub role: String,
-    /// How sure that is, of 100.
+    /// Confidence in the role, of 100.
     pub confidence: u8,
-    /// What was heard, in its order.
+    /// Evidence, in the order of arrival.
     pub evidence: Vec<CableEvidence>,
-    /// Milliseconds from the link to the decision; `None`: it is still listened.
+    /// Milliseconds from the link to the decision; `None`: not decided yet.
     pub decided: Option<u64>,
-    /// Who keeps the role as it is: `administrator`, or `connection`, where the administrator's own
-    /// connection comes by this port.
+    /// Reason that the role is fixed: `administrator`, or `connection` if the administrator's own
+    /// connection uses this port.
     pub held_by: Option<String>,
-    /// What the port is used for now: `lan`, `uplink`, `mesh`, `none`.
+    /// Current use of the port: `lan`, `uplink`, `mesh`, `none`.
     pub now: String,
-    /// Nothing passes, in or out: it is not known yet what it is for, or it is a loop.
+    /// True if the port passes nothing in or out: its role is not known yet, or it is a loop.
     #[serde(default)]
     pub shut: bool,
-    /// Where it goes by itself, or why not, in a sentence.
+    /// Pending automatic move of the port, or the reason for no move, in a sentence.
     #[serde(default)]
     pub moving: Option<String>,
-    /// Why it has this role, in a sentence.
+    /// Reason for the role, in a sentence.
     pub why: String,
-    /// What would change it, in a sentence.
+    /// Condition that would change the role, in a sentence.
     pub would_change: String,
-    /// What somebody should know, such as a second server of DHCP, in sentences.
+    /// Notices for the administrator, such as a second DHCP server, in sentences.
     pub notices: Vec<String>,
 }
 
-/// Something that was heard at a port.
+/// An observation at a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CableEvidence {
-    /// A word for it.
+    /// Keyword for the kind of evidence.
     pub kind: String,
     /// Milliseconds after the link.
     pub after: u64,
@@ -59,11 +59,11 @@ pub struct CableEvidence {
     pub text: String,
 }
 
-/// The role that somebody gives a port.
+/// Role that an administrator assigns to a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CableRole {
-    /// As [`Cable::role`] has it.
+    /// Role, as in [`Cable::role`].
     pub role: String,
 }
 
@@ -71,10 +71,10 @@ impl api::Body for CableRole {
     const EXPECTED: &'static str = "a JSON object with \"role\"";
 }
 
-/// From which event on.
+/// Query of `GET /v1/cables/events`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CableEventsQuery {
-    /// Those with greater numbers.
+    /// Selects the events with greater numbers.
     pub after: u64,
 }
 
@@ -105,29 +105,29 @@ impl Query for CableEventsQuery {
     }
 }
 
-/// What happened at ports.
+/// Events at ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CableEvents {
-    /// The number of the last one; they begin anew when weir does.
+    /// Number of the last event; numbers restart when weir restarts.
     pub last: u64,
-    /// They, the oldest first: of 256 at most.
+    /// The events, the oldest first: 256 at most.
     pub events: Vec<CableEvent>,
 }
 
-/// Something that happened at a port.
+/// An event at a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CableEvent {
-    /// Its number.
+    /// Number of the event.
     pub number: u64,
-    /// When, in seconds since 1970.
+    /// Time of the event, in seconds since 1970.
     pub when: u64,
     /// The device.
     pub device: String,
-    /// `link`, `role`, or of a port that goes somewhere `moved`, `kept`, `taken-back`, `refused`,
-    /// `later`.
+    /// `link`, `role`, or, for a port that changes its use, `moved`, `kept`, `taken-back`,
+    /// `refused`, `later`.
     pub kind: String,
-    /// `up` or `down`; the role; what it is to be used for.
+    /// New value: `up` or `down`; the role; the planned use.
     pub value: String,
-    /// A sentence.
+    /// The event in a sentence.
     pub text: String,
 }

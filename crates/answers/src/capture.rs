@@ -1,4 +1,4 @@
-//! What a capture is asked for, and what it says at its end.
+//! Parameters of a capture, and its summary at the end.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,38 +10,37 @@ use serde::{Deserialize, Serialize};
 use crate::offload::expression::{EXPRESSION_HINT, FlowQuery};
 use crate::offload::filter::{FilterError, FlowFilter};
 
-/// Bytes of a packet that are kept when nothing else is said: all headers, and what they are
-/// followed by.
+/// Default number of bytes kept of a packet: all headers, and the start of the payload.
 pub const DEFAULT_OCTETS: u32 = 256;
-/// Bytes of a packet that can be kept.
+/// Allowed numbers of bytes to keep of a packet.
 pub const OCTETS: std::ops::RangeInclusive<u32> = 64..=2048;
-/// Packets a second when nothing else is said: a few percent of a weak processor.
+/// Default packets per second: a few percent of a weak processor.
 pub const DEFAULT_RATE: u32 = 2000;
-/// Packets a second that can be asked for.
+/// Allowed packets per second.
 pub const RATE: std::ops::RangeInclusive<u32> = 1..=50_000;
-/// The longest time that can be asked for, seconds.
+/// Longest allowed duration, in seconds.
 pub const LONGEST: u32 = 30 * 24 * 3600;
 
 const PARAMETERS: &str = "the parameters are flow, address, port, protocol, device, side, \
     snaplen, rate, count and seconds";
 
-/// Which packets, how much of each, how many, and for how long. What is `None` is not asked for;
-/// all that is asked for must hold.
+/// Selects packets and limits their size, rate, number and duration. `None` does not filter; a
+/// packet must match all other conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureQuery {
-    /// One connection, in both directions, before or after translation.
+    /// Selects one connection, in both directions, before or after translation.
     pub flow: Option<FlowQuery>,
-    /// Address, port, protocol and device; the rest of a [`FlowFilter`] does not go with a capture.
+    /// Address, port, protocol and device; a capture ignores the rest of a [`FlowFilter`].
     pub filter: FlowFilter,
-    /// As they come in, or as they leave; `None`: both.
+    /// Captures packets as they come in, or as they leave; `None`: both.
     pub side: Option<CaptureSide>,
     /// Bytes of each packet to keep: [`OCTETS`].
     pub octets: u32,
     /// Packets a second: [`RATE`].
     pub rate: u32,
-    /// Ends after so many records. A packet that is captured on both sides has two.
+    /// Ends the capture after this many records. A packet captured on both sides has two records.
     pub count: Option<u64>,
-    /// Ends after so many seconds, [`LONGEST`] at most.
+    /// Ends the capture after this many seconds, [`LONGEST`] at most.
     pub seconds: Option<u32>,
 }
 
@@ -59,12 +58,12 @@ impl Default for CaptureQuery {
     }
 }
 
-/// On which side of the router.
+/// Side of the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureSide {
-    /// As they come in.
+    /// Packets as they come in.
     In,
-    /// As they leave.
+    /// Packets as they leave.
     Out,
 }
 
@@ -140,7 +139,7 @@ impl Query for CaptureQuery {
         Ok(query)
     }
 
-    /// What is default is left out.
+    /// Omits parameters that have their default.
     fn to_query(&self) -> String {
         let or_default = |value: u32, default: u32| (value != default).then(|| value.to_string());
         let own = [
@@ -162,27 +161,27 @@ impl Query for CaptureQuery {
 }
 
 impl CaptureQuery {
-    /// How long it may take.
+    /// Longest duration of the capture.
     pub fn time(&self) -> Option<Duration> {
         self.seconds
             .map(|seconds| Duration::from_secs(seconds.into()))
     }
 }
 
-/// What a capture had and what it missed. Packets that the filter left out are in none of these.
+/// Counters of a capture. Packets that the filter rejects are in none of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureSummary {
-    /// Records written: each a side of a packet.
+    /// Records written: one for each side of a packet.
     pub captured: u64,
-    /// Records that there was no room for in the ring between the packet path and the daemon.
+    /// Records lost because the ring between the packet path and the daemon was full.
     pub ring_lost: u64,
     /// Records that the client did not take in time.
     pub client_lost: u64,
-    /// Packets that were more than the rate allows.
+    /// Packets beyond the rate limit.
     pub over_rate: u64,
 }
 
-/// Trailer of the answer (RFC 9110, section 6.5) that has the [`CaptureSummary`], as JSON.
+/// Trailer of the response (RFC 9110, section 6.5) that carries the [`CaptureSummary`], as JSON.
 pub const SUMMARY_TRAILER: &str = "weir-capture-summary";
 
 #[cfg(test)]

@@ -30,13 +30,13 @@ pub struct Condition {
     /// Advice in English, where a part of weir gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// When it began, seconds since 1970-01-01 UTC.
+    /// Start of the condition, seconds since 1970-01-01 UTC.
     pub since: u64,
-    /// Module that found it; `offload` for the packet path.
+    /// Module that found the condition; `offload` for the packet path.
     pub module: String,
     /// View of the page that shows more: `devices`, `cables`.
     pub view: String,
-    /// Device, port or part that it concerns; empty: the router.
+    /// Device, port or part that the condition concerns; empty: the router.
     pub subject: String,
 }
 
@@ -56,7 +56,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Its word, as JSON has it.
+    /// Returns the word for the severity, as JSON has it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Critical => "critical",

@@ -1,11 +1,10 @@
-//! Cached drops: what weir drops early because netfilter, or a route, does.
+//! Cached drops: packets that weir drops early because netfilter, or a route, drops them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::offload::{Endpoints, Protocol};
 
-/// Answer to `GET /v1/drops`. Of many prefixes and tuples only the busiest are told, see the
-/// counters for the rest.
+/// Answer to `GET /v1/drops`. Lists only the busiest prefixes and tuples; the counters include all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
     /// Learned from the kernel.
@@ -16,20 +15,20 @@ pub struct Drops {
     pub routes: DropRoutes,
 }
 
-/// Whether something drops, and why not.
+/// State of a source of drops.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropState {
-    /// It does.
+    /// True if weir drops packets for this source.
     pub active: bool,
-    /// Why it does not.
+    /// Reason why weir does not drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What was learned from netfilter's drops.
+/// Drops learned from netfilter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedDrops {
-    /// Whether drops are learned.
+    /// State of learning.
     #[serde(flatten)]
     pub state: DropState,
     /// Packets dropped since the start.
@@ -40,23 +39,23 @@ pub struct LearnedDrops {
     pub cached: u32,
     /// Room for tuples.
     pub capacity: u32,
-    /// Tuples that found no room.
+    /// Tuples that the full table could not take.
     pub crowded: u64,
-    /// The busiest.
+    /// The busiest tuples.
     pub tuples: Vec<LearnedDrop>,
 }
 
-/// One 5-tuple that netfilter drops.
+/// A 5-tuple that netfilter drops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedDrop {
     /// TCP or UDP.
     pub protocol: Protocol,
-    /// As its packets come in.
+    /// Addresses and ports of the packets as they come in.
     #[serde(flatten)]
     pub endpoints: Endpoints,
     /// Name of the device at which they come in.
     pub device: String,
-    /// Weir drops them now; else the kernel does, and weir counts.
+    /// True if weir drops the packets now; else the kernel drops them, and weir counts.
     pub cached: bool,
     /// Packets that weir dropped.
     pub dropped: u64,
@@ -73,7 +72,7 @@ pub struct LearnedDrop {
 pub struct DropSet {
     /// Family, table and name.
     pub name: String,
-    /// Whether packets are dropped by it.
+    /// State of the set.
     #[serde(flatten)]
     pub state: DropState,
     /// Prefixes in it.
@@ -84,31 +83,31 @@ pub struct DropSet {
     pub dropped: u64,
     /// Packets let through as samples.
     pub sampled: u64,
-    /// Packets from it that netfilter was seen to drop; absent where the kernel does not tell.
+    /// Packets from the set seen dropped by netfilter; absent if the kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<u64>,
-    /// The busiest.
+    /// The busiest prefixes.
     pub busiest: Vec<DropPrefix>,
 }
 
 /// Routes that drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropRoutes {
-    /// Whether packets are dropped by them.
+    /// State of drops by routes.
     #[serde(flatten)]
     pub state: DropState,
     /// Prefixes that routes drop, without the holes in them.
     pub prefixes: u64,
     /// Packets that weir dropped by them.
     pub dropped: u64,
-    /// The busiest.
+    /// The busiest prefixes.
     pub busiest: Vec<DropPrefix>,
 }
 
-/// A prefix, with what happened under it.
+/// A prefix and its counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropPrefix {
-    /// `192.0.2.0/24`.
+    /// Prefix, such as `192.0.2.0/24`.
     pub prefix: String,
     /// Packets that weir dropped.
     pub dropped: u64,
@@ -119,16 +118,16 @@ pub struct DropPrefix {
 /// Packets dropped early, in [`Status`](crate::Status).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropCounts {
-    /// As netfilter was seen to do.
+    /// Dropped because netfilter was seen to drop such packets.
     pub learned: u64,
-    /// By a set of sources.
+    /// Dropped by a set of sources.
     pub sets: u64,
-    /// By a route.
+    /// Dropped by a route.
     pub routes: u64,
 }
 
 impl DropCounts {
-    /// All together.
+    /// Returns the sum of all drops.
     pub fn all(&self) -> u64 {
         self.learned
             .saturating_add(self.sets)

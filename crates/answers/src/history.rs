@@ -1,4 +1,4 @@
-//! What was: hours, days and months of each device.
+//! Traffic history: hours, days and months of each device.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use crate::monitor::{Count, mac};
 
 const PARAMETERS: &str = "the parameters are unit, from, to, device and by";
 
-/// What `GET /v1/history` answers. Query: `unit` (`hour`, `day`, `month`), `from`, `to` (seconds
-/// since 1970), `device` (MAC), `by` (`device`, `application`).
+/// Answer to `GET /v1/history`. Query: `unit` (`hour`, `day`, `month`), `from`, `to` (seconds since
+/// 1970), `device` (MAC), `by` (`device`, `application`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// `hour`, `day` or `month`.
     pub unit: String,
-    /// By what each period is divided: `device` or `application`.
+    /// Division of each period: `device` or `application`.
     pub by: String,
-    /// The time zone in which days begin, minutes east of UTC now.
+    /// Time zone in which days begin, in minutes east of UTC now.
     pub offset_minutes: i32,
-    /// In order of time; those without traffic are left out.
+    /// The periods, in order of time; periods without traffic are left out.
     pub periods: Vec<Period>,
 }
 
-/// Traffic that crossed no uplink. A copy between two devices is sent by one and received by the
-/// other: the two are not to be added up over all devices.
+/// Traffic that crossed no uplink. One device sends a copy between two devices and the other
+/// receives it: do not add sent and received up over all devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LanCount {
     /// To stations.
@@ -34,14 +34,14 @@ pub struct LanCount {
     pub sent: Count,
 }
 
-/// One hour, day or month.
+/// An hour, day or month.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Period {
-    /// When it begins, seconds since 1970.
+    /// Start of the period, seconds since 1970.
     pub start: u64,
-    /// When the next one begins.
+    /// Start of the next period.
     pub end: u64,
-    /// Internet traffic to stations: what crossed an uplink.
+    /// Internet traffic to stations: traffic that crossed an uplink.
     pub received: Count,
     /// Internet traffic from stations.
     pub sent: Count,
@@ -52,12 +52,12 @@ pub struct Period {
     pub parts: Vec<Part>,
 }
 
-/// What one device or application had of a period.
+/// Share of one device or application in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// Hardware address, or word for the application.
+    /// Hardware address, or the word for the application.
     pub key: String,
-    /// What a device is called now.
+    /// Current name of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Internet traffic to stations.
@@ -69,23 +69,22 @@ pub struct Part {
     pub lan: LanCount,
 }
 
-/// Which part of the history: the query of `GET /v1/history`. A period is told when it ends after
-/// `from` and begins before `to`.
+/// Query of `GET /v1/history`. Selects each period that ends after `from` and begins before `to`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryQuery {
     /// Length of the periods.
     pub unit: HistoryUnit,
-    /// Seconds since 1970; `None`: as far back as is kept.
+    /// Seconds since 1970; `None`: from the oldest record.
     pub from: Option<u64>,
     /// Seconds since 1970; `None`: until now.
     pub to: Option<u64>,
-    /// Only this station; as [`normal_mac`] writes it.
+    /// Selects only this station; written as by [`normal_mac`].
     pub device: Option<String>,
-    /// How each period is divided.
+    /// Division of each period.
     pub by: HistoryBy,
 }
 
-/// How long the periods of a history are.
+/// Length of a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryUnit {
     /// Hours.
@@ -93,7 +92,7 @@ pub enum HistoryUnit {
     /// Days of the router's time zone.
     #[default]
     Day,
-    /// Months of it.
+    /// Months of the router's time zone.
     Month,
 }
 
@@ -107,13 +106,13 @@ impl fmt::Display for HistoryUnit {
     }
 }
 
-/// Into which parts the periods of a history are divided.
+/// Division of the periods of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryBy {
-    /// Stations.
+    /// By station.
     #[default]
     Device,
-    /// What it was used for.
+    /// By application.
     Application,
 }
 
@@ -167,7 +166,7 @@ impl Query for HistoryQuery {
         Ok(query)
     }
 
-    /// What is default is left out.
+    /// Omits parameters that have their default.
     fn to_query(&self) -> String {
         let unit = (self.unit != HistoryUnit::default()).then(|| self.unit.to_string());
         let by = (self.by != HistoryBy::default()).then(|| self.by.to_string());
@@ -181,7 +180,7 @@ impl Query for HistoryQuery {
     }
 }
 
-/// The end of the year 9999: nobody has to count with times beyond, and none of the sums overflows.
+/// End of the year 9999: no caller needs later times, and no sum overflows.
 const LATEST: u64 = 253_402_300_799;
 
 #[cfg(test)]

@@ -10,22 +10,22 @@
 //! | `GET /v1/ports` | `[`[`Port`]`]` |
 //! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
 //! | `GET /v1/drops` | [`Drops`] |
-//! | `GET /v1/devices` | [`Devices`]: who uses the network |
+//! | `GET /v1/devices` | [`Devices`]: devices on the network |
 //! | `POST /v1/devices/{mac}/label` | [`DeviceLabelled`], of a [`DeviceLabel`] |
 //! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`TalksQuery`] |
-//! | `GET /v1/probes` | [`Probes`]: what is recorded of the network stack |
+//! | `GET /v1/probes` | [`Probes`]: records of the network stack |
 //! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
 //! | `GET /v1/paths` | [`Paths`]: uplinks that are used as one |
-//! | `GET /v1/portal/clients` | [`PortalClients`]: who is let in |
+//! | `GET /v1/portal/clients` | [`PortalClients`]: devices behind the portal |
 //! | `GET /v1/portal/vouchers` | [`PortalVouchers`] |
-//! | `POST /v1/portal/vouchers` | [`PortalVouchers`] that are made, of [`NewVouchers`] |
+//! | `POST /v1/portal/vouchers` | created [`PortalVouchers`], of [`NewVouchers`] |
 //! | `GET /v1/portal/vouchers/{id}` | [`PortalVoucher`] with its signed form and a QR code |
 //! | `POST /v1/portal/vouchers/{id}/rename` | [`PortalVoucher`], of a [`VoucherName`] |
 //! | `POST /v1/portal/vouchers/{id}/activate` | [`PortalVoucher`] that lets a [`VoucherDevice`] in |
-//! | `POST /v1/portal/vouchers/{id}/invalidate` | [`PortalVoucher`] that is called back |
-//! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: those that stay |
+//! | `POST /v1/portal/vouchers/{id}/invalidate` | revoked [`PortalVoucher`] |
+//! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: the remaining devices |
 //! | `POST /v1/portal/import` | [`Imported`], of [`FormerVouchers`] |
-//! | `GET /v1/portal/page` | [`PortalPage`]: what the guests' page says |
+//! | `GET /v1/portal/page` | [`PortalPage`]: content of the guests' page |
 //! | `POST /v1/portal/page/text` | [`PortalPage`], of a [`NewText`] |
 //! | `POST /v1/portal/page/text/reset` | [`PortalPage`] as the configuration has it |
 //! | `POST /v1/portal/page/picture` | [`PortalPage`], of a [`NewPicture`] |
@@ -38,11 +38,11 @@
 //! | `GET /v1/portal/key` | [`PortalKey`] |
 //! | `GET /v1/portal/notes` | [`PortalNotes`] for other nodes |
 //! | `POST /v1/portal/notes` | [`NotesHeard`], of [`PortalNotes`] of other nodes |
-//! | `GET /v1/cables` | [`Cables`]: what ports are for |
+//! | `GET /v1/cables` | [`Cables`]: roles of ports |
 //! | `GET /v1/cables/events?…` | [`CableEvents`], of a [`CableEventsQuery`] |
 //! | `POST /v1/cables/{device}/set`, `…/auto` | [`Cable`] that has a [`CableRole`] from now on, or is found out again |
-//! | `GET /v1/radio` | [`Radios`]: transmit power, and what arrives by it |
-//! | `GET /v1/radio/log` | [`RadioLog`]: what was tried, of a [`RadioLogQuery`] |
+//! | `GET /v1/radio` | [`Radios`]: transmit power, and the throughput at stations |
+//! | `GET /v1/radio/log` | [`RadioLog`]: power steps, of a [`RadioLogQuery`] |
 //! | `GET /v1/radio/peers` | [`RadioPeers`]: access points that are peers |
 //! | `/v1/setup…` | types of `setup_core::messages`, and a [`SetupDetection`]: `docs/setup.md` has the rows |
 //! | `GET /v1/setup/pending` | the change that waits, or null; the socket of `weir setup serve` alone answers |

@@ -1,4 +1,4 @@
-//! Who uses the network, which conversations, and what is recorded of the network stack.
+//! Devices on the network, their conversations, and records of the network stack.
 
 mod counted;
 mod label;
@@ -16,7 +16,7 @@ pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
 pub(crate) use talks::mac;
 pub use talks::{DEFAULT_TALKS, TALKS, TalkSort, TalksQuery, normal_mac};
 
-/// Nothing is counted, so there is nothing to tell of devices, conversations and history.
+/// Returns the problem that the monitor is off: devices, conversations and history are unknown.
 pub fn is_off() -> Problem {
     let hint = "set `enabled = true` under [monitor] in the configuration, and restart weir";
     Problem::new(409, "no_monitor", "the monitor is off", hint)

@@ -7,101 +7,100 @@ use serde::{Deserialize, Serialize};
 /// Answer to `GET /v1/paths`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paths {
-    /// The partner's name or address and port, of the one in use or else the first; absent where the
-    /// configuration names none.
+    /// Name or address and port of the partner in use, or else of the first one; absent if the
+    /// configuration names no partner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
-    /// All partners of the configuration, in the order in which they are tried, where there are
-    /// several.
+    /// All partners of the configuration, in the order of the attempts, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partners: Vec<Candidate>,
-    /// Whether it is there.
+    /// State of the connection to the partner.
     pub state: PartnerState,
     /// Version of the partner's weir.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Why it is not there, in words.
+    /// Reason why the partner is not connected, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// Why this router has no key of its own, in words: whoever has a pairing line of its can come as
-    /// this router.
+    /// Reason why this router has no key of its own, in words: anybody with one of its pairing
+    /// lines can pose as this router.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keyless: Option<String>,
-    /// New connections of clients go by the partner.
+    /// True if new connections of clients go by the partner.
     pub redirects: bool,
-    /// All but TCP goes by the tunnel.
+    /// True if all traffic but TCP goes by the tunnel.
     #[serde(default)]
     pub tunnel: bool,
     /// Connections of clients.
     pub connections: Carriage,
     /// The uplinks, best first.
     pub paths: Vec<Path>,
-    /// Devices of which the configuration says something, and which lead nowhere at the moment.
+    /// Devices that the configuration names, but that lead nowhere at the moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmatched: Vec<String>,
-    /// Uplinks that wait, as they have the address of one in use.
+    /// Uplinks that wait because they have the address of an uplink in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<Twin>,
-    /// What comes in by the partner.
+    /// Ports of the partner that lead to hosts of the LAN.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forwards: Vec<Forward>,
-    /// What clients send leaves by the partner alone, also while weir does not run.
+    /// True if clients' traffic leaves only by the partner, also while weir does not run.
     #[serde(default)]
     pub locked: bool,
-    /// While the partner is not there, nothing of clients leaves but what the configuration names.
+    /// True if clients' traffic stops without the partner, but for configured exceptions.
     #[serde(default)]
     pub stops: bool,
-    /// What others than the partner may see.
+    /// Kinds of traffic that others than the partner may see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposed: Vec<Exposure>,
 }
 
-/// A partner of the configuration: the first one, or a standby, which takes over while those before it
-/// are not reached.
+/// A partner of the configuration: the first one, or a standby, which takes over while the partners
+/// before it cannot be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// Its name or address and port.
+    /// Name or address and port of the partner.
     pub partner: String,
-    /// Clients go by it now.
+    /// True if clients use this partner now.
     pub in_use: bool,
-    /// Whether it was there when it was last tried; absent before that.
+    /// True if the partner answered the last attempt; absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<bool>,
-    /// Why it was not, in words.
+    /// Reason why the partner did not answer, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// What of clients goes past the partner or is read on the way there, and why: as it is now, for what
-/// begins.
+/// Kind of clients' traffic that bypasses the partner or is readable on the way there, and why: as
+/// it is now, for new connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exposure {
-    /// TCP goes directly: the partner is not there.
+    /// TCP goes directly: the partner is not connected.
     Tcp,
-    /// TCP of IPv6 goes directly: the partner has none.
+    /// TCP of IPv6 goes directly: the partner has no IPv6.
     TcpIpv6,
     /// All but TCP goes directly: there is no tunnel.
     Others,
-    /// All but TCP goes directly by IPv6: the tunnel has none.
+    /// All but TCP goes directly by IPv6: the tunnel has no IPv6.
     OthersIpv6,
-    /// What `direct`, `direct_ports` and `direct_devices` name goes directly.
+    /// Traffic that `direct`, `direct_ports` and `direct_devices` name goes directly.
     Chosen,
-    /// TLS is not encrypted again: the servers' names that it shows are read on the way.
+    /// TLS is not encrypted again: the server names in it are readable on the way.
     TlsNames,
     /// TCP is not encrypted on the way.
     Clear,
 }
 
-/// An uplink with the address of another, as where two modems hand out the same: it is used when
-/// that one fails.
+/// An uplink with the address of another one, as if two modems assign the same. weir uses it when
+/// the other uplink fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Twin {
-    /// Name of its device.
+    /// Name of the twin's device.
     pub device: String,
-    /// The address.
+    /// The shared address.
     pub address: IpAddr,
-    /// Name of the device of the one in use.
+    /// Name of the device in use.
     pub of: String,
 }
 
@@ -110,57 +109,57 @@ pub struct Twin {
 pub struct Forward {
     /// The ports: `tcp/8022`.
     pub ports: String,
-    /// Where they lead: `192.168.1.2:22`.
+    /// Target of the ports: `192.168.1.2:22`.
     pub to: String,
-    /// Whether the partner gives them to this router; absent while it is not there.
+    /// True if the partner grants the ports to this router; absent while not connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<bool>,
 }
 
-/// Whether the partner is there.
+/// State of the connection to the partner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PartnerState {
-    /// There is none, or multipath is not to run.
+    /// No partner is configured, or multipath is disabled.
     #[default]
     Off,
-    /// Not yet.
+    /// Not connected yet.
     Connecting,
-    /// It is.
+    /// Connected.
     Connected,
-    /// It is not; it is tried again and again.
+    /// Not connected; weir keeps trying.
     Failed,
 }
 
-/// What [`Status`](crate::Status) tells of them.
+/// Summary of the paths in [`Status`](crate::Status).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathsStatus {
-    /// The partner's name or address and port.
+    /// Name or address and port of the partner.
     pub partner: String,
-    /// Whether it is there.
+    /// State of the connection to the partner.
     pub state: PartnerState,
-    /// New connections of clients go by the partner.
+    /// True if new connections of clients go by the partner.
     pub redirects: bool,
-    /// Uplinks in use: devices, whatever addresses they have.
+    /// Number of uplink devices in use, whatever their addresses.
     pub uplinks: usize,
-    /// Connections of clients that are there now.
+    /// Open connections of clients.
     pub open: u64,
-    /// The partner is a standby: the first one is not reached.
+    /// True if the partner is a standby: the first one cannot be reached.
     #[serde(default)]
     pub standby: bool,
-    /// What clients send leaves by the partner alone, also while weir does not run.
+    /// True if clients' traffic leaves only by the partner, also while weir does not run.
     #[serde(default)]
     pub locked: bool,
 }
 
 impl Paths {
-    /// Whether clients go by another partner than the first.
+    /// Returns true if clients use another partner than the first.
     pub fn by_standby(&self) -> bool {
         let mut others = self.partners.iter().skip(1);
         others.any(|other| other.in_use)
     }
 
-    /// In short; `None` where the configuration names no partner.
+    /// Returns a summary; `None` if the configuration names no partner.
     pub fn status(&self) -> Option<PathsStatus> {
         let used = self.paths.iter().filter(|path| path.used != PathUse::Never);
         let mut devices: Vec<_> = used.map(|path| &path.device).collect();
@@ -181,37 +180,37 @@ impl Paths {
 /// Connections of clients, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carriage {
-    /// There now.
+    /// Open connections.
     pub open: u64,
-    /// Since the start, with those.
+    /// All connections since the start, open ones included.
     pub all: u64,
-    /// Of them, those that went directly as the partner was not reached.
+    /// Connections that went directly because the partner could not be reached.
     pub direct: u64,
-    /// Of them, those that went to the partner as the client sent them, not encrypted once more.
+    /// Connections that went to the partner as the client sent them, not encrypted again.
     #[serde(default)]
     pub clear: u64,
-    /// Turned away: there was no room.
+    /// Connections refused for lack of room.
     pub refused: u64,
     /// Bytes that clients sent.
     pub sent: u64,
-    /// Bytes that they received.
+    /// Bytes that clients received.
     pub received: u64,
 }
 
-/// When an uplink is used; those before are used first.
+/// Condition of use of an uplink, in order of preference.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum PathUse {
-    /// All the time.
+    /// Used all the time.
     #[default]
     Always,
-    /// While none works that is used all the time.
+    /// Used while no uplink works that is used all the time.
     Metered,
-    /// While no other works.
+    /// Used while no other uplink works.
     Backup,
-    /// Never.
+    /// Never used.
     Never,
 }
 
@@ -227,40 +226,39 @@ pub struct Path {
     pub gateway: Option<IpAddr>,
     /// Subflows of connections now.
     pub subflows: usize,
-    /// Of them, those that are plain TCP, as something on the way took MPTCP out.
+    /// Subflows that are plain TCP, because a device on the way removed MPTCP.
     pub fell_back: usize,
-    /// Something on the way takes MPTCP out, as was seen in the last minutes: connections begin by
-    /// other paths.
+    /// True if a device on the way removed MPTCP in the last minutes: connections begin by other
+    /// paths.
     #[serde(default)]
     pub strips: bool,
-    /// When it is to be used, as the configuration says.
+    /// Condition of use, as configured.
     #[serde(default, rename = "use")]
     pub used: PathUse,
-    /// It carries something now, if there is something.
+    /// True if the path carries traffic now, or would if there were any.
     #[serde(default)]
     pub in_use: bool,
-    /// Whether the partner answers in the tunnel by it; absent as long as that is not known.
+    /// True if the partner answers in the tunnel by this path; absent while unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<bool>,
-    /// It is kept from TCP for a while: it slowed the others down.
+    /// True if the path carries no TCP for a while, because it slowed the others down.
     #[serde(default)]
     pub rests: bool,
-    /// Its subflows wait until other paths fail.
+    /// True if its subflows wait until other paths fail.
     pub backup: bool,
     /// Round trip to the partner, as TCP measures it, microseconds; absent while nothing moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<u32>,
-    /// Bytes sent to the partner and acknowledged; what subflows carried in their last second is
-    /// missing.
+    /// Bytes sent to the partner and acknowledged; without the last second of ended subflows.
     pub sent: u64,
-    /// Bytes received from it.
+    /// Bytes received from the partner.
     pub received: u64,
-    /// Bytes sent again.
+    /// Bytes retransmitted.
     pub retransmitted: u64,
-    /// Bytes that the tunnel's datagrams had on the way to the partner, with UDP and IP.
+    /// Bytes of the tunnel's datagrams to the partner, with UDP and IP headers.
     #[serde(default)]
     pub tunnel_sent: u64,
-    /// The same, from it.
+    /// Bytes of the tunnel's datagrams from the partner, with UDP and IP headers.
     #[serde(default)]
     pub tunnel_received: u64,
 }

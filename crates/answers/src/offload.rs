@@ -1,4 +1,4 @@
-//! Flows, and where their packets go.
+//! Flows and the paths of their packets.
 
 pub mod expression;
 pub mod filter;

@@ -1,4 +1,4 @@
-//! The portal: vouchers, and who is let in.
+//! The portal: vouchers and clients.
 
 mod figures;
 mod page;
@@ -10,80 +10,80 @@ use serde::{Deserialize, Serialize};
 pub use figures::{PortalDay, PortalFigures};
 pub use page::{NewPicture, NewText, PortalPage, PortalPicture, Preview, PreviewNumber};
 
-/// `GET /v1/portal/clients`.
+/// Answer to `GET /v1/portal/clients`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalClients {
     /// All devices behind the portal, by hardware address.
     pub clients: Vec<PortalClient>,
-    /// Which hours it is.
+    /// Current mode of the portal.
     #[serde(default)]
     pub hours: PortalHours,
 }
 
-/// Which hours of the portal it is.
+/// Current mode of the portal, and its duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalHours {
-    /// Who gets in.
+    /// Access mode.
     pub mode: PortalMode,
-    /// Seconds until that changes; none: it does not.
+    /// Seconds until the mode changes; none: it does not change.
     pub seconds: Option<u64>,
 }
 
-/// Who gets in.
+/// Access mode of the portal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortalMode {
-    /// Those with vouchers.
+    /// Guests with vouchers get access.
     #[default]
     Vouchers,
-    /// Nobody but who needs no voucher.
+    /// Only devices that need no voucher get access.
     Closed,
-    /// Everybody.
+    /// All devices get access.
     Open,
 }
 
 /// A device behind the portal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalClient {
-    /// Its hardware address.
+    /// Hardware address of the device.
     pub mac: String,
-    /// Its addresses, as far as they are known.
+    /// Known IP addresses of the device.
     pub addresses: Vec<IpAddr>,
-    /// What it may.
+    /// Access of the device.
     pub state: PortalState,
-    /// Id of its voucher, if it has one.
+    /// Id of its voucher, if any.
     pub voucher: Option<String>,
-    /// What his account is called who has it, if he came by that.
+    /// Name of the guest's account, if the guest logged in by account.
     #[serde(default)]
     pub account: Option<String>,
-    /// Ids of those that begin one after the other when that is over.
+    /// Ids of the vouchers that follow when the current one is over.
     #[serde(default)]
     pub next: Vec<String>,
-    /// Seconds that are left to it, of all its vouchers; none: its time has no end, or has not begun.
+    /// Seconds left over all its vouchers; none: no time limit, or not begun.
     pub seconds_remaining: Option<u64>,
-    /// Bytes that are left to it, of all its vouchers; none: as many as it likes.
+    /// Bytes left over all its vouchers; none: no limit.
     pub bytes_remaining: Option<u64>,
-    /// When another browser than the one that was let in came with its hardware address, seconds
-    /// since 1970: two devices may have it.
+    /// Time when another browser came with the same hardware address, seconds since 1970: two
+    /// devices may share it.
     #[serde(default)]
     pub other_browser: Option<u64>,
 }
 
-/// What a device may.
+/// Access of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortalState {
-    /// Nothing but log in.
+    /// The device may only log in.
     Waiting,
-    /// It is let in, by a voucher or an account.
+    /// The device has access by a voucher or an account.
     Admitted,
-    /// It is let in without one, for a while.
+    /// The device has access without a voucher, for a while.
     Free,
-    /// It is let in without one, for ever.
+    /// The device has access without a voucher, permanently.
     Exempt,
 }
 
-/// `GET /v1/portal/vouchers`.
+/// Answer to `GET /v1/portal/vouchers`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalVouchers {
     /// All vouchers, the oldest first.
@@ -93,53 +93,53 @@ pub struct PortalVouchers {
 /// A voucher. Times of day are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalVoucher {
-    /// Names it in commands.
+    /// Id of the voucher in commands.
     pub id: String,
-    /// What is typed by who uses it.
+    /// Code that the guest types.
     pub code: String,
-    /// The code that another portal sold it by.
+    /// Code of the voucher at the portal that sold it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
-    /// What it is called.
+    /// Name of the voucher.
     pub name: String,
     /// "available", "active", "expired" or "invalidated".
     pub state: String,
-    /// Seconds that it is good for; none: for ever.
+    /// Validity in seconds; none: unlimited.
     pub duration: Option<u64>,
-    /// Seconds that are left of them, once it was used.
+    /// Seconds left, once the voucher was used.
     pub seconds_remaining: Option<u64>,
-    /// Bytes that it is good for; none: as many as its time allows.
+    /// Data allowance in bytes; none: limited only by time.
     pub bytes: Option<u64>,
-    /// Bytes that are left of them, once it was used.
+    /// Bytes left, once the voucher was used.
     pub bytes_remaining: Option<u64>,
-    /// Bits a second that each device may send, and get; none: as many as there are.
+    /// Bits per second that each device may send, and receive; none: unlimited.
     #[serde(default)]
     pub rate: Option<u64>,
-    /// Its time goes by only while one of its devices is on-line.
+    /// True if time counts only while one of its devices is online.
     #[serde(default)]
     pub online: bool,
-    /// Devices that may use it at once.
+    /// Devices that may use the voucher at once.
     pub devices: u32,
-    /// It can be used for the first time until then.
+    /// Latest time of the first use.
     pub until: Option<u64>,
-    /// When it was made.
+    /// Time of creation.
     pub created: u64,
-    /// When it was used first.
+    /// Time of the first use.
     pub activated: Option<u64>,
-    /// When it was called back.
+    /// Time of revocation.
     pub invalidated: Option<u64>,
-    /// Hardware addresses of the devices that use it.
+    /// Hardware addresses of the devices that use the voucher.
     pub users: Vec<String>,
-    /// The node that sold it; none: this one.
+    /// The node that sold the voucher; none: this one.
     #[serde(default)]
     pub sold_by: Option<String>,
-    /// How it was used by more than it was sold for, if so.
+    /// Evidence of use beyond the sold limits, if any.
     #[serde(default)]
     pub double_use: Option<DoubleUse>,
-    /// What any node can check alone: 168 letters and digits. Only where one voucher is asked for.
+    /// Signed form that any node can verify alone: 168 letters and digits. Only for one voucher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<String>,
-    /// Leads to the page with the code in it. Only where one voucher is asked for.
+    /// QR code that leads to the page with the code filled in. Only in the answer for one voucher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qr: Option<QrPicture>,
 }
@@ -149,25 +149,25 @@ pub struct PortalVoucher {
 pub struct QrPicture {
     /// Modules on each side, with the quiet zone.
     pub side: usize,
-    /// The dark ones, each 1 by 1, as a path of SVG.
+    /// The dark modules, each 1 by 1, as an SVG path.
     pub path: String,
 }
 
-/// How a voucher was used twice.
+/// Double use of a voucher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoubleUse {
-    /// "again": a node let a device in when its time was over at the other; "together": both let in
-    /// more devices at once than it is for.
+    /// "again": a node admitted a device after its time was over at the other; "together": both
+    /// nodes together admitted more devices at once than the voucher allows.
     pub how: String,
     /// The two nodes.
     pub nodes: [String; 2],
 }
 
-/// What `POST /v1/portal/import` takes: vouchers of Pirania's.
+/// Body of `POST /v1/portal/import`: vouchers of Pirania.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FormerVouchers {
-    /// Each the text of its file.
+    /// Texts of the voucher files.
     pub pirania: Vec<String>,
 }
 
@@ -175,28 +175,28 @@ impl api::Body for FormerVouchers {
     const EXPECTED: &'static str = "a JSON object with `pirania`: a list of texts";
 }
 
-/// What became of them.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
-    /// Those that are new here.
+    /// Newly imported vouchers.
     pub vouchers: Vec<PortalVoucher>,
-    /// How many were known.
+    /// Number of vouchers that were known already.
     pub known: u64,
-    /// Those that were not taken: which of the list, from 0, and why.
+    /// Rejected vouchers: index in the list, from 0, and reason.
     pub refused: Vec<(usize, String)>,
-    /// Properties that vouchers lost on the way: which of the list, from 0, and what.
+    /// Properties that vouchers lost in the import: index in the list, from 0, and property.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<(usize, String)>,
 }
 
-/// `GET /v1/portal/key`.
+/// Answer to `GET /v1/portal/key`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalKey {
     /// The node's public key.
     pub key: String,
 }
 
-/// `GET /v1/portal/notes`, and what `POST /v1/portal/notes` takes.
+/// Answer to `GET /v1/portal/notes`, and body of `POST /v1/portal/notes`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortalNotes {
@@ -208,43 +208,43 @@ impl api::Body for PortalNotes {
     const EXPECTED: &'static str = "a JSON object with `lines`";
 }
 
-/// What became of such lines.
+/// Result of `POST /v1/portal/notes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotesHeard {
-    /// Lines that said something new.
+    /// Lines with news.
     pub new: u64,
-    /// Lines that said nothing new.
+    /// Lines without news.
     pub known: u64,
-    /// Why lines were not taken, each reason once.
+    /// Reasons for rejected lines, each once.
     pub refused: Vec<String>,
-    /// Ids of vouchers that were found to be used twice.
+    /// Ids of vouchers found to be used twice.
     pub double_use: Vec<String>,
 }
 
-/// What `POST /v1/portal/vouchers` takes: vouchers to make.
+/// Body of `POST /v1/portal/vouchers`: vouchers to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewVouchers {
-    /// What they are called.
+    /// Name of the vouchers.
     pub name: String,
-    /// Seconds that each is good for; none: for ever.
+    /// Validity of each in seconds; none: unlimited.
     pub duration: Option<u64>,
-    /// Bytes that each is good for; none: as many as its time allows.
+    /// Data allowance of each in bytes; none: limited only by time.
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Bits a second that each device may send, and get; none: as many as there are.
+    /// Bits per second that each device may send, and receive; none: unlimited.
     #[serde(default)]
     pub rate: Option<u64>,
-    /// The time goes by only while one of its devices is on-line.
+    /// True if time counts only while one of the devices is online.
     #[serde(default)]
     pub online: bool,
-    /// How many.
+    /// Number of vouchers to create.
     #[serde(default = "one")]
     pub count: u32,
-    /// Devices that may use each at once.
+    /// Devices that may use each voucher at once.
     #[serde(default = "one")]
     pub devices: u32,
-    /// Each can be used for the first time until then, seconds since 1970.
+    /// Latest time of the first use of each, seconds since 1970.
     #[serde(default)]
     pub until: Option<u64>,
 }
@@ -258,11 +258,11 @@ impl api::Body for NewVouchers {
         "a JSON object with `name`, and `duration` in seconds or null for ever";
 }
 
-/// What `POST /v1/portal/vouchers/{id}/rename` takes.
+/// Body of `POST /v1/portal/vouchers/{id}/rename`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VoucherName {
-    /// What it is called from now on.
+    /// New name of the voucher.
     pub name: String,
 }
 
@@ -270,11 +270,11 @@ impl api::Body for VoucherName {
     const EXPECTED: &'static str = "a JSON object with `name`";
 }
 
-/// What `POST /v1/portal/vouchers/{id}/activate` takes.
+/// Body of `POST /v1/portal/vouchers/{id}/activate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VoucherDevice {
-    /// Hardware address of the device that is let in.
+    /// Hardware address of the device to admit.
     pub mac: String,
 }
 

@@ -1,15 +1,15 @@
-//! Transmit power of access points, and what arrives by it; and access points that are peers.
+//! Transmit power of access points and throughput at stations; peer access points.
 
 use api::Problem;
 use api::query::{self, Pairs, Query, number, unknown, wrong};
 use serde::{Deserialize, Serialize};
 
-/// All access points that are looked at.
+/// All observed access points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Radios {
-    /// Whether power is looked at, and whether it is changed: `off`, `watch` or `control`.
+    /// Mode: `off`, `watch` (weir observes power) or `control` (weir also changes power).
     pub mode: String,
-    /// The access points, in the order of their names.
+    /// The access points, sorted by name.
     pub radios: Vec<Radio>,
 }
 
@@ -18,49 +18,49 @@ pub struct Radios {
 pub struct Radio {
     /// The device.
     pub device: String,
-    /// What it sends with, dBm; `None`: its driver does not tell.
+    /// Transmit power, dBm; `None`: the driver does not report it.
     pub power_dbm: Option<i32>,
-    /// The most that weir lets it send with, dBm: what it had before.
+    /// Largest power that weir allows, dBm: the power before weir started.
     pub most_dbm: i32,
-    /// What was found to be enough, dBm.
+    /// Power found to be sufficient, dBm.
     pub enough_dbm: Option<i32>,
-    /// Why it has this power: a word, as in [`RadioStep::reason`].
+    /// Reason for this power: a word, as in [`RadioStep::reason`].
     pub reason: String,
-    /// What does not work, in a sentence.
+    /// Problem, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
-    /// Who is there.
+    /// Stations of the access point.
     pub stations: Vec<RadioStation>,
 }
 
 /// A station of an access point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RadioStation {
-    /// Its hardware address.
+    /// Hardware address of the station.
     pub mac: String,
-    /// What arrives there if the radio sends to it alone, all the time, Mbit/s: by what was sent in
-    /// the last second. `None`: nothing was.
+    /// Throughput at the station if the radio sends to it alone, all the time, Mbit/s, from frames
+    /// of the last second. `None`: no frames.
     pub arrives_mbit: Option<f64>,
-    /// What the driver expects of that, Mbit/s.
+    /// Throughput that the driver expects, Mbit/s.
     pub expected_mbit: Option<f64>,
-    /// What is sent to it with, dBm.
+    /// Transmit power for the station, dBm.
     pub power_dbm: Option<i32>,
-    /// What was decided for its sake: a word, as in [`RadioStep::reason`].
+    /// Decision made for this station: a word, as in [`RadioStep::reason`].
     pub decision: Option<String>,
-    /// How loud it is heard, dBm.
+    /// Signal of its frames, dBm.
     pub signal: Option<i32>,
-    /// How loud its acknowledgements are, dBm.
+    /// Signal of its acknowledgements, dBm.
     pub ack_signal: Option<i32>,
-    /// Milliseconds since it was heard.
+    /// Milliseconds since its last frame.
     pub silent_ms: Option<u32>,
 }
 
-/// Of which steps.
+/// Query of `GET /v1/radio/log`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RadioLogQuery {
-    /// Of this device alone.
+    /// Selects steps of this device.
     pub device: Option<String>,
-    /// Of so many seconds, the last ones, and the step that held before.
+    /// Selects the last seconds, and the step in force before.
     pub seconds: Option<u64>,
 }
 
@@ -91,10 +91,10 @@ impl Query for RadioLogQuery {
     }
 }
 
-/// What was tried, from the oldest step that is remembered.
+/// Power steps, from the oldest one stored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RadioLog {
-    /// Of every access point, in the order of their names.
+    /// Steps of every access point, sorted by name.
     pub logs: Vec<RadioSteps>,
 }
 
@@ -103,68 +103,67 @@ pub struct RadioLog {
 pub struct RadioSteps {
     /// The device.
     pub device: String,
-    /// Milliseconds from the beginning until now, by the clock of its steps.
+    /// Milliseconds from the start until now, by the clock of the steps.
     pub now_ms: u64,
-    /// Its steps.
+    /// The steps.
     pub steps: Vec<RadioStep>,
 }
 
 /// A step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RadioStep {
-    /// Milliseconds after it was looked at first.
+    /// Milliseconds after the first observation.
     pub at_ms: u64,
-    /// The power from then on, dBm.
+    /// Power from then on, dBm.
     pub power_dbm: i32,
-    /// Why: `begin`, `idle`, `newcomer`, `silent`, `edge`, `wall`, `reference`, `trial`, `kept`,
+    /// Reason: `begin`, `idle`, `newcomer`, `silent`, `edge`, `wall`, `reference`, `trial`, `kept`,
     /// `lost`, `worse` or `return`.
     pub reason: String,
-    /// The station that decided it.
+    /// Station that caused the step.
     pub station: Option<String>,
-    /// What arrived there, Mbit/s,
+    /// Throughput at that station, Mbit/s.
     pub arrives_mbit: Option<f64>,
-    /// and at the greatest power.
+    /// Throughput at the greatest power, Mbit/s.
     pub reference_mbit: Option<f64>,
-    /// The rate that it was sent to at, Mbit/s; `None`: its driver does not tell.
+    /// Rate of transmission to the station, Mbit/s; `None`: the driver does not report it.
     pub rate_mbit: Option<f64>,
 }
 
-/// Access points that are, or may become, peers of ours.
+/// Access points that are, or may become, peers of this router.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RadioPeers {
-    /// The device whose access point it is about; empty: `[radio.peering]` names none.
+    /// Device of this router's access point; empty: `[radio.peering]` names none.
     pub device: String,
-    /// All whose beacons prove the secret, or are taken without, by address.
+    /// All access points whose beacons prove the secret, or are accepted without, by address.
     pub peers: Vec<RadioPeer>,
-    /// Why there are none, or fewer than there could be, in sentences.
+    /// Reasons for no peers, or for fewer than possible, in sentences.
     pub notices: Vec<String>,
 }
 
-/// One of them.
+/// A peer access point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RadioPeer {
-    /// Its hardware address.
+    /// Hardware address of the peer.
     pub address: String,
-    /// Its device, or what that will be called.
+    /// Name of the peer's device, now or later.
     pub interface: String,
-    /// How far it is: `seen`, `waiting`, `handshake`, `installed`, `alive`.
+    /// Progress: `seen`, `waiting`, `handshake`, `installed`, `alive`.
     pub state: String,
-    /// Why it waits, where it does: `faint` (it is not loud enough), or `full` (there are peers
-    /// enough).
+    /// Reason for waiting: `faint` (the signal is too weak) or `full` (there are enough peers).
     #[serde(default)]
     pub waits: Option<String>,
-    /// Since when it is a peer, seconds.
+    /// Duration of the peering, seconds.
     #[serde(default)]
     pub peer_seconds: Option<u64>,
-    /// Whether what it and we say has a key of the two.
+    /// True if traffic with the peer is encrypted with a key of the two.
     pub encrypted: bool,
-    /// It proves nothing (`compat = "apup"`): all that is said to it, and by it, is in clear.
+    /// True if the peer proves nothing (`compat = "apup"`): all traffic with it is in clear.
     #[serde(default)]
     pub clear: bool,
     /// Mean signal of its beacons, dBm.
     pub signal: Option<i32>,
-    /// What is expected to get through to it, Mbit/s: the mean of some seconds, which
-    /// stays as it is while that changes by less than an eighth.
+    /// Expected throughput to the peer, Mbit/s: mean of some seconds, held while it changes by less
+    /// than an eighth.
     pub expected_mbit: Option<f64>,
 }
 

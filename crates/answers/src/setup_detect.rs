@@ -1,40 +1,40 @@
-//! What is at the uplink: what was heard, and what follows from it.
+//! Detection of the uplink: evidence and suggestion.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What was found at a port.
+/// Findings at a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupUplink {
     /// The port.
     pub port: String,
-    /// What was heard, in its order.
+    /// Evidence, in the order of arrival.
     pub evidence: Vec<SetupEvidence>,
-    /// What follows from it.
+    /// Suggestion that follows from the evidence.
     pub suggestion: SetupSuggestion,
 }
 
-/// A look at the uplink that goes on, or is over.
+/// A detection at the uplink, running or finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupDetection {
-    /// Whether it goes on.
+    /// True while the detection runs.
     pub running: bool,
     /// The port.
     pub port: String,
-    /// What was heard so far, in its order.
+    /// Evidence so far, in the order of arrival.
     pub evidence: Vec<SetupEvidence>,
-    /// What follows from it, when it is over.
+    /// Suggestion, when the detection is over.
     pub suggestion: Option<SetupSuggestion>,
-    /// Why it could not be done, and what to do.
+    /// Reason for failure, and advice.
     pub failed: Option<String>,
 }
 
-/// Where to look.
+/// Port to examine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupPort {
-    /// The device; none: that of the configuration's uplink.
+    /// The device; none: the configuration's uplink.
     pub port: Option<String>,
 }
 
@@ -42,99 +42,99 @@ impl api::Body for SetupPort {
     const EXPECTED: &'static str = "no body, or a JSON object with \"port\"";
 }
 
-/// Something that was heard.
+/// An observation at the port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupEvidence {
-    /// A word: `link`, `no-link`, `in-use`, `dhcp`, `dhcpv6`, `router`, `pppoe`, `vlan`, `arp`,
+    /// Kind: `link`, `no-link`, `in-use`, `dhcp`, `dhcpv6`, `router`, `pppoe`, `vlan`, `arp`,
     /// `ndp`, `loop`, `itself`, `captive`, `ipv6-only`, `nat64`, `ds-lite`, `shared`, `conflict`,
     /// `overlap`.
     pub kind: String,
-    /// In which VLAN; `None`: without a tag.
+    /// VLAN; `None`: untagged.
     pub vlan: Option<u16>,
     /// Milliseconds after the start.
     pub after: u64,
-    /// What it says, by name.
+    /// Values of the observation, by name.
     pub fields: BTreeMap<String, Vec<String>>,
-    /// The same as a sentence, without a full stop.
+    /// The observation as a sentence, without a full stop.
     pub text: String,
 }
 
-/// How the router is to reach the Internet.
+/// Suggested way to reach the Internet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupSuggestion {
-    /// How.
+    /// Kind of access.
     pub internet: SetupInternet,
-    /// In which VLAN; `None`: without a tag.
+    /// VLAN; `None`: untagged.
     pub vlan: Option<u16>,
-    /// What was learned of it.
+    /// Details of the access.
     pub details: SetupDetails,
-    /// Another network for the LAN, where it has to have one.
+    /// Another network for the LAN, if needed.
     pub lan: Option<SetupLan>,
-    /// Why, in sentences.
+    /// Reasons, in sentences.
     pub why: Vec<String>,
-    /// Whether nothing speaks against it.
+    /// True if no evidence contradicts the suggestion.
     pub sure: bool,
-    /// What could not be told, in sentences.
+    /// Open questions, in sentences.
     pub untold: Vec<String>,
 }
 
-/// A way to the Internet.
+/// Kind of Internet access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SetupInternet {
     /// By DHCP.
     Dhcp,
-    /// Of addresses that are known.
+    /// By known addresses.
     Static,
     /// By PPPoE.
     Pppoe,
     /// By IPv6 alone.
     #[serde(rename = "dhcpv6-only")]
     Ipv6Only,
-    /// None was found.
+    /// No access was found.
     None,
 }
 
-/// What was learned of a way to the Internet.
+/// Details of an Internet access.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupDetails {
-    /// Services of PPPoE that have a name.
+    /// Named PPPoE services.
     pub services: Vec<String>,
-    /// Names of who terminates PPPoE.
+    /// Names of the PPPoE access concentrators.
     pub concentrators: Vec<String>,
     /// Addresses of servers that answered.
     pub servers: Vec<String>,
-    /// Addresses that are offered; of a network without a server, those in use.
+    /// Offered addresses; on a network without a server, addresses in use.
     pub addresses: Vec<String>,
-    /// The network of IPv4.
+    /// IPv4 network.
     pub network: Option<String>,
-    /// The router; a guess where there is no server.
+    /// The router; a guess if there is no server.
     pub gateway: Option<String>,
-    /// Name servers; a guess where there is no server.
+    /// Name servers; a guess if there is no server.
     pub dns: Vec<String>,
-    /// Prefixes of IPv6 that routers advertise.
+    /// IPv6 prefixes that routers advertise.
     pub prefixes: Vec<String>,
-    /// Prefixes of IPv6 that are offered for the LAN.
+    /// IPv6 prefixes that are offered for the LAN.
     pub delegated: Vec<String>,
-    /// Whether IPv6 is there.
+    /// True if IPv6 is available.
     pub ipv6: bool,
-    /// The far end of a DS-Lite tunnel.
+    /// Remote end of a DS-Lite tunnel.
     pub aftr: Option<String>,
     /// Other ways to share an IPv4 address: `MAP-E`, `MAP-T`, `lightweight 4over6`.
     pub shared: Vec<String>,
-    /// The prefix of NAT64.
+    /// NAT64 prefix.
     pub nat64: Option<String>,
-    /// Where a captive portal is.
+    /// Address of a captive portal.
     pub portal: Option<String>,
 }
 
-/// Another network for the LAN.
+/// A replacement network for the LAN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupLan {
-    /// The one that the uplink has, too.
+    /// Network that the LAN and the uplink share.
     pub former: String,
-    /// One that overlaps nothing that was heard; `None`: there is none.
+    /// Network that overlaps nothing observed; `None`: none found.
     pub network: Option<String>,
-    /// Why.
+    /// Reason for the change.
     pub why: String,
 }

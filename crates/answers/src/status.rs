@@ -1,4 +1,4 @@
-//! How the daemon is doing.
+//! State of the daemon.
 
 use std::collections::BTreeMap;
 
@@ -13,99 +13,97 @@ use crate::multipath::PathsStatus;
 pub struct Status {
     /// Version of the daemon.
     pub version: String,
-    /// When the daemon started, seconds since 1970-01-01 UTC.
+    /// Start time of the daemon, seconds since 1970-01-01 UTC.
     pub started: u64,
-    /// Seconds since then, on a clock that does not jump.
+    /// Seconds since the start, on a monotonic clock.
     pub uptime_seconds: u64,
-    /// Inode of the network namespace it works in (`stat -L /proc/PID/ns/net`).
+    /// Inode of the daemon's network namespace (`stat -L /proc/PID/ns/net`).
     pub netns: u64,
-    /// Modules that run: `offload`, `monitor`, `multipath`.
+    /// Running modules: `offload`, `monitor`, `multipath`.
     pub modules: Vec<String>,
-    /// Not every port counts and forwards yet; absent from then on.
+    /// True while not every port counts and forwards yet; absent from then on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub starting: bool,
-    /// Whether packets are forwarded, or only what would be is counted.
+    /// Mode: packets are forwarded, or only counted.
     pub mode: Mode,
-    /// Whether the packet path acts at all; `false` sends everything to the kernel.
+    /// True if the packet path acts; `false` sends everything to the kernel.
     pub armed: bool,
-    /// Generation of the proofs; every bump ends all proofs given before.
+    /// Generation of the proofs; every increment invalidates all earlier proofs.
     pub epoch: u32,
-    /// Flows and room for them.
+    /// Flows in use, and capacity.
     pub flows: FlowCounts,
-    /// Hops and room for them.
+    /// Hops in use, and capacity.
     pub hops: HopCounts,
-    /// What became of the packets.
+    /// Packet counters.
     pub packets: PacketCounts,
     /// Share of the packets that took the fast path, 0 to 1 ([`PacketCounts::share_of_packets`]);
     /// absent before the first packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_of_packets: Option<f64>,
-    /// How often the generation was raised, by cause (`routing`, `firewall`, `link`, …).
+    /// Increments of the generation, by cause (`routing`, `firewall`, `link`, …).
     pub bumps: BTreeMap<String, u64>,
-    /// What was not taken on, by cause (`table_full`, `helper`, …); counts connections, not
-    /// packets.
+    /// Refused connections, by cause (`table_full`, `helper`, …); not packets.
     pub refused: BTreeMap<String, u64>,
-    /// How often the kernel said that it dropped events because weir was slow (ENOBUFS); each led
-    /// to a new dump.
+    /// Number of times the kernel dropped events because weir was slow (ENOBUFS); each led to a new
+    /// dump.
     pub lost_events: u64,
-    /// Shadow mode only: how well what weir would have sent agrees with what the kernel sent.
+    /// Shadow mode only: comparison of weir's forwarding with that of the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<ShadowCounts>,
-    /// Packets dropped early; absent where nothing is to be.
+    /// Packets dropped early; absent if the configuration asks for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drops: Option<DropCounts>,
-    /// Uplinks that are used as one; absent where the configuration names no partner.
+    /// Uplinks that are used as one; absent if the configuration names no partner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multipath: Option<PathsStatus>,
-    /// Conversations that the monitor remembers; absent where it is off.
+    /// Conversations that the monitor stores; absent if the monitor is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitor: Option<Remembered>,
-    /// What rules cost that see each packet; absent where there are none, or where they are
-    /// ignored.
+    /// Cost of rules that see each packet; absent if there are none, or if they are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each_packet: Option<EachPacket>,
-    /// Whether the packet path believes that the daemon lives.
+    /// State of the heartbeat.
     pub heartbeat: Heartbeat,
-    /// Parts that do not work as they are configured; absent where all do.
+    /// Parts that do not work as configured; absent if all work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<Trouble>,
-    /// What other modules add, by their names.
+    /// Fields of other modules, by module name.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
 }
 
-/// A part that does not work as it is configured. It is tried again by itself.
+/// A part that does not work as configured. weir retries by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
-    /// Which: `page`, `metrics`.
+    /// Name of the part: `page`, `metrics`.
     pub part: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub what: String,
-    /// What to do about it.
+    /// Advice.
     pub hint: String,
 }
 
-/// Connections that stay with the kernel as a rule looks at each of their packets.
+/// Connections that stay with the kernel because a rule examines each of their packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EachPacket {
-    /// How many.
+    /// Number of connections.
     pub connections: u64,
-    /// The rules, the dearest first; not more than a hundred.
+    /// The rules, the most expensive first; not more than a hundred.
     pub rules: Vec<RuleCost>,
 }
 
-/// A rule that sees each packet, and what it costs.
+/// A rule that sees each packet, and its cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleCost {
-    /// Which: `inet filter forward, handle 7`.
+    /// Name of the rule: `inet filter forward, handle 7`.
     pub rule: String,
-    /// What it looks at, in words.
+    /// Property that the rule examines, in words.
     pub why: String,
-    /// Connections that it leaves to the kernel now. One may be left to it by several rules.
+    /// Connections that the rule leaves to the kernel now. Several rules may share a connection.
     pub connections: u64,
 }
 
-/// Whether flows are forwarded.
+/// Mode of forwarding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -123,8 +121,7 @@ pub struct FlowCounts {
     pub ipv4: FamilyFlows,
     /// IPv6.
     pub ipv6: FamilyFlows,
-    /// Most connections known at a time, of both families together: either may take what the other
-    /// leaves.
+    /// Most connections known at a time, over both families: either family may use the whole.
     #[serde(default)]
     pub capacity: u64,
 }
@@ -136,20 +133,20 @@ pub struct FamilyFlows {
     pub known: u64,
     /// Connections of which at least one direction is forwarded.
     pub proven: u64,
-    /// Connections that stay with the kernel, for a reason.
+    /// Connections that stay with the kernel, with a reason.
     pub declined: u64,
 }
 
 /// Hops in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HopCounts {
-    /// Learned so far.
+    /// Hops in use.
     pub used: u32,
-    /// Room for.
+    /// Largest number of hops.
     pub capacity: u32,
 }
 
-/// What became of the packets that came in at weir's ports.
+/// Counters of packets that came in at weir's ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketCounts {
     /// Packets forwarded by XDP.
@@ -161,8 +158,8 @@ pub struct PacketCounts {
     /// Packets left to the kernel, by the code of the reason (`unproven`, `fragment`, …).
     pub passed: BTreeMap<String, u64>,
     /// Packets that the kernel was seen to send, but that proved nothing, by the code of the reason
-    /// (`quiet`, `not_seen`, …). They are among those left to the kernel, or among those that it
-    /// got elsewhere.
+    /// (`quiet`, `not_seen`, …). They are among those left to the kernel, or among those that the
+    /// kernel received elsewhere.
     #[serde(default)]
     pub not_proof: BTreeMap<String, u64>,
 }
@@ -184,23 +181,23 @@ impl PacketCounts {
     }
 }
 
-/// The daemon's sign of life to the packet path, which passes everything to the kernel when it is
-/// overdue.
+/// The daemon's sign of life to the packet path, which passes all packets to the kernel if the
+/// heartbeat is overdue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heartbeat {
     /// Seconds since the last beat.
     pub age_seconds: f64,
-    /// Seconds of silence after which the packet path stands aside.
+    /// Seconds of silence after which the packet path stops forwarding.
     pub limit_seconds: f64,
 }
 
-/// Packets compared in shadow mode. A packet that shared its flow with another one under way is not
-/// compared.
+/// Packets compared in shadow mode. Packets that share their flow with another packet in flight are
+/// not compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShadowCounts {
-    /// Sent by the kernel as weir would have.
+    /// Sent by the kernel as weir would have sent them.
     pub same: u64,
-    /// Sent otherwise. Anything but 0 is a bug of weir's: please report it with the log.
+    /// Sent in another way. Any number but 0 is a bug in weir: please report it with the log.
     pub different: u64,
 }
 

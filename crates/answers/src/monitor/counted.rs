@@ -1,17 +1,17 @@
-//! Who uses the network: devices, their traffic, what was, and whether every packet is accounted
-//! for.
+//! Devices on the network, their traffic and history, and an equation that accounts for every
+//! packet.
 //!
-//! Unlike the rest of the API these types say *bytes*, as all who read them do. A byte count is
-//! that of IP packets, from the first byte of the IP header, so that it compares with IPFIX,
-//! softflowd and quotas of providers; [`MeteredPort`] bridges the gap to what a device counts.
-//! *Sent* is what a station sent (it came in at the router), *received* what went to it.
+//! Byte counts are those of IP packets, from the first byte of the IP header. They compare with
+//! IPFIX, softflowd and quotas of providers; [`MeteredPort`] bridges the gap to the counters of a
+//! device. *Sent* traffic comes from a station (it came in at the router), *received* traffic goes
+//! to it.
 
 use serde::{Deserialize, Serialize};
 
 use super::label::DeviceLabelled;
 use crate::offload::{Hook, Protocol};
 
-/// Packets and bytes one way.
+/// Packets and bytes in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Bytes of IP packets.
@@ -20,7 +20,7 @@ pub struct Count {
     pub packets: u64,
 }
 
-/// Bits a second one way and the other, averaged over the last few seconds.
+/// Bits per second in both directions, averaged over the last few seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// To the station.
@@ -29,98 +29,97 @@ pub struct Rate {
     pub sent: u64,
 }
 
-/// Traffic of a device that does not cross an uplink: with other devices, with the router itself,
-/// to groups. A copy between two devices is sent by one and received by the other.
+/// Traffic of a device that crosses no uplink: with other devices, the router itself, or groups.
+/// For a copy between two devices, one device counts it as sent and the other as received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LanTraffic {
-    /// To it, since weir started.
+    /// Traffic to the device, since weir started.
     pub received: Count,
-    /// From it.
+    /// Traffic from the device.
     pub sent: Count,
-    /// Now.
+    /// Current rate.
     pub rate: Rate,
 }
 
-/// What `GET /v1/devices` answers.
+/// Answer to `GET /v1/devices`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Devices {
-    /// Since when is counted, seconds since 1970.
+    /// Start of counting, seconds since 1970.
     pub since: u64,
-    /// Now, by the same clock.
+    /// Current time, by the same clock.
     pub now: u64,
-    /// Every station that was seen; first the one with the most Internet traffic.
+    /// Every station seen; the one with the most Internet traffic first.
     pub devices: Vec<Device>,
-    /// Those that people named, and that were not seen since weir began to count.
+    /// Named devices that weir has not seen since counting began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<DeviceLabelled>,
-    /// Every port at which is counted, and its equation.
+    /// Every metered port, and its equation.
     pub ports: Vec<MeteredPort>,
 }
 
-/// A station: whatever has a hardware address of its own at one of the router's ports.
+/// A station: anything with a hardware address of its own at one of the router's ports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Hardware address, `02:00:5e:10:00:01`.
     pub mac: String,
-    /// Its IP addresses, as far as the router knows them as neighbours': first IPv4, then global,
+    /// IP addresses of the device, from the router's neighbour table: first IPv4, then global,
     /// unique local and link-local IPv6.
     pub addresses: Vec<String>,
-    /// What it is called; null where nothing tells. Printable text without control characters, but
-    /// chosen by the device: escape it.
+    /// Name of the device; null if unknown. Printable text without control characters, but chosen
+    /// by the device: escape it.
     pub name: Option<String>,
-    /// Who told the name: `configuration`; `given`, by somebody on the page or by `weir device`;
-    /// `ethers`, `lease`, `hosts`, `mdns`.
+    /// Source of the name: `configuration`; `given` (on the page or by `weir device`); `ethers`,
+    /// `lease`, `hosts`, `mdns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_from: Option<String>,
-    /// Whose it is, as somebody said.
+    /// Owner, as an administrator entered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What it is, as somebody said: `phone`, `tv`, …
+    /// Kind of device, as an administrator entered it: `phone`, `tv`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
-    /// What of `name`, `owner` and `icon` the configuration says: it is not to be given elsewhere.
+    /// Fields of `name`, `owner` and `icon` that the configuration sets and locks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configured: Vec<String>,
-    /// Who made it, or its radio, by the hardware address, of which IEEE keeps a list.
+    /// Manufacturer of the device or its radio, from the IEEE list of hardware addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// The hardware address was made up by the device, or by who runs it, as phones do for each
-    /// network: another day it may have another one. Who made it is not known then.
+    /// True if the hardware address is made up, as phones do for each network. The device may
+    /// change the address any day, and the vendor is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_up: bool,
-    /// Port at which it was seen last.
+    /// Port at which the device was last seen.
     pub port: String,
-    /// VLAN there.
+    /// VLAN at that port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
-    /// The way to the Internet: its traffic is everybody's, seen from the other side.
+    /// True for the way to the Internet: all stations' traffic, seen from the other side.
     pub uplink: bool,
-    /// Internet traffic to it, since weir started: what crossed an uplink.
+    /// Internet traffic to the device, since weir started: traffic that crossed an uplink.
     pub received: Count,
-    /// Internet traffic from it.
+    /// Internet traffic from the device.
     pub sent: Count,
-    /// Internet traffic now.
+    /// Current rate of Internet traffic.
     pub rate: Rate,
-    /// Its other traffic: with Internet traffic this is all of it.
+    /// All other traffic of the device.
     #[serde(default)]
     pub lan: LanTraffic,
-    /// Of all of its traffic, what weir forwarded itself.
+    /// Part of all its traffic that weir forwarded itself.
     pub forwarded: Count,
-    /// Conversations at the moment.
+    /// Conversations now.
     pub talks: u64,
-    /// When it was first seen, seconds since 1970.
+    /// Time of the first packet, seconds since 1970.
     pub first_seen: u64,
-    /// When something was last seen of it.
+    /// Time of the last packet.
     pub last_seen: u64,
-    /// How long TCP packets wait for an answer, and what comes again; absent where nothing was
-    /// measured.
+    /// TCP round trips and retransmissions; absent if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// Its radio link, where it is a Wi-Fi station of this router, or the access point that this
+    /// Radio link, if the device is a Wi-Fi station of this router, or the access point that this
     /// router is a station of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Wifi>,
-    /// Its quota, where it has one.
+    /// Quota of the device, if one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaState>,
 }
@@ -139,194 +138,192 @@ impl Device {
     }
 }
 
-/// Round trips of TCP, milliseconds.
+/// TCP round trips, in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Router to station and back: the LAN or the radio. Median of the last measurements.
+    /// Router to station and back: the LAN or the radio. Median of the last samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lan: Option<f64>,
-    /// Router to the far end and back: the uplink and what is behind it.
+    /// Router to the remote end and back: the uplink and the Internet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wan: Option<f64>,
-    /// The least of each that was seen.
+    /// Smallest round trip on the LAN side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lan_least: Option<f64>,
-    /// The least on the far side.
+    /// Smallest round trip on the WAN side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wan_least: Option<f64>,
-    /// TCP segments that were sent again, of those looked at.
+    /// Retransmitted TCP segments, among those inspected.
     pub retransmissions: u64,
-    /// Does waiting grow while something is transferred? `good`, `fair`, `bad`; absent as long as
-    /// nothing can be said.
+    /// Growth of latency under load: `good`, `fair`, `bad`; absent while unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bufferbloat: Option<String>,
-    /// By how many milliseconds waiting grows meanwhile.
+    /// Growth of latency under load, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub growth: Option<f64>,
 }
 
-/// The radio link of a Wi-Fi station (nl80211). Counters begin anew when it joins; what its driver
-/// does not tell is absent.
+/// Radio link of a Wi-Fi station (nl80211). Counters restart when the station joins. A value that
+/// the driver does not report is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wifi {
-    /// Signal of the last frame from it, dBm.
+    /// Signal of the last frame from the station, dBm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Rate of transmission to it, bits a second.
+    /// Rate of transmission to the station, bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_to: Option<u64>,
-    /// Rate of transmission from it.
+    /// Rate of transmission from the station.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_from: Option<u64>,
-    /// Frames that had to be sent again.
+    /// Retransmitted frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u64>,
-    /// Frames that were given up.
+    /// Frames that failed after all retries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<u64>,
-    /// Time on the air to and from it, microseconds.
+    /// Airtime to and from the station, microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub airtime: Option<u64>,
 }
 
-/// Where a device stands with its quota.
+/// State of a device's quota.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QuotaState {
     /// `day`, `week` or `month`.
     pub period: String,
-    /// Bytes of Internet traffic allowed in it, both ways together.
+    /// Bytes of Internet traffic allowed in the period, both directions together.
     pub limit: u64,
-    /// Bytes used in it.
+    /// Bytes used in the period.
     pub used: u64,
-    /// `within`, `warned`, `exceeded`, or `cut` where it is kept from the network for it.
+    /// `within`, `warned`, `exceeded`, or `cut` if the device is blocked for exceeding the quota.
     pub state: String,
-    /// When the next period begins, seconds since 1970.
+    /// Start of the next period, seconds since 1970.
     pub resets: u64,
 }
 
-/// A port at which is counted. Of each way: what the device counts = talks + unplaced + other, in
-/// packets; in bytes, with `link` added.
+/// A metered port. In each direction, the device's counter = talks + unplaced + other, in packets;
+/// in bytes, with `link` added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeteredPort {
     /// Name of the device.
     pub name: String,
-    /// A default route leaves here, be it by one VLAN of several.
+    /// True if a default route leaves here, even if only by one VLAN of several.
     pub uplink: bool,
-    /// What came in.
+    /// Packets that came in.
     pub incoming: Metered,
-    /// What went out.
+    /// Packets that went out.
     pub outgoing: Metered,
-    /// Now, seen from the stations: `sent` comes in here. If an uplink is one VLAN of the port, and
-    /// the LAN another one, the rate is that of the uplink.
+    /// Current rate, seen from the stations: `sent` comes in here. If an uplink is one VLAN of the
+    /// port, and the LAN another one, the rate is that of the uplink.
     pub rate: Rate,
 }
 
-/// One way of a port.
+/// Counters of one direction of a port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metered {
-    /// Of talks, living and ended.
+    /// Traffic of conversations, active and ended.
     pub talks: Count,
-    /// IP packets for which no record was free. They are in the device's sums where the device has
-    /// one.
+    /// IP packets for which no record was free. The device's sums include them if the device has
+    /// sums.
     pub unplaced: Count,
-    /// What is not IP, as ARP: frames, and bytes behind their headers.
+    /// Frames that are not IP, such as ARP, and their bytes behind the header.
     pub other: Count,
     /// Bytes of headers before IP and of padding behind it.
     pub link: u64,
 }
 
-/// How many conversations are remembered, and what memory that takes.
+/// Number of stored conversations, and their memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// How many there are.
+    /// Stored conversations.
     pub conversations: u64,
-    /// How many there can be.
+    /// Most conversations that weir can store.
     pub capacity: u64,
-    /// Memory of the daemon that these take at most, bytes.
+    /// Upper bound of the daemon's memory for the stored conversations, bytes.
     pub memory: u64,
-    /// The same of as many as there can be.
+    /// Upper bound of the memory at full capacity, bytes.
     pub memory_limit: u64,
-    /// What others had, for which there was no room: it is in the sums of devices and ports only.
+    /// Traffic of conversations not stored: only the sums of devices and ports include it.
     pub no_room: Count,
 }
 
-/// A conversation, seen from the station that is behind a port.
+/// A conversation, seen from the station behind a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Talk {
-    /// Number of it, while it lives.
+    /// Number of the conversation, while it is active.
     pub id: u64,
     /// Name of the port.
     pub port: String,
-    /// VLAN there.
+    /// VLAN at the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
     /// Hardware address of the station.
     pub mac: String,
-    /// What the station is called.
+    /// Name of the station.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// Number of the protocol (6 is TCP).
     pub protocol_number: u8,
-    /// The protocol, where it has a name here.
+    /// The protocol, if weir has a name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// Address of the station.
     pub station: String,
-    /// Its port; of ICMP type and code; 0 where the protocol has none.
+    /// Port of the station; ICMP type and code for ICMP; 0 if the protocol has none.
     pub station_port: u16,
-    /// Address at the other end.
+    /// Address of the remote end.
     pub far: String,
-    /// Port there.
+    /// Port of the remote end.
     pub far_port: u16,
-    /// Name of the other end, as the station was told it by DNS, or asked for it by TLS or QUIC.
-    /// Escape it.
+    /// Name of the remote end, from a DNS answer to the station, or from its TLS or QUIC server
+    /// name. Escape it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_name: Option<String>,
-    /// What it is used for: `web`, `dns`, `video`, …
+    /// Application: `web`, `dns`, `video`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// Address and port that the station's packets have on the other side of the router, where they
-    /// are translated.
+    /// Address and port of the station's packets after translation by the router, if translated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translated: Option<String>,
-    /// Of one that is seen at an uplink: address and port that the router's side has behind its
+    /// For a conversation seen at an uplink: address and port of the station behind the
     /// translation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<String>,
-    /// Seen at an uplink, from the outside.
+    /// True if seen at an uplink, from the outside.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
-    /// No uplink is crossed.
+    /// True if the conversation crosses no uplink.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lan: bool,
-    /// Device by which it leaves, where known.
+    /// Uplink that the conversation uses, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<String>,
-    /// To the station.
+    /// Traffic to the station.
     pub received: Count,
-    /// From the station.
+    /// Traffic from the station.
     pub sent: Count,
-    /// Now.
+    /// Current rate.
     pub rate: Rate,
-    /// Where weir forwards it, if it does.
+    /// Hook at which weir forwards the conversation, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<Hook>,
-    /// Seconds since 1970 when it began.
+    /// Start, in seconds since 1970.
     pub first_seen: u64,
-    /// When it was last seen.
+    /// Time of the last packet.
     pub last_seen: u64,
     /// TCP round trips.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
 }
 
-/// What `GET /v1/talks` answers. Unless a device or a port is asked for, those at uplinks that are
-/// also seen inside are left out. Query: `device` (MAC), `port` (name), `sort` (`rate`, `bytes`,
-/// `recent`), `limit`.
+/// Answer to `GET /v1/talks`. If the query names no device or port, conversations at uplinks that
+/// are also seen inside are left out. Query: `device` (MAC), `port` (name), `sort` (`rate`,
+/// `bytes`, `recent`), `limit`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Talks {
-    /// Conversations that fit.
+    /// Number of matching conversations.
     pub total: u64,
-    /// Of them, as many as were asked for.
+    /// The matching conversations, up to the limit.
     pub talks: Vec<Talk>,
 }

@@ -1,19 +1,19 @@
-//! What people say of a device.
+//! Labels that administrators give to devices.
 
 use serde::{Deserialize, Serialize};
 
-/// What `POST /v1/devices/{mac}/label` is told. What is not there stays as it is; an empty text
-/// takes away what was given.
+/// Body of `POST /v1/devices/{mac}/label`. An absent field keeps its value; an empty text removes
+/// the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceLabel {
-    /// What it is called.
+    /// Name of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whose it is.
+    /// Owner of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What it is: `phone`, `tv`, …
+    /// Kind of device: `phone`, `tv`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
 }
@@ -22,17 +22,17 @@ impl api::Body for DeviceLabel {
     const EXPECTED: &'static str = "a JSON object with \"name\", \"owner\" or \"icon\"";
 }
 
-/// What people say of a device, from then on.
+/// Labels of a device after the change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceLabelled {
-    /// Its hardware address.
+    /// Hardware address of the device.
     pub mac: String,
-    /// What it is called; null where nobody said.
+    /// Name of the device; null if nobody named it.
     pub name: Option<String>,
-    /// Whose it is.
+    /// Owner of the device.
     pub owner: Option<String>,
-    /// What it is.
+    /// Kind of device.
     pub icon: Option<String>,
-    /// What of these the configuration says.
+    /// Fields that the configuration sets.
     pub configured: Vec<String>,
 }

@@ -1,87 +1,87 @@
-//! Probes: what is recorded of the network stack beyond conversations.
+//! Probes: records of the network stack beyond conversations.
 
 use serde::{Deserialize, Serialize};
 
-/// Answer to `GET /v1/probes`: every probe that this version has, recording or not.
+/// Answer to `GET /v1/probes`: every probe of this version, active or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probes {
-    /// In a fixed order.
+    /// The probes, in a fixed order.
     pub probes: Vec<Probe>,
 }
 
-/// A probe, what it is, and what it recorded.
+/// A probe: its description and its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
-    /// Its name, as the configuration takes it.
+    /// Name of the probe, as the configuration takes it.
     pub name: String,
-    /// What is recorded, in one phrase.
+    /// Description of the records, in one phrase.
     pub help: String,
-    /// What a record is.
+    /// Kind of the records.
     pub kind: ProbeKind,
-    /// What is counted, or what the values of a histogram are: `packets`, `bytes`, `microseconds`.
+    /// Unit of the counter or of the histogram's values: `packets`, `bytes`, `microseconds`.
     pub unit: String,
-    /// Name of what [`ProbeRecord::label`] tells; absent where it tells nothing.
+    /// Name of the quantity in [`ProbeRecord::label`]; absent if there is no label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The tracepoints of the kernel that tell it.
+    /// Kernel tracepoints that the probe uses.
     pub tracepoints: Vec<String>,
-    /// The first version of Linux that has them. BTF is needed, too.
+    /// First version of Linux that has the tracepoints. BTF is needed, too.
     pub linux: String,
-    /// It records.
+    /// True if the probe records.
     pub active: bool,
-    /// Why it does not.
+    /// Reason why the probe does not record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Of a histogram: bucket n of [`ProbeRecord::buckets`] counts values below this, and not below
-    /// the one before; the last bucket, for which there is none here, counts all that are larger.
+    /// For a histogram: bucket n of [`ProbeRecord::buckets`] counts values below this bound. The
+    /// last bucket has no bound here and counts all larger values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<u64>,
-    /// What was recorded since the probe began, by port, then by label, then by station.
+    /// Records since the probe began, by port, then by label, then by station.
     pub records: Vec<ProbeRecord>,
-    /// How often something was not recorded as the table was full.
+    /// Number of events not recorded because the table was full.
     pub no_room: u64,
-    /// How often something was not measured, as its beginning was not seen or is forgotten.
+    /// Number of events not measured because their beginning was not seen or is forgotten.
     pub not_measured: u64,
 }
 
-/// What a record is.
+/// Kind of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeKind {
     /// A number that only rises.
     #[default]
     Counter,
-    /// How often which value came.
+    /// Counts of values by bucket.
     Histogram,
 }
 
-/// A record: of one station at one port, with one label.
+/// A record of one station at one port, with one label.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeRecord {
-    /// Name of the network device; absent where none is known.
+    /// Name of the network device; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
-    /// Hardware address of the station there; absent where none is known, and where there was no
-    /// room to tell stations apart.
+    /// Hardware address of the station; absent if unknown, and if there was no room to record
+    /// stations separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// What the probe divides by.
+    /// Value by which the probe divides its records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// A counter's number; of a histogram, how many values there were.
+    /// Value of a counter; number of values of a histogram.
     pub count: u64,
     /// Sum of a histogram's values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<u64>,
-    /// How often which value came, see [`Probe::below`].
+    /// Count of values in each bucket, see [`Probe::below`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets: Vec<u64>,
 }
 
 impl ProbeRecord {
-    /// A value that this share of a histogram's values lies below: an upper bound of the bucket
-    /// that it falls into, at most twice as large as the value. `None`: there are no values, or it
-    /// lies beyond the last bound.
+    /// Returns an upper bound of the value that this share of a histogram's values lies below: the
+    /// bound of its bucket, at most twice the value. `None`: the histogram has no values, or the
+    /// value lies beyond the last bound.
     pub fn quantile(&self, share: f64, below: &[u64]) -> Option<u64> {
         let all: u64 = self.buckets.iter().fold(0, |sum, n| sum.saturating_add(*n));
         let wanted = (all as f64 * share).ceil().max(1.0);

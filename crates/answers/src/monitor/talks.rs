@@ -1,4 +1,4 @@
-//! Which conversations are asked for.
+//! Query of conversations.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,24 +8,23 @@ use api::query::{self, Pairs, Query, number, unknown, wrong};
 
 use super::{Talk, Talks};
 
-/// Conversations that are told where no limit is given.
+/// Default limit of listed conversations.
 pub const DEFAULT_TALKS: u32 = 100;
-/// Limits that can be given. The most bounds what one answer takes in memory, to some 3 MB.
+/// Allowed limits. The largest one bounds the memory of one answer to some 3 MB.
 pub const TALKS: RangeInclusive<u32> = 0..=5000;
 
 const PARAMETERS: &str = "the parameters are device, port, sort and limit";
 
-/// Which conversations, in which order, how many: the query of `GET /v1/talks`. What is `None` is
-/// not asked for.
+/// Query of `GET /v1/talks`: filters, order and limit. `None` does not filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TalksQuery {
-    /// Those of the station with this hardware address; as [`normal_mac`] writes it.
+    /// Selects the station with this hardware address, written as by [`normal_mac`].
     pub device: Option<String>,
-    /// Those of stations behind the port of this name.
+    /// Selects conversations of stations behind the port of this name.
     pub port: Option<String>,
-    /// Order.
+    /// Order of the list.
     pub sort: TalkSort,
-    /// No more than so many: one of [`TALKS`].
+    /// Largest number of listed conversations: one of [`TALKS`].
     pub limit: u32,
 }
 
@@ -43,12 +42,12 @@ impl Default for TalksQuery {
 /// Orders of conversations, each with the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TalkSort {
-    /// Bits a second now, both ways.
+    /// Current bits per second, both directions.
     #[default]
     Rate,
-    /// Bytes since it began, both ways.
+    /// Bytes since the start, both directions.
     Bytes,
-    /// The one seen last first.
+    /// Most recently seen first.
     Recent,
 }
 
@@ -99,7 +98,7 @@ impl Query for TalksQuery {
         Ok(query)
     }
 
-    /// What is default is left out.
+    /// Omits parameters that have their default.
     fn to_query(&self) -> String {
         let sort = (self.sort != TalkSort::default()).then(|| self.sort.to_string());
         let limit = (self.limit != DEFAULT_TALKS).then(|| self.limit.to_string());
@@ -113,21 +112,20 @@ impl Query for TalksQuery {
 }
 
 impl TalksQuery {
-    /// Whether a conversation is asked for.
+    /// Returns true if the conversation matches the filters.
     pub fn matches(&self, talk: &Talk) -> bool {
         let device = self.device.as_deref();
         let port = self.port.as_deref();
         device.is_none_or(|mac| mac == talk.mac) && port.is_none_or(|port| port == talk.port)
     }
 
-    /// Filters, sorts and limits. Of those that fit, never more than twice the limit are kept, so a
-    /// full table needs little memory when they are handed over one by one.
+    /// Filters, sorts and limits. Keeps at most twice the limit of matching conversations, so that
+    /// a full table needs little memory if the iterator yields them one by one.
     pub fn select(&self, talks: impl IntoIterator<Item = Talk>) -> Talks {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut answer = Talks::default();
         let kept = &mut answer.talks;
-        // The number decides between equals, so that a list that is shown again does not jump
-        // about.
+        // The number decides between equals, so that a refreshed list does not jump.
         let order = |a: &Talk, b: &Talk| {
             let largest = self.sort.key(b).cmp(&self.sort.key(a));
             largest.then(a.id.cmp(&b.id))
@@ -146,8 +144,8 @@ impl TalksQuery {
     }
 }
 
-/// A hardware address as the API writes it, `02:00:5e:10:00:01`; `None` where the text is none.
-/// Large letters and hyphens are taken too, as other programs write them.
+/// Returns a hardware address as the API writes it, `02:00:5e:10:00:01`; `None` if the text is not
+/// an address. Capital letters and hyphens are accepted.
 pub fn normal_mac(text: &str) -> Option<String> {
     net::mac::parse(text).map(|mac| net::mac::text(&mac))
 }

@@ -1,4 +1,4 @@
-//! How a flow is named: by five values, or by the id that a listing showed.
+//! Names of a flow: five values, or an id from a listing.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,17 +9,17 @@ use api::query::{self, Pairs, Query};
 
 use super::flow::{Endpoints, FlowId, Protocol};
 
-/// One flow, as a person or a program asks for it.
+/// A flow, as a user or a program asks for it.
 ///
 /// Text: `tcp 192.168.1.2:40000 > 1.1.1.1:443`. Protocol and `>` may be left out; IPv6 addresses
 /// are in brackets. Or an id: `1f00c2aa`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowQuery {
-    /// As `weir flows` showed it.
+    /// Id, as `weir flows` showed it.
     Id(FlowId),
-    /// By its packets, of either direction, before or after translation.
+    /// Addresses and ports of its packets, of either direction, before or after translation.
     Tuple {
-        /// `None`: whichever has such a flow.
+        /// Protocol; `None`: any.
         protocol: Option<Protocol>,
         /// Source and destination.
         endpoints: Endpoints,
@@ -29,24 +29,24 @@ pub enum FlowQuery {
 /// The text does not name a flow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// Nothing there.
+    /// The text is empty.
     #[error("no flow given")]
     Empty,
-    /// One word that is not an id, or too many or too few words.
+    /// The text is one word that is not an id, or has too many or too few words.
     #[error("`{0}` does not name a flow")]
     Shape(String),
-    /// Not TCP or UDP.
+    /// The protocol is not TCP or UDP.
     #[error("`{0}` is not a protocol that weir forwards (tcp, udp)")]
     Protocol(String),
-    /// Not ADDRESS:PORT.
+    /// The text is not ADDRESS:PORT.
     #[error("`{0}` is not ADDRESS:PORT (IPv6: [ADDRESS]:PORT)")]
     Endpoint(String),
-    /// IPv4 here, IPv6 there.
+    /// The addresses are of different families.
     #[error("one address is IPv4, the other IPv6")]
     Families,
 }
 
-/// What to write instead, after any [`ExpressionError`].
+/// Hint for any [`ExpressionError`].
 pub const EXPRESSION_HINT: &str = "write it as in: tcp 192.168.1.2:40000 > 1.1.1.1:443 (in \
     quotes, because the shell has its own use for >), \
      tcp [2001:db8::2]:40000 > [2001:db8::1]:443, or take an id from `weir flows`";
@@ -75,12 +75,12 @@ impl FromStr for FlowQuery {
     }
 }
 
-/// `a>b` and `a->b` are read like `a > b`.
+/// Splits `a>b` and `a->b` like `a > b`.
 fn around_arrow(word: &str) -> impl Iterator<Item = &str> {
     word.split('>').map(|part| part.trim_end_matches('-'))
 }
 
-/// The parameter `flow`, which has to be there.
+/// Reads the required parameter `flow`.
 impl Query for FlowQuery {
     fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
         let [(name, text)] = pairs else {
@@ -166,7 +166,7 @@ fn parse_endpoint(text: &str) -> Result<SocketAddr, ExpressionError> {
         .ok_or_else(|| ExpressionError::Endpoint(clipped(text)))
 }
 
-/// A link-local scope (`%2`) has no place in a flow: forwarded packets have none.
+/// Returns true for an address with a link-local scope (`%2`): forwarded packets have none.
 fn scoped(address: &SocketAddr) -> bool {
     matches!(address, SocketAddr::V6(six) if six.scope_id() != 0)
 }

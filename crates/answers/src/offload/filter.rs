@@ -1,4 +1,4 @@
-//! Which flows, in which order, how many.
+//! Filter, order and limit of a list of flows.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,28 +12,28 @@ use api::server::{Answer, json_body};
 use super::expression::parse_protocol;
 use super::flow::{Bridged, Flow, FlowId, FlowState, Protocol};
 
-/// A filter of flows: what is `None` is not asked for. All that is asked for must hold.
+/// A filter of flows. `None` does not filter; a flow must match all other conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowFilter {
-    /// Any of the four ports, translated or not, is this one.
+    /// Matches if any of the four ports, translated or not, is this one.
     pub port: Option<u16>,
-    /// Any of the four addresses is in this prefix.
+    /// Matches if any of the four addresses is in this prefix.
     pub address: Option<AddressFilter>,
     /// Layer 4 protocol.
     pub protocol: Option<Protocol>,
-    /// Who forwards it.
+    /// State of the flow.
     pub state: Option<FlowState>,
-    /// A direction comes in at, or leaves by, the device of this name. Only proven directions say.
+    /// Device that a direction comes in at or leaves by. Only proven directions have one.
     pub device: Option<String>,
-    /// Order. `None`: as they lie in the table.
+    /// Order. `None`: the order of the table.
     pub sort: Option<Sort>,
-    /// No more than so many.
+    /// Largest number of listed flows.
     pub limit: Option<u32>,
 }
 
 const FILTERS: &str = "the filters are port, address, protocol, state, device, sort and limit";
 
-/// Orders of a listing; each has the largest first.
+/// Orders of a listing; the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// By bytes forwarded, both directions.
@@ -64,8 +64,8 @@ impl Sort {
     }
 }
 
-/// Which addresses: one, or those that share their first bits. Unlike a prefix of the kernel's it is
-/// taken as people write it, in brackets and with bits beyond the length.
+/// An address or a prefix. Unlike a kernel prefix, the text may have brackets and bits beyond the
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressFilter {
     address: IpAddr,
@@ -78,7 +78,7 @@ pub struct AddressFilter {
 pub struct NoAddresses(String);
 
 impl AddressFilter {
-    /// Whether this address is in it. Never, where the families differ.
+    /// Returns true if the address is in the prefix; false if the families differ.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -91,12 +91,12 @@ impl AddressFilter {
         }
     }
 
-    /// The address as it was given, bits beyond the length too.
+    /// Returns the address as it was given, with the bits beyond the length.
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// How many leading bits count.
+    /// Returns the number of significant leading bits.
     pub fn length(&self) -> u8 {
         self.length
     }
@@ -115,7 +115,7 @@ impl FromStr for AddressFilter {
             Some((address, length)) => (address, Some(length)),
             None => (text, None),
         };
-        // Brackets, because that is how listings show an IPv6 address.
+        // Listings show an IPv6 address in brackets.
         let address = address
             .strip_prefix('[')
             .and_then(|inner| inner.strip_suffix(']'))
@@ -143,20 +143,20 @@ impl fmt::Display for AddressFilter {
     }
 }
 
-/// A query parameter that cannot be used.
+/// A query parameter that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// No such parameter.
+    /// The parameter does not exist.
     #[error("`{0}` is not a filter")]
     Unknown(String),
-    /// A value that the parameter does not take.
+    /// The parameter does not take this value.
     #[error("`{value}` is not a value of `{name}`: {allowed}")]
     Value {
         /// The parameter.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What can be given.
+        /// Allowed values.
         allowed: &'static str,
     },
 }
@@ -177,7 +177,7 @@ impl Query for FlowFilter {
         })
     }
 
-    /// Empty when everything is asked for.
+    /// Returns an empty text if the filter has no condition.
     fn to_query(&self) -> String {
         let pairs = [
             ("port", self.port.map(|port| port.to_string())),
@@ -244,7 +244,7 @@ impl FlowFilter {
 }
 
 impl FlowFilter {
-    /// Whether a flow is asked for.
+    /// Returns true if the flow matches the filter.
     pub fn matches(&self, flow: &Flow) -> bool {
         let ends = [&flow.original, &flow.reply];
         let directions = [&flow.directions.original, &flow.directions.reply];
@@ -267,8 +267,8 @@ impl FlowFilter {
             })
     }
 
-    /// Filters, sorts and limits. Keeps 16 bytes of each flow that fits, and of the flow itself
-    /// nothing, so that a listing of a full table needs little memory.
+    /// Filters, sorts and limits. Keeps only 16 bytes of each matching flow, so that a listing of a
+    /// full table needs little memory.
     pub fn select(&self, flows: impl IntoIterator<Item = Flow>) -> Selection {
         let mut fitting: Vec<(u64, FlowId)> = flows
             .into_iter()
@@ -276,7 +276,7 @@ impl FlowFilter {
             .map(|flow| (self.sort.map_or(0, |sort| sort.key(&flow)), flow.id))
             .collect();
         if self.sort.is_some() {
-            // The id decides between equals, so that a list that is followed does not jump about.
+            // The id decides between equals, so that a refreshed list does not jump.
             fitting.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         }
         let matched = u64::try_from(fitting.len()).unwrap_or(u64::MAX);
@@ -290,18 +290,18 @@ impl FlowFilter {
     }
 }
 
-/// What a filter left.
+/// Result of a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// How many flows fit the filter, before the limit.
+    /// Number of matching flows, before the limit.
     pub matched: u64,
-    /// Those to list, in order.
+    /// Ids of the flows to list, in order.
     pub ids: Vec<FlowId>,
 }
 
 impl Selection {
-    /// As a [`FlowList`](super::FlowList), whose flows are asked for as the client takes them;
-    /// those that ended meanwhile are left out.
+    /// Returns a [`FlowList`](super::FlowList). Looks each flow up as the client reads, and leaves
+    /// out flows that have ended.
     pub fn answer(
         self,
         bridged: &[Bridged],

@@ -1,4 +1,4 @@
-//! One connection, and why it is where it is.
+//! A connection, its state, and the reasons for that state.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,51 +9,51 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Answer to `GET /v1/flows`. The daemon writes the answer piece by piece.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowList {
-    /// How many flows fit the filter; more than are listed where there was a limit.
+    /// Number of matching flows; larger than the list if there was a limit.
     pub matched: u64,
-    /// The flows, in the order asked for. One that ended while the list was written is left out.
+    /// The flows, in the requested order. A flow that ends while the list is written is left out.
     pub flows: Vec<Flow>,
-    /// Stations between which weir forwards what a bridge passes on, or may. Not listed where flows
-    /// of an address, a port or a protocol are asked for; no limit counts for them.
+    /// Pairs of stations whose bridged traffic weir forwards, or may forward. Left out if the query
+    /// has an address, a port or a protocol; the limit does not apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bridged: Vec<Bridged>,
 }
 
-/// Two stations that talk through a bridge, both ways.
+/// Two stations that communicate through a bridge, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bridged {
-    /// Hardware address of the one: `02:00:00:00:00:01`.
+    /// Hardware address of one station: `02:00:00:00:00:01`.
     pub source: String,
-    /// That of the other.
+    /// Hardware address of the other station.
     pub destination: String,
     /// Known or forwarded, never declined.
     pub state: FlowState,
-    /// Why it is not forwarded.
+    /// Reason why weir does not forward it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// From source to destination (`original`), and back. Bytes and lengths are those behind the
+    /// From source to destination (`original`), and back. Bytes and lengths begin behind the
     /// EtherType.
     pub directions: Directions,
-    /// Seconds since weir learned of it.
+    /// Seconds since weir learned of the pair.
     pub age_seconds: u64,
 }
 
-/// One connection: both of its directions.
+/// A connection: both of its directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Names the connection as long as it lives; `weir explain` takes it.
+    /// Id of the connection as long as it lives; `weir explain` takes it.
     pub id: FlowId,
     /// Layer 4 protocol.
     pub protocol: Protocol,
-    /// As packets of the side that opened it come in.
+    /// Packets of the side that opened the connection, as they come in.
     pub original: Endpoints,
-    /// As the packets that come back come in, before translation is undone.
+    /// Packets of the other side as they come in, before translation is undone.
     pub reply: Endpoints,
-    /// What is translated.
+    /// Address translation of the connection.
     pub translated: Translated,
-    /// Who forwards it.
+    /// State of forwarding.
     pub state: FlowState,
-    /// Why it is not forwarded, or not in all directions.
+    /// Reason why weir does not forward the connection, or not in both directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// Counters and proofs of each direction.
@@ -62,12 +62,12 @@ pub struct Flow {
     pub mark: u32,
     /// Conntrack zone.
     pub zone: u16,
-    /// Seconds since weir learned of it.
+    /// Seconds since weir learned of the connection.
     pub age_seconds: u64,
 }
 
 impl Flow {
-    /// IP packets forwarded by weir, both directions.
+    /// Returns the number of IP packets forwarded by weir, both directions.
     pub fn packets(&self) -> u64 {
         self.directions
             .original
@@ -75,7 +75,7 @@ impl Flow {
             .saturating_add(self.directions.reply.packets)
     }
 
-    /// Bytes of those packets.
+    /// Returns the bytes of those packets.
     pub fn bytes(&self) -> u64 {
         self.directions
             .original
@@ -84,7 +84,7 @@ impl Flow {
     }
 }
 
-/// Names one connection. In JSON and in text: 8 to 16 lower-case hexadecimal digits.
+/// Id of a connection. In JSON and in text: 8 to 16 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub u64);
 
@@ -169,24 +169,24 @@ impl fmt::Display for Endpoints {
     }
 }
 
-/// What netfilter rewrites.
+/// Address translation by netfilter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Translated {
-    /// The source, of the original direction (masquerading is this).
+    /// Source of the original direction (masquerading).
     pub snat: bool,
-    /// The destination, of the original direction (port forwarding is this).
+    /// Destination of the original direction (port forwarding).
     pub dnat: bool,
 }
 
-/// Who forwards a connection.
+/// State of forwarding of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlowState {
-    /// Weir does, in at least one direction.
+    /// weir forwards at least one direction.
     Forwarded,
-    /// The kernel does, until a packet proves the way.
+    /// The kernel forwards until a packet proves the path.
     Known,
-    /// The kernel does, for the reason given.
+    /// The kernel forwards, for the reason given.
     Declined,
 }
 
@@ -200,14 +200,14 @@ impl fmt::Display for FlowState {
     }
 }
 
-/// Why something is left to the kernel.
+/// Reason why weir leaves traffic to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     /// Short name that does not change between versions: `tcp_flags`.
     pub code: String,
-    /// One sentence.
+    /// The reason in one sentence.
     pub text: String,
-    /// What can be done about it; absent where nothing need or can be.
+    /// Advice; absent if no action is needed or possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -215,34 +215,34 @@ pub struct Reason {
 /// Both directions of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directions {
-    /// From the side that opened it.
+    /// From the side that opened the connection.
     pub original: Direction,
-    /// Back to it.
+    /// Back to the side that opened the connection.
     pub reply: Direction,
 }
 
-/// One direction: what weir forwarded, and on what proof.
+/// A direction: counters and proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Direction {
     /// IP packets forwarded by weir (segments, where the kernel had merged some).
     pub packets: u64,
     /// Bytes of those packets, from the IP header on.
     pub bytes: u64,
-    /// The proof is of the present generation: packets are forwarded.
+    /// True if the proof is of the present generation: weir forwards its packets.
     pub proven: bool,
-    /// Device that it comes in at, once proven.
+    /// Device that the packets come in at, once proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_in: Option<String>,
-    /// VLAN tags and PPPoE that they come in behind, in words; absent in plain Ethernet.
+    /// VLAN tags and PPPoE of incoming packets, in words; absent in plain Ethernet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encapsulation_in: Option<String>,
-    /// Device that it leaves by, once proven.
+    /// Device that the packets leave by, once proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_out: Option<String>,
     /// Index of the hop, as in `GET /v1/hops`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hop: Option<u16>,
-    /// Where it is forwarded.
+    /// Hook that forwards the direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<Hook>,
     /// TTLs (hop limits) at ingress that the kernel was seen to lower by one.
@@ -254,7 +254,7 @@ pub struct Direction {
     pub longest: Option<u16>,
 }
 
-/// A range of TTLs, both ends in it.
+/// A range of TTLs, inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TtlRange {
     /// Lowest.
@@ -263,7 +263,7 @@ pub struct TtlRange {
     pub highest: u8,
 }
 
-/// Where in the kernel packets are taken.
+/// Hook in the kernel that takes packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hook {
@@ -285,27 +285,27 @@ impl fmt::Display for Hook {
 /// Answer to `GET /v1/explain`: the chain of witnesses of one connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What was asked for, as weir understood it.
+    /// The query, as weir understood it.
     pub asked: String,
-    /// What becomes of the packets, in one sentence.
+    /// Verdict on the packets, in one sentence.
     pub verdict: String,
-    /// Seen, known, proven, in this order, for each direction that was looked at.
+    /// Seen, known, proven, in this order, for each direction examined.
     pub witnesses: Vec<Witness>,
-    /// What would change the verdict, one sentence each; empty when it is forwarded.
+    /// Actions that would change the verdict, one sentence each; empty if forwarded.
     pub change: Vec<String>,
-    /// The connection, where weir knows it.
+    /// The connection, if weir knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
 }
 
-/// What one witness has to say.
+/// Statement of one witness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
-    /// Which one.
+    /// Name of the witness.
     pub name: WitnessName,
-    /// It agrees to forwarding.
+    /// True if the witness agrees to forwarding.
     pub ok: bool,
-    /// What it saw, or what it misses: one sentence.
+    /// Finding of the witness, in one sentence.
     pub text: String,
 }
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::flow::{Hook, Reason};
 
-/// Where flows go: an out device and the bytes that the kernel itself put before the IP header.
-/// Shared by many flows.
+/// Next hop of flows: an out device and the bytes that the kernel itself put before the IP header.
+/// Many flows share a hop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
     /// Number of the hop; flows refer to it.
@@ -24,19 +24,19 @@ pub struct Hop {
     /// in plain Ethernet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encapsulation: Option<String>,
-    /// EtherType of what comes behind the header (0x0800 or 0x86dd), also where PPP names it by
-    /// another number.
+    /// EtherType of the payload behind the header (0x0800 or 0x86dd), also if PPP uses another
+    /// number for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethertype: Option<u16>,
     /// Generation of this hop; raised when its neighbour changes.
     pub epoch: u32,
-    /// Directions of flows that go this way.
+    /// Directions of flows that use this hop.
     pub flows: u64,
-    /// XDP may send this way.
+    /// True if XDP may send by this hop.
     pub xdp: bool,
 }
 
-/// A device that weir looks at.
+/// A network device that weir observes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Port {
     /// Name of the device.
@@ -46,45 +46,44 @@ pub struct Port {
     /// Own MAC, `02:00:5e:10:00:01`; absent on devices that have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<String>,
-    /// Where packets are taken; absent where they are not.
+    /// Hook that takes packets; absent if weir takes none here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<Hook>,
-    /// Takes frames from XDP programs of other devices.
+    /// True if the device accepts frames from XDP programs of other devices.
     pub xdp_transmit: bool,
-    /// Why this hook, or why none.
+    /// Reason for this hook, or for no hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// Packets that came in here and were forwarded by weir; at a device that stands on others,
-    /// past it. A part of `total`, as the three that follow.
+    /// Packets that came in here and were forwarded by weir; on a device above others, packets that
+    /// bypassed it. Part of `total`, like the next three counters.
     pub packets_in: u64,
-    /// Bytes of these, as the device counts: see [`Traffic`].
+    /// Bytes of these packets, as the device counts: see [`Traffic`].
     #[serde(default)]
     pub bytes_in: u64,
     /// Packets that weir sent out here.
     pub packets_out: u64,
-    /// Bytes of these.
+    /// Bytes of these packets.
     #[serde(default)]
     pub bytes_out: u64,
-    /// What it would have counted, had nothing gone by it: the kernel's counters, and what weir
-    /// forwarded past it. Absent where that cannot be known.
+    /// Full traffic of the device: the kernel's counters, plus the packets that weir forwarded past
+    /// the device. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Traffic>,
-    /// Packets that weir forwarded here of which it is not known which device above they belong to:
-    /// totals there lack them.
+    /// Packets that weir forwarded here without knowing their upper device: totals of upper devices
+    /// lack these packets.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unattributed: u64,
-    /// What stands on it and what it stands on, and what that means; absent where there is none of
-    /// it.
+    /// Devices above and below this one, and the resulting limits; absent if there are none.
     #[serde(default, skip_serializing_if = "PortStack::is_empty")]
     pub stack: PortStack,
 }
 
-/// Packets and bytes of a device, each way. Bytes are those that such a device counts: an
-/// Ethernet port whole frames without checksum, a PPP device those from the IP header on, other
-/// devices above a port Ethernet headers only of what leaves.
+/// Packets and bytes of a device, in each direction. Bytes follow the device's own counting: an
+/// Ethernet port counts whole frames without checksum, a PPP device from the IP header on, other
+/// devices above a port count Ethernet headers only of packets that leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Packets that came in; of a super-packet that weir forwarded, its segments.
+    /// Packets that came in; a super-packet that weir forwarded counts as its segments.
     pub packets_in: u64,
     /// Bytes that came in.
     pub bytes_in: u64,
@@ -98,55 +97,55 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A device among those that stand on one another: VLAN devices, bridges and VRFs on ports. Packets
-/// are taken at ports only.
+/// Position of a device in a stack: VLAN devices, bridges and VRFs on ports. weir takes packets
+/// only at ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortStack {
-    /// Names of the devices that stand on it, the nearest first.
+    /// Names of the upper devices, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carries: Vec<String>,
-    /// Names of the devices that it stands on in the end, where its packets are taken.
+    /// Names of the lowest devices, where weir takes the packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stands_on: Vec<String>,
-    /// What it is not used for; of a device that stands on ports, what it keeps them from.
+    /// Uses that are not possible; on an upper device, uses that it prevents at its ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<PortLimit>,
 }
 
 impl PortStack {
-    /// It stands by itself, and is used for everything.
+    /// Returns true if the device is not stacked and has no limits.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A part of the traffic of a port that is left to the kernel.
+/// Part of a port's traffic that weir leaves to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortLimit {
-    /// Which part.
+    /// Use that is not possible.
     pub of: PortUse,
-    /// The device where the reason is: this one, or one that stands on it.
+    /// Device that is the reason: this one, or one above it.
     pub device: String,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// What a port can be used for.
+/// Use of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortUse {
-    /// What a bridge passes on from here to another of its members.
+    /// Traffic that a bridge passes on from here to another of its members.
     Bridged,
-    /// What comes in.
+    /// Incoming traffic.
     In,
-    /// What leaves.
+    /// Outgoing traffic.
     Out,
-    /// What comes in by PPPoE.
+    /// Incoming PPPoE traffic.
     PppIn,
-    /// What leaves by PPPoE.
+    /// Outgoing PPPoE traffic.
     PppOut,
-    /// What XDP at other ports sends here: it goes by TC instead.
+    /// Traffic that XDP at other ports sends here: it goes by TC instead.
     Xdp,
-    /// A part of what comes in: the reason tells which.
+    /// Part of the incoming traffic: see the reason.
     Some,
 }

@@ -1,8 +1,8 @@
-//! How many guests came by day.
+//! Number of guests by day.
 
 use serde::{Deserialize, Serialize};
 
-/// `GET /v1/portal/figures`.
+/// Answer to `GET /v1/portal/figures`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalFigures {
     /// Days on which the portal was open, the oldest first.
@@ -12,16 +12,16 @@ pub struct PortalFigures {
 /// A day, by the router's zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalDay {
-    /// Such as "2026-11-24".
+    /// Date, such as "2026-11-24".
     pub day: String,
-    /// Devices that were in.
+    /// Devices that had access.
     pub guests: u64,
-    /// How often somebody was let in.
+    /// Number of logins.
     pub log_ins: u64,
-    /// Seconds in which they moved anything, of all devices together: to the minute.
+    /// Seconds with traffic, summed over all devices: to the minute.
     pub seconds: u64,
-    /// Bytes that they sent and received.
+    /// Bytes that guests sent and received.
     pub bytes: u64,
-    /// Vouchers that were sold.
+    /// Vouchers sold.
     pub sold: u64,
 }

@@ -1,44 +1,44 @@
-//! What the guests' page says.
+//! Content of the guests' page.
 
 use serde::{Deserialize, Serialize};
 
-/// `GET /v1/portal/page`, and what is answered to whatever changes it.
+/// Answer to `GET /v1/portal/page`, and to each request that changes the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalPage {
-    /// What the page is headed with.
+    /// Heading of the page.
     pub title: String,
-    /// What it says for the community, in Markdown.
+    /// Text of the community, in Markdown.
     pub text: String,
-    /// Whether both were edited; else they are the configuration's.
+    /// True if both were edited; else they are the configuration's.
     pub edited: bool,
-    /// The community's picture, if there is one.
+    /// Picture of the community, if any.
     pub picture: Option<PortalPicture>,
 }
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalPicture {
-    /// Its media type: `GET /v1/portal/picture` has the picture itself.
+    /// Media type: `GET /v1/portal/picture` returns the picture itself.
     pub media: String,
     /// Pixels from side to side.
     pub width: u32,
     /// Pixels from top to bottom.
     pub height: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: usize,
-    /// Another one each time that the page changes: `?version=` is for browsers, which show what they
-    /// had before at the same address.
+    /// Version that changes with the page: `?version=` makes browsers fetch the new picture instead
+    /// of a cached one.
     pub version: u64,
 }
 
-/// What `POST /v1/portal/page/text` takes.
+/// Body of `POST /v1/portal/page/text`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewText {
-    /// What the page is headed with; none: as it is.
+    /// Heading of the page; none: unchanged.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it says, in Markdown.
+    /// Text, in Markdown.
     pub text: String,
 }
 
@@ -46,7 +46,7 @@ impl api::Body for NewText {
     const EXPECTED: &'static str = "a JSON object with `text` in Markdown, and perhaps `title`";
 }
 
-/// What `POST /v1/portal/page/picture` takes.
+/// Body of `POST /v1/portal/page/picture`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewPicture {
@@ -58,15 +58,15 @@ impl api::Body for NewPicture {
     const EXPECTED: &'static str = "a JSON object with `picture`: PNG, JPEG or WebP in base64";
 }
 
-/// What `POST /v1/portal/page/preview` takes: what the page would say.
+/// Body of `POST /v1/portal/page/preview`: content to preview.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preview {
-    /// What it is headed with.
+    /// Heading of the page.
     pub title: String,
-    /// What it says, in Markdown.
+    /// Text, in Markdown.
     pub text: String,
-    /// Languages of whoever sees it, the best first: "de, en".
+    /// Languages of the reader, the best first: "de, en".
     #[serde(default)]
     pub languages: String,
 }
@@ -75,9 +75,9 @@ impl api::Body for Preview {
     const EXPECTED: &'static str = "a JSON object with `title`, `text` in Markdown and `languages`";
 }
 
-/// What is answered to that.
+/// Answer to `POST /v1/portal/page/preview`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviewNumber {
-    /// The page is at `GET /v1/portal/page/preview/{number}` for a while.
+    /// Number of the preview at `GET /v1/portal/page/preview/{number}`, valid for a while.
     pub number: u64,
 }
