@@ -1,5 +1,5 @@
 //! Puts the page into the binary: each file of `web/dist`, compressed here rather than at each
-//! request. Where it was not built, the table is empty.
+//! request. If the page was not built, the table is empty.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -14,8 +14,8 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let dist = root.join("../../web/dist");
     let mut files = Vec::new();
-    // Cargo cannot wait for a directory that is not there: it would build anew each time.
-    // `make web` touches this file instead.
+    // Cargo cannot wait for a missing directory: it would rebuild each time. `make web` touches
+    // this file instead.
     if dist.join("index.html").is_file() {
         println!("cargo::rerun-if-changed={}", dist.display());
         collect(&dist, "", &mut files)?;
@@ -54,7 +54,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), table)
 }
 
-/// Names below `directory`, with slashes. Source maps and what is compressed already stay out.
+/// Collects names below `directory`, with slashes, without source maps and compressed files.
 fn collect(directory: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -71,7 +71,7 @@ fn collect(directory: &Path, prefix: &str, files: &mut Vec<String>) -> io::Resul
     Ok(())
 }
 
-/// Media type by the end of the name, and whether compressing pays.
+/// Returns the media type by the end of the name, and true if compression pays.
 fn media_type(name: &str) -> (&'static str, bool) {
     match name.rsplit('.').next().unwrap_or_default() {
         "html" => ("text/html; charset=utf-8", true),
@@ -89,15 +89,15 @@ fn media_type(name: &str) -> (&'static str, bool) {
     }
 }
 
-/// Whether a name changes with the content: `index-BdK3_x9z.js`, `main.5f3a9c21.css`. Vite and
-/// esbuild write 8 characters, of which at least one is a digit or a capital; a word would not do.
+/// Returns true if a name changes with the content: `index-BdK3_x9z.js`, `main.5f3a9c21.css`. Vite
+/// and esbuild write 8 characters with at least one digit or capital; a plain word is not a hash.
 fn is_hashed(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     let Some((stem, _)) = name.rsplit_once('.') else {
         return false;
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    // A hash may have a hyphen in it, so it is the last characters that count.
+    // A hash may have a hyphen in it, so that only the last characters count.
     (8..=16).any(|length| {
         let Some(at) = stem.len().checked_sub(length) else {
             return false;

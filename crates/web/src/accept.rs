@@ -1,19 +1,19 @@
-//! In which encoding a client takes a file: pure (RFC 9110 section 12.5.3).
+//! Content encoding that a client accepts: pure (RFC 9110 section 12.5.3).
 
-/// Encodings that files are kept in, the smallest first.
+/// Encodings of stored files, the smallest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// `br` (RFC 7932). Browsers offer it over TLS, and to this machine.
     Brotli,
     /// `gzip` (RFC 1952).
     Gzip,
-    /// As it is.
+    /// Uncompressed.
     Plain,
 }
 
 impl Encoding {
-    /// The smallest that an `Accept-Encoding` header allows. Its weights say no more than yes or no
-    /// here: who takes it, takes it.
+    /// Returns the smallest encoding that an `Accept-Encoding` header allows. Weights count only as
+    /// accepted or refused.
     pub fn choose(header: &str) -> Self {
         let (mut brotli, mut gzip, mut any) = (None, None, None);
         for item in header.split(',') {
@@ -39,7 +39,7 @@ impl Encoding {
     }
 }
 
-/// `q=0`, `q=0.0`, …
+/// Returns true for `q=0`, `q=0.0`, …
 fn refuses(parameter: &str) -> bool {
     let Some((name, value)) = parameter.split_once('=') else {
         return false;

@@ -1,11 +1,10 @@
-//! Admission of connections: which client may have one more, and which connection gives way to it.
-//! Pure.
+//! Admission of connections: limits per client, and the connection that a new one displaces. Pure.
 //!
-//! A connection that has not finished a request occupies a place, like one that is being answered. A
-//! client is a device, by its hardware address where that is known; else a network, where the server
-//! asks for clients; else an IPv4 address, or an IPv6 network of 64 bits. If no place is free, the
-//! client that holds the most connections loses its slowest one, so that a client with many addresses
-//! displaces its own connections only.
+//! A connection that has not finished a request occupies a place, like one that is being answered.
+//! A client is a device, if its hardware address is known; else a network, if the server looks
+//! clients up; else an IPv4 address, or an IPv6 network of 64 bits. If no place is free, the client
+//! with most connections loses its slowest one. So a client with many addresses displaces only its
+//! own connections.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -35,12 +34,12 @@ struct Connection {
     since: Duration,
 }
 
-/// The place of a new connection.
+/// Admission of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Number of the connection.
     pub number: u64,
-    /// The connection that gives way to it.
+    /// The connection that the new one displaces.
     pub dismissed: Option<u64>,
 }
 
@@ -65,8 +64,8 @@ impl Admission {
         }
     }
 
-    /// Takes a connection of this client, from this address, or refuses it. The connection that
-    /// gives way counts no longer.
+    /// Admits a connection of this client, from this address, or refuses it. A displaced connection
+    /// no longer counts.
     pub fn enter(&mut self, client: Client, address: IpAddr, now: Duration) -> Option<Place> {
         let client = client.whole();
         let dismissed = self.room(client, address, now)?;
@@ -118,7 +117,7 @@ impl Admission {
         }
     }
 
-    /// Finds the connection that has to give way, if one has to. `None`: the newcomer is refused.
+    /// Finds the connection to displace, if one has to go. `None`: the newcomer is refused.
     fn room(&self, client: Client, address: IpAddr, now: Duration) -> Option<Option<u64>> {
         let full = self.connections.len() >= self.most;
         let outside = |one: &Connection| !one.client.is_local();
@@ -153,8 +152,8 @@ impl Admission {
         counts
     }
 
-    /// The slowest connection of the client that holds the most. A newcomer that has connections
-    /// takes nothing from a client that has only one more.
+    /// Returns the slowest connection of the client with most connections. A newcomer with
+    /// connections takes nothing from a client that has only one more.
     fn anyone(
         &self,
         client: Client,
@@ -171,8 +170,8 @@ impl Admission {
         self.slowest(|one| among(one) && held.get(&one.client) == Some(&most))
     }
 
-    /// The slowest connection of this client: of the address that holds the most. An address may be
-    /// a router's, with many devices behind it: these do not interrupt answers that have just begun.
+    /// Returns the slowest connection of this client, at the address with most connections. Many
+    /// devices may share a router's address: they do not interrupt answers that have just begun.
     fn own(&self, client: Client, address: IpAddr, now: Duration) -> Option<u64> {
         let ours = |one: &Connection| one.client == client;
         let held = self.count(ours, |one| one.address);
@@ -187,8 +186,8 @@ impl Admission {
         (!fresh).then_some(slowest)
     }
 
-    /// The connection that has waited longest; where none waits, the one that has been answered
-    /// longest.
+    /// Returns the connection that has waited longest; if none waits, the one with the oldest
+    /// answer.
     fn slowest(&self, among: impl Fn(&Connection) -> bool) -> Option<u64> {
         let all = self.connections.iter().filter(|(_, one)| among(one));
         let (number, _) = all.min_by_key(|(number, one)| (one.phase, one.since, **number))?;

@@ -1,5 +1,5 @@
-//! The page's files, in the binary: found by exact name in a table, so that no path leads anywhere
-//! else.
+//! The page's files, in the binary: looked up by exact name in a table, so that no path leads
+//! elsewhere.
 
 use std::io::Read;
 
@@ -14,15 +14,15 @@ pub struct Asset {
     pub name: &'static str,
     /// Media type.
     pub media: &'static str,
-    /// The name changes when the content does, so that a browser need never ask again.
+    /// True if the name changes with the content, so that a browser need never ask again.
     pub hashed: bool,
     /// Hash of the content.
     pub tag: &'static str,
     content: Content,
 }
 
-/// Compressed files are not kept plain too: next to nobody asks for that, and the gzip one can be
-/// unpacked.
+/// Compressed files are not stored plain too: hardly any client asks for that, and the gzip form
+/// can be unpacked.
 #[derive(Clone, Copy, Debug)]
 #[allow(
     dead_code,
@@ -39,7 +39,7 @@ enum Content {
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// Stands in for a page that was not built: nothing in it but text.
+/// Placeholder for a page that was not built: plain text.
 static MISSING: Asset = Asset {
     name: "index.html",
     media: "text/html; charset=utf-8",
@@ -48,7 +48,7 @@ static MISSING: Asset = Asset {
     content: Content::Plain(include_bytes!("missing.html")),
 };
 
-/// Whether the page is in this binary. Without it there is only a text that says so.
+/// Returns true if the page is in this binary. Otherwise there is only a placeholder text.
 pub fn is_built() -> bool {
     !TABLE.is_empty()
 }
@@ -61,11 +61,11 @@ pub fn all() -> &'static [Asset] {
     }
 }
 
-/// The file of exactly this name; the empty name means `index.html`.
+/// Returns the file of exactly this name; the empty name means `index.html`.
 pub fn find(name: &str) -> Option<&'static Asset> {
     let name = match name {
         "" => "index.html",
-        // One page, one path.
+        // The page has only one path.
         "index.html" => return None,
         other => other,
     };
@@ -73,7 +73,7 @@ pub fn find(name: &str) -> Option<&'static Asset> {
 }
 
 impl Asset {
-    /// What to send to who takes `wanted`, and how that is encoded.
+    /// Returns the content for a client that accepts `wanted`, and its encoding.
     pub fn content(&self, wanted: Encoding) -> (Bytes, Encoding) {
         match (self.content, wanted) {
             (Content::Plain(octets), _) => (Bytes::from_static(octets), Encoding::Plain),
@@ -87,20 +87,20 @@ impl Asset {
                 let mut octets = Vec::with_capacity(length);
                 match flate2::read::GzDecoder::new(gzip).read_to_end(&mut octets) {
                     Ok(_) => (octets.into(), Encoding::Plain),
-                    // Cannot happen with what build.rs wrote; such a client may know gzip all the
-                    // same.
+                    // Cannot happen with the files of build.rs; such a client may know gzip
+                    // nevertheless.
                     Err(_) => (Bytes::from_static(gzip), Encoding::Gzip),
                 }
             }
         }
     }
 
-    /// Whether other encodings of it exist.
+    /// Returns true if the file exists in other encodings.
     pub fn varies(&self) -> bool {
         matches!(self.content, Content::Packed { .. })
     }
 
-    /// Bytes to send to a browser that takes gzip, or brotli.
+    /// Returns the bytes to send to a browser that accepts gzip or brotli.
     pub fn smallest(&self) -> usize {
         match self.content {
             Content::Plain(octets) => octets.len(),
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_page_is_small() {
-        // Of the languages, a browser loads one.
+        // A browser loads only one of the languages.
         let (texts, others): (Vec<&Asset>, Vec<&Asset>) = all()
             .iter()
             .partition(|asset| asset.name.starts_with("assets/text-"));

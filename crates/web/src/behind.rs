@@ -1,4 +1,4 @@
-//! What is behind the door: the daemon. It is asked as its socket is, one connection a question.
+//! The daemon behind the page's server: one connection per request, as on the daemon's socket.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ use crate::reply::{self, Refused};
 use crate::token::Token;
 use crate::warden::Warden;
 
-/// What the daemon says of an answer; other headers are about its connection.
+/// Headers of the daemon's answer that are passed on; others concern its connection.
 const TOLD: [HeaderName; 6] = [
     ALLOW,
     CACHE_CONTROL,
@@ -31,16 +31,16 @@ const TOLD: [HeaderName; 6] = [
     TRAILER,
 ];
 
-/// The daemon, as the page's server reaches it.
+/// Connection of the page's server to the daemon.
 pub enum Behind {
-    /// In another process.
+    /// The daemon runs in another process.
     There(Rc<Theirs>),
-    /// In this one.
+    /// The daemon runs in this process.
     Here(Rc<Warden>, Routes),
 }
 
 impl Behind {
-    /// Asks the daemon, in a session if there is one. `target`: the path and the query.
+    /// Sends a request to the daemon, in a session if there is one. `target`: path and query.
     pub(crate) async fn ask(
         &self,
         method: &str,
@@ -63,13 +63,13 @@ impl Behind {
         }
     }
 
-    /// Sends a message. Returns the daemon's answer as it is.
+    /// Sends a message. Returns the daemon's answer unchanged.
     pub(crate) async fn send(&self, path: &str, message: &impl Serialize) -> Response<Answer> {
         let body = serde_json::to_vec(message).unwrap_or_default();
         self.ask("POST", path, None, body.into()).await
     }
 
-    /// Sends a message. Returns the daemon's answer, or its refusal for the client.
+    /// Sends a message. Returns the daemon's parsed answer, or its refusal for the client.
     pub(crate) async fn told<T: DeserializeOwned>(
         &self,
         path: &str,

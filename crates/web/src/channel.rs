@@ -1,7 +1,7 @@
-//! Between the daemon and a server that strangers speak to, which is a process of its own: one pair
-//! of sockets. The daemon hands over what to listen on; the server hands over one end of a new pair
-//! for each thing that it asks ([`api`]), and answers when it is asked whether it is there. Nothing
-//! of this has a name, so nobody else can knock.
+//! Channel between the daemon and a network-facing server, which is a process of its own: one pair
+//! of sockets. The daemon passes the listening sockets; the server passes one end of a new pair for
+//! each request ([`api`]), and answers liveness probes. The sockets have no name, so that no other
+//! process can connect.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -25,22 +25,22 @@ use tokio::net::UnixStream;
 /// Bytes of the longest message: the settings, which name hosts.
 const LONGEST: usize = 64 * 1024;
 
-/// "Are you there?", and "yes".
+/// Liveness probe, and its answer.
 const THERE: &[u8] = b"t";
 
-/// Both ends: the daemon's, and the one for the server.
+/// Returns both ends: the daemon's, and the server's.
 pub fn pair() -> io::Result<(Ours, OwnedFd)> {
     let flags = SocketFlags::CLOEXEC;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     Ok((Ours(ours), theirs))
 }
 
-/// The daemon's end, before anything was said.
+/// The daemon's end, before the first message.
 #[derive(Debug)]
 pub struct Ours(OwnedFd);
 
 impl Ours {
-    /// Says what to serve, and where: the sockets are the other end's as well from now on.
+    /// Sends the settings and the listening sockets: the other end shares the sockets from now on.
     pub fn begin(&self, what: &impl Serialize, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
         let opening = Opening {
             what,
@@ -54,8 +54,8 @@ impl Ours {
         Ok(())
     }
 
-    /// What comes from now on: the other end's questions; `who` asks, by a request's head. Must be
-    /// called inside a tokio runtime.
+    /// Returns the later requests of the other end; `who` tells the client of a request by its
+    /// headers. Must be called inside a tokio runtime.
     pub fn questions(self, who: impl Fn(&HeaderMap) -> Who + 'static) -> io::Result<Questions> {
         Ok(Questions {
             control: readable(self.0)?,
@@ -69,26 +69,26 @@ impl Ours {
 #[derive(Serialize, Deserialize)]
 struct Opening<T> {
     what: T,
-    /// How many follow, one in each message.
+    /// Number of sockets that follow, one in each message.
     sockets: usize,
 }
 
-/// Questions of a server.
+/// Requests of a server.
 pub struct Questions {
     control: UnixStream,
-    /// Since it was last asked whether it is there.
+    /// True if the server has answered since the last probe.
     heard: Cell<bool>,
     who: Box<dyn Fn(&HeaderMap) -> Who>,
 }
 
 impl Questions {
-    /// Returns when the other end says nothing, though asked twice, so long apart. Once may be this
-    /// process's own sleep. Needs somebody who takes what comes, by [`Arrivals::accept`].
+    /// Returns when the other end misses two probes in a row, a pause apart. A single miss may be
+    /// due to this process's own sleep. Requires a concurrent [`Arrivals::accept`].
     pub async fn silence(&self, pause: Duration) {
         let mut unheard = 0;
         while unheard < 2 {
             self.heard.set(false);
-            // There is no room where it has yet to read what it was asked before.
+            // The buffer is full if the server has not read the last probe.
             let _ = send(self.control.as_fd(), THERE, None);
             tokio::time::sleep(pause).await;
             unheard = match self.heard.get() {
@@ -109,12 +109,12 @@ impl Arrivals for Questions {
                 Received::Socket(socket) => {
                     let stream = StdStream::from(socket);
                     stream.set_nonblocking(true)?;
-                    // What is no socket is let go; the next question is none the worse for it.
+                    // Anything but a socket is dropped; the next request is unaffected.
                     if let Ok(stream) = UnixStream::from_std(stream) {
                         return Ok(stream);
                     }
                 }
-                // Whoever started it sees that it ended.
+                // The process that started the server notices its end.
                 Received::End => std::future::pending().await,
             }
         }
@@ -135,10 +135,10 @@ pub struct Theirs {
 }
 
 impl Theirs {
-    /// Waits for what the daemon says first. Must be called inside a tokio runtime.
+    /// Waits for the daemon's first message. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// It is not the daemon that has the other end.
+    /// The other end does not belong to the daemon.
     pub fn open<T: DeserializeOwned>(control: OwnedFd) -> io::Result<(Self, T, Vec<OwnedFd>)> {
         let mut text = vec![0; LONGEST];
         let (length, _) = receive(control.as_fd(), &mut text, RecvFlags::empty())?;
@@ -152,7 +152,7 @@ impl Theirs {
         Ok((Self { control }, opening.what, sockets))
     }
 
-    /// A connection to the daemon.
+    /// Returns a connection to the daemon.
     pub fn connect(&self) -> io::Result<UnixStream> {
         let (mine, other) = StdStream::pair()?;
         mine.set_nonblocking(true)?;
@@ -160,30 +160,30 @@ impl Theirs {
         UnixStream::from_std(mine)
     }
 
-    /// Answers when asked, and returns when the daemon is gone. A server that cannot open a
-    /// descriptor serves nothing, and does not answer: the daemon starts another one.
+    /// Answers probes, and returns when the daemon is gone. A server that cannot open a descriptor
+    /// serves nothing, and does not answer: the daemon then starts another server.
     pub async fn closed(&self) {
         while let Ok(Received::Word | Received::Socket(_)) = received(&self.control).await {
             if StdStream::pair().is_ok() {
-                // If there is no room, the daemon has enough to read.
+                // If the buffer is full, the daemon has enough to read.
                 let _ = send(self.control.as_fd(), THERE, None);
             }
         }
     }
 }
 
-/// As something to wait for. Of a stream's it has the type, though it keeps messages apart.
+/// Makes the end pollable. Its type is a stream's, though the socket keeps messages apart.
 fn readable(control: OwnedFd) -> io::Result<UnixStream> {
     let control = StdStream::from(control);
     control.set_nonblocking(true)?;
     UnixStream::from_std(control)
 }
 
-/// What came.
+/// A received message.
 enum Received {
     /// A descriptor.
     Socket(OwnedFd),
-    /// Something without one.
+    /// A message without a descriptor.
     Word,
     /// The other end is gone.
     End,
@@ -210,8 +210,8 @@ fn send(control: BorrowedFd<'_>, octets: &[u8], passed: Option<BorrowedFd<'_>>) 
     Ok(())
 }
 
-/// Bytes of a message, 0 at the end, and a descriptor that came with it. More than one are closed
-/// by the kernel.
+/// Returns the bytes of a message, 0 at the end, and its descriptor. The kernel closes further
+/// descriptors.
 fn receive(
     control: BorrowedFd<'_>,
     octets: &mut [u8],
@@ -311,7 +311,7 @@ mod tests {
         });
     }
 
-    /// A server that was taken over says what it likes.
+    /// A compromised server may send anything.
     #[test]
     fn other_things_than_questions_are_survived() {
         let (ours, theirs) = pair().expect("a pair");
@@ -325,7 +325,7 @@ mod tests {
             let file = std::fs::File::open("/proc/self/status").expect("a file");
             say(b"q", Some(file.as_fd()));
             let (good, _other) = StdStream::pair().expect("a pair");
-            // Two at once: one is taken, and none stays open.
+            // Of two descriptors at once, one is taken and none stays open.
             let two = [good.as_fd(), file.as_fd()];
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
             let mut extra = SendAncillaryBuffer::new(&mut space);
@@ -344,8 +344,7 @@ mod tests {
         });
     }
 
-    /// A server that was taken over hands over sockets without end: it holds few descriptors of the
-    /// daemon's.
+    /// A compromised server that sends sockets endlessly holds few descriptors of the daemon.
     #[test]
     fn a_peer_that_asks_without_end_holds_few_descriptors() {
         let (ours, theirs) = pair().expect("a pair");

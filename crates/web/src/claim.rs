@@ -1,12 +1,12 @@
-//! The code by which the first password may be set from elsewhere than this machine: whoever can
-//! read it has the router's console.
+//! Code that allows setting the first password from another host: only a user with the router's
+//! console can read it.
 
 use crate::WebError;
 use crate::token::same;
 
-/// Letters and digits that are not taken for each other.
+/// Letters and digits that are hard to confuse.
 const SIGNS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-/// How many of them: 40 bits, and tries are few.
+/// Length of the code: 40 bits, and few tries are allowed.
 const LENGTH: usize = 8;
 
 /// A code.
@@ -21,13 +21,13 @@ impl Claim {
         Ok(Self(octets.map(sign).iter().collect()))
     }
 
-    /// As people read it: `ABCD-2345`.
+    /// Returns the code in its readable form: `ABCD-2345`.
     pub(crate) fn shown(&self) -> String {
         let (first, second) = self.0.split_at(LENGTH / 2);
         format!("{first}-{second}")
     }
 
-    /// Whether this is what somebody typed, who may write it small, and with what separates.
+    /// Returns true if the typed text is the code. Accepts lower case and separators.
     pub(crate) fn is(&self, typed: &str) -> bool {
         let signs = typed.chars().filter(char::is_ascii_alphanumeric);
         let typed: String = signs

@@ -1,9 +1,9 @@
-//! The time, which tests set.
+//! The clock, which tests can set.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Tells the time since some beginning; never goes back.
+/// Returns the time since some beginning; never goes back.
 pub type Clock = Rc<dyn Fn() -> Duration>;
 
 /// Returns a clock that begins now.

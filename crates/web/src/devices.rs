@@ -1,5 +1,5 @@
-//! Devices that logged in before. Each has a cookie that nobody else can have, and with it tries of
-//! its own: whoever uses up those of strangers locks none of them out.
+//! Devices that logged in before. Each has an unforgeable cookie and tries of its own: strangers
+//! who use up their tries do not lock a known device out.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use crate::WebError;
 use crate::secret;
 use crate::token::{Token, same};
 
-/// Bytes of a device's number; as many prove it.
+/// Bytes of a device's number, and of its proof.
 const HALF: usize = 16;
 
 /// Number of a device.
 pub(crate) type DeviceId = [u8; HALF];
 
-/// Knows devices by a key, which is in a file beside the password, and made with the first log-in.
+/// Recognises devices by a key. The key's file is beside the password; the first login creates it.
 pub(crate) struct Devices {
     file: PathBuf,
     key: RefCell<Option<Token>>,
 }
 
 impl Devices {
-    /// With the key beside this file.
+    /// Uses the key beside this file.
     pub(crate) fn beside(password: &Path) -> Self {
         Self {
             file: password.with_added_extension("devices"),
@@ -32,14 +32,14 @@ impl Devices {
         }
     }
 
-    /// The device whose cookie this is, if it is one's.
+    /// Returns the device of this cookie, if the cookie is valid.
     pub(crate) fn known(&self, cookie: &Token) -> Option<DeviceId> {
         let key = self.key()?;
         let (id, proof) = cookie.octets().split_first_chunk::<HALF>()?;
         same(proof, &proven(&key, id)).then_some(*id)
     }
 
-    /// A cookie for one that logged in.
+    /// Returns a new cookie for a device that logged in.
     pub(crate) fn new_one(&self) -> Result<Token, WebError> {
         let key = match self.key() {
             Some(key) => key,
@@ -72,8 +72,8 @@ impl Devices {
     }
 }
 
-/// What proves a number: a keyed hash (BLAKE2, RFC 7693, needs no more for that than the key before
-/// all else).
+/// Returns the proof of a number: a keyed hash (BLAKE2, RFC 7693, allows the key as a prefix of the
+/// input).
 fn proven(key: &Token, id: &DeviceId) -> [u8; HALF] {
     let mut hash = Blake2s256::new();
     hash.update(key.octets());
@@ -102,7 +102,7 @@ mod tests {
             "nobody logged in"
         );
         let [one, other] = [(); 2].map(|()| devices.new_one().expect("random"));
-        // After another start, too.
+        // The cookies are valid after a restart, too.
         let again = Devices::beside(&password);
         let known = [&one, &other, &stranger].map(|cookie| again.known(cookie));
         assert!(known[0].is_some() && known[1].is_some() && known[0] != known[1]);

@@ -1,4 +1,4 @@
-//! Each request, from its head to its answer. Sockets are elsewhere: this can be asked without any.
+//! Handling of each request, from its head to its answer, without sockets.
 
 use std::io;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ use crate::settings::{FiguresFor, Front, Limits, is_loopback};
 use crate::throttle::Client;
 use crate::token::{Token, same};
 
-/// Decides who gets what.
+/// HTTP front end of the page: routes requests and checks access.
 pub struct Door {
     front: Front,
     clock: Clock,
@@ -39,12 +39,12 @@ pub struct Door {
 }
 
 impl Door {
-    /// A door to what is behind it.
+    /// Returns a door in front of this daemon.
     pub fn new(front: Front, behind: Behind) -> Self {
         Self::with_clock(front, behind, clock::start())
     }
 
-    /// The same with another clock.
+    /// Returns a door with another clock.
     pub fn with_clock(front: Front, behind: Behind, clock: Clock) -> Self {
         Self {
             #[cfg(feature = "tls")]
@@ -125,7 +125,7 @@ impl Door {
                 false => Ok(()),
             }
         };
-        // Nobody without a session has anything to send but to log in.
+        // Clients without a session can send only a login.
         match route {
             Route::Api(_) => allowed()?,
             Route::Logout | Route::Password if session.is_some() => allowed()?,
@@ -134,7 +134,7 @@ impl Door {
         let body = match changes {
             true => {
                 let limits = &self.front.limits;
-                // Which path takes a long one, the daemon knows.
+                // The daemon knows the paths that take a long body.
                 let longest = match (route, session) {
                     (Route::Api(_), Some(_)) => limits.body.max(LONGEST_BODY),
                     _ => limits.body,
@@ -186,7 +186,7 @@ impl Door {
                 false => reply::plain_figures(answer).await.map_err(Into::into),
             };
         }
-        // Said in plain text, for whoever looks at it.
+        // Plain text, for users who open the path in a browser.
         Err(reply::problem(answer).await.into())
     }
 }

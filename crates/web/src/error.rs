@@ -1,13 +1,13 @@
-//! Why the door does not open, and what to do about it.
+//! Errors of the page's server, with hints.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why the web page cannot be served.
+/// Reason why the web page cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
-    /// Nowhere to listen.
+    /// No address to listen on is configured.
     #[error("the web page has no address to listen on")]
     NoAddress,
     /// Others on the network could read the password.
@@ -19,23 +19,23 @@ pub enum WebError {
     /// This binary cannot do TLS.
     #[error("this weir was built without TLS")]
     NoTls,
-    /// An address cannot be had.
+    /// The server cannot bind an address.
     #[error("cannot listen on {address}")]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A file with a secret in it is not as it must be.
+    /// A file with a secret is not valid.
     #[error(transparent)]
     Secret(#[from] crate::secret::SecretError),
-    /// A certificate or key is of no use.
+    /// A certificate or key is not valid.
     #[error("{}: {why}", path.display())]
     Certificate {
         /// File.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         why: String,
     },
     /// The system gave no random numbers.
@@ -44,7 +44,7 @@ pub enum WebError {
 }
 
 impl WebError {
-    /// What to do about it.
+    /// Returns advice.
     pub fn hint(&self) -> String {
         match self {
             Self::NoAddress => "give one, as 127.0.0.1:9347".to_owned(),

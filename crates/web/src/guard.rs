@@ -1,5 +1,4 @@
-//! What a request must look like before anything is done: who connected, by which name, from which
-//! page.
+//! Checks of each request before it is handled: client address, host name and origin.
 
 use std::net::IpAddr;
 
@@ -12,10 +11,10 @@ use crate::host::{Authority, Hosts, same_origin};
 use crate::settings::is_loopback;
 use crate::token::Token;
 
-/// Header that what changes anything must have.
+/// Header that each changing request must have.
 pub(crate) const CSRF_HEADER: &str = "x-weir-csrf";
 
-/// Headers by which a proxy says that it stands between.
+/// Headers that reveal a proxy in between.
 const PROXIED: [&str; 6] = [
     "forwarded",
     "via",
@@ -25,22 +24,22 @@ const PROXIED: [&str; 6] = [
     "x-real-ip",
 ];
 
-/// Cookies of this name that are looked at: other programs of this host may have set some.
+/// Largest number of cookies of this name to read: other programs of this host may have set some.
 const COOKIES: usize = 4;
 
-/// Who is at the other end of a connection.
+/// Ends of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its address.
+    /// Address of the client.
     pub address: IpAddr,
-    /// The address of this router that it connected to.
+    /// Address of this router that the client connected to.
     pub local: IpAddr,
-    /// Whether the connection speaks TLS.
+    /// True if the connection uses TLS.
     pub tls: bool,
 }
 
 impl Peer {
-    /// One at this machine, without TLS.
+    /// Returns a peer on this machine, without TLS.
     pub fn loopback() -> Self {
         let address = IpAddr::from([127, 0, 0, 1]);
         Self {
@@ -50,8 +49,8 @@ impl Peer {
         }
     }
 
-    /// The cookie's name. Browsers take a `__Host-` cookie over TLS only, for one host and all of
-    /// its paths (RFC 6265bis section 4.1.3.2).
+    /// Returns the name of the session's cookie. Browsers take a `__Host-` cookie over TLS only,
+    /// for one host and all of its paths (RFC 6265bis section 4.1.3.2).
     pub(crate) fn cookie(&self) -> &'static str {
         match self.tls {
             true => "__Host-weir",
@@ -59,7 +58,7 @@ impl Peer {
         }
     }
 
-    /// Name of the cookie by which a device is known that logged in before.
+    /// Returns the name of the cookie of a device that logged in before.
     pub(crate) fn device_cookie(&self) -> &'static str {
         match self.tls {
             true => "__Host-weir-device",
@@ -68,8 +67,8 @@ impl Peer {
     }
 }
 
-/// The name by which the client came, if it is one of ours. An absolute request target goes before
-/// the header (RFC 9112 section 3.2.2).
+/// Returns the host that the client asked for, if it is one of ours. An absolute request target
+/// goes before the header (RFC 9112 section 3.2.2).
 pub fn authority(
     headers: &HeaderMap,
     uri: &Uri,
@@ -99,9 +98,9 @@ pub fn authority(
     ))
 }
 
-/// Refuses what another site's page asks for. Browsers say where a request comes from
-/// (`Sec-Fetch-Site`; `Origin` on each POST), and a page cannot change that; what is not a browser
-/// needs say nothing.
+/// Refuses requests from another site's page. Browsers report the origin of a request
+/// (`Sec-Fetch-Site`; `Origin` on each POST), and a page cannot change that. Other clients need not
+/// send either header.
 pub fn same_site(
     headers: &HeaderMap,
     own: &Authority,
@@ -119,7 +118,7 @@ pub fn same_site(
     for site in headers.get_all("sec-fetch-site") {
         match site.to_str() {
             Ok("same-origin") => {}
-            // Typed in, or a bookmark.
+            // The user typed the address or used a bookmark.
             Ok("none") if !changes => {}
             _ => return refused(),
         }
@@ -135,15 +134,15 @@ pub fn same_site(
     Ok(())
 }
 
-/// Whether the client is on this machine, or comes through `ssh -L`, as far as can be seen: no
-/// proxy between.
+/// Returns true if the client is on this machine or comes through `ssh -L`, without a visible proxy
+/// in between.
 pub(crate) fn is_local(headers: &HeaderMap, own: &Authority, peer: &Peer) -> bool {
     is_loopback(peer.address)
         && own.host.is_local()
         && PROXIED.iter().all(|name| !headers.contains_key(*name))
 }
 
-/// JSON only: a form of another site's page cannot send that unasked.
+/// Accepts only JSON: a form of another site's page cannot send it without preflight.
 pub fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     let is = only(headers, CONTENT_TYPE).is_some_and(|value| {
         let media = value.split(';').next().unwrap_or_default();
@@ -160,7 +159,7 @@ pub fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Tokens in cookies of this name.
+/// Returns the tokens in cookies of this name.
 pub(crate) fn tokens(headers: &HeaderMap, cookie: &str) -> Vec<Token> {
     headers
         .get_all(COOKIE)
@@ -174,7 +173,7 @@ pub(crate) fn tokens(headers: &HeaderMap, cookie: &str) -> Vec<Token> {
         .collect()
 }
 
-/// A header's value, where it is there once and is text.
+/// Returns a header's value if the header occurs once and is text.
 pub fn only(
     headers: &HeaderMap,
     name: impl hyper::header::AsHeaderName + Into<HeaderName>,

@@ -1,14 +1,14 @@
-//! By which name a browser came: pure. A page of somebody else's can have its own name point at
-//! this router (DNS rebinding), and would then be of the same origin; but it comes by that name.
+//! Host names in requests: pure. An attacker's page can point its own name at this router (DNS
+//! rebinding), and would then be same-origin; but its requests carry that name.
 
 use std::net::IpAddr;
 
 /// Host and port of a `Host` header or of an origin (RFC 3986 section 3.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority {
-    /// Which host.
+    /// Name or address.
     pub host: Host,
-    /// Port, where one is given.
+    /// Port, if given.
     pub port: Option<u16>,
 }
 
@@ -22,8 +22,8 @@ pub enum Host {
 }
 
 impl Authority {
-    /// Reads `name`, `name:port`, `192.0.2.1:port` or `[2001:db8::1]:port`. `None` for anything
-    /// else; user names too.
+    /// Parses `name`, `name:port`, `192.0.2.1:port` or `[2001:db8::1]:port`. `None` for anything
+    /// else, user names included.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -52,7 +52,7 @@ impl Authority {
 }
 
 impl Host {
-    /// Reads a name or an address without brackets.
+    /// Parses a name or an address without brackets.
     pub fn parse(text: &str) -> Option<Self> {
         if let Ok(address) = text.parse::<IpAddr>() {
             return Some(Self::Address(address.to_canonical()));
@@ -65,8 +65,8 @@ impl Host {
         Some(Self::Name(name.to_ascii_lowercase()))
     }
 
-    /// Whether it means the machine that the browser runs on, whatever DNS says (RFC 6761 section
-    /// 6.3).
+    /// Returns true if the host means the machine that the browser runs on, whatever DNS says (RFC
+    /// 6761 section 6.3).
     pub fn is_local(&self) -> bool {
         match self {
             Self::Address(address) => address.is_loopback(),
@@ -75,11 +75,11 @@ impl Host {
     }
 }
 
-/// The names that are answered to.
+/// Host names that the server accepts.
 pub struct Hosts(Vec<Host>);
 
 impl Hosts {
-    /// Those that were configured; what is neither name nor address is left out.
+    /// Takes the configured hosts; entries that are neither name nor address are left out.
     pub fn new<'a>(configured: impl IntoIterator<Item = &'a str>) -> Self {
         let parse = |text: &str| match Authority::parse(text) {
             Some(authority) => Some(authority.host),
@@ -89,15 +89,14 @@ impl Hosts {
         Self(configured.into_iter().filter_map(parse).collect())
     }
 
-    /// Whether a client that connected to the address `local` of this router may call it that.
+    /// Returns true if a client that connected to the address `local` may use this host name.
     pub fn admit(&self, host: &Host, local: IpAddr) -> bool {
         host.is_local() || *host == Host::Address(local.to_canonical()) || self.0.contains(host)
     }
 }
 
-/// Whether an `Origin` (RFC 6454 section 7) is that of the page which came by `own`. A reverse
-/// proxy may speak TLS where this server does not, so there both schemes will do; over TLS only
-/// `https`.
+/// Returns true if an `Origin` (RFC 6454 section 7) is that of the page at `own`. Without TLS here,
+/// a reverse proxy may speak TLS, so both schemes match; over TLS only `https` does.
 pub fn same_origin(origin: &str, own: &Authority, tls: bool) -> bool {
     let (authority, default) = match origin.split_once("://") {
         Some(("https", authority)) => (authority, 443),

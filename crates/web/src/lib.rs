@@ -1,23 +1,23 @@
-//! The door to weir's web page: HTTP/1.1 over TCP, log-in, the page's files, and the daemon's API
-//! behind the log-in.
+//! The server of weir's web page: HTTP/1.1 over TCP, login, the page's files, and the daemon's API
+//! behind the login.
 //!
-//! Two processes share this crate. Strangers speak to the [`Door`], in one without rights: HTTP,
-//! TLS, the page's files, hosts, origins, CSRF. The daemon has the [`Warden`]: the password,
-//! sessions, the certificate's files. Between them is a [`channel`]. What the door serves, on
-//! loopback unless told otherwise:
+//! Two processes share this crate. Network clients reach the [`Door`], in an unprivileged process:
+//! HTTP, TLS, the page's files, hosts, origins, CSRF. The daemon has the [`Warden`]: the password,
+//! sessions, the certificate's files. A [`channel`] connects them. The door listens on loopback by
+//! default and serves:
 //!
 //! | request | answer |
 //! |---|---|
 //! | `GET /`, `GET /assets/…` | the page: files that are in the binary, by exact name |
-//! | `GET /api/session` | [`SessionState`]: who asks, and the token for what changes anything |
+//! | `GET /api/session` | [`SessionState`]: the login state, and the token for changing requests |
 //! | `POST /api/login` | `{"password": …}`: a cookie, and [`SessionState`] |
 //! | `POST /api/logout` | ends the session |
 //! | `POST /api/password` | `{"old": …, "new": …}`: another password; all sessions end but this one, which gets a new cookie |
 //! | `/api/v1/…` | what the UNIX socket answers at `/v1/…` ([`api`]); needs a session, and `POST` the header `X-Weir-Csrf` |
-//! | `GET /metrics` | figures for Prometheus, where [`Metrics`] says so |
+//! | `GET /metrics` | figures for Prometheus, if [`Metrics`] allows |
 //!
-//! How it is protected is told in `docs/web.md`. The cores are pure, and take the time as an
-//! argument: [`sessions`], [`throttle`], [`host`], [`admission`], [`rate`]. Sockets are in `serve`.
+//! `docs/web.md` describes the protection. The cores are pure, and take the time as an argument:
+//! [`sessions`], [`throttle`], [`host`], [`admission`], [`rate`]. Sockets are in `serve`.
 
 pub mod accept;
 pub mod admission;

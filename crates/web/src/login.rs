@@ -1,4 +1,4 @@
-//! Log-in, log-out and the password, as the page asks for them; the daemon decides.
+//! Login, logout and password requests of the page; the daemon decides.
 
 use api::Problem;
 use api::server::Answer;
@@ -14,16 +14,16 @@ use crate::pool;
 use crate::reply::{self, Refused};
 use crate::token::Token;
 
-/// What `GET /api/session` answers, and whatever changes it.
+/// Answer to `GET /api/session`, and to each request that changes the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionState {
-    /// Somebody is logged in here.
+    /// True if the client is logged in.
     pub user: bool,
-    /// There is a password. Without one the page can do nothing but set one.
+    /// True if a password is set. Without one the page can only set one.
     pub password_set: bool,
-    /// The session's token, for the header `X-Weir-Csrf`; empty where nobody is logged in.
+    /// Token of the session, for the header `X-Weir-Csrf`; empty if the client is not logged in.
     pub csrf: String,
-    /// The client is on the router itself, or comes through `ssh -L`: it may set the first
+    /// True if the client is on the router itself, or comes through `ssh -L`: it may set the first
     /// password.
     pub local: bool,
 }
@@ -44,7 +44,7 @@ struct PasswordBody {
     claim: Option<String>,
 }
 
-/// A request that has passed the first questions.
+/// A request that has passed the first checks.
 pub(crate) struct Visit<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) peer: Peer,
@@ -53,25 +53,25 @@ pub(crate) struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// Whether the client is on this machine. A proxy that says nothing of itself speaks HTTP/1.0,
-    /// as nginx does unless told otherwise.
+    /// Returns true if the client is on this machine. A proxy without headers of its own speaks
+    /// HTTP/1.0, as nginx does by default.
     fn is_local(&self) -> bool {
         self.parts.version >= Version::HTTP_11
             && guard::is_local(&self.parts.headers, &self.own, &self.peer)
     }
 
-    /// What the client's cookies hold.
+    /// Returns the tokens in the client's session cookies.
     fn tokens(&self) -> Vec<Token> {
         guard::tokens(&self.parts.headers, self.peer.cookie())
     }
 
-    /// What the client's cookie of a device that logged in before holds.
+    /// Returns the token of a device that logged in before.
     fn device(&self) -> Option<Token> {
         guard::tokens(&self.parts.headers, self.peer.device_cookie()).pop()
     }
 
-    /// Whether the browser speaks TLS, with this server or with the proxy before it. Who claims
-    /// that wrongly loses a cookie.
+    /// Returns true if the browser speaks TLS, with this server or with a proxy before it. A client
+    /// that claims TLS wrongly only loses its cookie.
     fn is_secure(&self) -> bool {
         self.peer.tls
             || guard::only(
@@ -80,7 +80,7 @@ impl Visit<'_> {
             ) == Some("https")
     }
 
-    /// Who the client is, by its cookies.
+    /// Asks the daemon for the client's session, by its cookies.
     pub(crate) async fn whose(&self) -> Result<Whose, Refused> {
         let tokens = self.tokens();
         self.behind.told("/page/session", &Tokens { tokens }).await
@@ -118,7 +118,7 @@ impl Visit<'_> {
         Ok(response)
     }
 
-    /// Sets another password, or the first one. `session`: the client's, where it said its token.
+    /// Sets another password, or the first one. `session`: the client's, if it sent its CSRF token.
     pub(crate) async fn change_password(
         &self,
         body: &[u8],
@@ -140,7 +140,7 @@ impl Visit<'_> {
         Ok(self.opened(opened))
     }
 
-    /// A session is the client's from now on.
+    /// Answers with the cookies of a new session.
     fn opened(&self, Opened { token, device }: Opened) -> Response<Answer> {
         pool::logged_in();
         let text = token.text();
@@ -161,7 +161,7 @@ impl Visit<'_> {
 }
 
 fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
-    // What serde says of a body may hold a piece of it, and with that of a password.
+    // An error of serde may quote a piece of the body, and thus of a password.
     serde_json::from_slice(body).map_err(|_| {
         Problem::new(
             400,

@@ -1,16 +1,16 @@
-//! Messages between the page's server and the daemon. The page's server, which strangers speak to,
-//! asks the daemon for each thing:
+//! Messages between the page's server, which network clients reach, and the daemon. The page's
+//! server sends the requests:
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /page/session` | [`Whose`]: which of [`Tokens`] is a session's |
-//! | `POST /page/client` | the [`Device`] that has an address |
-//! | `POST /page/login` | [`Opened`], with the password |
+//! | `POST /page/session` | [`Whose`]: the one of [`Tokens`] that belongs to a session |
+//! | `POST /page/client` | the [`Device`] of an address |
+//! | `POST /page/login` | [`Opened`], if the password is right |
 //! | `POST /page/logout` | ends the sessions of [`Tokens`] |
-//! | `POST /page/password` | [`Opened`], and another password |
-//! | `GET /page/certificate` | a [`Pair`], empty where the page is served without TLS |
-//! | `POST /page/metrics` | figures, for who has the token where one is needed |
-//! | `/v1/…` | the daemon's own, for who has a session, by [`SESSION_HEADER`] |
+//! | `POST /page/password` | [`Opened`], after a change of the password |
+//! | `GET /page/certificate` | a [`Pair`], empty if the page is served without TLS |
+//! | `POST /page/metrics` | figures, for a client with the token if one is needed |
+//! | `/v1/…` | the daemon's own, within a session, by [`SESSION_HEADER`] |
 
 use std::net::IpAddr;
 
@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 use crate::throttle::Client;
 use crate::token::Token;
 
-/// Header by which the page's server says in whose session it asks.
+/// Header with the session of a request.
 pub(crate) const SESSION_HEADER: &str = "x-weir-session";
 
-/// What a client's cookies hold.
+/// Tokens in a client's cookies.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tokens {
@@ -34,16 +34,16 @@ impl Body for Tokens {
     const EXPECTED: &'static str = "a JSON object with the list `tokens`";
 }
 
-/// Who somebody is.
+/// Session state of a client.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Whose {
-    /// The token that a session has.
+    /// Token of the session.
     pub(crate) token: Option<Token>,
-    /// There is a password.
+    /// True if a password is set.
     pub(crate) password_set: bool,
 }
 
-/// An address whose device is sought.
+/// Request for the device of an address.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sought {
@@ -55,15 +55,15 @@ impl Body for Sought {
     const EXPECTED: &'static str = "a JSON object with `address`";
 }
 
-/// The device that has an address.
+/// Device of an address.
 #[derive(Serialize, Deserialize)]
 pub struct Device {
-    /// Its hardware address; `None`: it is not at a port of the router, or not known yet.
+    /// Hardware address; `None`: the device is not at a port of the router, or not known yet.
     pub mac: Option<[u8; 6]>,
 }
 
 impl Device {
-    /// The client: this device, or else an address.
+    /// Returns the client: this device, or else an address.
     pub fn or(self, address: IpAddr) -> Client {
         self.mac.map_or(Client::Address(address), Client::Device)
     }
@@ -76,11 +76,11 @@ pub struct Pair {
     pub(crate) key: String,
 }
 
-/// Who asks for figures.
+/// Request for figures.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bearer {
-    /// The token that was sent, if one was.
+    /// The token, if the client sent one.
     pub(crate) token: Option<String>,
 }
 
@@ -88,14 +88,14 @@ impl Body for Bearer {
     const EXPECTED: &'static str = "a JSON object with `token`";
 }
 
-/// Somebody wants in.
+/// A login.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Login {
-    /// From where.
+    /// Address of the client.
     pub(crate) address: IpAddr,
     pub(crate) password: String,
-    /// Whose sessions end where another begins.
+    /// Sessions that end when the new one begins.
     pub(crate) former: Vec<Token>,
     /// The cookie of a device that logged in before.
     pub(crate) device: Option<Token>,
@@ -106,22 +106,22 @@ impl Body for Login {
         "a JSON object with `address`, `password`, `former` and `device`";
 }
 
-/// Somebody sets a password.
+/// A change of the password.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Password {
-    /// From where.
+    /// Address of the client.
     pub(crate) address: IpAddr,
-    /// From this machine: the first password may be set.
+    /// True if the client is on this machine: it may set the first password.
     pub(crate) local: bool,
-    /// The code that only the router's console tells: as good as local.
+    /// Code from the router's console: as good as local.
     pub(crate) claim: Option<String>,
     pub(crate) old: Option<String>,
     pub(crate) new: String,
-    /// The session in which that is asked for. With `former`: those that end.
+    /// Session of the request. The session and the `former` ones end.
     pub(crate) session: Option<Token>,
     pub(crate) former: Vec<Token>,
-    /// As for a [`Login`].
+    /// Cookie of a device that logged in before.
     pub(crate) device: Option<Token>,
 }
 
@@ -130,10 +130,10 @@ impl Body for Password {
         `session`, `former` and `device`";
 }
 
-/// A session that was opened.
+/// A new session.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Opened {
     pub(crate) token: Token,
-    /// The cookie of this device; `None`: it has one.
+    /// Cookie for this device; `None`: it has one.
     pub(crate) device: Option<Token>,
 }

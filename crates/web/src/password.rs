@@ -18,12 +18,12 @@ pub const SHORTEST: usize = 8;
 /// Bytes that a password may have.
 pub const LONGEST: usize = 1024;
 
-/// What one try costs.
+/// Cost of one try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Memory, KiB.
     pub memory: u32,
-    /// Passes over it.
+    /// Passes over the memory.
     pub passes: u32,
 }
 
@@ -38,52 +38,52 @@ impl Default for Cost {
     }
 }
 
-/// The dearest hash that is tried: a file must not take the router's memory.
+/// Most expensive hash that is tried: a file must not exhaust the router's memory.
 const DEAREST: Cost = Cost {
     memory: 64 * 1024,
     passes: 16,
 };
 
-/// Why a password will not do.
+/// Reason why a password is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Weakness {
-    /// Guessed too quickly.
+    /// Too short to resist guessing.
     #[error("the password has less than {SHORTEST} characters")]
     Short,
-    /// Longer than anybody types.
+    /// Longer than the limit.
     #[error("the password has more than {LONGEST} bytes")]
     Long,
-    /// One character over and over.
+    /// A single repeated character.
     #[error("the password is one character over and over")]
     Same,
     /// Among the first that an attacker would try.
     #[error("the password is easy to guess")]
     Guessable,
-    /// Cannot be typed in a browser.
+    /// Contains characters that cannot be typed in a browser.
     #[error("the password has control characters in it")]
     Control,
 }
 
-/// The least score of a password: the setup wizard asks for the same.
+/// Smallest accepted score of a password; the setup wizard uses the same.
 pub const LEAST_SCORE: u8 = 2;
 
 /// Strength of a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strength {
-    /// 0: at once; 4: never.
+    /// Score from 0 (guessed at once) to 4 (practically never).
     pub score: u8,
-    /// Its weakness, in a sentence.
+    /// Weakness of the password, in a sentence.
     pub warning: Option<String>,
-    /// Advice that would make it stronger.
+    /// Advice for a stronger password.
     pub suggestions: Vec<String>,
 }
 
-/// Estimates a password for an attacker who knows these words; `None` where this weir was
-/// built without that.
+/// Estimates a password for an attacker who knows these words; `None` if this build lacks the
+/// estimator.
 #[cfg(feature = "strength")]
 pub fn strength(password: &str, known: &[&str]) -> Option<Strength> {
     let known: Vec<&str> = KNOWN.iter().chain(known).copied().collect();
-    // The estimate takes time by the square of the length, and a hundred characters tell enough.
+    // The estimate takes time quadratic in the length, and a hundred characters suffice.
     let head: String = password.chars().take(100).collect();
     let judged = zxcvbn::zxcvbn(&head, &known);
     let feedback = judged.feedback();
@@ -96,17 +96,17 @@ pub fn strength(password: &str, known: &[&str]) -> Option<Strength> {
     })
 }
 
-/// Words that everybody knows of a router.
+/// Common words of routers.
 #[cfg(feature = "strength")]
 const KNOWN: [&str; 5] = ["weir", "openwrt", "router", "admin", "root"];
 
-/// Not in this build.
+/// Returns `None`: this build lacks the estimator.
 #[cfg(not(feature = "strength"))]
 pub fn strength(_: &str, _: &[&str]) -> Option<Strength> {
     None
 }
 
-/// Whether a password may be set. A long one needs no capitals and digits.
+/// Checks that a password may be set. A long one needs no capitals and digits.
 pub fn check(password: &str) -> Result<(), Weakness> {
     if password.len() > LONGEST {
         return Err(Weakness::Long);
@@ -128,12 +128,12 @@ pub fn check(password: &str) -> Result<(), Weakness> {
     }
 }
 
-/// Why a hash cannot be made or tried.
+/// Reason why a hash cannot be computed or verified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HashError(String);
 
-/// Hashes a password with a salt of its own, as `$argon2id$v=19$m=…`. Takes a second of a slow
+/// Hashes a password with a fresh salt, as `$argon2id$v=19$m=…`. Takes a second of a slow
 /// processor.
 pub fn hash(password: &str, cost: Cost) -> Result<String, WebError> {
     let random = |error: &dyn std::fmt::Display| WebError::Random(error.to_string());
@@ -146,7 +146,7 @@ pub fn hash(password: &str, cost: Cost) -> Result<String, WebError> {
         .map_err(|error| random(&error))
 }
 
-/// Whether it is the password. Takes as long as the hash's parameters say.
+/// Returns true if the password matches. Takes as long as the hash's parameters say.
 pub fn verify(password: &str, hash: &str) -> Result<bool, HashError> {
     let wrong = |why: String| HashError(format!("the password's hash is of no use: {why}"));
     let hash = PasswordHash::new(hash.trim()).map_err(|error| wrong(error.to_string()))?;
@@ -170,16 +170,16 @@ pub fn verify(password: &str, hash: &str) -> Result<bool, HashError> {
     }
 }
 
-/// The hash in a file, and the state of the file; `None` where no password is set.
+/// Returns the hash in a file, and the state of the file; `None` if no password is set.
 pub fn read(file: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
     secret::read(file)
 }
 
-/// Moves the password of an earlier version, and the key of known devices, to the file's new place,
-/// where that is the usual one and has none.
+/// Moves the password of an earlier version, and the key of known devices, to the file's new path,
+/// if that is the default path and has no password.
 ///
 /// # Errors
-/// They cannot be moved.
+/// The files cannot be moved.
 pub fn move_former(file: &Path) -> io::Result<()> {
     match file == Path::new(DEFAULT_PASSWORD_FILE) {
         true => move_from(Path::new(FORMER_PASSWORD_FILE), file),
@@ -187,7 +187,7 @@ pub fn move_former(file: &Path) -> io::Result<()> {
     }
 }
 
-/// The password goes last: until it is there, all of this is done again.
+/// The password moves last: until then, an interrupted move is repeated.
 fn move_from(former: &Path, file: &Path) -> io::Result<()> {
     let beside = |path: &Path, more: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -210,7 +210,7 @@ fn move_from(former: &Path, file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts a hash into the file. A daemon that runs sees it with the next request, and ends all
+/// Writes a hash to the file. A running daemon sees it with the next request, and ends all
 /// sessions.
 pub fn write(file: &Path, hash: &str) -> Result<(), SecretError> {
     secret::write(file, &format!("{hash}\n"))
@@ -292,7 +292,7 @@ mod tests {
         let devices = base.join("page/password.devices");
         assert_eq!(text(&devices).as_deref(), Some("key\n"));
         assert_eq!(text(&former), None);
-        // Another one there, as of an old copy, replaces nothing.
+        // A second file at the former path, as from an old copy, replaces nothing.
         write(&former, "two").expect("written");
         move_from(&former, &file).expect("nothing is to be moved");
         assert_eq!(text(&file).as_deref(), Some("one\n"));

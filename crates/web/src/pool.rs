@@ -19,15 +19,15 @@ use crate::clock::Clock;
 use crate::rate::Rate;
 use crate::throttle::{Allowance, Client};
 
-/// Time for which the device of an address is remembered. The kernel is asked for an unknown device
-/// again: the kernel may learn its hardware address a moment later.
+/// Time for which the device of an address is cached. The daemon asks the kernel for an unknown
+/// device again: the kernel may learn its hardware address a moment later.
 const REMEMBERED: Duration = Duration::from_secs(2);
 
-/// Addresses that are remembered.
+/// Largest number of cached addresses.
 const ADDRESSES: usize = 512;
 
-/// Time that the question for the client of an address may take. Without an answer the client is
-/// that of the last answer, or the address: a daemon in trouble makes no network of devices.
+/// Time limit for the lookup of a client. Without an answer, the last answer counts, or else the
+/// address: a daemon in trouble must not merge devices into a network.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 tokio::task_local! {
@@ -56,7 +56,7 @@ impl Pool {
         }
     }
 
-    /// Allows each client so many new connections, and so many to all together.
+    /// Limits the rate of new connections, for each client and for all together.
     pub fn with_rate(self, [each, all]: [Allowance; 2]) -> Self {
         Self {
             rate: Some(RefCell::new(Rate::new(each, all))),
@@ -64,8 +64,8 @@ impl Pool {
         }
     }
 
-    /// The client that has an address, as `ask` says now or said a moment ago. An address without a
-    /// device is behind another router, where one device may have many: its network is the client.
+    /// Returns the client of an address, from `ask` or the cache. An address without a device is
+    /// behind another router, where one device may have many: its network is the client.
     pub async fn client(
         &self,
         address: IpAddr,
@@ -117,7 +117,7 @@ impl Pool {
     }
 }
 
-/// The place of one connection, given back when this is dropped.
+/// The slot of one connection, released on drop.
 pub struct Slot {
     pool: Rc<Pool>,
     /// The client, if a user is logged in there.
@@ -127,7 +127,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Returns when the connection has to give way to another.
+    /// Returns when another connection displaces this one.
     pub async fn dismissed(&self) {
         self.dismissed.notified().await;
     }
@@ -145,8 +145,8 @@ impl Slot {
     }
 }
 
-/// Notes that a user is logged in at the client that this task answers: its connections no longer
-/// count among all.
+/// Marks the client of this task as logged in: its connections no longer count against the common
+/// limit.
 pub(crate) fn logged_in() {
     // A test may ask without a slot.
     let _ = SLOT.try_with(|slot| {
@@ -164,7 +164,7 @@ impl Drop for Slot {
     }
 }
 
-/// The body of a request. Its connection is answered only once all of it has arrived.
+/// Body of a request. The answer starts only when all of the body has arrived.
 pub struct RequestBody {
     body: Incoming,
     slot: Option<Rc<Slot>>,
@@ -217,7 +217,7 @@ impl Body for RequestBody {
     }
 }
 
-/// The body of an answer. Its connection waits for the next request once all of it was taken.
+/// Body of an answer. The connection waits for the next request when all of it was taken.
 pub(crate) struct ResponseBody {
     body: Answer,
     slot: Option<Rc<Slot>>,
@@ -294,7 +294,7 @@ mod tests {
         }
         let own: IpAddr = "127.0.0.1".parse().expect("an address");
         assert_eq!(of("127.0.0.1", None), own.into());
-        // Without an answer the last one counts; without any, the address.
+        // Without an answer the last answer counts; without any, the address.
         let other: IpAddr = "10.79.0.8".parse().expect("an address");
         assert_eq!(of("10.79.0.8", None), other.into());
         assert_eq!(ask(&pool, other, async { None }), other.into());

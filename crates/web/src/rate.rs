@@ -1,9 +1,9 @@
 //! Rates of new connections: pure.
 //!
 //! Each client has a limit of its own, and all clients together have another one. If little of the
-//! common limit is left, clients that connected least go first: the fewer connections are left, the
-//! fewer a client may have had lately to get one. A client at which a user is logged in has its own
-//! limit only, so that no number of other clients keeps it out. The addresses of a network share the
+//! common limit is left, clients with the fewest recent connections go first: the fewer connections
+//! are left, the fewer a client may have had lately. A client with a logged-in user has only its
+//! own limit, so that no number of other clients keeps it out. The addresses of a network share the
 //! limit of that network in the same way.
 
 use std::collections::HashMap;
@@ -24,10 +24,10 @@ pub const CONNECT_ALL: Allowance = Allowance {
     every: Duration::from_millis(20),
 };
 
-/// Clients that are remembered.
+/// Largest number of clients in the table.
 const MOST: usize = 512;
 
-/// Clients with a user that are remembered, and for how long after the last request. No session
+/// Largest number of clients with a user, and their retention after the last request. No session
 /// lasts longer.
 const USERS: usize = 64;
 const USED: Duration = crate::sessions::ABSOLUTE;
@@ -43,7 +43,7 @@ struct Meter {
 }
 
 impl Meter {
-    /// The count now. It falls to 37 % in the time in which a common limit fills up.
+    /// Returns the count now. It falls to 37 % in the time in which a common limit fills up.
     fn count(&self, common: Allowance, now: Duration) -> f64 {
         let memory = common.every * common.burst;
         let passed = now.saturating_sub(self.last);
@@ -61,7 +61,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Allows each client so many new connections, and so many to all together.
+    /// Limits new connections of each client, and of all together.
     pub fn new(each: Allowance, all: Allowance) -> Self {
         Self {
             each,
@@ -72,8 +72,8 @@ impl Rate {
         }
     }
 
-    /// Takes a connection of a client, from this address, or refuses it. A network has a part of the
-    /// limit of all, and each of its addresses a part of the network's.
+    /// Takes a connection of a client, from this address, or refuses it. A network has a part of
+    /// the common limit, and each of its addresses a part of the network's.
     pub fn take(&mut self, client: Client, address: IpAddr, now: Duration) -> bool {
         let (client, own) = (client.whole(), client.part(address));
         let is_user = self.is_user(own, now);
@@ -107,7 +107,7 @@ impl Rate {
         true
     }
 
-    /// A user is logged in at a client: its connections no longer count among all.
+    /// Marks a client with a logged-in user: its connections no longer count among all.
     pub fn set_user(&mut self, client: Client, now: Duration) {
         let client = client.whole();
         if !self.users.contains_key(&client) {
@@ -121,9 +121,9 @@ impl Rate {
     }
 }
 
-/// Reports whether a client with this count may have one of a common limit. It may have had all that
-/// is left if that is the whole limit, half of what is left if that is half of the limit, and so on.
-/// So clients that come one after another, or all at one time, leave some for one that had less.
+/// Returns true if a client with this count may have one of a common limit. Its count may reach all
+/// that is left if the limit is full, half of what is left at half of the limit, and so on. So
+/// clients that come one after another, or all at one time, leave some for a client that had less.
 fn is_fair(common: Bucket, allowed: Allowance, count: f64, now: Duration) -> bool {
     let left = common.left(allowed, now);
     left >= 1.0 && count <= left * left / f64::from(allowed.burst)

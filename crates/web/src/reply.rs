@@ -1,4 +1,4 @@
-//! Answers, and the headers that each of them has.
+//! Answers, and their common headers.
 
 use api::Problem;
 use api::server::Answer;
@@ -16,11 +16,11 @@ use serde::de::DeserializeOwned;
 use crate::accept::Encoding;
 use crate::assets::Asset;
 
-/// Why a request is not answered as was asked.
+/// Refusal of a request.
 pub(crate) enum Refused {
-    /// This is wrong with it.
+    /// The request is not valid or not allowed.
     Problem(Problem),
-    /// The daemon refused it, with this answer.
+    /// The daemon refused the request, with this answer.
     Told(Response<Answer>),
 }
 
@@ -30,14 +30,14 @@ impl From<Problem> for Refused {
     }
 }
 
-/// Everything from this server, nothing inline, in nobody's frame, no text made markup or script by
-/// a script.
+/// Policy: everything from this server, nothing inline, no framing, and no script may turn text
+/// into markup or script.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors \
     'none'; object-src 'none'; \
                       require-trusted-types-for 'script'";
 
-/// What every answer has. A document that the daemon made, such as a sheet to be printed, comes with
-/// a policy of its own.
+/// Adds the headers of every answer. A document that the daemon made, such as a sheet to be
+/// printed, keeps a policy of its own.
 pub fn protect(headers: &mut HeaderMap) {
     let policy = headers
         .entry(CONTENT_SECURITY_POLICY)
@@ -72,7 +72,7 @@ pub fn protect(headers: &mut HeaderMap) {
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Response<Answer> {
-    // Plain structs of strings and flags: writing them cannot fail.
+    // Plain structs of strings and flags: serializing cannot fail.
     let octets = serde_json::to_vec(value).unwrap_or_default();
     body("application/json", octets.into())
 }
@@ -85,7 +85,7 @@ pub(crate) fn body(media: &'static str, octets: Bytes) -> Response<Answer> {
     response
 }
 
-/// A refusal: a problem object for scripts, plain text for people.
+/// Returns a refusal: a problem object for scripts, plain text for people.
 pub(crate) fn refuse(problem: Problem, script: bool, allow: Option<&str>) -> Response<Answer> {
     let mut response = match script {
         true => api::server::refuse(&problem.into()),
@@ -103,12 +103,12 @@ pub(crate) fn refuse(problem: Problem, script: bool, allow: Option<&str>) -> Res
     response
 }
 
-/// The problem that the daemon told.
+/// Returns the problem in the daemon's answer.
 pub(crate) async fn problem(answer: Response<Answer>) -> Problem {
     told(answer).await.unwrap_or_else(|problem| problem)
 }
 
-/// Figures of the daemon's, for a reader that does not know OpenMetrics.
+/// Converts the daemon's figures for a reader without OpenMetrics.
 pub(crate) async fn plain_figures(answer: Response<Answer>) -> Result<Response<Answer>, Problem> {
     let octets = whole(answer).await?;
     let text = api::metrics::plain(&String::from_utf8_lossy(&octets));
@@ -125,24 +125,24 @@ fn broken() -> Problem {
     Problem::new(503, "no_daemon", detail, "try again in some seconds")
 }
 
-/// What the daemon told.
+/// Parses the daemon's answer.
 pub(crate) async fn told<T: DeserializeOwned>(answer: Response<Answer>) -> Result<T, Problem> {
     serde_json::from_slice(&whole(answer).await?).map_err(|_| broken())
 }
 
-/// There is no such file, or nothing that this client may see.
+/// The file does not exist, or this client may not see it.
 pub(crate) fn no_file() -> Problem {
     let hint = "the page is at /";
     Problem::new(404, "unknown_path", "there is nothing here", hint)
 }
 
-/// Nobody is logged in.
+/// The client is not logged in.
 pub(crate) fn log_in() -> Problem {
     let detail = "nobody is logged in here, or the session has ended";
     Problem::new(401, "log_in", detail, "log in")
 }
 
-/// A file of the page, or that it has not changed.
+/// Returns a file of the page, or the answer that it has not changed.
 pub(crate) fn file(
     asset: &'static Asset,
     wanted: Encoding,
@@ -192,15 +192,15 @@ pub(crate) fn file(
     response
 }
 
-/// The longest that browsers keep a cookie (RFC 6265bis): 400 days.
+/// Longest lifetime of a cookie in browsers (RFC 6265bis): 400 days.
 const LONGEST: &str = "; Max-Age=34560000";
 
-/// Sets a cookie that is kept for long.
+/// Sets a cookie with that lifetime.
 pub(crate) fn set_lasting_cookie(headers: &mut HeaderMap, name: &str, value: &str, secure: bool) {
     cookie(headers, name, value, secure, LONGEST);
 }
 
-/// Sets the session's cookie, or takes it away.
+/// Sets or removes the session's cookie.
 pub(crate) fn set_cookie(headers: &mut HeaderMap, name: &str, value: Option<&str>, secure: bool) {
     match value {
         Some(value) => cookie(headers, name, value, secure, ""),
@@ -221,7 +221,7 @@ fn cookie(headers: &mut HeaderMap, name: &str, value: &str, secure: bool, age: &
 mod tests {
     use super::*;
 
-    /// What the daemon made may stand in the page, where it says so; nothing else may stand anywhere.
+    /// Only a document of the daemon may be framed by the page, and only if it says so.
     #[test]
     fn a_document_has_a_policy_of_its_own() {
         for (own, policy, framed) in [

@@ -1,7 +1,7 @@
-//! From method and path to what is wanted: pure. Paths are compared as they are, so no escape or
-//! `..` means anything.
+//! Routing by method and path: pure. Paths are compared verbatim, so that no escape or `..` has a
+//! meaning.
 
-/// What is wanted.
+/// Target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     /// `GET /api/session`
@@ -12,11 +12,11 @@ pub(crate) enum Route<'a> {
     Logout,
     /// `POST /api/password`
     Password,
-    /// What the UNIX socket has, with the path that it has there.
+    /// A path of the daemon's API, as on the UNIX socket.
     Api(&'a str),
     /// `GET /metrics`
     Metrics,
-    /// Nothing that is known: a file of the page, perhaps, by its name without the first slash.
+    /// Any other path: perhaps a file of the page, by its name without the first slash.
     File(&'a str),
 }
 
@@ -29,14 +29,14 @@ impl<'a> Route<'a> {
             "/api/password" => Self::Password,
             "/metrics" => Self::Metrics,
             _ => match path.strip_prefix("/api") {
-                // Without `/v1` the API has nothing, and says so.
+                // The API has no path without `/v1`, and answers so.
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => Self::Api(rest),
                 _ => Self::File(path.strip_prefix('/').unwrap_or(path)),
             },
         }
     }
 
-    /// The one method that it takes, where the path alone tells.
+    /// Returns the only allowed method, if the path determines it.
     pub(crate) fn method(&self) -> Option<&'static str> {
         match self {
             Self::Session | Self::Metrics | Self::File(_) => Some("GET"),
@@ -45,7 +45,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// Whether it takes a method. A file's head may be asked for alone.
+    /// Returns true if the route allows a method. Files allow HEAD.
     pub(crate) fn takes(&self, method: &str) -> bool {
         match self {
             Self::Api(_) => matches!(method, "GET" | "POST" | "PUT" | "PATCH" | "DELETE"),
@@ -54,7 +54,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// Whether it is for the page's script, and not for somebody who looks at it.
+    /// Returns true if the route serves the page's script rather than a user who opens the path.
     pub(crate) fn is_api(&self) -> bool {
         !matches!(self, Self::Metrics | Self::File(_))
     }

@@ -1,55 +1,55 @@
-//! Files that hold a secret: read only if nobody else can, and written whole or not at all.
+//! Files that hold a secret: read only if closed to other users, and written atomically.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes that a file of one line may have.
+/// Most bytes of a one-line file.
 const LONGEST: u64 = 4096;
 
-/// Characters of a token, at least.
+/// Fewest characters of a token.
 const SHORTEST_TOKEN: usize = 16;
 
-/// Why a secret cannot be read or written.
+/// Reason why a secret cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// Others than its owner may read or change it.
+    /// Users other than the owner may read or change the file.
     #[error("{} may be read or changed by others: its mode is {mode:04o}", path.display())]
     Open {
         /// File.
         path: PathBuf,
-        /// Its permission bits.
+        /// Permission bits of the file.
         mode: u32,
     },
-    /// It belongs to somebody else, who could change it.
+    /// The file belongs to another user, who could change it.
     #[error("{} belongs to user {owner}", path.display())]
     Owner {
         /// File.
         path: PathBuf,
-        /// Whose it is.
+        /// Owner of the file.
         owner: u32,
     },
-    /// It is not what it should be.
+    /// The content is not valid.
     #[error("{} {why}", path.display())]
     Content {
         /// File.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         why: &'static str,
     },
-    /// The system refused.
+    /// The system call failed.
     #[error("{}: {source}", path.display())]
     Io {
         /// File or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl SecretError {
-    /// What to do about it.
+    /// Returns advice.
     pub fn hint(&self) -> String {
         match self {
             Self::Open { path, .. } => format!("chmod 600 {}", path.display()),
@@ -71,7 +71,7 @@ impl SecretError {
     }
 }
 
-/// Which state of a file was seen: another inode, time or length means that it changed.
+/// Observed state of a file: another inode, time or length means that it changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     device: u64,
@@ -92,20 +92,20 @@ impl Stamp {
         }
     }
 
-    /// Of the file at a path; `None` where there is none to be seen.
+    /// Returns the stamp of the file at a path; `None` if it cannot be read.
     pub fn at(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
     }
 }
 
-/// Reads a file that must be a plain one, root's or one's own, and closed to others. `None` where
-/// there is none.
+/// Reads a plain file that belongs to root or this user and is closed to others. `None` if the file
+/// does not exist.
 pub fn read(path: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
     let io = |source| SecretError::Io {
         path: path.to_owned(),
         source,
     };
-    // Not to hang on a FIFO that somebody put there.
+    // Avoids blocking on a FIFO.
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
@@ -137,7 +137,7 @@ pub fn read(path: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
     Ok(Some((text, Stamp::of(&metadata))))
 }
 
-/// Reads a file that holds a token. One that is not there is as wrong as one that is empty.
+/// Reads a file that holds a token. A missing file is an error, as an empty one is.
 pub fn token(path: &Path) -> Result<String, SecretError> {
     let text = read(path)?.map(|(text, _)| text.trim().to_owned());
     match text {
@@ -153,7 +153,7 @@ pub fn token(path: &Path) -> Result<String, SecretError> {
     }
 }
 
-/// Root's or one's own, and closed to others.
+/// Checks that the file belongs to root or this user, and is closed to others.
 pub(crate) fn check_access(path: &Path, metadata: &fs::Metadata) -> Result<(), SecretError> {
     let owner = metadata.uid();
     if owner != 0 && owner != nix::unistd::geteuid().as_raw() {
@@ -172,8 +172,8 @@ pub(crate) fn check_access(path: &Path, metadata: &fs::Metadata) -> Result<(), S
     Ok(())
 }
 
-/// Writes a file anew, mode 0600: under another name first, so that after a power cut there is the
-/// old one or the new one. The directory is made, with mode 0700, where it does not exist.
+/// Replaces a file, mode 0600, by a rename, so that after a power cut the old or the new one is
+/// there. Creates the directory, with mode 0700, if it does not exist.
 pub fn write(path: &Path, text: &str) -> Result<(), SecretError> {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(SecretError::Content {
@@ -196,10 +196,10 @@ pub fn write(path: &Path, text: &str) -> Result<(), SecretError> {
         .map_err(io(directory))?;
     let mut aside = std::ffi::OsString::from(".");
     aside.push(name);
-    // Two that write at once must not write into one file.
+    // Two processes that write at once must not share a file.
     aside.push(format!(".{}", std::process::id()));
     let aside = directory.join(aside);
-    // What a killed process of this number left.
+    // Removes the leftover of a killed process with this number.
     let _ = fs::remove_file(&aside);
     let written = OpenOptions::new()
         .write(true)
@@ -216,8 +216,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), SecretError> {
         let _ = fs::remove_file(&aside);
         return written;
     }
-    // Where a directory cannot be opened (landlock without that right), the name is safe a little
-    // later.
+    // If the directory cannot be opened (landlock without that right), the rename is durable a
+    // little later.
     if let Ok(directory) = File::open(directory) {
         let _ = directory.sync_all();
     }

@@ -1,4 +1,4 @@
-//! The sockets: who may connect, for how long, and TLS.
+//! The sockets: accepting, time limits, and TLS.
 
 use std::convert::Infallible;
 use std::io;
@@ -39,14 +39,14 @@ const BACKLOG: i32 = 64;
 pub struct Listeners(Vec<StdListener>);
 
 impl Listeners {
-    /// Binds all addresses of the settings, or none. One that this machine does not have yet can be
-    /// bound too. Must be called before the capability to bind ports below 1024 is given up.
+    /// Binds all addresses of the settings, or none. An address that this machine does not have yet
+    /// can be bound too. Must be called before the capability to bind ports below 1024 is given up.
     pub fn bind(settings: &Settings) -> Result<Self, WebError> {
         settings.check()?;
         Self::at(&settings.listen)
     }
 
-    /// The same of these addresses.
+    /// Binds these addresses.
     pub fn at(addresses: &[SocketAddr]) -> Result<Self, WebError> {
         addresses
             .iter()
@@ -60,22 +60,22 @@ impl Listeners {
             .map(Self)
     }
 
-    /// Those that another process bound.
+    /// Takes sockets that another process bound.
     pub fn of<T: Into<StdListener>>(sockets: Vec<T>) -> Self {
         Self(sockets.into_iter().map(Into::into).collect())
     }
 
-    /// The sockets themselves.
+    /// Returns the sockets themselves.
     pub fn into_inner(self) -> Vec<StdListener> {
         self.0
     }
 
-    /// To be handed on.
+    /// Returns descriptors to pass on.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.0.iter().map(AsFd::as_fd).collect()
     }
 
-    /// Where they listen: with the port that the system chose, where 0 was asked for.
+    /// Returns the addresses, with the port that the system chose if the port was 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.0
             .iter()
@@ -84,9 +84,9 @@ impl Listeners {
     }
 }
 
-/// As `std` does it, with two options that it has not. At boot the LAN's bridge may get its address
-/// after the daemon has started (`IP_FREEBIND`, ip(7); IPv6 sockets take it too). And `[::]` means
-/// IPv6 alone, so that `0.0.0.0` may stand beside it.
+/// Binds like `std`, with two more options. At boot the LAN's bridge may get its address after the
+/// daemon has started (`IP_FREEBIND`, ip(7); IPv6 sockets take it too). And `[::]` means IPv6
+/// alone, so that `0.0.0.0` can be bound beside it.
 fn bind(address: SocketAddr) -> io::Result<StdListener> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::Inet,
@@ -104,9 +104,9 @@ fn bind(address: SocketAddr) -> io::Result<StdListener> {
     Ok(socket.into())
 }
 
-/// Somebody who answers what is asked over HTTP.
+/// A service that answers HTTP requests.
 pub trait Served: 'static {
-    /// How much, and how long, a client may.
+    /// Returns the limits of clients.
     fn limits(&self) -> Limits;
 
     /// Returns the allowances to connect: of one client, and of all clients together.
@@ -114,11 +114,10 @@ pub trait Served: 'static {
         [CONNECT_EACH, CONNECT_ALL]
     }
 
-    /// The time since some beginning; never goes back.
+    /// Returns the time since some beginning; never goes back.
     fn now(&self) -> Duration;
 
-    /// Finds the client that has an address: a device, where the neighbour table has it. `None`: nobody
-    /// answers.
+    /// Finds the client of an address: a device, if the neighbour table has it. `None`: no answer.
     fn client(&self, address: IpAddr) -> impl Future<Output = Option<Client>> {
         async move { Some(address.into()) }
     }
@@ -130,7 +129,7 @@ pub trait Served: 'static {
         peer: Peer,
     ) -> impl Future<Output = Response<Answer>>;
 
-    /// Speaks with whoever connected: HTTP, unless something comes before it.
+    /// Handles a connection: HTTP, unless a handshake comes before it.
     fn converse(&self, stream: TcpStream, peer: Peer) -> impl Future<Output = io::Result<()>>
     where
         Self: Sized,
@@ -142,8 +141,7 @@ pub trait Served: 'static {
     }
 }
 
-/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
-/// connections, which end with it.
+/// Serves until dropped. Runs on any current-thread runtime; its connection tasks end with it.
 ///
 /// # Errors
 /// The sockets cannot be used.
@@ -162,7 +160,7 @@ pub async fn serve<S: Served>(listeners: Listeners, served: Rc<S>) -> io::Result
     Ok(connections.run_until(together(all)).await)
 }
 
-/// Polls all of them, as none ever ends.
+/// Polls all loops; none ever ends.
 async fn together(loops: impl Iterator<Item = impl Future<Output = Infallible>>) -> Infallible {
     let mut loops: Vec<_> = loops.map(Box::pin).collect();
     std::future::poll_fn(|context| {
@@ -192,7 +190,7 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Poo
             continue;
         };
         let served = Rc::clone(served);
-        // Given back however the connection ends, a panic included.
+        // Released however the connection ends, a panic included.
         let place = Rc::clone(&slot);
         tokio::task::spawn_local(SLOT.scope(slot, async move {
             tokio::select! {
@@ -202,7 +200,7 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Poo
                 () = place.dismissed() => debug!(%address, "a client makes room for another"),
             }
         }));
-        // The connection that gives way closes its descriptor first.
+        // The displaced connection closes its descriptor first.
         tokio::task::yield_now().await;
     }
 }
@@ -213,12 +211,12 @@ async fn converse<S: Served>(stream: TcpStream, address: IpAddr, served: &Rc<S>)
         local: stream.local_addr()?.ip().to_canonical(),
         tls: false,
     };
-    // Answers are written whole: to wait for more would only delay them.
+    // Answers are written whole: to wait for more data would only delay them.
     stream.set_nodelay(true)?;
     served.converse(stream, peer).await
 }
 
-/// Speaks HTTP until either side has said all.
+/// Speaks HTTP until either side has finished.
 pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
     stream: T,
     peer: Peer,
@@ -227,7 +225,7 @@ pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
     let limits = served.limits();
     let (stream, progress) = Watched::new(stream);
     let service = service_fn(|request: Request<_>| async move {
-        // A test may speak without a slot.
+        // A test may call this without a slot.
         let slot = SLOT.try_with(Rc::clone).ok();
         let request = request.map(|body| RequestBody::new(body, slot.clone()));
         let answer = served.answer(request, peer).await;
@@ -238,7 +236,7 @@ pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
         .header_read_timeout(limits.request_time)
         .max_buf_size(limits.head.max(8192))
         .max_headers(HEADERS)
-        // A client that has said all it will say is still to be answered.
+        // A client that closed its sending side still gets an answer.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     tokio::select! {

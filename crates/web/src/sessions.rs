@@ -1,15 +1,15 @@
-//! Who is logged in: pure, the time comes with each question.
+//! Sessions of logged-in users: pure, the time is an argument.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// A session ends when nothing was asked in it for so long.
+/// Longest time without a request until a session ends.
 pub const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// A session ends so long after log-in, whatever is asked in it.
+/// Longest time from login until a session ends.
 pub const ABSOLUTE: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Hash of a session's cookie; the cookie itself is not kept.
+/// Hash of a session's cookie; the cookie itself is not stored.
 pub type Id = [u8; 32];
 
 #[derive(Clone, Copy)]
@@ -24,14 +24,14 @@ impl Session {
     }
 }
 
-/// The sessions that are open, in memory only: with the daemon they end.
+/// The open sessions, in memory only: they end with the daemon.
 pub struct Sessions {
     open: HashMap<Id, Session>,
     most: usize,
 }
 
 impl Sessions {
-    /// At most so many at once.
+    /// Allows at most this many sessions.
     pub fn new(most: usize) -> Self {
         Self {
             open: HashMap::new(),
@@ -39,7 +39,7 @@ impl Sessions {
         }
     }
 
-    /// Opens one. Where there is no room, the one that rested longest ends.
+    /// Opens a session. If the table is full, the longest idle session ends.
     pub fn open(&mut self, id: Id, now: Duration) {
         self.open.retain(|_, session| session.lives(now));
         while self.open.len() >= self.most {
@@ -60,7 +60,7 @@ impl Sessions {
         self.open.insert(id, session);
     }
 
-    /// Whether this one is open; if it is, it was used now.
+    /// Returns true if the session is open, and marks it as used now.
     pub fn touch(&mut self, id: &Id, now: Duration) -> bool {
         let Some(session) = self.open.get_mut(id) else {
             return false;
@@ -73,17 +73,17 @@ impl Sessions {
         true
     }
 
-    /// Ends one.
+    /// Ends a session.
     pub fn close(&mut self, id: &Id) {
         self.open.remove(id);
     }
 
-    /// Ends all of them: the password is another now.
+    /// Ends all sessions: the password changed.
     pub fn close_all(&mut self) {
         self.open.clear();
     }
 
-    /// How many are kept.
+    /// Returns the number of stored sessions.
     pub fn count(&self) -> usize {
         self.open.len()
     }

@@ -1,4 +1,4 @@
-//! What can be chosen, and which choices are refused.
+//! Settings of the page, and checks of them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -25,26 +25,26 @@ pub fn password_file(named: &Path) -> &Path {
     }
 }
 
-/// Where is listened unless told otherwise. 9347 is how a telephone spells WEIR.
+/// Default address to listen on. 9347 is how a telephone spells WEIR.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9347);
 
-/// What the web page's server is told.
+/// Settings of the web page's server.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Addresses and TCP ports to listen on.
     pub listen: Vec<SocketAddr>,
-    /// Whether it speaks HTTPS.
+    /// Source of the TLS certificate, if any.
     pub tls: Tls,
-    /// Names, and addresses, by which browsers reach it besides `localhost` and the address they
-    /// connected to. A reverse proxy's too.
+    /// Names, and addresses, by which browsers reach the page besides `localhost` and the address
+    /// of the connection, also those of a reverse proxy.
     pub hosts: Vec<String>,
     /// File of the password's hash.
     pub password_file: PathBuf,
-    /// Who gets `/metrics`.
+    /// Access to `/metrics`.
     pub metrics: Metrics,
-    /// Listen without TLS even where others on the network could read along.
+    /// True to listen without TLS even if others on the network could read along.
     pub insecure: bool,
-    /// What clients may take.
+    /// Limits of clients.
     pub limits: Limits,
 }
 
@@ -62,48 +62,48 @@ impl Default for Settings {
     }
 }
 
-/// Whence the certificate comes.
+/// Source of the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tls {
     /// Plain HTTP.
     Off,
     /// PEM files, read again when they change.
     Files {
-        /// The certificate, and those between it and a root.
+        /// The certificate chain.
         certificate: PathBuf,
-        /// Its private key: PKCS #8, SEC 1 or PKCS #1.
+        /// Private key: PKCS #8, SEC 1 or PKCS #1.
         key: PathBuf,
     },
-    /// One of weir's own making, made once and kept as `certificate.pem` and `key.pem` in this
-    /// directory.
+    /// A self-signed certificate, created once and stored as `certificate.pem` and `key.pem` in
+    /// this directory.
     Own {
-        /// The directory. It is made, with mode 0700, where it does not exist.
+        /// The directory. weir creates it, with mode 0700, if it does not exist.
         directory: PathBuf,
     },
 }
 
-/// Who gets `/metrics`.
+/// Access to `/metrics`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metrics {
-    /// Nobody: there is no such path.
+    /// No access: the path does not exist.
     Off,
     /// Clients on this machine.
     Loopback,
-    /// Whoever sends `Authorization: Bearer …` with what this file holds: root's, mode 0600, at
-    /// least 16 characters, one line.
+    /// Clients that send `Authorization: Bearer …` with the token in this file: owned by root, mode
+    /// 0600, at least 16 characters, one line.
     Token(PathBuf),
 }
 
-/// Of the settings, what the server that strangers speak to has to know.
+/// Settings that the network-facing server needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Front {
-    /// It speaks HTTPS.
+    /// True to speak HTTPS.
     pub tls: bool,
     /// [`Settings::hosts`].
     pub hosts: Vec<String>,
-    /// Who gets figures.
+    /// Access to figures.
     pub figures: FiguresFor,
-    /// What clients may take.
+    /// Limits of clients.
     pub limits: Limits,
 }
 
@@ -118,25 +118,25 @@ pub enum FiguresFor {
     Token,
 }
 
-/// What clients may take.
+/// Limits of clients.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Limits {
-    /// Connections at once. One beyond it is closed at once, as one that waits would take a
-    /// descriptor too.
+    /// Connections at once. A further connection is closed at once, because a waiting one would
+    /// take a descriptor too.
     pub connections: usize,
-    /// Of them, from one address other than this machine's. A quarter of all is kept for this
-    /// machine.
+    /// Connections from one address other than this machine's. A quarter of all is reserved for
+    /// this machine.
     pub per_address: usize,
     /// Bytes of a request's head. Not less than 8192.
     pub head: usize,
     /// Bytes of a request's body.
     pub body: usize,
-    /// For a TLS handshake, for a request's head and for its body to arrive; also how long a
-    /// connection may rest between requests.
+    /// Time for a TLS handshake, for a request's head and for its body to arrive; also the longest
+    /// idle time of a connection between requests.
     pub request_time: Duration,
-    /// For a client to take some of the answer.
+    /// Longest time in which a client takes nothing of the answer.
     pub stall_time: Duration,
-    /// Sessions at once. One more ends the one that rested longest.
+    /// Sessions at once. A further session ends the longest idle one.
     pub sessions: usize,
 }
 
@@ -155,7 +155,7 @@ impl Default for Limits {
 }
 
 impl Settings {
-    /// What the server that strangers speak to has to know.
+    /// Returns the settings that the network-facing server needs.
     pub fn front(&self) -> Front {
         Front {
             tls: self.tls != Tls::Off,
@@ -169,7 +169,7 @@ impl Settings {
         }
     }
 
-    /// Refuses what would let others on the network read passwords.
+    /// Refuses settings that would let others on the network read passwords.
     pub fn check(&self) -> Result<(), WebError> {
         if self.listen.is_empty() {
             return Err(WebError::NoAddress);
@@ -190,7 +190,7 @@ impl Settings {
     }
 }
 
-/// Whether an address is this machine's own, IPv4 in IPv6 included.
+/// Returns true if an address is this machine's own, IPv4 in IPv6 included.
 pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }

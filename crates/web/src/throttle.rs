@@ -1,11 +1,11 @@
-//! How often something may be tried, from one address and from all together: pure.
+//! Rate limits of attempts, from one address and from all together: pure.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// How many tries at once, and after what time there is another one.
+/// Burst of tries, and the time until the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     /// Tries at once.
@@ -14,36 +14,36 @@ pub struct Allowance {
     pub every: Duration,
 }
 
-/// Log-ins from one address: 5 at once, then one each 30 seconds, 2880 a day. Of a million likely
-/// passwords that is a year's work.
+/// Logins from one address: 5 at once, then one each 30 seconds, 2880 a day. A million likely
+/// passwords take a year.
 pub const LOGIN_EACH: Allowance = Allowance {
     burst: 5,
     every: Duration::from_secs(30),
 };
 
-/// Log-ins from all addresses of the network together, as one machine may have many: 20 at once,
-/// then one each 5 seconds. This machine's own are not among them, so that nobody outside can keep
-/// its owner out.
+/// Logins from all addresses of the network together, as one machine may have many: 20 at once,
+/// then one each 5 seconds. This machine's own tries do not count, so that no client outside can
+/// lock its owner out.
 pub const LOGIN_ALL: Allowance = Allowance {
     burst: 20,
     every: Duration::from_secs(5),
 };
 
-/// Log-ins from one network that is not at a port of the router (24 bits of IPv4, 48 of IPv6): 10 at
+/// Logins from one network that is not at a port of the router (24 bits of IPv4, 48 of IPv6): 10 at
 /// once, then one each 10 seconds.
 pub const LOGIN_NETWORK: Allowance = Allowance {
     burst: 10,
     every: Duration::from_secs(10),
 };
 
-/// Who tries.
+/// Client that tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Client {
     /// A device at a port of the router, by its hardware address, whatever addresses it has.
     Device([u8; 6]),
-    /// Somebody farther away, or of whom no more is known.
+    /// A client farther away, or without a known device.
     Address(IpAddr),
-    /// All of a network.
+    /// A whole network.
     Network(IpAddr),
 }
 
@@ -54,8 +54,8 @@ impl From<IpAddr> for Client {
 }
 
 impl Client {
-    /// The client with all of its addresses: a host has a whole IPv6 prefix of 64 bits for itself,
-    /// and this machine all addresses that are its own.
+    /// Returns the client with all of its addresses: a host has a whole IPv6 prefix of 64 bits for
+    /// itself, and this machine all its own addresses.
     pub(crate) fn whole(self) -> Self {
         let Self::Address(address) = self else {
             return self;
@@ -66,12 +66,12 @@ impl Client {
         }
     }
 
-    /// All of the network that an address not at a port of the router belongs to.
+    /// Returns the network of an address that is not at a port of the router.
     pub(crate) fn network(address: IpAddr) -> Self {
         Self::Network(cut(address.to_canonical(), 24, 48))
     }
 
-    /// The client itself, or its part with this address where the client is all of a network.
+    /// Returns the client itself, or, if the client is a network, its part with this address.
     pub(crate) fn part(self, address: IpAddr) -> Self {
         match self {
             Self::Network(_) => Self::Address(address).whole(),
@@ -79,30 +79,29 @@ impl Client {
         }
     }
 
-    /// The client is this machine.
+    /// Returns true if the client is this machine.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self, Self::Address(address) if address.to_canonical().is_loopback())
     }
 }
 
-/// Addresses that are remembered.
+/// Largest number of stored addresses.
 const MOST: usize = 512;
 
-/// A bucket of tries, as the time at which it will be full again: nothing need be counted while
-/// time goes by.
+/// A bucket of tries, stored as the time at which it will be full again: no timer is needed.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Bucket {
     full_at: Duration,
 }
 
 impl Bucket {
-    /// Tries that are left, and parts of one.
+    /// Returns the tries left, with fractions.
     pub(crate) fn left(&self, allowed: Allowance, now: Duration) -> f64 {
         let used = self.full_at.saturating_sub(now).as_secs_f64() / allowed.every.as_secs_f64();
         f64::from(allowed.burst) - used
     }
 
-    /// How long to wait for a try; zero if there is one.
+    /// Returns the time until the next try; zero if one is left.
     fn wait(&self, allowed: Allowance, now: Duration) -> Duration {
         let missing = self.full_at.saturating_sub(now) + allowed.every;
         missing.saturating_sub(allowed.every * allowed.burst)
@@ -127,7 +126,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// With what is allowed to each address, and to all that are not this machine's.
+    /// Limits the tries of each address, and of all that are not this machine's.
     pub fn new(each: Allowance, all: Allowance) -> Self {
         Self {
             each,
@@ -138,7 +137,7 @@ impl Throttle {
         }
     }
 
-    /// And to each network.
+    /// Limits the tries of each network, too.
     pub fn with_networks(self, network: Allowance) -> Self {
         Self {
             network: Some(network),
@@ -146,7 +145,7 @@ impl Throttle {
         }
     }
 
-    /// Takes a try, or says how long to wait for one.
+    /// Takes a try, or returns the time to wait for one.
     pub fn take(&mut self, client: impl Into<Client>, now: Duration) -> Result<(), Duration> {
         let (keys, counted) = self.keys(client.into());
         let wait = |(key, allowed): &(Client, Allowance)| {
@@ -172,7 +171,7 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes back a try that turned out to be right.
+    /// Returns a try that turned out to be right.
     pub fn give_back(&mut self, client: impl Into<Client>) {
         let (keys, counted) = self.keys(client.into());
         for (key, allowed) in keys.into_iter().flatten() {
@@ -185,12 +184,12 @@ impl Throttle {
         }
     }
 
-    /// Addresses that are remembered.
+    /// Returns the number of stored addresses.
     pub fn count(&self) -> usize {
         self.clients.len()
     }
 
-    /// Whose tries these are. The flag: whether they count among all.
+    /// Returns the buckets of a client. The flag is true if its tries count among all.
     fn keys(&self, client: Client) -> ([Option<(Client, Allowance)>; 2], bool) {
         let (own, counted) = (client.whole(), !client.is_local());
         let network = match own {
@@ -203,14 +202,14 @@ impl Throttle {
     }
 }
 
-/// Counts tries of those who are known, each for itself.
+/// Counts tries of known devices, each for itself.
 pub struct Tries<K> {
     each: Allowance,
     buckets: HashMap<K, Bucket>,
 }
 
 impl<K: Copy + Eq + Hash> Tries<K> {
-    /// With what is allowed to each.
+    /// Limits the tries of each device.
     pub fn new(each: Allowance) -> Self {
         Self {
             each,
@@ -218,7 +217,7 @@ impl<K: Copy + Eq + Hash> Tries<K> {
         }
     }
 
-    /// Takes a try, or says how long to wait for one.
+    /// Takes a try, or returns the time to wait for one.
     pub fn take(&mut self, who: K, now: Duration) -> Result<(), Duration> {
         let mut bucket = self.buckets.get(&who).copied().unwrap_or_default();
         let wait = bucket.wait(self.each, now);
@@ -233,7 +232,7 @@ impl<K: Copy + Eq + Hash> Tries<K> {
         Ok(())
     }
 
-    /// Takes back a try that turned out to be right.
+    /// Returns a try that turned out to be right.
     pub fn give_back(&mut self, who: K) {
         if let Some(bucket) = self.buckets.get_mut(&who) {
             bucket.give_back(self.each);
@@ -241,8 +240,8 @@ impl<K: Copy + Eq + Hash> Tries<K> {
     }
 }
 
-/// Makes room for one more entry in a table of at most so many. Entries that have ended by `now` go;
-/// failing that, those that end first. A limit of all together holds all the same.
+/// Makes room for one more entry in a table of limited size. Entries that have ended by `now` go;
+/// failing that, those that end first. A common limit still holds.
 pub(crate) fn make_room<K: Copy + Eq + Hash, V>(
     table: &mut HashMap<K, V>,
     most: usize,
@@ -262,7 +261,7 @@ pub(crate) fn make_room<K: Copy + Eq + Hash, V>(
     }
 }
 
-/// So many bits of an address of each family.
+/// Keeps this many leading bits of an address, per family.
 fn cut(address: IpAddr, four: u32, six: u32) -> IpAddr {
     match address {
         IpAddr::V4(address) => {

@@ -1,5 +1,5 @@
-//! TLS 1.3 (RFC 8446), which every browser has had since 2020: with a certificate from files, or
-//! one of weir's own making.
+//! TLS 1.3 (RFC 8446), which every browser has had since 2020: with a certificate from files, or a
+//! self-signed one.
 
 mod files;
 mod own;
@@ -28,33 +28,32 @@ use crate::secret::Stamp;
 use crate::serve::{Served, speak};
 use crate::settings::{self, Settings};
 
-/// How often is looked whether the files changed: when somebody connects, and not more often than
-/// this.
+/// Shortest time between checks for changed files. Checks happen when a client connects.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// First byte of a TLS handshake (RFC 8446 section 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// For who types `http://` where `https://` is spoken.
+/// Answer to a client that speaks `http://` to an `https://` port.
 const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; \
     charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n\
 Cache-Control: no-store\r\nContent-Length: 62\r\nConnection: close\r\n\r\nThis is HTTPS: put \
 https:// before the address, not http://.\n\n";
 
-/// Speaks TLS, with the certificate as it is now.
+/// Speaks TLS, with the current certificate.
 #[derive(Default)]
 pub struct Speaker {
-    /// `None`: not told yet.
+    /// `None`: not known yet.
     acceptor: RefCell<Option<(Pair, TlsAcceptor)>>,
     looked: Cell<Option<Duration>>,
 }
 
 impl Speaker {
-    /// Shakes hands, and speaks HTTP over it. `now`: since some beginning. `pair` is asked for the
-    /// certificate now and then; `None`: it cannot be told now.
+    /// Does the handshake, then speaks HTTP over TLS. `now`: since some beginning. `pair` returns
+    /// the certificate now and then; `None`: it is not available now.
     ///
     /// # Errors
-    /// The handshake fails, or takes longer than a request may.
+    /// The handshake fails, or exceeds the request time.
     pub async fn converse<S: Served>(
         &self,
         stream: TcpStream,
@@ -75,7 +74,7 @@ impl Speaker {
         }
     }
 
-    /// Shakes hands. `None` where the client speaks plain HTTP: it was told so.
+    /// Does the handshake. `None` if the client speaks plain HTTP: it has received an error.
     async fn accept(
         &self,
         mut stream: TcpStream,
@@ -87,8 +86,8 @@ impl Speaker {
             if first[0].is_ascii_uppercase() {
                 stream.write_all(PLAIN).await?;
                 stream.shutdown().await?;
-                // Closing with bytes unread would reset the connection, and the client might never
-                // see why.
+                // A close with unread bytes would reset the connection, and the client might miss
+                // the error.
                 let mut rest = [0; 1024];
                 let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut rest).await;
             }
@@ -100,7 +99,7 @@ impl Speaker {
         acceptor.accept(stream).await.map(Some)
     }
 
-    /// Asks whether there is another certificate.
+    /// Asks the daemon for a changed certificate.
     async fn look(&self, now: Duration, pair: impl AsyncFnOnce() -> Option<Pair>) {
         let rested = |looked: Duration| now.saturating_sub(looked) < LOOK;
         if self.looked.get().is_some_and(rested) && self.acceptor.borrow().is_some() {
@@ -113,14 +112,14 @@ impl Speaker {
         if (self.acceptor.borrow().as_ref()).is_some_and(|(former, _)| *former == pair) {
             return;
         }
-        // The daemon tells none that does not fit.
+        // The daemon sends only pairs that fit.
         if let Ok(one) = acceptor(&pair) {
             self.acceptor.replace(Some((pair, one)));
         }
     }
 }
 
-/// The files of a certificate and its key, as the daemon has them.
+/// The daemon's files of a certificate and its key.
 pub struct Files {
     certificate: PathBuf,
     key: PathBuf,
@@ -130,7 +129,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads, or makes, what the settings name; `None` where they want no TLS.
+    /// Reads, or creates, the files that the settings name; `None` if the settings disable TLS.
     pub(crate) fn of(settings: &Settings, now: Duration) -> Result<Option<Self>, WebError> {
         let (certificate, key) = match &settings.tls {
             settings::Tls::Off => return Ok(None),
@@ -143,7 +142,7 @@ impl Files {
     /// Reads PEM files. `now`: since some beginning.
     ///
     /// # Errors
-    /// They cannot be read, or do not fit each other.
+    /// The files cannot be read, or do not fit each other.
     pub fn open(certificate: PathBuf, key: PathBuf, now: Duration) -> Result<Self, WebError> {
         let seen = [Stamp::at(&certificate), Stamp::at(&key)];
         let pair = RefCell::new(read(&certificate, &key)?);
@@ -156,8 +155,8 @@ impl Files {
         })
     }
 
-    /// What is in them, read again if they changed. What is of no use, perhaps because only one of
-    /// them was written yet, is told once and left; the former certificate stays.
+    /// Returns the content, read again if the files changed. A pair that is not valid, perhaps half
+    /// written, is logged once and ignored; the former certificate stays.
     pub fn pair(&self, now: Duration) -> Pair {
         if now.saturating_sub(self.looked.get()) >= LOOK {
             self.looked.set(now);
@@ -183,7 +182,7 @@ impl Files {
     }
 }
 
-/// What the files hold, if it can be used.
+/// Returns the content of the files, if the pair is valid.
 fn read(certificate: &Path, key: &Path) -> Result<Pair, WebError> {
     let pair = Pair {
         certificate: files::certificates(certificate)?,
@@ -209,7 +208,7 @@ fn acceptor(pair: &Pair) -> Result<TlsAcceptor, rustls::Error> {
         .with_no_client_auth()
         .with_single_cert(chain, private)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Half the default: the sessions that clients may take up again.
+    // Half the default number of sessions that clients may resume.
     config.session_storage = rustls::server::ServerSessionMemoryCache::new(128);
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

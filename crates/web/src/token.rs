@@ -1,4 +1,4 @@
-//! Random tokens: what a cookie holds, and what is derived from it.
+//! Random tokens of cookies, and values derived from them.
 
 use blake2::{Blake2s256, Digest};
 use net::hex;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::WebError;
 
-/// What a session's cookie holds: 256 random bits, written as 64 hexadecimal digits.
+/// Token in a session's cookie: 256 random bits, written as 64 hexadecimal digits.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct Token([u8; 32]);
@@ -25,7 +25,7 @@ impl TryFrom<String> for Token {
     }
 }
 
-/// What is kept of a token: from it the token cannot be found out, should memory be read.
+/// Stored hash of a token: a reader of the memory cannot recover the token.
 pub(crate) type TokenId = [u8; 32];
 
 impl Token {
@@ -43,7 +43,7 @@ impl Token {
         &self.0
     }
 
-    /// Reads 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         hex::parse(text)?.try_into().ok().map(Self)
     }
@@ -56,8 +56,8 @@ impl Token {
         self.derived(b"weir session")
     }
 
-    /// The token for the header of what changes anything. Whoever knows the cookie can tell it;
-    /// nothing more need be kept.
+    /// Returns the token for the CSRF header. A holder of the cookie can derive the token; no more
+    /// state is needed.
     pub(crate) fn csrf(&self) -> String {
         hex::text(&self.derived(b"weir csrf"))
     }
@@ -70,7 +70,7 @@ impl Token {
     }
 }
 
-/// Compares secrets in a time that tells nothing of where they differ.
+/// Compares secrets in constant time.
 pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
     subtle::ConstantTimeEq::ct_eq(one, other).into()
 }

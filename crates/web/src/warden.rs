@@ -1,5 +1,5 @@
-//! The daemon keeps these parts of the page to itself: the password, the sessions, the files of the
-//! certificate and the token for figures. The page's server asks for each of them by a message.
+//! Parts of the page that only the daemon holds: the password, the sessions, the certificate's
+//! files and the token for figures. The page's server asks for each of them by a message.
 
 mod login;
 mod queue;
@@ -24,10 +24,10 @@ use crate::secret;
 use crate::settings::{Metrics, Settings};
 use crate::token::{Token, same};
 
-/// Writes figures: media type and text.
+/// Returns figures: media type and text.
 pub type Figures = Box<dyn Fn() -> (&'static str, String)>;
 
-/// Decides who is who.
+/// Authentication of the page's users.
 pub struct Warden {
     logins: Logins,
     metrics: Metrics,
@@ -39,17 +39,17 @@ pub struct Warden {
 }
 
 impl Warden {
-    /// Reads the certificate, or makes one: to be called before the daemon gives up writing files.
-    /// Later it reads the certificate's and the password's files, and writes the latter where a
+    /// Reads the certificate, or creates one: to be called before the daemon gives up writing
+    /// files. Later it reads the certificate's and the password's files, and writes the latter if a
     /// password is set or changed.
     pub fn new(settings: Settings) -> Result<Self, WebError> {
         Self::with_clock(settings, clock::start())
     }
 
-    /// The same with another clock.
+    /// Uses another clock.
     pub fn with_clock(settings: Settings, clock: Clock) -> Result<Self, WebError> {
         settings.check()?;
-        // Told now, rather than to the first who logs in.
+        // Reports an error now, rather than at the first login.
         secret::read(&settings.password_file)?;
         Ok(Self {
             #[cfg(feature = "tls")]
@@ -62,13 +62,13 @@ impl Warden {
         })
     }
 
-    /// The code by which the first password may be set from elsewhere than this machine: for its
-    /// console. `None`: there is a password.
+    /// Returns the code for setting the first password from another host, for the router's console.
+    /// `None`: there is a password.
     pub fn claim(&self) -> Option<String> {
         self.logins.claim()
     }
 
-    /// Why nobody gets figures, if that is so.
+    /// Returns the reason why no client gets figures, if any.
     pub fn figures_fail(&self) -> Option<secret::SecretError> {
         match &self.metrics {
             Metrics::Token(file) => secret::token(file).err(),
@@ -76,33 +76,33 @@ impl Warden {
         }
     }
 
-    /// And knows hardware addresses by these neighbours.
+    /// Looks hardware addresses up by these neighbours.
     pub fn with_neighbours(mut self, neighbours: Neighbours) -> Self {
         self.logins.neighbours = Some(neighbours);
         self
     }
 
-    /// And takes passwords from these clients alone, whatever the page's process says: it could
-    /// have been taken over, and name as many as it likes.
+    /// Takes passwords from these clients alone, whatever the page's process reports: a compromised
+    /// process could invent any number of clients.
     pub fn with_peers(mut self, peers: Peers) -> Self {
         self.logins.peers = Some(peers);
         self
     }
 
-    /// And gives these figures.
+    /// Serves these figures.
     pub fn with_metrics(mut self, figures: Figures) -> Self {
         self.figures = Some(figures);
         self
     }
 
-    /// Makes log-ins cheap. For tests only: such a hash can be guessed quickly.
+    /// Makes logins cheap. For tests only: such a hash can be guessed quickly.
     #[doc(hidden)]
     pub fn with_cost(mut self, cost: Cost) -> Self {
         self.logins.cost = cost;
         self
     }
 
-    /// The rows that the page's server may ask: its own, before those of the daemon.
+    /// Returns the routes for the page's server: its own, before those of the daemon.
     pub fn routes(self: &Rc<Self>, daemon: &Routes) -> Routes {
         let [pair, figures] = [(); 2].map(|()| Rc::clone(self));
         let rows = [
@@ -133,7 +133,7 @@ impl Warden {
         daemon.after(rows.map(Route::unlisted))
     }
 
-    /// A row that takes a message.
+    /// Returns a route that takes a message.
     fn row<M: Body + 'static, T: Serialize + 'static>(
         self: &Rc<Self>,
         path: &'static str,
@@ -151,7 +151,7 @@ impl Warden {
         )
     }
 
-    /// Who asks, by the header of the page's server.
+    /// Returns the client of a request, by the header of the page's server.
     pub fn who(&self, headers: &HeaderMap) -> Who {
         let session = guard::only(headers, HeaderName::from_static(SESSION_HEADER));
         let token = session.and_then(Token::parse);

@@ -137,7 +137,7 @@ impl Many {
         Self { of, numbers, now }
     }
 
-    /// Acts. Returns the connection of another client that had to go for it.
+    /// Applies an action. Returns the connection of another client that was displaced.
     fn act(&mut self, act: &Act, admission: &mut Admission) -> Option<u64> {
         let chosen = |n: &usize| self.numbers.get(n % self.numbers.len().max(1)).copied();
         match act {
@@ -196,7 +196,7 @@ proptest! {
         }
     }
 
-    /// Without a hardware address, 64 addresses are 64 clients; a newcomer is admitted all the same.
+    /// Without hardware addresses, 64 addresses are 64 clients; a newcomer is admitted anyway.
     #[test]
     fn addresses_keep_no_client_out(before in proptest::collection::vec(act(), 0..300)) {
         let mut admission = Admission::new(MOST, SHARE);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An address that means nothing, as the device is known.
+/// An unused address, as the device is known.
 const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 fn device(number: u8) -> Client {
@@ -15,7 +15,7 @@ fn at(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// Connections of the page, and a bucket beside them that holds them against the limit of all.
+/// Connections of the page, and a separate bucket that checks the common limit.
 struct Page {
     rate: Rate,
     level: f64,
@@ -97,7 +97,7 @@ fn a_client_with_a_user_has_its_own_limit_whatever_others_do() {
         for number in 1..=200 {
             page.take(device(number), now);
         }
-        // Not by the bucket beside: these do not count among all.
+        // The separate bucket ignores these connections, as they do not count among all.
         own += usize::from(step % 10 == 0 && page.rate.take(device(0), ANY, at(now)));
     }
     assert_eq!(own, 200);
@@ -106,7 +106,7 @@ fn a_client_with_a_user_has_its_own_limit_whatever_others_do() {
         .filter(|_| page.rate.take(device(0), ANY, soon))
         .count();
     assert!((50..=60).contains(&burst), "{burst}");
-    // Nobody asked anything in a session for too long.
+    // A user without requests for too long no longer counts.
     assert!(page.rate.is_user(device(0), USED - at(1.0)));
     assert!(!page.rate.is_user(device(0), USED));
 }
@@ -134,8 +134,8 @@ fn clients_are_bounded() {
     }
 }
 
-/// A device behind another router has 64 addresses, of which each connects 5 times a second. They are
-/// one client; and an address of that network that seldom connects has its part all the same.
+/// The 64 addresses of a device behind another router, each connecting 5 times a second, are one
+/// client; a seldom used address of that network still has its part.
 #[test]
 fn the_addresses_of_a_network_are_one_client() {
     let mut page = Page::new();
@@ -191,8 +191,8 @@ fn clients_that_pause_give_way() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
-    /// A device that connects once a second is answered, whatever up to 40 others do; and no number of
-    /// them has more than the limit of all.
+    /// A device that connects once a second is answered, whatever up to 40 others do. No number of
+    /// other clients exceeds the common limit.
     #[test]
     fn clients_that_connect_most_give_way(
         others in proptest::collection::vec((1.0..100.0, 0.0..1.0, Just(1.0), Just(0.0)), 4..200),
@@ -201,7 +201,7 @@ proptest! {
         prop_assert!(others.len() > 40 || taken >= 19, "{} others: {taken}", others.len());
     }
 
-    /// Others that connect all at the same time leave less to the device, as nothing waits in a queue.
+    /// Others that connect all at once leave less to the device, as nothing waits in a queue.
     #[test]
     fn clients_in_step_give_way(number in 4..=40_usize, rate in 1.0..100.0) {
         let others = vec![(rate, 0.0, 1.0, 0.0); number];

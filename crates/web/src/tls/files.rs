@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::WebError;
 
-/// Bytes that such a file may have: a long chain has some 10,000.
+/// Most bytes of such a file: a long chain has some 10,000.
 const LONGEST: u64 = 256 * 1024;
 
 fn wrong(path: &Path, why: impl Into<String>) -> WebError {
@@ -37,12 +37,12 @@ fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), WebError> {
     Ok((octets, metadata))
 }
 
-/// Between PEM's blocks, which are ASCII, may be anything.
+/// Text between PEM's ASCII blocks may have any encoding.
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }
 
-/// The chain of certificates in a file, as it stands there.
+/// Returns the chain of certificates in a file, verbatim.
 pub(super) fn certificates(path: &Path) -> Result<String, WebError> {
     let (octets, _) = read(path)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&octets)
@@ -54,8 +54,8 @@ pub(super) fn certificates(path: &Path) -> Result<String, WebError> {
     }
 }
 
-/// The private key in a file, as it stands there. The group may read it, as clients of certificate
-/// authorities have it, but not everybody.
+/// Returns the private key in a file, verbatim. The group may read the file, as clients of
+/// certificate authorities set it up, but not all users.
 pub(super) fn key(path: &Path) -> Result<String, WebError> {
     let (octets, metadata) = read(path)?;
     if metadata.mode() & 0o007 != 0 {

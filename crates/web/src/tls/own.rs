@@ -1,4 +1,4 @@
-//! A certificate that nobody else vouches for: who opens the page compares its fingerprint once, or
+//! A self-signed certificate: the user compares its fingerprint once on opening the page, or
 //! imports it.
 
 use std::collections::BTreeSet;
@@ -13,11 +13,11 @@ use crate::host::{Authority, Host};
 use crate::secret;
 use crate::settings::Settings;
 
-/// Before the certificate in its file: for which names it was asked.
+/// Line before the certificate in its file, with the configured names.
 const NAMES: &str = "names:";
 
-/// Files of the certificate and the key in `directory`, made where they are missing or lack a name
-/// that was configured since.
+/// Returns the files of the certificate and the key in `directory`. Creates them if they are
+/// missing or lack a newly configured name.
 pub(super) fn make(directory: &Path, settings: &Settings) -> Result<(PathBuf, PathBuf), WebError> {
     let certificate = directory.join("certificate.pem");
     let key = directory.join("key.pem");
@@ -44,13 +44,13 @@ pub(super) fn make(directory: &Path, settings: &Settings) -> Result<(PathBuf, Pa
     params.distinguished_name.push(DnType::CommonName, "weir");
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // Not from now on: many routers have no clock when they first start, and would make one that is
-    // valid only later.
+    // A fixed start: many routers have no clock at first boot, and would create a certificate that
+    // is valid only later.
     params.not_before = rcgen::date_time_ymd(2024, 1, 1);
     params.not_after = rcgen::date_time_ymd(2049, 12, 31);
     let made = params.self_signed(&pair).map_err(wrong)?;
     let noted: Vec<&str> = names.iter().map(String::as_str).collect();
-    // The key first: a certificate without its key would be taken for whole.
+    // The key first: a certificate without its key would pass as complete.
     secret::write(&key, &pair.serialize_pem())?;
     secret::write(
         &certificate,
@@ -60,7 +60,7 @@ pub(super) fn make(directory: &Path, settings: &Settings) -> Result<(PathBuf, Pa
     Ok((certificate, key))
 }
 
-/// The names that it must have.
+/// Returns the required names.
 fn configured(settings: &Settings) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = ["localhost", "127.0.0.1", "::1"].map(String::from).into();
     for address in &settings.listen {
@@ -79,8 +79,7 @@ fn configured(settings: &Settings) -> BTreeSet<String> {
     names
 }
 
-/// More names that will do now, but need not do tomorrow: what this machine is called, and its
-/// addresses.
+/// Returns further names that are valid now, but may change: the host name, and the addresses.
 fn found() -> Vec<String> {
     let name = nix::unistd::gethostname()
         .ok()
@@ -92,7 +91,7 @@ fn found() -> Vec<String> {
         .filter_map(|device| device.address)
         .filter_map(|address| {
             let four = address.as_sockaddr_in().map(|four| four.ip().to_string());
-            // Link-local ones cannot be written into an address bar.
+            // Browsers do not accept link-local addresses in the address bar.
             let six = address
                 .as_sockaddr_in6()
                 .map(|six| six.ip())

@@ -1,4 +1,4 @@
-//! Log-in, log-out and the password, where the password is.
+//! Login, logout and the password, in the daemon.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -21,24 +21,24 @@ use crate::sessions::Sessions;
 use crate::throttle::{Client, LOGIN_ALL, LOGIN_EACH, LOGIN_NETWORK, Throttle, Tries};
 use crate::token::Token;
 
-/// Tells the hardware address of who has an address at a port of the router.
+/// Returns the hardware address for an address at a port of the router.
 pub type Neighbours = Box<dyn Fn(IpAddr) -> Option<[u8; 6]>>;
 
-/// Reports whether a client has a connection to the page.
+/// Returns true if a client has a connection to the page.
 pub type Peers = Box<dyn Fn(IpAddr) -> bool>;
 
-/// How often is looked whether the password's file changed.
+/// Shortest time between checks for a changed password file.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Who tries a password.
+/// Client that tries a password.
 #[derive(Clone, Copy)]
 struct Trier {
     address: IpAddr,
-    /// It logged in before.
+    /// Number of the device, if it logged in before.
     known: Option<DeviceId>,
 }
 
-/// The password, the sessions, and the tries of those who log in.
+/// The password, the sessions, and the tries of clients that log in.
 pub(super) struct Logins {
     /// The password's file.
     file: PathBuf,
@@ -46,15 +46,14 @@ pub(super) struct Logins {
     clock: Clock,
     sessions: RefCell<Sessions>,
     unknown: RefCell<Throttle>,
-    /// Of devices that logged in before.
+    /// Tries of devices that logged in before.
     known: RefCell<Tries<DeviceId>>,
     devices: Devices,
     pub(super) neighbours: Option<Neighbours>,
     pub(super) peers: Option<Peers>,
-    /// The password's file as it was when sessions were last opened by it, and when that was looked
-    /// at.
+    /// State of the password's file when sessions were last opened, and the time of the last check.
     stamp: Cell<Option<Stamp>>,
-    /// By which the first password may be set from elsewhere.
+    /// Code that allows setting the first password from another host.
     claim: RefCell<Claim>,
     looked: Cell<Duration>,
     queue: Queue,
@@ -82,7 +81,7 @@ impl Logins {
         })
     }
 
-    /// The code by which the first password may be set. `None`: there is a password.
+    /// Returns the code for setting the first password. `None`: there is a password.
     pub(super) fn claim(&self) -> Option<String> {
         let fresh = Stamp::at(&self.file).is_none();
         fresh.then(|| self.claim.borrow().shown())
@@ -92,8 +91,7 @@ impl Logins {
         let mut tokens = asked.tokens.into_iter();
         Whose {
             token: tokens.find(|token| self.is_open(token)),
-            // One that cannot be read is one all the same: it must not be possible to set another
-            // instead.
+            // An unreadable password still counts as set: no client may set another one instead.
             password_set: Stamp::at(&self.file).is_some(),
         }
     }
@@ -104,8 +102,7 @@ impl Logins {
         self.sessions.borrow_mut().touch(&token.id(), now)
     }
 
-    /// Ends all sessions where the password is another one, or was taken away, by `weir passwd` or
-    /// by hand.
+    /// Ends all sessions if the password was changed or removed, by `weir passwd` or by hand.
     fn look(&self, now: Duration) {
         if now.saturating_sub(self.looked.get()) < LOOK {
             return;
@@ -114,7 +111,7 @@ impl Logins {
         self.know(Stamp::at(&self.file));
     }
 
-    /// The password's file is this one now: where it was another, its sessions end.
+    /// Stores the state of the password's file; if the file is another one, all sessions end.
     fn know(&self, stamp: Option<Stamp>) {
         if stamp != self.stamp.replace(stamp) {
             self.sessions.borrow_mut().close_all();
@@ -145,7 +142,7 @@ impl Logins {
         if Stamp::at(&self.file) != Some(stamp) {
             return Err(changed("log in again"));
         }
-        // Sessions of a former password end before this one begins, and not with it.
+        // Sessions of a former password end before the new session begins.
         self.know(Some(stamp));
         info!(peer = %asked.address, "somebody logged in to the web page");
         self.open(&asked.former, trier)
@@ -215,8 +212,8 @@ impl Logins {
             .run(true, move || password::hash(&new, cost))
             .await?
             .map_err(random)?;
-        // Nothing waits from here to the end of writing, so that two who set the first one cannot
-        // both do it.
+        // No await from here to the end of writing, so that two clients cannot both set the first
+        // password.
         if Stamp::at(file) != before {
             return Err(changed("log in with that one"));
         }
@@ -230,7 +227,7 @@ impl Logins {
                 "run `weir passwd` as root on the router",
             )
         })?;
-        // Should it be taken away again, what opened the router once does not do so twice.
+        // If the password is removed later, the used code is not valid again.
         if let Ok(claim) = Claim::random() {
             self.claim.replace(claim);
         }
@@ -240,8 +237,7 @@ impl Logins {
         self.open(&asked.former, trier)
     }
 
-    /// Opens a session under a token that nobody has seen before, and ends those that the client
-    /// had.
+    /// Opens a session under a fresh token, and ends the client's former sessions.
     fn open(&self, former: &[Token], trier: Trier) -> Result<Opened, Problem> {
         let token = Token::random().map_err(random)?;
         self.close(former);
@@ -263,8 +259,8 @@ impl Logins {
         Trier { address, known }
     }
 
-    /// The hardware address of who is at a port of the router, so that it is one whatever addresses
-    /// it has.
+    /// Returns the client by its hardware address at a port of the router, whatever addresses it
+    /// has.
     fn client(&self, address: IpAddr) -> Client {
         self.device(address).or(address)
     }
@@ -275,7 +271,7 @@ impl Logins {
         Device { mac }
     }
 
-    /// Refuses a client that has no connection: the page's process made it up.
+    /// Refuses a client without a connection: the page's process invented it.
     fn is_there(&self, address: IpAddr) -> Result<(), Problem> {
         let peers = self.peers.as_ref();
         if peers.is_none_or(|peers| peers(address.to_canonical())) {
@@ -301,7 +297,7 @@ impl Logins {
         }
     }
 
-    /// A device that logged in before has tries of its own.
+    /// Takes a try; a device that logged in before has its own.
     fn take_try(&self, trier: Trier) -> Result<(), Problem> {
         let now = (self.clock)();
         let taken = match trier.known {
@@ -318,7 +314,7 @@ impl Logins {
         })
     }
 
-    /// Refuses a password that is not the one. A try must have been taken.
+    /// Checks a password. The caller must have taken a try.
     async fn try_password(
         &self,
         trier: Trier,

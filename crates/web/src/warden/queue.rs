@@ -7,7 +7,7 @@ use std::time::Duration;
 use api::Problem;
 use tokio::sync::Semaphore;
 
-/// Log-ins that may wait for the one that is being tried: as many of strangers as of devices that
+/// Logins that may wait for the current one: this many of strangers, and this many of devices that
 /// logged in before.
 const QUEUE: usize = 4;
 
@@ -25,9 +25,9 @@ impl Queue {
         }
     }
 
-    /// Does what takes long on a thread of its own, one at a time: the event loop, and with it the
-    /// packet path's heartbeat, goes on. A client that goes away meanwhile does not make room for a
-    /// second one. `known`: for a device that logged in before.
+    /// Runs a long task on a thread of its own, one at a time: the event loop, and with it the
+    /// packet path's heartbeat, goes on. A client that disconnects meanwhile does not free its
+    /// place. `known`: for a device that logged in before.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         known: bool,
@@ -57,7 +57,7 @@ impl Queue {
     }
 }
 
-/// A place in the queue, given back however the request ends.
+/// A place in the queue, released however the request ends.
 struct Place<'a>(&'a Cell<usize>);
 
 impl<'a> Place<'a> {
@@ -82,8 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// Works that last until they are told to end: one is done at a time, four wait, and the next
-    /// is sent away.
+    /// The queue runs one task at a time, four wait, and the next is refused.
     #[test]
     fn the_queue_is_short() {
         let queue = Rc::new(Queue::new());

@@ -1,6 +1,5 @@
-//! What the page's TypeScript says of the daemon's answers is what the Rust types write: each is
-//! written with all that may be in it, and with nothing that need not, into a file that the page's
-//! compiler holds against its own types.
+//! Checks the page's TypeScript types against the Rust types of the answers: writes each type with
+//! all optional parts, and with none, into a file that the page's compiler checks.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -25,11 +24,11 @@ const FILE: &str = "../../web/test/unit/answers.ts";
 const RADIO: &str = "@modules/radio/web/types";
 const SETUP: &str = "@modules/setup/web/types";
 
-/// Enums have no more variants than that, of those that the page tells apart.
+/// Largest number of variants of the enums that the page distinguishes.
 const TURNS: usize = 6;
 
-/// Fillings that differ: everything, with each variant; without what need not be there, in lists as
-/// well; and with lists that are empty.
+/// Returns different fillings: everything, with each variant; without optional parts, in lists as
+/// well; and with empty lists.
 fn fillings() -> impl Iterator<Item = Fill> {
     let whole = (0..TURNS).map(|turn| (true, true, turn));
     let all = whole.chain([(false, true, 0), (false, false, 0)]);
@@ -40,7 +39,7 @@ fn fillings() -> impl Iterator<Item = Fill> {
     })
 }
 
-/// As literals of TypeScript, the same ones once.
+/// Returns literals of TypeScript, without duplicates.
 fn written<T: Serialize>(make: impl Fn(Fill) -> T) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for fill in fillings() {
@@ -54,7 +53,7 @@ fn written<T: Serialize>(make: impl Fn(Fill) -> T) -> Vec<String> {
     all
 }
 
-/// A literal whose texts are of no wider type than themselves.
+/// Writes a literal with the narrowest types.
 fn literal(value: &Value, depth: usize, text: &mut String) {
     let indent = "  ".repeat(depth + 1);
     match value {
@@ -83,7 +82,7 @@ fn literal(value: &Value, depth: usize, text: &mut String) {
     .expect("a string");
 }
 
-/// All of a status; what modules add comes by its name in `more`.
+/// Returns a full status; fields of modules are in `more`.
 fn status(fill: Fill) -> Status {
     let there = fill.options;
     Status {

@@ -1,5 +1,5 @@
-//! Ten thousand requests made of what means something and what does not. Alone in its process, as
-//! its memory is looked at.
+//! Sends ten thousand requests of valid and random pieces. Runs in its own process, because it
+//! measures memory.
 
 use crate::support;
 use std::fs;
@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use support::{Directory, Server, password_in};
 use weir_web::Metrics;
 
-/// Pieces of which requests are made: what means something somewhere, and what means nothing.
+/// Returns a piece of a request: a known word or random bytes.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = proptest::sample::select(vec![
         "GET ",
@@ -67,12 +67,12 @@ fn resident() -> usize {
 fn ten_thousand_bad_requests() {
     const APART: &str = "WEIR_TEST_FLOOD";
     if std::env::var_os(APART).is_none() {
-        // Its memory is measured, and panics are counted: other tests would be in both.
+        // The test measures memory and counts panics: other tests would disturb both.
         testing::apart("flood::ten_thousand_bad_requests", &[(APART, "".as_ref())]);
         return;
     }
     static PANICS: AtomicUsize = AtomicUsize::new(0);
-    // A panic in a connection's task would end that connection only, and be overlooked.
+    // A panic in a connection's task would end only that connection, unnoticed.
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         PANICS.fetch_add(1, Ordering::SeqCst);

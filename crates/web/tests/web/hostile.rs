@@ -1,4 +1,4 @@
-//! Clients that mean harm: nothing they send makes the server panic, wait, or grow.
+//! Hostile clients: nothing that they send makes the server panic, wait, or grow.
 
 use crate::support;
 use std::io::{ErrorKind, Read, Write};
@@ -89,7 +89,7 @@ fn large_ones_are_refused() {
     );
     let answer = Answer::read(&server.exchange(chunked.as_bytes()));
     assert_eq!(answer.error(), (413, "too_long".into()));
-    // Nobody without a session gets as far as sending a body to the API.
+    // A client without a session cannot send a body to the API.
     let answer = server.ask("POST", "/api/v1/reload", &[], &long);
     assert_eq!(answer.status, 401);
 }
@@ -97,14 +97,14 @@ fn large_ones_are_refused() {
 #[test]
 fn connections_are_bounded() {
     let server = Server::with(Directory::new(), |settings| settings.limits.connections = 8);
-    // Each has been served once, so that it is counted.
+    // Each connection has been served once, so that it counts.
     let enter = || {
         let mut stream = server.connect();
         let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
         (stream.read(&mut [0; 64]).unwrap_or(0) > 0).then_some(stream)
     };
     let mut held: Vec<_> = (0..8).map(|_| enter().expect("there is room")).collect();
-    // One more, and one less: that which rested longest.
+    // Each further connection displaces the longest idle one.
     for _ in 0..3 {
         held.push(enter().expect("room is made"));
     }
@@ -112,7 +112,7 @@ fn connections_are_bounded() {
     assert_eq!(there, [[false; 3].as_slice(), &[true; 8]].concat());
 }
 
-/// The server did not close it.
+/// Returns true if the server did not close the connection.
 fn goes_on(stream: &mut TcpStream) -> bool {
     let wait = Duration::from_millis(200);
     stream.set_read_timeout(Some(wait)).expect("set");
@@ -126,7 +126,7 @@ fn goes_on(stream: &mut TcpStream) -> bool {
     }
 }
 
-/// While a password is tried, the loop goes on: the page comes before the verdict.
+/// While a password is tried, the server serves the page before the verdict.
 #[test]
 fn trying_a_password_holds_nobody_up() {
     let directory = Directory::new();
@@ -160,8 +160,8 @@ fn trying_a_password_holds_nobody_up() {
     assert_eq!(Answer::read(&answer).status, 200);
 }
 
-/// A page's process that was taken over names clients as it likes: those that are not connected have
-/// no tries, and those that are, no more than they have by themselves.
+/// A compromised page process invents clients: clients without a connection have no tries, and
+/// connected ones no more than usual.
 #[test]
 fn clients_that_are_made_up_have_no_tries() {
     use std::net::IpAddr;
@@ -211,7 +211,7 @@ fn ip(command: &str) {
     assert!(status.expect("ip").success(), "{command}");
 }
 
-/// In a network namespace of its own, which ends with its thread.
+/// Runs in a network namespace of its own, which ends with its thread.
 fn alone(work: fn()) {
     std::thread::spawn(move || {
         unshare(CloneFlags::CLONE_NEWNET).expect("root");
@@ -242,8 +242,8 @@ fn both_families_on_one_port() {
     });
 }
 
-/// What clients on the network may do less than those on the router. An address that is not
-/// loopback does, though it is the same machine's.
+/// Clients on the network have lower limits than clients on the router. A local address that is not
+/// loopback counts as the network.
 #[test]
 fn others_on_the_network() {
     alone(|| {
@@ -270,8 +270,8 @@ fn others_on_the_network() {
         }
         assert!(!server.directory.path().join("password").exists());
 
-        // Places: twelve for one client. The slowest of its own goes for one more. Time stands
-        // still, so of 23 connections at once of one address enough are left for this.
+        // Places: one client has twelve. Its slowest connection makes room for one more. Time
+        // stands still, so of 23 connections at once of one address enough are left for this.
         server.wait(60);
         let hold = || {
             let mut stream = server.connect();
@@ -288,7 +288,7 @@ fn others_on_the_network() {
             hold().is_some()
         });
         assert!(served, "there is room again");
-        // Pace: time stands still, and the burst comes to its end.
+        // Rate: time stands still, and the burst is used up.
         let refused = (0..80).any(|_| {
             let mut stream = server.connect();
             let _ =
@@ -301,7 +301,7 @@ fn others_on_the_network() {
     });
 }
 
-/// A connection from one address to another.
+/// Opens a connection from one address to another.
 fn connect_from(from: SocketAddr, to: SocketAddr) -> std::io::Result<TcpStream> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -319,7 +319,7 @@ fn connect_from(from: SocketAddr, to: SocketAddr) -> std::io::Result<TcpStream> 
     })
 }
 
-/// The server answers a request from this address, with these header lines.
+/// Returns true if the server answers a request from this address, with these header lines.
 fn is_answered(from: &str, to: SocketAddr, path: &str, headers: &str) -> bool {
     let from = from.parse().expect("an address");
     let mut stream = connect_from(from, to).expect("the server listens");
@@ -332,9 +332,9 @@ fn is_answered(from: &str, to: SocketAddr, path: &str, headers: &str) -> bool {
     answer.starts_with(b"HTTP/1.1 200 ")
 }
 
-/// Others connect and close, more often than all together may: eight devices, 10 times a second each;
-/// and a device behind another router, from 64 addresses. A device that connects once a second is
-/// answered, and one at which a user is logged in twice a second.
+/// Others connect and close, more often than all together may: eight devices, 10 times a second
+/// each; and a device behind another router, from 64 addresses. A device that connects once a
+/// second is answered, and one with a logged-in user twice a second.
 #[test]
 fn clients_that_connect_often_keep_no_device_out() {
     alone(|| {
@@ -367,7 +367,7 @@ fn clients_that_connect_often_keep_no_device_out() {
             let [mut of_user, mut of_other] = [0; 2];
             for second in 0..13 {
                 server.wait(1);
-                // The limit of all is full at first.
+                // The common limit is full at first.
                 let each = if second == 0 {
                     200 / others.len() + 1
                 } else {
@@ -378,7 +378,7 @@ fn clients_that_connect_often_keep_no_device_out() {
                     .flat_map(|from| std::iter::repeat_n(from, each))
                 {
                     let _ = connect_from(from.parse().expect("an address"), to);
-                    // Few wait to be accepted.
+                    // The pause keeps the accept queue short.
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 if second >= 3 {

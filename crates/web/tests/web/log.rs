@@ -1,4 +1,4 @@
-//! What is logged, at its most talkative: addresses of who tried, and no secret.
+//! Debug log: contains addresses of clients that tried, and no secret.
 
 use crate::support;
 use std::io;
@@ -40,7 +40,7 @@ fn no_secret_is_logged() {
     );
     assert_eq!(changed.status, 200);
     assert_eq!(server.post_json("/api/login", &[], wrong).status, 400);
-    // A request that is no HTTP, with a secret in it.
+    // Sends a request that is not HTTP, with a secret in it.
     server.exchange(format!("{}\r\n\r\n", login.cookie()).as_bytes());
     let text = String::from_utf8(log.0.lock().expect("whole").clone()).expect("text");
     assert!(

@@ -1,4 +1,4 @@
-//! Log-in, sessions and the password, over real sockets.
+//! Login, sessions and the password, over real sockets.
 
 use crate::support;
 use std::fs;
@@ -46,7 +46,7 @@ fn the_cookie_is_for_this_site_and_not_for_scripts() {
     assert!(value.len() == 64 && value.bytes().all(|b| b.is_ascii_hexdigit()));
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict");
     assert_ne!(server.log_in(PASSWORD).cookie(), pair);
-    // A proxy that ends TLS says so, and then the cookie is for TLS only.
+    // A proxy that terminates TLS sends a header, and the cookie becomes TLS-only.
     let proxied = server.post_json(
         "/api/login",
         &[("X-Forwarded-Proto", "https")],
@@ -103,7 +103,7 @@ fn guessing_is_slowed_down() {
     );
 }
 
-/// Whoever uses up the tries of strangers locks nobody out who logged in before.
+/// Strangers who use up their tries do not lock a known device out.
 #[test]
 fn a_device_that_logged_in_before_has_tries_of_its_own() {
     let server = Server::start();
@@ -134,7 +134,7 @@ fn a_device_that_logged_in_before_has_tries_of_its_own() {
         1,
         "it has that cookie already"
     );
-    // Its own tries are few, too, and a cookie cannot be made up.
+    // The device's own tries are limited, too, and a cookie cannot be forged.
     let forged = format!("weir-device={}", "ab".repeat(32));
     assert_eq!(log_in(&forged, PASSWORD).status, 429);
     for _ in 0..5 {
@@ -213,7 +213,7 @@ fn a_cookie_that_was_planted_is_not_taken_over() {
     };
     assert_eq!(by(&planted), 401);
     assert_eq!(by(&login.cookie()), 200);
-    // Logging in again gives another one, and the former is worth nothing.
+    // A second login gives another cookie, and revokes the former one.
     let former = login.cookie();
     let again = server.post_json(
         "/api/login",
@@ -222,7 +222,7 @@ fn a_cookie_that_was_planted_is_not_taken_over() {
     );
     assert_ne!(again.cookie(), former);
     assert_eq!(by(&former), 401);
-    // One that was planted beside the right one does no harm.
+    // A planted cookie beside the right one does no harm.
     assert_eq!(by(&format!("{planted}; {}", again.cookie())), 200);
 }
 
@@ -296,7 +296,7 @@ fn the_first_password_is_set_from_the_router_itself() {
         let body = serde_json::json!({ "new": new }).to_string();
         server.post_json("/api/password", headers, &body)
     };
-    // Through a proxy that tells its name, that says it is one, or that speaks as nginx does.
+    // The request comes through a proxy that sends its name or a header, or speaks like nginx.
     let host = [("Host", "router.lan")];
     assert_eq!(
         set(&host, "a good password").error(),
@@ -338,7 +338,7 @@ fn the_first_password_is_set_from_the_router_itself() {
         text.starts_with("$argon2id$") && !text.contains("good"),
         "{text}"
     );
-    // Once is enough: now it takes a session.
+    // The local exception works once: now a session is required.
     assert_eq!(set(&[], "another password").error(), (401, "log_in".into()));
     assert_eq!(server.log_in("a good password").status, 200);
 }
@@ -349,7 +349,7 @@ fn the_first_browser_needs_the_code_of_the_console() {
         settings.hosts = vec!["router.lan".into()];
     });
     let code = server.claim.clone().expect("no password is set");
-    // From somewhere else than the router itself.
+    // The request comes from another host.
     let set = |claim: &str, new: &str| {
         let body = serde_json::json!({ "new": new, "claim": claim }).to_string();
         server.post_json("/api/password", &[("Host", "router.lan")], &body)
@@ -359,7 +359,7 @@ fn the_first_browser_needs_the_code_of_the_console() {
         (403, "wrong_claim".into())
     );
     assert_eq!(set(&code, "short").error(), (422, "weak_password".into()));
-    // A page that the browser comes from names another host: rebinding, or a form of a stranger's.
+    // The origin page names another host: rebinding, or a form of a stranger.
     let body = serde_json::json!({ "new": "a good password", "claim": code }).to_string();
     for headers in [
         vec![("Host", "evil.example")],
@@ -387,7 +387,7 @@ fn the_first_browser_needs_the_code_of_the_console() {
     let first = set(&typed, "a good password");
     assert_eq!(first.status, 200, "{first:?}");
     assert_eq!(first.json()["user"], true);
-    // Once is enough, for whoever saw the code over a shoulder.
+    // The code works once, even for an onlooker who saw it.
     assert_eq!(
         set(&code, "another password").error(),
         (401, "log_in".into())
@@ -448,13 +448,13 @@ fn weir_passwd_ends_all_sessions() {
     server.wait(1);
     assert_eq!(status(), 401);
     assert_eq!(server.log_in("battery staple").status, 200);
-    // A file that others can write is nobody's password, and nobody can set another one instead.
+    // A file that others can write is not accepted, and no client can replace the password.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("mode");
     assert_eq!(server.log_in("battery staple").status, 500);
     let instead = server.post_json("/api/password", &[], r#"{"new":"another password"}"#);
     assert_eq!(instead.status, 500);
     assert_eq!(server.get("/api/session").json()["password_set"], true);
-    // Spoilt by hand.
+    // The file is damaged by hand.
     secret::write(&file, "x").expect("written");
     assert_eq!(
         server.log_in("battery staple").error(),
@@ -468,7 +468,7 @@ fn the_first_log_in_after_weir_passwd_lasts() {
     let file = server.directory.path().join("password");
     let hash = password::hash("battery staple", CHEAP).expect("hashed");
     password::write(&file, &hash).expect("written");
-    // Nobody has asked for anything since: the log-in is the first to notice.
+    // No request has come since: the login is the first to notice.
     server.wait(1);
     let cookie = server.log_in("battery staple").cookie();
     server.wait(1);

@@ -1,4 +1,4 @@
-//! The page's server, as browsers and attackers meet it.
+//! The page's server, as seen by browsers and attackers.
 
 mod answers;
 mod flood;

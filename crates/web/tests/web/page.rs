@@ -128,7 +128,7 @@ fn every_file_comes_in_each_encoding() {
     }
 }
 
-/// curl unpacks what it gets: the page arrives whole, whatever was chosen.
+/// curl unpacks every encoding: the page arrives whole.
 #[test]
 fn curl_reads_the_page() {
     let server = Server::start();
@@ -220,7 +220,7 @@ fn other_sites_pages_are_refused() {
         ("Sec-Fetch-Site", "none"),
     ] {
         assert_eq!(reload((name, value)), 403, "{name}: {value}");
-        // Even logging somebody in from elsewhere is not possible.
+        // Even a login from another site is refused.
         let body = format!(r#"{{"password":"{PASSWORD}"}}"#);
         let login = server.post_json("/api/login", &[(name, value)], &body);
         assert_eq!(login.error(), (403, "other_site".into()), "{name}: {value}");
@@ -233,7 +233,7 @@ fn other_sites_pages_are_refused() {
         (read("same-origin"), read("none"), read("cross-site")),
         (200, 200, 403)
     );
-    // A link from elsewhere to the page is fine.
+    // A link from another site to the page is allowed.
     let link = [("Sec-Fetch-Site", "cross-site")];
     assert_eq!(server.ask("GET", "/", &link, "").status, 200);
 }

@@ -1,4 +1,4 @@
-//! TLS with a real client: curl, which is to trust the certificate and nothing else.
+//! TLS with a real client: curl, which trusts only the given certificate.
 
 use crate::support;
 use std::fs;
@@ -21,7 +21,7 @@ fn curl(server: &Server, trusted: &Path, arguments: &[&str], path: &str) -> Outp
         .expect("curl")
 }
 
-/// A certificate as an authority or `openssl` makes it.
+/// Creates a certificate as an authority or `openssl` does.
 fn make(directory: &Path, algorithm: &[&str], subject: &str) {
     let output = Command::new("openssl")
         .args(["req", "-x509", "-nodes", "-days", "30", "-newkey"])
@@ -77,7 +77,7 @@ fn a_certificate_of_its_own() {
     let cookie = format!("Cookie: {}", login.cookie());
     let status = curl(&server, &certificate, &["-H", &cookie], "/api/v1/status");
     assert_eq!(Answer::read(&status.stdout).status, 200);
-    // Its addresses are in it too, so that it fits without a name.
+    // The certificate also covers the addresses.
     let by_address = Command::new("curl")
         .args(["-sS", "--fail", "--max-time", "60", "--cacert"])
         .arg(&certificate)
@@ -89,7 +89,7 @@ fn a_certificate_of_its_own() {
         let mode = fs::metadata(place.join(file)).expect("kept");
         assert_eq!(mode.permissions().mode() & 0o7777, 0o600, "{file}");
     }
-    // Nobody else's certificate will do.
+    // Another certificate is rejected.
     let others = Directory::new();
     make(others.path(), EC, "/CN=other");
     let refused = curl(&server, &others.path().join("cert"), &[], "/");
@@ -175,7 +175,7 @@ fn new_files_are_taken_up_while_it_runs() {
         settings.tls = files(settings.password_file.parent().expect("a directory"));
     });
     assert!(curl(&server, &first, &[], "/").status.success());
-    // Half written: the former one stays.
+    // With a half-written file, the former certificate stays.
     let key = fs::read(place.join("key")).expect("read");
     fs::write(place.join("key"), &key[..key.len() / 2]).expect("written");
     server.wait(2);
@@ -257,7 +257,7 @@ fn plain_http_is_told_what_to_do_and_silence_is_ended() {
         let mut stream = server.connect();
         stream.write_all(begin).expect("sent");
         let mut rest = Vec::new();
-        // An alert at most, and the end.
+        // The server sends an alert at most, and closes.
         let _ = stream.read_to_end(&mut rest);
         assert!(rest.len() < 16, "{rest:?}");
     }

@@ -1,5 +1,4 @@
-//! A value of any type that can be read: with everything that may be in it, or nothing that need
-//! not.
+//! Fills a value of any deserializable type: with all optional parts, or with none.
 
 use std::fmt;
 
@@ -9,23 +8,23 @@ use serde::de::{
     SeqAccess, VariantAccess, Visitor,
 };
 
-/// What is filled in.
+/// Parts to fill.
 #[derive(Clone, Copy)]
 pub struct Fill {
-    /// Options are there.
+    /// True to fill options.
     pub options: bool,
-    /// Lists have an item.
+    /// True to give lists an item.
     pub lists: bool,
-    /// Of enums, the variant with this number, counted round.
+    /// Number of the variant of each enum, modulo the count.
     pub turn: usize,
 }
 
-/// Such a value.
+/// Returns a filled value.
 pub fn filled<T: DeserializeOwned>(fill: Fill) -> T {
     T::deserialize(fill).expect("a type that reads what it writes")
 }
 
-/// What a visitor waits for, in its own words.
+/// Formats what a visitor expects, in its own words.
 struct Wanted<'a, V>(&'a V);
 
 impl<'de, V: Visitor<'de>> fmt::Display for Wanted<'_, V> {
@@ -34,7 +33,7 @@ impl<'de, V: Visitor<'de>> fmt::Display for Wanted<'_, V> {
     }
 }
 
-/// A text that everything here can be read from: an address, or a flow's id.
+/// Returns a text that every type here can parse: an address, or a flow's id.
 fn text<'de, V: Visitor<'de>>(visitor: &V) -> &'static str {
     match Wanted(visitor).to_string() {
         wanted
@@ -146,7 +145,7 @@ impl<'de> Deserializer<'de> for Fill {
     }
 }
 
-/// So many items.
+/// A list with this many items.
 struct Items(Fill, usize);
 
 impl<'de> SeqAccess<'de> for Items {
@@ -164,7 +163,7 @@ impl<'de> SeqAccess<'de> for Items {
     }
 }
 
-/// Fields of these names.
+/// A map with fields of these names.
 struct Fields(Fill, &'static [&'static str]);
 
 impl<'de> MapAccess<'de> for Fields {
@@ -187,7 +186,7 @@ impl<'de> MapAccess<'de> for Fields {
     }
 }
 
-/// A variant without anything in it.
+/// A unit variant.
 struct Variant(&'static str);
 
 impl<'de> EnumAccess<'de> for Variant {

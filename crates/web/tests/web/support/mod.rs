@@ -1,5 +1,4 @@
-//! A web page's server in a thread of its own, with a clock that tests set, and clients that say
-//! exactly what they are told.
+//! A web page's server in a thread of its own, with a clock that tests set, and raw clients.
 #![allow(
     dead_code,
     reason = "each test program uses its part of the support module"
@@ -25,7 +24,7 @@ use weir_web::channel::{self, Theirs};
 use weir_web::password::{Cost, hash};
 use weir_web::{Behind, Door, Figures, Listeners, Settings, Warden, secret, serve};
 
-/// Enough to hash at all.
+/// Smallest valid hash cost.
 pub const CHEAP: Cost = Cost {
     memory: 8,
     passes: 1,
@@ -33,19 +32,19 @@ pub const CHEAP: Cost = Cost {
 
 pub const PASSWORD: &str = "correct horse";
 
-/// A file in a folder, with the password's hash.
+/// Creates a file in a folder, with the password's hash.
 pub fn password_in(folder: &Directory) -> PathBuf {
     let file = folder.path().join("password");
     secret::write(&file, &hash(PASSWORD, CHEAP).expect("hashed")).expect("written");
     file
 }
 
-/// One figure.
+/// Returns a single figure.
 pub fn figures() -> Figures {
     Box::new(|| ("text/plain; version=0.0.4", "weir_up 1\n".to_owned()))
 }
 
-/// A daemon that has nothing to tell but how often it was reloaded.
+/// Returns routes of a daemon that only counts reloads.
 pub fn daemon() -> Routes {
     let reloads = Rc::new(Cell::new(0));
     let counted = Rc::clone(&reloads);
@@ -100,20 +99,20 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
     clock: Arc<AtomicU64>,
     pub address: SocketAddr,
-    /// By which the first password may be set, as the router's console tells it.
+    /// Code from the router's console for setting the first password.
     pub claim: Option<String>,
     pub directory: Directory,
 }
 
 impl Server {
-    /// With a password set, on a port of its own.
+    /// Starts a server with a password, on a port of its own.
     pub fn start() -> Self {
         let directory = Directory::new();
         password_in(&directory);
         Self::with(directory, |_| {})
     }
 
-    /// With other settings; nothing is set in the directory.
+    /// Starts a server with other settings; the directory has no password.
     pub fn with(directory: Directory, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings {
             listen: vec!["127.0.0.1:0".parse().expect("an address")],
@@ -174,24 +173,24 @@ impl Server {
         }
     }
 
-    /// Lets time go by, as the server sees it.
+    /// Advances the server's clock.
     pub fn wait(&self, seconds: u64) {
         self.clock.fetch_add(seconds, Ordering::SeqCst);
     }
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("the server listens");
-        // Not an assertion about time: only keeps a broken server from hanging the test for ever.
+        // Keeps a broken server from hanging the test for ever; not a timing check.
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
             .expect("a time-out");
         stream
     }
 
-    /// Sends bytes, and returns all that comes back until the server closes.
+    /// Sends bytes, and returns everything received until the server closes.
     pub fn exchange(&self, request: &[u8]) -> Vec<u8> {
         let mut stream = self.connect();
-        // The server may have refused already and closed: what it said counts.
+        // The server may have refused already and closed: its answer counts.
         let _ = stream.write_all(request);
         let _ = stream.shutdown(Shutdown::Write);
         let mut answer = Vec::new();
@@ -199,8 +198,7 @@ impl Server {
         answer
     }
 
-    /// A request with a body and these header lines; `Host` is the server's, unless there is one
-    /// among them.
+    /// Sends a request with a body and these header lines; `Host` is the server's, unless given.
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|(name, _)| *name == "Host") {
@@ -246,7 +244,7 @@ impl Drop for Server {
     }
 }
 
-/// An answer, taken apart.
+/// A parsed answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -273,7 +271,7 @@ impl Answer {
         }
     }
 
-    /// A header's values.
+    /// Returns a header's values.
     pub fn all(&self, name: &str) -> Vec<&str> {
         self.head
             .lines()
@@ -284,7 +282,7 @@ impl Answer {
             .collect()
     }
 
-    /// A header's value, which is there once.
+    /// Returns a header's value; the header must occur once.
     pub fn header(&self, name: &str) -> &str {
         let all = self.all(name);
         assert_eq!(all.len(), 1, "{name} in {}", self.head);
@@ -304,7 +302,7 @@ impl Answer {
         )
     }
 
-    /// The session's cookie, as it was set.
+    /// Returns the session's `Set-Cookie` value.
     pub fn session(&self) -> &str {
         let session = |line: &&str| line.starts_with("weir=") || line.starts_with("__Host-weir=");
         let found: Vec<&str> = self.all("set-cookie").into_iter().filter(session).collect();
@@ -312,7 +310,7 @@ impl Answer {
         found[0]
     }
 
-    /// The same, as it is sent back.
+    /// Returns the session's cookie as a client sends it.
     pub fn cookie(&self) -> String {
         let value = self.session();
         value.split(';').next().expect("a cookie").to_owned()
