@@ -1,4 +1,4 @@
-//! What was learned of a way to the Internet.
+//! Details of an Internet access.
 
 use std::collections::BTreeSet;
 
@@ -6,43 +6,43 @@ use crate::internet::{Internet, services};
 use crate::network::Network;
 use crate::place::{Place, network};
 
-/// What was learned, as people write it.
+/// Details of an Internet access, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// Services of PPPoE that have a name.
+    /// Named PPPoE services.
     pub services: Vec<String>,
-    /// Who terminates PPPoE.
+    /// PPPoE access concentrators.
     pub concentrators: Vec<String>,
     /// Servers that answered.
     pub servers: Vec<String>,
-    /// Addresses that are offered; of a network without a server, those in use.
+    /// Offered addresses; on a network without a server, addresses in use.
     pub addresses: Vec<String>,
-    /// The network of IPv4.
+    /// IPv4 network.
     pub network: Option<Network>,
-    /// The router; a guess where there is no server.
+    /// The router; a guess if there is no server.
     pub gateway: Option<String>,
-    /// Name servers; of a network without a server the gateway, as a guess.
+    /// Name servers; on a network without a server the gateway, as a guess.
     pub dns: Vec<String>,
-    /// Prefixes of IPv6 that routers advertise.
+    /// IPv6 prefixes that routers advertise.
     pub prefixes: Vec<String>,
-    /// Prefixes of IPv6 that are offered for the LAN.
+    /// IPv6 prefixes that are offered for the LAN.
     pub delegated: Vec<String>,
-    /// Whether IPv6 is there.
+    /// True if IPv6 is available.
     pub ipv6: bool,
-    /// Routers of IPv6 advertise themselves, wherever, and none is a default router: all have a
-    /// life time of 0 (RFC 4861, section 4.2).
+    /// True if IPv6 routers advertise themselves, and none is a default router: all have a lifetime
+    /// of 0 (RFC 4861, section 4.2).
     pub no_default_router: bool,
-    /// The far end of a DS-Lite tunnel.
+    /// Remote end of a DS-Lite tunnel.
     pub aftr: Option<String>,
     /// Other ways to share an IPv4 address.
     pub shared: Vec<String>,
-    /// The prefix of NAT64.
+    /// NAT64 prefix.
     pub nat64: Option<String>,
-    /// Where a captive portal is.
+    /// Address of a captive portal.
     pub portal: Option<String>,
 }
 
-/// What was learned in a place, of one way.
+/// Returns the details of one kind of access in a place.
 pub fn details(place: &Place, internet: Internet) -> Details {
     let mut details = Details {
         ipv6: place.has_ipv6(),
@@ -120,7 +120,7 @@ fn of_stations(place: &Place, details: &mut Details) {
     }
 }
 
-/// As text, each once, in their order.
+/// Returns the values as text, without duplicates, in their order.
 fn unlike<T: ToString>(all: impl IntoIterator<Item = T>) -> Vec<String> {
     let mut known = BTreeSet::new();
     let all = all.into_iter().map(|one| one.to_string());

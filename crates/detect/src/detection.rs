@@ -1,4 +1,4 @@
-//! The detection itself: frames heard and time passed go in; frames to send and evidence come out.
+//! The detection itself: takes received frames and the time; returns frames to send and evidence.
 
 use std::mem;
 use std::net::Ipv6Addr;
@@ -17,20 +17,20 @@ use crate::suggestion::{Suggestion, suggest};
 use crate::told;
 use crate::watch;
 
-/// VLANs that are kept.
+/// Largest number of stored VLANs.
 const MOST_PLACES: usize = 32;
-/// Pieces of evidence that are kept, and those of what stations ask each other for.
+/// Largest numbers of stored pieces of evidence, and of those about stations' queries.
 const MOST_EVIDENCE: usize = 200;
 const MOST_ASKED: usize = 16;
-/// When a gateway that was only asked for is asked for, too, in milliseconds.
+/// Times of the probes for a gateway that is known only from queries, in milliseconds.
 const PROBED: [u64; 2] = [2800, 3500];
-/// What is heard is conclusive no earlier than that, in milliseconds: servers answer late, as they
-/// look first whether an address is free.
+/// Earliest conclusive time, in milliseconds: servers answer late, because they first check that an
+/// address is free.
 const EARLIEST: u64 = 2600;
-/// And no news came for so long.
+/// Time without news before a conclusion, in milliseconds.
 const QUIET: u64 = 1000;
 
-/// A detection that goes on. Times are milliseconds since any moment, and never go back.
+/// A running detection. Times are milliseconds since any moment, and never go back.
 #[derive(Debug)]
 pub struct Detection {
     heard: Observations,
@@ -45,7 +45,7 @@ pub struct Detection {
 }
 
 impl Detection {
-    /// One that has not begun: it begins with the link.
+    /// Returns a detection that begins with the link.
     pub fn new(options: Options) -> Self {
         let plan = match options.untagged {
             true => Plan::untagged(),
@@ -64,7 +64,7 @@ impl Detection {
         }
     }
 
-    /// The port has a link, or has none. With the first link, asking begins.
+    /// Notes that the port has a link, or has none. Probes start with the first link.
     pub fn link(&mut self, there: bool, now: u64) {
         if self.heard.link == Some(there) {
             return;
@@ -90,12 +90,12 @@ impl Detection {
         }
     }
 
-    /// The port has its own address of the link by now.
+    /// Sets the port's link-local address.
     pub fn link_local(&mut self, address: Ipv6Addr) {
         self.heard.options.link_local = Some(address);
     }
 
-    /// Notes what only the system knows: that the port is in use.
+    /// Notes that the port is in use, which only the system knows.
     pub fn in_use(&mut self, how: &str, now: u64) {
         let told = (
             Kind::InUse,
@@ -105,17 +105,17 @@ impl Detection {
         self.tell(None, now, told);
     }
 
-    /// Notes what only the system knows: that the default route leaves by the port.
+    /// Notes that the default route leaves by the port, which only the system knows.
     pub fn leads_out(&mut self) {
         self.heard.leads_out = true;
     }
 
-    /// Evidence since the last time.
+    /// Returns the evidence since the last call.
     pub fn news(&mut self) -> Vec<Evidence> {
         mem::take(&mut self.news)
     }
 
-    /// Frames that are due.
+    /// Returns the frames that are due.
     pub fn passed(&mut self, now: u64) -> Vec<Vec<u8>> {
         let mut due = Vec::new();
         if self.heard.link != Some(true) {
@@ -136,12 +136,12 @@ impl Detection {
         due
     }
 
-    /// Frames that were due so far.
+    /// Returns the number of frames sent so far.
     pub fn sent(&self) -> usize {
         self.sent
     }
 
-    /// Milliseconds until the next frame is due; `None`: none is any more.
+    /// Returns the milliseconds until the next frame is due; `None`: no frame is left.
     pub fn wake(&self, now: u64) -> Option<u64> {
         let since = now.saturating_sub(self.began);
         let gateway = PROBED.get(self.probed).copied();
@@ -149,7 +149,7 @@ impl Detection {
         Some(next.saturating_sub(since))
     }
 
-    /// Whether what was heard is conclusive, and nothing new comes.
+    /// Returns true if the observations are conclusive, and no news comes.
     pub fn is_settled(&self, now: u64) -> bool {
         let untagged = self.heard.places.get(&None);
         let conclusive = untagged.is_some_and(|place| {
@@ -161,7 +161,7 @@ impl Detection {
             && now.saturating_sub(self.news_at) >= QUIET
     }
 
-    /// What follows from what was heard so far.
+    /// Returns the suggestion from the observations so far.
     pub fn suggestion(&self) -> Suggestion {
         suggest(&self.heard)
     }
@@ -245,8 +245,8 @@ impl Detection {
         let Some((number, heard)) = pppoe::offer(frame.payload) else {
             return;
         };
-        // RFC 2516, appendix A: the number is said again. An answer without it is for this port
-        // all the same.
+        // RFC 2516, appendix A: the answer repeats the number. An answer without a number is
+        // accepted too.
         if number.is_some_and(|number| !self.asked_with(number, u32::MAX)) {
             return;
         }
@@ -333,7 +333,7 @@ impl Detection {
         }
     }
 
-    /// Asks for a gateway that others ask for, where there is nothing else to go by.
+    /// Probes a gateway that other stations query, if there is no other evidence.
     fn gateway(&mut self, since: u64) -> Option<Vec<u8>> {
         if since < *PROBED.get(self.probed)? {
             return None;
@@ -344,8 +344,8 @@ impl Detection {
         (!place.has_answers()).then(|| watch::probe(self.heard.options.mac, seen.gateway))
     }
 
-    /// Whether a question carried that number. Answers may have lost their tag on the way, or got
-    /// another.
+    /// Returns true if a probe carried that number. Answers may have lost their tag on the way, or
+    /// got another.
     fn asked_with(&self, number: u32, mask: u32) -> bool {
         let heard = self.heard.places.keys().copied();
         let tried = NUMBERS.iter().map(|(vlan, _)| Some(*vlan));
@@ -369,7 +369,7 @@ impl Detection {
     }
 }
 
-/// The number that questions in a VLAN carry, of a seed: by SplitMix64's finalizer.
+/// Returns the number of probes in a VLAN, from a seed by SplitMix64's finalizer.
 fn question(seed: u64, vlan: Option<u16>) -> u32 {
     let mut mixed = seed ^ (u64::from(vlan.unwrap_or(0)) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -377,7 +377,7 @@ fn question(seed: u64, vlan: Option<u16>) -> u32 {
     (mixed ^ (mixed >> 31)) as u32
 }
 
-/// A question as a frame.
+/// Returns a probe as a frame.
 fn frame_of(options: &Options, vlan: Option<u16>, probe: Probe) -> Vec<u8> {
     let mac = options.mac;
     let own = options.link_local.unwrap_or_else(|| frame::link_local(mac));

@@ -1,5 +1,4 @@
-//! DHCP (RFC 2131): a DISCOVER, and what is offered. No address is ever asked for, so none is
-//! leased.
+//! DHCP (RFC 2131): a DISCOVER, and the offers. No address is ever requested, so none is leased.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -14,10 +13,10 @@ const SERVER: u16 = 67;
 const CLIENT: u16 = 68;
 /// Octets before the options: the header of BOOTP (RFC 951) and the cookie.
 const COOKIE: [u8; 4] = [99, 130, 83, 99];
-/// Most elements that are kept of a list.
+/// Most stored elements of a list.
 const MOST: usize = 8;
 
-// Options (RFC 2132 and those named).
+// Options (RFC 2132, or the RFC at the option).
 const MASK: u8 = 1;
 const ROUTERS: u8 = 3;
 const NAME_SERVERS: u8 = 6;
@@ -32,7 +31,7 @@ const CLIENT_ID: u8 = 61;
 const IPV6_ONLY: u8 = 108;
 /// Captive portal (RFC 8910).
 const PORTAL: u8 = 114;
-/// Routes without classes (RFC 3442).
+/// Classless routes (RFC 3442).
 const ROUTES: u8 = 121;
 /// 6rd (RFC 5969).
 const SIX_RD: u8 = 212;
@@ -40,42 +39,42 @@ const SIX_RD: u8 = 212;
 const DISCOVER: u8 = 1;
 const OFFER: u8 = 2;
 
-/// What a server offers.
+/// Offer of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// The server, as it calls itself.
+    /// Server identifier.
     pub server: Ipv4Addr,
-    /// The address; 0.0.0.0 where IPv6 alone is to be used.
+    /// Offered address; 0.0.0.0 if only IPv6 is to be used.
     pub address: Ipv4Addr,
-    /// Bits of its network.
+    /// Prefix length of the network.
     pub length: Option<u8>,
     /// Routers.
     pub routers: Vec<Ipv4Addr>,
-    /// Whether a route to everywhere comes in another way than by the routers.
+    /// True if a default route comes by another option than the routers.
     pub routes: bool,
     /// Name servers.
     pub dns: Vec<Ipv4Addr>,
-    /// The name of the network.
+    /// Domain name of the network.
     pub domain: String,
-    /// Seconds that a lease lasts.
+    /// Duration of a lease, in seconds.
     pub lease: Option<u32>,
-    /// Where a captive portal is (RFC 8910).
+    /// Address of a captive portal (RFC 8910).
     pub portal: Option<String>,
-    /// Seconds for which a device that can do without IPv4 is to do so (RFC 8925).
+    /// Seconds for which a device that can do without IPv4 should do so (RFC 8925).
     pub ipv6_only: Option<u32>,
-    /// Whether IPv6 comes by 6rd (RFC 5969).
+    /// True if IPv6 comes by 6rd (RFC 5969).
     pub six_rd: bool,
 }
 
 impl Offer {
-    /// Whether it shows a way out: a router, or a route to everywhere.
+    /// Returns true if the offer has a router or a default route.
     pub fn leads_out(&self) -> bool {
         self.routes || !self.routers.is_empty()
     }
 }
 
-/// A DISCOVER as a packet of IPv4. The answer is to be a broadcast, for nobody has the address that
-/// it offers.
+/// Returns a DISCOVER as an IPv4 packet. It asks for a broadcast answer, because this station has
+/// no address yet.
 pub fn discover(mac: Mac, number: u32) -> Vec<u8> {
     let mut message = vec![1, 1, 6, 0];
     message.extend(number.to_be_bytes());
@@ -101,12 +100,12 @@ pub fn discover(mac: Mac, number: u32) -> Vec<u8> {
     message.extend([WANTED, wanted.len() as u8]);
     message.extend(wanted);
     message.push(255);
-    // Some relays drop what is shorter than BOOTP's messages (RFC 1542, section 2.1).
+    // Some relays drop messages shorter than those of BOOTP (RFC 1542, section 2.1).
     message.resize(300, 0);
     frame::broadcast4(CLIENT, SERVER, &message)
 }
 
-/// Reads an offer to this station: the number of the question, and what is offered.
+/// Parses an offer to this station: the number of the DISCOVER, and the offer.
 pub fn offer(packet: &[u8], mac: Mac) -> Option<(u32, Offer)> {
     let datagram = frame::udp4(packet)?;
     if datagram.destination != CLIENT {
@@ -129,7 +128,7 @@ pub fn offer(packet: &[u8], mac: Mac) -> Option<(u32, Offer)> {
     }
     let mut options = Options::default();
     options.read(cursor.0);
-    // RFC 2132, section 9.3: where options go on.
+    // RFC 2132, section 9.3: fields that continue the options.
     let more = options.octet(OVERLOAD).unwrap_or(0);
     for (bit, field) in [(1, file), (2, name)] {
         if more & bit != 0 {
@@ -162,7 +161,7 @@ pub fn offer(packet: &[u8], mac: Mac) -> Option<(u32, Offer)> {
     ))
 }
 
-/// Options by number; those that come in parts are put together (RFC 3396).
+/// Options by number; split options are joined (RFC 3396).
 #[derive(Default)]
 struct Options(BTreeMap<u8, Vec<u8>>);
 

@@ -1,5 +1,5 @@
-//! DHCPv6 (RFC 8415): a SOLICIT for an address and a prefix, and what is advertised. Nothing is
-//! asked for beyond that, so nothing is leased.
+//! DHCPv6 (RFC 8415): a SOLICIT for an address and a prefix, and the advertisements. No REQUEST
+//! follows, so nothing is leased.
 
 use std::net::Ipv6Addr;
 
@@ -8,17 +8,17 @@ use net::Cursor;
 use crate::frame::{self, Datagram, Mac};
 use crate::octets::{name, page, text};
 
-/// All servers and relays of this link.
+/// Multicast group of all servers and relays on the link.
 pub const SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
 const SERVER: u16 = 547;
 const CLIENT: u16 = 546;
-/// Most elements that are kept of a list.
+/// Most stored elements of a list.
 const MOST: usize = 8;
 
 const SOLICIT: u8 = 1;
 const ADVERTISE: u8 = 2;
 
-// Options (RFC 8415 and those named).
+// Options (RFC 8415, or the RFC at the option).
 const CLIENT_ID: u16 = 1;
 const SERVER_ID: u16 = 2;
 const IA_NA: u16 = 3;
@@ -37,36 +37,36 @@ const SHARED: [(u16, &str); 3] = [(94, "MAP-E"), (95, "MAP-T"), (96, "lightweigh
 /// Captive portal (RFC 8910).
 const PORTAL: u16 = 103;
 
-/// What a server has to give.
+/// Advertisement of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advertise {
-    /// How the server is known (DUID).
+    /// DUID of the server.
     pub server: Vec<u8>,
     /// Addresses.
     pub addresses: Vec<Ipv6Addr>,
-    /// Prefixes for networks of this router, and their bits.
+    /// Delegated prefixes, and their lengths.
     pub prefixes: Vec<(Ipv6Addr, u8)>,
     /// Name servers.
     pub dns: Vec<Ipv6Addr>,
-    /// The far end of a tunnel for IPv4 (DS-Lite).
+    /// Remote end of an IPv4 tunnel (DS-Lite).
     pub aftr: Option<String>,
     /// Other ways to share an IPv4 address.
     pub shared: Vec<&'static str>,
-    /// Where a captive portal is.
+    /// Address of a captive portal.
     pub portal: Option<String>,
-    /// What it says about what it does not give.
+    /// Status messages about missing resources.
     pub said: Vec<String>,
 }
 
-/// A SOLICIT as a packet of IPv6.
+/// Returns a SOLICIT as an IPv6 packet.
 pub fn solicit(mac: Mac, from: Ipv6Addr, number: u32) -> Vec<u8> {
     let [_, number @ ..] = number.to_be_bytes();
     let mut message = vec![SOLICIT];
     message.extend(number);
-    // A DUID by the hardware address (RFC 8415, section 11.4).
+    // A DUID from the hardware address (RFC 8415, section 11.4).
     option(&mut message, CLIENT_ID, &[&[0, 3, 0, 1][..], &mac].concat());
     option(&mut message, ELAPSED, &[0, 0]);
-    // An association by the last octets of the address, so that it is the same each time.
+    // An association number from the last octets of the address, so that it is the same each time.
     let association = [&mac[2..], &[0; 8]].concat();
     option(&mut message, IA_NA, &association);
     option(&mut message, IA_PD, &association);
@@ -81,10 +81,9 @@ fn option(message: &mut Vec<u8>, number: u16, value: &[u8]) {
     message.extend(value);
 }
 
-/// Reads what is advertised to this station: the number of the question (24 bits), and that.
+/// Parses an advertisement to this station: the number of the SOLICIT (24 bits), and the content.
 pub fn advertise(datagram: &Datagram<'_, Ipv6Addr>, mac: Mac) -> Option<(u32, Advertise)> {
-    // From which port a server answers is left open (RFC 8415, section 7.2), and WIDE's dhcp6s
-    // takes any.
+    // RFC 8415, section 7.2, leaves the source port of a server open, and WIDE's dhcp6s takes any.
     if datagram.destination != CLIENT {
         return None;
     }
@@ -118,7 +117,7 @@ pub fn advertise(datagram: &Datagram<'_, Ipv6Addr>, mac: Mac) -> Option<(u32, Ad
 }
 
 impl Advertise {
-    /// Whether it has an address or a prefix to give.
+    /// Returns true if the server has an address or a prefix to give.
     pub fn gives(&self) -> bool {
         !self.addresses.is_empty() || !self.prefixes.is_empty()
     }
@@ -163,7 +162,7 @@ impl Advertise {
     }
 }
 
-/// Options one after the other; the first that is cut off ends them.
+/// Iterates over options; the first truncated one ends the iteration.
 fn options(octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut cursor = Cursor(octets);
     std::iter::from_fn(move || {

@@ -1,38 +1,38 @@
-//! What was heard, as it is told: a word, figures, a sentence.
+//! Evidence in its output form: a word, fields, a sentence.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What kind of thing was heard.
+/// Kind of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The port has a link.
     Link,
-    /// It has none.
+    /// The port has no link.
     NoLink,
-    /// It is in use already.
+    /// The port is in use already.
     InUse,
-    /// A server of DHCP offers an address.
+    /// A DHCP server offers an address.
     Dhcp,
-    /// A server of DHCPv6 offers addresses or prefixes.
+    /// A DHCPv6 server offers addresses or prefixes.
     Dhcpv6,
-    /// A router of IPv6 advertises itself.
+    /// An IPv6 router advertises itself.
     Router,
-    /// Somebody terminates PPPoE.
+    /// An access concentrator answers by PPPoE.
     Pppoe,
     /// Frames of a VLAN.
     Vlan,
-    /// Stations ask for each other by ARP.
+    /// Stations query each other by ARP.
     Arp,
-    /// Stations ask for each other by neighbour discovery.
+    /// Stations query each other by neighbour discovery.
     Ndp,
     /// Own frames come back.
     Loop,
     /// The cable leads to another port of this router.
     Itself,
-    /// A captive portal says where it is (RFC 8910).
+    /// A captive portal announces its address (RFC 8910).
     Captive,
-    /// IPv4 is better left alone (RFC 8925).
+    /// A server asks clients to do without IPv4 (RFC 8925).
     Ipv6Only,
     /// IPv4 is reached by NAT64 (RFC 8781).
     Nat64,
@@ -40,14 +40,14 @@ pub enum Kind {
     DsLite,
     /// IPv4 comes by MAP or lightweight 4over6 (RFC 7598).
     Shared,
-    /// Servers say different things.
+    /// Servers contradict each other.
     Conflict,
     /// The network overlaps one of this router's own.
     Overlap,
 }
 
 impl Kind {
-    /// The word for it.
+    /// Returns the word for the kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::Link => "link",
@@ -73,25 +73,25 @@ impl Kind {
     }
 }
 
-/// Figures by name.
+/// Values by field name.
 pub type Fields = BTreeMap<&'static str, Vec<String>>;
 
-/// Something that was heard.
+/// An observation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What kind of thing.
+    /// Kind of evidence.
     pub kind: Kind,
-    /// In which VLAN; `None`: without a tag.
+    /// VLAN; `None`: untagged.
     pub vlan: Option<u16>,
     /// Milliseconds after the start.
     pub after: u64,
-    /// What it says.
+    /// Fields of the observation.
     pub fields: Fields,
-    /// The same as a sentence without a full stop.
+    /// The observation as a sentence without a full stop.
     pub text: String,
 }
 
-/// One figure.
+/// Returns a field with its values as text.
 pub fn field<T: fmt::Display>(
     name: &'static str,
     values: impl IntoIterator<Item = T>,
@@ -100,14 +100,14 @@ pub fn field<T: fmt::Display>(
     (name, values.collect())
 }
 
-/// Figures, without those that say nothing.
+/// Collects fields; empty ones are left out.
 pub fn fields<const N: usize>(all: [(&'static str, Vec<String>); N]) -> Fields {
     all.into_iter()
         .filter(|(_, values)| !values.is_empty())
         .collect()
 }
 
-/// `a, b and c`.
+/// Returns `a, b and c`.
 pub fn listed<T: fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
     let mut all: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
     match all.pop() {

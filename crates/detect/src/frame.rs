@@ -1,4 +1,4 @@
-//! Frames: Ethernet with at most one tag of 802.1Q, and UDP and ICMPv6 in them.
+//! Frames: Ethernet with at most one 802.1Q tag, and UDP and ICMPv6 in them.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -17,32 +17,32 @@ pub const ARP: u16 = 0x0806;
 pub const IPV6: u16 = 0x86dd;
 /// PPPoE, discovery (RFC 2516).
 pub const PPPOE: u16 = 0x8863;
-/// A tag of 802.1Q; one of 802.1ad.
+/// Tag types of 802.1Q and of 802.1ad.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 
-/// Protocols of IP.
+/// IP protocol numbers.
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 /// Octets of the shortest frame, without its check sequence.
 const SHORTEST: usize = 60;
 
-/// A frame as it was heard.
+/// A received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Who it is for.
+    /// Destination address.
     pub to: Mac,
-    /// Who sent it.
+    /// Source address.
     pub from: Mac,
-    /// The number of its VLAN; a tag with number 0 has a priority only.
+    /// VLAN number; a tag with number 0 has only a priority.
     pub vlan: Option<u16>,
-    /// Its EtherType, behind the tag. Of a frame with two tags that of a tag.
+    /// EtherType, behind the tag. For a frame with two tags, the type of the second tag.
     pub kind: u16,
-    /// What is in it.
+    /// Payload.
     pub payload: &'a [u8],
 }
 
 impl<'a> Frame<'a> {
-    /// Reads one, from the first octet of the Ethernet header on.
+    /// Parses a frame, from the first octet of the Ethernet header on.
     pub fn read(octets: &'a [u8]) -> Option<Self> {
         let mut cursor = Cursor(octets);
         let (to, from) = (cursor.array()?, cursor.array()?);
@@ -62,7 +62,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Makes a frame.
+/// Returns a frame.
 pub fn ethernet(to: Mac, from: Mac, vlan: Option<u16>, kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(18 + payload.len());
     frame.extend(to);
@@ -77,16 +77,16 @@ pub fn ethernet(to: Mac, from: Mac, vlan: Option<u16>, kind: u16, payload: &[u8]
     frame
 }
 
-/// A datagram of UDP. Its checksum is not looked at: one that never was on a wire has none yet.
+/// A UDP datagram. Its checksum is not verified: a frame that never was on a wire has none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a, A> {
-    /// Who sent it.
+    /// Source address.
     pub from: A,
-    /// From which port.
+    /// Source port.
     pub source: u16,
-    /// To which port.
+    /// Destination port.
     pub destination: u16,
-    /// What is in it.
+    /// Payload.
     pub data: &'a [u8],
 }
 
@@ -103,7 +103,7 @@ fn datagram<A>(from: A, octets: &[u8]) -> Option<Datagram<'_, A>> {
     })
 }
 
-/// The datagram in a packet of IPv4 (RFC 791). Fragments hold none.
+/// Returns the datagram in an IPv4 packet (RFC 791); `None` for fragments.
 pub fn udp4(packet: &[u8]) -> Option<Datagram<'_, Ipv4Addr>> {
     let mut cursor = Cursor(packet);
     let first = cursor.u8()?;
@@ -122,17 +122,17 @@ pub fn udp4(packet: &[u8]) -> Option<Datagram<'_, Ipv4Addr>> {
     datagram(from, packet.get(header..total)?)
 }
 
-/// What comes right behind an IPv6 header (RFC 8200).
+/// Content directly behind an IPv6 header (RFC 8200).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind<'a> {
-    /// A datagram.
+    /// A UDP datagram.
     Udp(Datagram<'a, Ipv6Addr>),
-    /// A message of neighbour discovery, which no router passed on (RFC 4861, section 6.1: a hop
-    /// limit of 255): who sent it, its type and what is behind type, code and checksum.
+    /// A message of neighbour discovery that no router forwarded (RFC 4861, section 6.1: hop limit
+    /// 255): its source, its type and the data behind type, code and checksum.
     Neighbours(Ipv6Addr, u8, &'a [u8]),
 }
 
-/// Reads a packet of IPv6 without extension headers.
+/// Parses an IPv6 packet without extension headers.
 pub fn ipv6(packet: &[u8]) -> Option<Behind<'_>> {
     let mut cursor = Cursor(packet);
     let first = cursor.u32()?;
@@ -154,7 +154,7 @@ pub fn ipv6(packet: &[u8]) -> Option<Behind<'_>> {
     }
 }
 
-/// Makes a packet of IPv4 from nobody (0.0.0.0) to everybody, with a datagram.
+/// Returns an IPv4 broadcast packet from 0.0.0.0, with a datagram.
 pub fn broadcast4(source: u16, destination: u16, data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len() + 8).unwrap_or(u16::MAX);
     let mut header = vec![0x45, 0];
@@ -170,7 +170,7 @@ pub fn broadcast4(source: u16, destination: u16, data: &[u8]) -> Vec<u8> {
     header
 }
 
-/// Makes a packet of IPv6 with a datagram, for this link only.
+/// Returns an IPv6 packet with a datagram, with a hop limit for this link only.
 pub fn datagram6(from: Ipv6Addr, to: Ipv6Addr, ports: (u16, u16), data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len() + 8).unwrap_or(u16::MAX);
     let pseudo = pseudo6(from, to, length, UDP);
@@ -178,7 +178,7 @@ pub fn datagram6(from: Ipv6Addr, to: Ipv6Addr, ports: (u16, u16), data: &[u8]) -
     packet6(from, to, UDP, 1, &body)
 }
 
-/// Makes a message of ICMPv6, with the hop limit of neighbour discovery.
+/// Returns an ICMPv6 message, with the hop limit of neighbour discovery.
 pub fn icmpv6(from: Ipv6Addr, to: Ipv6Addr, kind: u8, data: &[u8]) -> Vec<u8> {
     let mut body = vec![kind, 0, 0, 0];
     body.extend(data);
@@ -196,7 +196,7 @@ fn udp(source: u16, destination: u16, length: u16, pseudo: &[u8], data: &[u8]) -
     body.extend(length.to_be_bytes());
     body.extend([0, 0]);
     body.extend(data);
-    // 0 would say that there is none (RFC 768).
+    // 0 would mean no checksum (RFC 768).
     let sum = match checksum(fold(0, pseudo).into(), &body) {
         0 => 0xffff,
         sum => sum,
@@ -223,13 +223,13 @@ fn packet6(from: Ipv6Addr, to: Ipv6Addr, next: u8, hops: u8, body: &[u8]) -> Vec
     packet
 }
 
-/// The hardware address of an IPv6 multicast group (RFC 2464, section 7).
+/// Returns the hardware address of an IPv6 multicast group (RFC 2464, section 7).
 pub fn group(address: Ipv6Addr) -> Mac {
     let [.., a, b, c, d] = address.octets();
     [0x33, 0x33, a, b, c, d]
 }
 
-/// The address of this link that a hardware address makes (RFC 4291, appendix A).
+/// Returns the link-local address of a hardware address (RFC 4291, appendix A).
 pub fn link_local(mac: Mac) -> Ipv6Addr {
     let [a, b, c, d, e, f] = mac;
     let tail = [a ^ 2, b, c, 0xff, 0xfe, d, e, f];

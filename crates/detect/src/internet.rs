@@ -3,22 +3,22 @@
 use crate::place::Place;
 use crate::told;
 
-/// How to reach the Internet.
+/// Kind of Internet access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Internet {
-    /// An address by DHCP; IPv6 by DHCPv6 beside it.
+    /// Address by DHCP; IPv6 by DHCPv6 as well.
     Dhcp,
-    /// An address that a person has to enter.
+    /// Address that a person has to enter.
     Static,
-    /// A session with name and password.
+    /// Session with name and password.
     Pppoe,
-    /// IPv6 alone; IPv4 by way of it, or not at all.
+    /// Only IPv6; IPv4 through it, or not at all.
     Ipv6Only,
     /// Nothing was found.
     None,
 }
 
-/// Names of services of all who terminate PPPoE, without repetition.
+/// Returns the service names of all PPPoE concentrators, without repetition.
 pub fn services(place: &Place) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (_, heard) in &place.concentrators {

@@ -1,13 +1,13 @@
-//! What is at a router's uplink: all ways to the Internet are asked for at once, and what is heard
-//! makes a suggestion that says why.
+//! Detection of a router's uplink: probes for all kinds of Internet access at once, and derives a
+//! suggestion with reasons from the answers.
 //!
-//! Pure: frames heard and time passed go in; frames to send and evidence come out. It opens no
-//! socket and reads no clock.
+//! Pure: takes received frames and the time; returns frames to send and evidence. The crate opens
+//! no socket and reads no clock.
 //!
-//! What is sent is for everybody or for all routers, and finds out only: DHCP's DISCOVER and no
-//! REQUEST, DHCPv6's SOLICIT and no REQUEST, PPPoE's PADI and no PADR, router solicitations, and
-//! ARP's question from nobody (RFC 5227). So nothing is leased, no session begins, and nobody notes
-//! an address of this router. Nothing that others ask is answered.
+//! Probes go to all stations or all routers, and change no state: DHCP's DISCOVER without REQUEST,
+//! DHCPv6's SOLICIT without REQUEST, PPPoE's PADI without PADR, router solicitations, and ARP
+//! probes (RFC 5227). So nothing is leased, no session begins, and no station records an address of
+//! this router. Queries of others are not answered.
 //!
 //! ```
 //! use detect::{Detection, Internet, Options};

@@ -1,4 +1,4 @@
-//! Networks of IPv4: which overlap, and which are free.
+//! IPv4 networks: overlaps and free networks.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of an address, of so many bits; more than 32 are 32.
+    /// Returns the network of an address with this prefix length; at most 32.
     pub fn new(address: Ipv4Addr, length: u8) -> Self {
         let length = length.min(32);
         Self {
@@ -21,7 +21,7 @@ impl Network {
         }
     }
 
-    /// The smallest network with all of them, of no more than so many bits.
+    /// Returns the smallest network that contains all addresses, with at most this prefix length.
     pub fn around(addresses: impl IntoIterator<Item = Ipv4Addr>, longest: u8) -> Option<Self> {
         let mut addresses = addresses.into_iter();
         let first = u32::from(addresses.next()?);
@@ -30,31 +30,29 @@ impl Network {
         Some(Self::new(first.into(), length))
     }
 
-    /// Its first address, which no host has.
+    /// Returns the network address.
     pub fn address(&self) -> Ipv4Addr {
         self.address.into()
     }
 
-    /// Its bits.
+    /// Returns the prefix length.
     pub fn length(&self) -> u8 {
         self.length
     }
 
-    /// Whether an address is in both.
+    /// Returns true if an address is in both networks.
     pub fn overlaps(&self, other: &Self) -> bool {
         (self.address ^ other.address) & mask(self.length.min(other.length)) == 0
     }
 
-    /// Whether the address is in it.
+    /// Returns true if the network contains the address.
     pub fn holds(&self, address: Ipv4Addr) -> bool {
         self.overlaps(&Self::new(address, 32))
     }
 
-    /// A network of 256 addresses, of those for private use (RFC 1918), that overlaps none of
-    /// these.
+    /// Returns a private network (RFC 1918) of 256 addresses that overlaps none of these.
     pub fn free(taken: &[Self]) -> Option<Self> {
-        // 192.168.0 and 1 are what most devices begin with: the next one would come into their way
-        // again.
+        // Most devices use 192.168.0 or 192.168.1 by default: the next device would conflict again.
         let usual = (2..=254).map(|third| Ipv4Addr::new(192, 168, third, 0));
         let large = (0..=255).map(|second| Ipv4Addr::new(10, second, 77, 0));
         let middle = (16..=31).map(|second| Ipv4Addr::new(172, second, 77, 0));

@@ -1,15 +1,15 @@
-//! VLAN numbers that providers use. Each is tried; so few that it takes less than a second.
+//! VLAN numbers that providers use. The probes for all of them take less than a second.
 //!
-//! From what providers publish for those who bring their own router, and their customers in
-//! OpenWrt's wiki and forum (2025). A name is a hint for people and decides nothing; where several
-//! use a number, the largest are named.
+//! Sources: providers' pages for customers with their own router, and customers' posts in OpenWrt's
+//! wiki and forum (2025). A name is only a hint for people; for a number with several providers,
+//! the largest are named.
 
-/// A number, and who is known to use it.
+/// A VLAN number, and the providers that use it.
 pub type Number = (u16, &'static str);
 
-/// All of them, by how many lines have them in about.
+/// All numbers, ordered by the approximate number of lines.
 pub const NUMBERS: [Number; 34] = [
-    // Deutsche Telekom 1TR112, and who sells its lines.
+    // Deutsche Telekom 1TR112, and resellers of its lines.
     (7, "Telekom and its resellers, Germany"),
     (35, "Bell, Canada; Orange, Poland; Türk Telekom, Turkey"),
     (
@@ -49,7 +49,7 @@ pub const NUMBERS: [Number; 34] = [
     (4000, ""),
 ];
 
-/// Who is known to use a number.
+/// Returns the providers that use a number.
 pub fn provider(number: u16) -> Option<&'static str> {
     let known = NUMBERS
         .iter()

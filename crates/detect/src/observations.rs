@@ -1,4 +1,4 @@
-//! What was heard at a port so far.
+//! Observations at a port so far.
 
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -7,38 +7,38 @@ use crate::frame::Mac;
 use crate::network::Network;
 use crate::place::Place;
 
-/// Whose port it is, and what the router has besides.
+/// Description of the port, and of the router's other ports and networks.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The port's hardware address.
     pub mac: Mac,
-    /// Those of the router's other ports.
+    /// Hardware addresses of the router's other ports.
     pub others: Vec<Mac>,
-    /// The port's own address of its link, where it has one: the kernel answers for that.
+    /// Link-local address of the port, if it has one: the kernel answers for it.
     pub link_local: Option<Ipv6Addr>,
     /// The router's own networks.
     pub lans: Vec<Network>,
-    /// Any number: what is asked carries numbers made of it, by which answers are known.
+    /// Seed of the numbers in probes, by which answers are recognised.
     pub seed: u64,
-    /// Nothing is asked in a VLAN that nobody was heard in.
+    /// True to probe no VLAN without observed traffic.
     pub untagged: bool,
 }
 
-/// Everything from which a suggestion follows.
+/// Everything that determines a suggestion.
 #[derive(Debug)]
 pub struct Observations {
     pub options: Options,
     pub places: BTreeMap<Option<u16>, Place>,
-    /// Whether there is a link; `None`: nobody said so yet.
+    /// True if there is a link; `None`: not known yet.
     pub link: Option<bool>,
-    /// The default route leaves by the port already.
+    /// True if the default route leaves by the port already.
     pub leads_out: bool,
-    /// Whether the router heard itself by another port.
+    /// True if the router received its own frames by another port.
     pub itself: bool,
 }
 
 impl Observations {
-    /// Nothing was heard yet.
+    /// Returns empty observations.
     pub fn new(options: Options) -> Self {
         Self {
             options,

@@ -1,21 +1,21 @@
-//! Octets from a stranger: text made harmless.
+//! Untrusted octets: text made harmless.
 
 use net::Cursor;
 
-/// Characters that are kept of a text.
+/// Most characters kept of a text.
 const LETTERS: usize = 128;
-/// Characters that are kept of an address of a page.
+/// Most characters kept of a page's address.
 const ADDRESS: usize = 256;
 
-/// Text as a stranger wrote it, harmless and cut where it is long.
+/// Returns untrusted text, made harmless and truncated.
 pub fn text(octets: &[u8]) -> String {
     let end = octets.iter().rposition(|&octet| octet != 0);
     let octets = &octets[..end.map_or(0, |last| last + 1)];
     clean(&String::from_utf8_lossy(octets), LETTERS)
 }
 
-/// So many letters of a text, without what a terminal or a page would obey: letters, digits and
-/// ASCII's signs stay, all else becomes `?`.
+/// Returns at most this many characters of a text, without control sequences of terminals or
+/// markup: letters, digits and ASCII's signs stay, all else becomes `?`.
 pub fn clean(text: &str, most: usize) -> String {
     let harmless = |letter: char| match letter {
         ' '..='~' => letter,
@@ -25,7 +25,7 @@ pub fn clean(text: &str, most: usize) -> String {
     text.chars().take(most).map(harmless).collect()
 }
 
-/// The address of a page: HTTP, visible ASCII, and none of the signs that end a quotation.
+/// Returns a page's address: HTTP, visible ASCII, without characters that end a quotation.
 pub fn page(octets: &[u8]) -> Option<String> {
     let end = octets.iter().rposition(|&octet| octet != 0)?;
     let text = std::str::from_utf8(octets.get(..=end)?).ok()?;
@@ -34,14 +34,14 @@ pub fn page(octets: &[u8]) -> Option<String> {
     (web && text.len() <= ADDRESS && text.bytes().all(plain)).then(|| text.to_owned())
 }
 
-/// A name in the form of the DNS (RFC 1035, section 3.1), without compression, of which all is to
-/// be letters that a host's name may have.
+/// Returns a DNS name (RFC 1035, section 3.1), without compression, of characters that a host name
+/// may have.
 pub fn name(octets: &[u8]) -> Option<String> {
     let mut cursor = Cursor(octets);
     let mut labels = Vec::new();
     loop {
-        // A name without its root at the end is no full one (RFC 8415, section 10): taken all the
-        // same, as many write it so.
+        // A name without its root is not fully qualified (RFC 8415, section 10); accepted, because
+        // many servers write names so.
         let length = match cursor.u8() {
             Some(0) | None => break,
             Some(length @ 1..=63) => length,

@@ -1,4 +1,4 @@
-//! What was heard in one VLAN, or without a tag.
+//! Observations in one VLAN, or without a tag.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,27 +11,27 @@ use crate::pppoe::Concentrator;
 use crate::router::Advertisement;
 use crate::watch::Watch;
 
-/// Most that are kept of a kind.
+/// Most stored elements of a kind.
 const MOST: usize = 8;
 
-/// What was heard in one VLAN, each from whom.
+/// Observations in one VLAN, each with its sender.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// Offers of DHCP.
+    /// DHCP offers.
     pub offers: Vec<(Mac, Offer)>,
-    /// What servers of DHCPv6 have.
+    /// Advertisements of DHCPv6 servers.
     pub servers: Vec<(Ipv6Addr, Advertise)>,
-    /// Routers of IPv6.
+    /// IPv6 router advertisements.
     pub routers: Vec<(Ipv6Addr, Advertisement)>,
-    /// Who terminates PPPoE.
+    /// PPPoE access concentrators.
     pub concentrators: Vec<(Mac, Concentrator)>,
-    /// Who asked for whom.
+    /// Queries between stations.
     pub watch: Watch,
-    /// Whether own frames came back.
+    /// True if own frames came back.
     pub looped: bool,
 }
 
-/// Notes what one says; the last that it said counts. Says whether there is news.
+/// Stores the latest value of a sender. Returns true if it is new.
 pub fn note<K: PartialEq, V: PartialEq>(all: &mut Vec<(K, V)>, who: K, what: V) -> bool {
     if let Some((_, former)) = all.iter_mut().find(|(known, _)| *known == who) {
         let news = *former != what;
@@ -46,7 +46,7 @@ pub fn note<K: PartialEq, V: PartialEq>(all: &mut Vec<(K, V)>, who: K, what: V) 
 }
 
 impl Place {
-    /// Whether somebody answered that.
+    /// Returns true if a station answered that probe.
     pub fn answered(&self, probe: Probe) -> bool {
         match probe {
             Probe::Routers => !self.routers.is_empty(),
@@ -56,14 +56,14 @@ impl Place {
         }
     }
 
-    /// Whether somebody answered anything.
+    /// Returns true if a station answered any probe.
     pub fn has_answers(&self) -> bool {
         crate::plan::PROBES
             .iter()
             .any(|&probe| self.answered(probe))
     }
 
-    /// The offer that an address would be taken of: the first that shows a way out.
+    /// Returns the offer that a client would take: the first one with a way out.
     pub fn offer(&self) -> Option<&Offer> {
         let usable = |offer: &&Offer| !offer.address.is_unspecified();
         let mut usable = self.offers.iter().map(|(_, offer)| offer).filter(usable);
@@ -71,8 +71,8 @@ impl Place {
         usable.find(|offer| offer.leads_out()).or(first)
     }
 
-    /// Servers of DHCP, where they say different things of the network. Those that stand in for
-    /// each other say the same.
+    /// Returns the DHCP servers, if they contradict each other about the network. Servers that
+    /// replace each other agree.
     pub fn rivals(&self) -> Vec<Ipv4Addr> {
         let of = |offer: &Offer| (network(offer), offer.routers.clone());
         let mut all = self.offers.iter().map(|(_, offer)| of(offer));
@@ -83,18 +83,18 @@ impl Place {
         self.offers.iter().map(|(_, offer)| offer.server).collect()
     }
 
-    /// The prefix of NAT64, where a router says it.
+    /// Returns the NAT64 prefix, if a router announces it.
     pub fn nat64(&self) -> Option<(Ipv6Addr, u8)> {
         self.routers.iter().find_map(|(_, router)| router.nat64)
     }
 
-    /// Whether a router or a server of IPv6 shows a way out.
+    /// Returns true if an IPv6 router or server offers a way out.
     pub fn has_ipv6(&self) -> bool {
         let routes = self.routers.iter().any(|(_, router)| router.lifetime > 0);
         routes || self.servers.iter().any(|(_, server)| server.gives())
     }
 
-    /// Where a captive portal says it is.
+    /// Returns the address of a captive portal.
     pub fn portal(&self) -> Option<&str> {
         let offered = self.offers.iter().map(|(_, offer)| offer.portal.as_deref());
         let advertised = self
@@ -108,14 +108,14 @@ impl Place {
         offered.chain(advertised).chain(served).flatten().next()
     }
 
-    /// The far end of DS-Lite's tunnel.
+    /// Returns the remote end of the DS-Lite tunnel.
     pub fn aftr(&self) -> Option<&str> {
         self.servers
             .iter()
             .find_map(|(_, server)| server.aftr.as_deref())
     }
 
-    /// Networks of IPv4 that are in use here, as far as they were heard of.
+    /// Returns the IPv4 networks observed in use here.
     pub fn networks(&self) -> Vec<Network> {
         let one = |address: &Ipv4Addr| Network::new(*address, 32);
         let mut all = Vec::new();
@@ -129,7 +129,7 @@ impl Place {
     }
 }
 
-/// The network of an offer. Without a mask it is taken to be of 256 addresses.
+/// Returns the network of an offer. Without a mask, 256 addresses are assumed.
 pub fn network(offer: &Offer) -> Option<Network> {
     let length = offer.length.unwrap_or(24);
     (!offer.address.is_unspecified()).then(|| Network::new(offer.address, length))

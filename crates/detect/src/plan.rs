@@ -1,47 +1,47 @@
-//! What is asked when: all ways at once, then again what nobody answered, each three times at most.
+//! Schedule of probes: all kinds at once, then unanswered ones again, each three times at most.
 
 use std::collections::BTreeMap;
 
 use crate::numbers::NUMBERS;
 
-/// What is asked for.
+/// Kind of probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Probe {
-    /// Routers of IPv6.
+    /// Probe for IPv6 routers.
     Routers,
-    /// Servers of DHCPv6.
+    /// Probe for DHCPv6 servers.
     Dhcp6,
-    /// Who terminates PPPoE.
+    /// Probe for PPPoE access concentrators.
     Pppoe,
-    /// Servers of DHCP.
+    /// Probe for DHCP servers.
     Dhcp4,
 }
 
-/// All of them, in the order in which they are sent: a router that was told this station's hardware
-/// address needs not ask for it when it answers the next.
+/// All probes, in the order of sending: a router that has learned this station's hardware address
+/// need not query it to answer the next probe.
 pub const PROBES: [Probe; 4] = [Probe::Routers, Probe::Dhcp6, Probe::Pppoe, Probe::Dhcp4];
-/// What is asked in a VLAN that nobody was heard in.
+/// Probes in a VLAN without observed traffic.
 const BLIND: [Probe; 3] = [Probe::Routers, Probe::Pppoe, Probe::Dhcp4];
 
-/// Times that anything is asked.
+/// Largest number of attempts of a probe.
 pub const TIMES: u8 = 3;
-/// When, in milliseconds, without a tag.
+/// Times of untagged probes, in milliseconds.
 const UNTAGGED: [u64; 3] = [0, 1000, 2500];
-/// With the tags of providers: the first one then, the others behind it.
+/// Start times of the rounds with the providers' tags, in milliseconds.
 const TAGGED: [u64; 2] = [150, 1700];
 /// Milliseconds between one number and the next.
 const APART: u64 = 15;
-/// In a VLAN that was heard: so many milliseconds later.
+/// Delays of probes in a VLAN after its first traffic, in milliseconds.
 const HEARD: [u64; 3] = [20, 900, 1800];
-/// VLANs that are asked in because they were heard.
+/// Largest number of VLANs probed because of observed traffic.
 const MOST_HEARD: usize = 8;
-/// Frames that are ever sent.
+/// Largest number of frames sent in all.
 pub const MOST_SENT: u32 = 320;
 
-/// Whom a frame is for: the VLAN, and what is asked for.
+/// Target of a frame: the VLAN, and the kind of probe.
 pub type Place = (Option<u16>, Probe);
 
-/// What is left to be asked.
+/// Remaining probes.
 #[derive(Clone, Debug)]
 pub struct Plan {
     due: BTreeMap<(u64, u32), Place>,
@@ -64,7 +64,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// One that asks in no VLAN that nobody was heard in.
+    /// Returns a plan that probes no VLAN without observed traffic.
     pub fn untagged() -> Self {
         let mut plan = Self {
             due: BTreeMap::new(),
@@ -86,8 +86,8 @@ impl Plan {
         }
     }
 
-    /// Somebody is in this VLAN: everything is asked there. `false`: it is already, or there are
-    /// too many.
+    /// Schedules all probes in a VLAN with observed traffic. `false`: they are scheduled already,
+    /// or there are too many VLANs.
     pub fn heard(&mut self, vlan: u16, now: u64) -> bool {
         if self.heard.len() >= MOST_HEARD || self.heard.contains(&vlan) {
             return false;
@@ -99,7 +99,7 @@ impl Plan {
         true
     }
 
-    /// The next frame that is due, of which nobody has answered.
+    /// Returns the next due probe without an answer.
     pub fn next(&mut self, now: u64, answered: impl Fn(Place) -> bool) -> Option<Place> {
         while let Some(first) = self.due.first_entry() {
             if first.key().0 > now || self.count >= MOST_SENT {
@@ -117,7 +117,7 @@ impl Plan {
         None
     }
 
-    /// When the next one is due.
+    /// Returns the time of the next probe.
     pub fn wake(&self) -> Option<u64> {
         let next = self.due.first_key_value().map(|((at, _), _)| *at);
         next.filter(|_| self.count < MOST_SENT)

@@ -1,11 +1,11 @@
-//! PPPoE (RFC 2516): who terminates sessions is asked for (PADI), and answers (PADO). No session is
-//! ever asked for.
+//! PPPoE (RFC 2516): probes for access concentrators (PADI), and their answers (PADO). No session
+//! is ever requested.
 
 use net::Cursor;
 
 use crate::octets::text;
 
-/// Most elements that are kept of a list.
+/// Most stored elements of a list.
 const MOST: usize = 16;
 
 const PADI: u8 = 0x09;
@@ -16,21 +16,21 @@ const END: u16 = 0;
 const SERVICE: u16 = 0x0101;
 const CONCENTRATOR: u16 = 0x0102;
 const UNIQUE: u16 = 0x0103;
-/// The first of the errors: of a service, of the concentrator, of anything else.
+/// Error tags: of a service, of the concentrator, and generic.
 const ERRORS: std::ops::RangeInclusive<u16> = 0x0201..=0x0203;
 
-/// Who terminates sessions.
+/// An access concentrator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Concentrator {
-    /// Its name (AC-Name).
+    /// Name (AC-Name).
     pub name: String,
-    /// Names of its services; an empty one is for everybody.
+    /// Names of its services; an empty name is for every client.
     pub services: Vec<String>,
-    /// What it says it cannot.
+    /// Error messages of the concentrator.
     pub errors: Vec<String>,
 }
 
-/// A PADI for any service, with a number that is said again in the answer.
+/// Returns a PADI for any service, with a number that the answer repeats.
 pub fn initiation(number: u32) -> Vec<u8> {
     let mut message = vec![VERSION, PADI, 0, 0, 0, 12];
     message.extend(SERVICE.to_be_bytes());
@@ -41,7 +41,7 @@ pub fn initiation(number: u32) -> Vec<u8> {
     message
 }
 
-/// Reads a PADO: the number of the question, where it is said, and who answered.
+/// Parses a PADO: the number of the PADI, if repeated, and the concentrator.
 pub fn offer(octets: &[u8]) -> Option<(Option<u32>, Concentrator)> {
     let mut cursor = Cursor(octets);
     let (version, code, session) = (cursor.u8()?, cursor.u8()?, cursor.u16()?);

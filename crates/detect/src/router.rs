@@ -1,4 +1,4 @@
-//! Routers of IPv6 (RFC 4861): a solicitation, and what is advertised.
+//! IPv6 routers (RFC 4861): a solicitation, and the advertisements.
 
 use std::net::Ipv6Addr;
 
@@ -7,9 +7,9 @@ use net::Cursor;
 use crate::frame::{self, Mac};
 use crate::octets::page;
 
-/// All routers of this link.
+/// Multicast group of all routers on the link.
 pub const ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
-/// Most elements that are kept of a list.
+/// Most stored elements of a list.
 const MOST: usize = 8;
 
 const SOLICITATION: u8 = 133;
@@ -18,43 +18,43 @@ pub const ADVERTISEMENT: u8 = 134;
 /// A neighbour solicitation.
 pub const WHO_HAS: u8 = 135;
 
-// Options (RFC 4861 and those named).
+// Options (RFC 4861, or the RFC at the option).
 const SOURCE: u8 = 1;
 const PREFIX: u8 = 3;
 /// Name servers (RFC 8106).
 const NAME_SERVERS: u8 = 25;
 /// Captive portal (RFC 8910).
 const PORTAL: u8 = 37;
-/// The prefix of NAT64 (RFC 8781).
+/// NAT64 prefix (RFC 8781).
 const NAT64: u8 = 38;
 
-/// What a router says of its network.
+/// Advertisement of a router.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advertisement {
-    /// Seconds for which it is a way to everywhere; 0: it is none.
+    /// Lifetime as a default router, in seconds; 0: not a default router.
     pub lifetime: u16,
     /// Addresses come from DHCPv6 (M).
     pub managed: bool,
-    /// Other facts come from DHCPv6 (O).
+    /// Other configuration comes from DHCPv6 (O).
     pub other: bool,
-    /// Prefixes, their bits, and whether a host makes itself an address of one (A).
+    /// Prefixes, their lengths, and true if hosts form an address of the prefix (A).
     pub prefixes: Vec<(Ipv6Addr, u8, bool)>,
     /// Name servers.
     pub dns: Vec<Ipv6Addr>,
-    /// The prefix by which IPv4 is reached without having it (NAT64), and its bits.
+    /// NAT64 prefix, which gives access to IPv4 without an IPv4 address, and its length.
     pub nat64: Option<(Ipv6Addr, u8)>,
-    /// Where a captive portal is.
+    /// Address of a captive portal.
     pub portal: Option<String>,
 }
 
-/// A solicitation as a packet of IPv6. It says the hardware address, so that who answers need not
-/// ask for it.
+/// Returns a solicitation as an IPv6 packet. The packet carries the hardware address, so that
+/// routers need not query it.
 pub fn solicit(mac: Mac, from: Ipv6Addr) -> Vec<u8> {
     let data = [&[0, 0, 0, 0, SOURCE, 1][..], &mac].concat();
     frame::icmpv6(from, ROUTERS, SOLICITATION, &data)
 }
 
-/// Reads an advertisement, from behind the checksum on.
+/// Parses an advertisement, from behind the checksum on.
 pub fn advertisement(from: Ipv6Addr, octets: &[u8]) -> Option<Advertisement> {
     if !from.is_unicast_link_local() {
         return None;
@@ -69,7 +69,7 @@ pub fn advertisement(from: Ipv6Addr, octets: &[u8]) -> Option<Advertisement> {
     };
     cursor.take(8)?;
     while let (Some(kind), Some(length)) = (cursor.u8(), cursor.u8()) {
-        // RFC 4861, section 4.6: an option without length makes nothing of the whole.
+        // RFC 4861, section 4.6: an option of length 0 invalidates the whole message.
         let length = (usize::from(length) * 8).checked_sub(2)?;
         let mut value = Cursor(cursor.take(length)?);
         match kind {
@@ -100,7 +100,7 @@ fn prefix(value: &mut Cursor<'_>) -> Option<(Ipv6Addr, u8, bool)> {
     use_of.then_some((address, length, flags & 0x40 != 0))
 }
 
-/// RFC 8781, section 4: 13 bits of lifetime, three of length, 96 of prefix.
+/// Parses a NAT64 option (RFC 8781, section 4): 13 bits of lifetime, three of length, 96 of prefix.
 fn nat64(value: &mut Cursor<'_>) -> Option<(Ipv6Addr, u8)> {
     let scaled = value.u16()?;
     let length = *[96, 64, 56, 48, 40, 32].get(usize::from(scaled & 7))?;
@@ -109,7 +109,7 @@ fn nat64(value: &mut Cursor<'_>) -> Option<(Ipv6Addr, u8)> {
     (scaled >> 3 != 0).then_some((octets.into(), length))
 }
 
-/// Whom a neighbour solicitation asks for.
+/// Returns the target of a neighbour solicitation.
 pub fn asked_for(octets: &[u8]) -> Option<Ipv6Addr> {
     let mut cursor = Cursor(octets);
     cursor.u32()?;

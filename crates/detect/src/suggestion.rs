@@ -1,4 +1,4 @@
-//! What follows from what was heard: how the router is to reach the Internet, and why.
+//! Suggestion from the observations: the kind of Internet access, and the reasons.
 
 use std::fmt;
 
@@ -11,41 +11,41 @@ use crate::observations::Observations;
 use crate::place::Place;
 use crate::untold::untold;
 
-/// What to do.
+/// A suggested configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suggestion {
-    /// How to reach the Internet.
+    /// Kind of Internet access.
     pub internet: Internet,
-    /// In which VLAN; `None`: without a tag.
+    /// VLAN; `None`: untagged.
     pub vlan: Option<u16>,
-    /// What was learned of it.
+    /// Details of the access.
     pub details: Details,
-    /// Another network for the LAN, where it has to have one.
+    /// Another network for the LAN, if needed.
     pub lan: Option<Lan>,
-    /// Why, in sentences.
+    /// Reasons, in sentences.
     pub why: Vec<String>,
-    /// Whether nothing speaks against it.
+    /// True if no evidence contradicts the suggestion.
     pub sure: bool,
-    /// What could not be told.
+    /// Open questions.
     pub untold: Vec<String>,
 }
 
-/// A network in place of another.
+/// A replacement network for the LAN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lan {
-    /// The one that stands in the way.
+    /// The conflicting network.
     pub former: Network,
-    /// One that overlaps nothing that was heard; `None`: there is none.
+    /// Network that overlaps nothing observed; `None`: none found.
     pub network: Option<Network>,
-    /// Why.
+    /// Reason for the change.
     pub why: String,
 }
 
-/// What a place offers, the better the greater.
+/// Kind of access that a place offers, in ascending order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Stations,
-    /// A server of DHCP that shows no way out.
+    /// A DHCP server without a way out.
     Addresses,
     Ipv6,
     Dhcp,
@@ -72,7 +72,7 @@ impl fmt::Display for Way {
 
 fn way(place: &Place) -> Option<Way> {
     let offer = place.offer();
-    // Where IPv4 is to be left alone and can be had by NAT64, it is.
+    // If the server asks clients to do without IPv4, and NAT64 is available, IPv4 is not used.
     let left_alone = offer.is_some_and(|it| it.ipv6_only.is_some()) && place.nat64().is_some();
     let stations = place.watch.seen().is_some() || place.watch.seen6().is_some();
     let ways = [
@@ -90,7 +90,7 @@ fn way(place: &Place) -> Option<Way> {
         .map(|(_, way)| way)
 }
 
-/// What follows from what was heard.
+/// Returns the suggestion from the observations.
 pub fn suggest(heard: &Observations) -> Suggestion {
     let mut suggestion = found(heard);
     let all = heard.places.values().flat_map(|place| &place.routers);
@@ -104,7 +104,7 @@ fn found(heard: &Observations) -> Suggestion {
     for (vlan, place) in &heard.places {
         ways.extend(way(place).map(|way| (*vlan, way)));
     }
-    // A way out first; then without a tag; then the better way; then the lower number.
+    // Order: a way out first; then untagged; then the better kind; then the lower number.
     ways.sort_by_key(|&(vlan, way)| (!way.leads_out(), vlan.is_some(), std::cmp::Reverse(way)));
     let Some(&(vlan, way)) = ways.first().filter(|_| heard.link != Some(false)) else {
         return nothing(heard);
@@ -201,7 +201,7 @@ fn nothing(heard: &Observations) -> Suggestion {
     }
 }
 
-/// Sentences, and whether one of them speaks against the suggestion.
+/// Sentences, and true if one of them contradicts the suggestion.
 #[derive(Default)]
 struct Reasons {
     why: Vec<String>,
@@ -352,10 +352,10 @@ impl Reasons {
     }
 }
 
-/// Another network for the LAN, where the uplink has it too.
+/// Returns another network for the LAN, if the uplink uses the same one.
 fn lan(heard: &Observations, vlan: Option<u16>) -> Option<Lan> {
     let lans = &heard.options.lans;
-    // What a modem has for its own page is in the way, too.
+    // The network of a modem's own page conflicts, too.
     let ways = [Some(vlan), Some(None).filter(|_| vlan.is_some())];
     let near = ways
         .into_iter()
@@ -364,7 +364,7 @@ fn lan(heard: &Observations, vlan: Option<u16>) -> Option<Lan> {
     let near: Vec<Network> = near.flat_map(Place::networks).collect();
     let clash = |lan: &&Network| near.iter().any(|network| network.overlaps(lan));
     let former = *lans.iter().find(clash)?;
-    // The whole network where it was heard of, not an address of it.
+    // Prefers a whole network to a single address of it.
     let by = near.iter().filter(|network| network.overlaps(&former));
     let by = by.min_by_key(|network| network.length())?;
     let mut taken: Vec<Network> = heard.places.values().flat_map(Place::networks).collect();

@@ -1,4 +1,4 @@
-//! Whole detections, with answers made here as the standards say.
+//! Whole detections, with answers according to the standards.
 
 mod answers;
 mod any;
@@ -7,7 +7,7 @@ use answers::{MAC, SERVER, Wire, advertise, advertisement, arp, offer, option4, 
 
 use crate::{Detection, Internet, Kind, Options, Suggestion};
 
-/// What is said of a wire on which these answer all questions of their kind.
+/// Returns the suggestion on a wire where these answers are sent to all probes of their kind.
 fn found(answer: impl Fn(&mut Wire)) -> (Suggestion, Vec<crate::Evidence>) {
     let mut wire = Wire::new(Options {
         mac: MAC,
@@ -465,13 +465,13 @@ fn answers_to_others_are_nobodys_concern() {
         let offered = offer([192, 0, 2, 57], &[(3, &ROUTER)]);
         wire.hear(&wire.offer_frame(None, &offered, wire.number() ^ 1));
         let mut frame = wire.offer_frame(None, &offered, wire.number());
-        // Another station's.
+        // The hardware address of another station.
         frame[14 + 28 + 33] ^= 1;
         wire.hear(&frame);
         let mut frame = wire.pado_frame(None, &pado("BRAS1", &[]));
         frame[5] ^= 1;
         wire.hear(&frame);
-        // The answer to another question.
+        // The answer to another probe.
         let mut frame = wire.pado_frame(None, &pado("BRAS1", &[]));
         let number = 14 + 6 + pado("BRAS1", &[]).len() + 4;
         frame[number] ^= 1;

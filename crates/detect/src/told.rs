@@ -1,4 +1,4 @@
-//! The sentences of what is heard.
+//! Sentences for the evidence.
 
 use std::net::Ipv6Addr;
 
@@ -12,10 +12,10 @@ use crate::pppoe::Concentrator;
 use crate::router::Advertisement;
 use crate::watch::Arp;
 
-/// What is told of one thing: its kind, figures and sentence.
+/// Evidence of one observation: its kind, fields and sentence.
 pub type Told = (Kind, Fields, String);
 
-/// An offer of DHCP, and what comes with it.
+/// Describes a DHCP offer and its additions.
 pub fn offer(offer: &Offer, mac: Mac) -> Vec<Told> {
     let address = match offer.length {
         Some(length) => format!("{}/{length}", offer.address),
@@ -59,7 +59,7 @@ pub fn offer(offer: &Offer, mac: Mac) -> Vec<Told> {
     all
 }
 
-/// What a server of DHCPv6 has.
+/// Describes a DHCPv6 server.
 pub fn server(server: &Advertise, from: Ipv6Addr) -> Vec<Told> {
     let prefixes = server
         .prefixes
@@ -99,7 +99,7 @@ pub fn server(server: &Advertise, from: Ipv6Addr) -> Vec<Told> {
     all
 }
 
-/// A router of IPv6.
+/// Describes an IPv6 router.
 pub fn router(router: &Advertisement, from: Ipv6Addr) -> Vec<Told> {
     let prefixes = router
         .prefixes
@@ -140,7 +140,7 @@ pub fn router(router: &Advertisement, from: Ipv6Addr) -> Vec<Told> {
     all
 }
 
-/// Who terminates PPPoE.
+/// Describes a PPPoE access concentrator.
 pub fn concentrator(heard: &Concentrator, mac: Mac) -> Told {
     let name = match heard.name.as_str() {
         "" => mac::text(&mac),
@@ -163,13 +163,13 @@ pub fn concentrator(heard: &Concentrator, mac: Mac) -> Told {
     (Kind::Pppoe, figures, text)
 }
 
-/// Services that have a name.
+/// Returns the named services.
 pub fn named(heard: &Concentrator) -> Vec<&str> {
     let all = heard.services.iter().map(String::as_str);
     all.filter(|name| !name.is_empty()).collect()
 }
 
-/// Who asks for whom, or tells its own address.
+/// Describes an ARP message: a query, or an announcement of an address.
 pub fn arp(heard: &Arp) -> Told {
     let asks = !heard.reply && heard.sender != heard.target;
     let text = match asks {

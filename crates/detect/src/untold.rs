@@ -1,11 +1,11 @@
-//! What could not be told: said, so that nobody takes silence for an answer.
+//! Open questions: reported, so that silence is not taken for an answer.
 
 use crate::evidence::listed;
 use crate::internet::{Internet, services};
 use crate::observations::Observations;
 use crate::place::Place;
 
-/// What could not be told about a suggestion.
+/// Returns the open questions about a suggestion.
 pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     match internet {

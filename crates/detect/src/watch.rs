@@ -1,4 +1,4 @@
-//! Networks without a server: what stations ask each other for, by ARP (RFC 826) and by neighbour
+//! Networks without a server: queries between stations, by ARP (RFC 826) and by neighbour
 //! solicitations (RFC 4861).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,29 +9,29 @@ use net::Cursor;
 use crate::frame::{self, Mac};
 use crate::network::Network;
 
-/// Most addresses that are kept, and most who ask for one.
+/// Most stored addresses, and most stored askers of one address.
 const MOST: usize = 256;
-/// A network is taken to be no smaller than that, as almost all are; and no larger.
+/// Longest and shortest assumed prefix length; almost all networks are at least /24.
 const LONGEST: u8 = 24;
 const SHORTEST: u8 = 16;
 
 const REQUEST: u16 = 1;
 const REPLY: u16 = 2;
 
-/// A message of ARP.
+/// An ARP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arp {
-    /// Whether it answers.
+    /// True for a reply.
     pub reply: bool,
-    /// Whose hardware address it tells.
+    /// Hardware address of the sender.
     pub mac: Mac,
-    /// Who sent it; 0.0.0.0 of one that looks whether an address is free (RFC 5227).
+    /// Address of the sender; 0.0.0.0 for a probe for a free address (RFC 5227).
     pub sender: Ipv4Addr,
-    /// Whom it asks for, or answers.
+    /// Address that is queried or answered.
     pub target: Ipv4Addr,
 }
 
-/// Reads a message of ARP, of IPv4 over Ethernet.
+/// Parses an ARP message for IPv4 over Ethernet.
 pub fn arp(octets: &[u8]) -> Option<Arp> {
     let mut cursor = Cursor(octets);
     if cursor.array()? != [0, 1, 8, 0, 6, 4] {
@@ -49,8 +49,8 @@ pub fn arp(octets: &[u8]) -> Option<Arp> {
     })
 }
 
-/// Asks whether somebody has an address, without saying that this station has one (RFC 5227,
-/// section 2.1): nobody notes a thing by it.
+/// Returns an ARP probe for an address, without a sender address (RFC 5227, section 2.1): no
+/// station records an entry from it.
 pub fn probe(mac: Mac, address: Ipv4Addr) -> Vec<u8> {
     let mut message = vec![0, 1, 8, 0, 6, 4];
     message.extend(REQUEST.to_be_bytes());
@@ -61,7 +61,7 @@ pub fn probe(mac: Mac, address: Ipv4Addr) -> Vec<u8> {
     frame::ethernet(frame::EVERYBODY, mac, None, frame::ARP, &message)
 }
 
-/// Who asked for whom.
+/// Queries between stations.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     asked: BTreeMap<Ipv4Addr, Asked>,
@@ -75,23 +75,23 @@ struct Asked {
     by: BTreeSet<Ipv4Addr>,
 }
 
-/// What can be concluded.
+/// Conclusions from the queries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The network, as far as it can be told.
+    /// The network, as far as it can be inferred.
     pub network: Network,
-    /// The address most asked for: by most, then most often.
+    /// Address queried by most stations, then most often.
     pub gateway: Ipv4Addr,
-    /// Whether no other is asked for as much.
+    /// True if no other address is queried as much.
     pub clear: bool,
-    /// Whether the gateway was heard itself, or answered.
+    /// True if the gateway sent frames or answered.
     pub answers: bool,
     /// Addresses that are in use.
     pub stations: Vec<Ipv4Addr>,
 }
 
 impl Watch {
-    /// Takes a message in. Says whether it is of note.
+    /// Takes a message in. Returns true if it is news.
     pub fn arp(&mut self, heard: &Arp) -> bool {
         let mut news = false;
         if is_host(heard.sender)
@@ -99,7 +99,7 @@ impl Watch {
         {
             news |= self.present.insert(heard.sender, heard.mac).is_none();
         }
-        // Who asks for its own address tells that it has it (RFC 5227, section 3).
+        // A station that queries its own address announces it (RFC 5227, section 3).
         let asks = !heard.reply && heard.sender != heard.target;
         if asks
             && is_host(heard.sender)
@@ -113,7 +113,7 @@ impl Watch {
         news
     }
 
-    /// Takes in whom a neighbour solicitation asks for. Says whether it is of note.
+    /// Takes in the target of a neighbour solicitation. Returns true if it is news.
     pub fn solicited(&mut self, target: Ipv6Addr) -> bool {
         // Global unicast (2000::/3) and unique local addresses (fc00::/7).
         let first = target.octets()[0];
@@ -126,10 +126,10 @@ impl Watch {
         *times == 1
     }
 
-    /// The network of those that were heard; `None` where nobody asked for anybody.
+    /// Returns the network of the observed stations; `None` without queries.
     pub fn seen(&self) -> Option<Seen> {
         let weight = |(address, asked): (&Ipv4Addr, &Asked)| {
-            // Between equals, where networks mostly have their gateway: first or last.
+            // Between equals, prefers the usual gateway addresses: the first or the last.
             let usual = matches!(address.octets()[3], 1 | 254);
             (
                 asked.by.len(),
@@ -163,7 +163,7 @@ impl Watch {
         })
     }
 
-    /// The prefix of 64 bits that the IPv6 address most asked for is in, and that address.
+    /// Returns the /64 prefix of the most queried IPv6 address, and that address.
     pub fn seen6(&self) -> Option<(Ipv6Addr, Ipv6Addr)> {
         let most = self.six.iter().max_by_key(|(_, times)| **times)?;
         let mut octets = most.0.octets();
@@ -172,7 +172,7 @@ impl Watch {
     }
 }
 
-/// Whether a host can have the address.
+/// Returns true if a host can have the address.
 fn is_host(address: Ipv4Addr) -> bool {
     let first = address.octets()[0];
     (1..224).contains(&first) && first != 127 && !address.is_link_local()

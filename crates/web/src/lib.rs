@@ -13,7 +13,7 @@
 //! | `POST /api/login` | `{"password": …}`: a cookie, and [`SessionState`] |
 //! | `POST /api/logout` | ends the session |
 //! | `POST /api/password` | `{"old": …, "new": …}`: another password; all sessions end but this one, which gets a new cookie |
-//! | `/api/v1/…` | what the UNIX socket answers at `/v1/…` ([`api`]); needs a session, and `POST` the header `X-Weir-Csrf` |
+//! | `/api/v1/…` | the socket's `/v1/…` ([`api`]); needs a session; `POST`: `X-Weir-Csrf` |
 //! | `GET /metrics` | figures for Prometheus, if [`Metrics`] allows |
 //!
 //! `docs/web.md` describes the protection. The cores are pure, and take the time as an argument:

@@ -1,4 +1,4 @@
-//! Those who answer, as the standards say.
+//! Simulated servers and routers according to the standards.
 
 use crate::frame::{self, Frame, Mac, ethernet};
 use crate::{Detection, Evidence, Options, Suggestion};
@@ -6,7 +6,7 @@ use crate::{Detection, Evidence, Options, Suggestion};
 pub const MAC: Mac = [2, 0, 0, 0, 0, 1];
 pub const SERVER: Mac = [2, 0, 0, 0, 0, 2];
 
-/// Options of DHCP and the address that is offered.
+/// DHCP options and the offered address.
 pub type Offered = (Vec<u8>, [u8; 4]);
 
 pub fn option4(options: &[(u8, &[u8])]) -> Vec<u8> {
@@ -27,7 +27,7 @@ pub fn offer(address: [u8; 4], options: &[(u8, &[u8])]) -> Offered {
     (option4(options), address)
 }
 
-/// Tags of a PADO, without the number of the question.
+/// Returns tags of a PADO, without the number of the PADI.
 pub fn pado(name: &str, services: &[&str]) -> Vec<u8> {
     let mut tags = vec![1, 2, 0, name.len() as u8];
     tags.extend(name.bytes());
@@ -38,7 +38,7 @@ pub fn pado(name: &str, services: &[&str]) -> Vec<u8> {
     tags
 }
 
-/// A router advertisement from behind the checksum on.
+/// Returns a router advertisement from behind the checksum on.
 pub fn advertisement(lifetime: u16, flags: u8, options: &[&[u8]]) -> Vec<u8> {
     let mut body = vec![64, flags];
     body.extend(lifetime.to_be_bytes());
@@ -47,7 +47,7 @@ pub fn advertisement(lifetime: u16, flags: u8, options: &[&[u8]]) -> Vec<u8> {
     body
 }
 
-/// A prefix in a router advertisement.
+/// Returns a prefix option of a router advertisement.
 pub fn prefix(first: [u8; 4], length: u8) -> Vec<u8> {
     let mut option = vec![3, 4, length, 0xc0];
     option.extend([0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
@@ -56,7 +56,7 @@ pub fn prefix(first: [u8; 4], length: u8) -> Vec<u8> {
     option
 }
 
-/// Options of an ADVERTISE, with a prefix of so many bits or none.
+/// Returns options of an ADVERTISE, with a prefix of this length or none.
 pub fn advertise(length: Option<u8>, options: &[(u16, &[u8])]) -> Vec<u8> {
     let mut all = Vec::new();
     let mut add = |number: u16, value: &[u8]| {
@@ -82,7 +82,7 @@ pub fn advertise(length: Option<u8>, options: &[(u16, &[u8])]) -> Vec<u8> {
     all
 }
 
-/// A question of ARP.
+/// Returns an ARP request.
 pub fn arp(sender: [u8; 4], target: [u8; 4]) -> Vec<u8> {
     let mac = [2, 0, 0, 0, 1, sender[3]];
     let mut message = vec![0, 1, 8, 0, 6, 4, 0, 1];
@@ -93,7 +93,7 @@ pub fn arp(sender: [u8; 4], target: [u8; 4]) -> Vec<u8> {
     ethernet(frame::EVERYBODY, mac, None, frame::ARP, &message)
 }
 
-/// A wire, and who asks on it.
+/// A simulated wire, and the detection on it.
 pub struct Wire {
     pub detection: Detection,
     pub sent: Vec<Vec<u8>>,
@@ -114,7 +114,7 @@ impl Wire {
         wire
     }
 
-    /// Lets time pass until then.
+    /// Advances the time to this moment.
     pub fn pass(&mut self, until: u64) {
         while self.now < until {
             self.sent.extend(self.detection.passed(self.now));
@@ -127,14 +127,14 @@ impl Wire {
         self.evidence.extend(self.detection.news());
     }
 
-    /// The end: what is said, and what was heard.
+    /// Ends the detection; returns the suggestion and the evidence.
     pub fn end(mut self) -> (Suggestion, Vec<Evidence>) {
         self.pass(5000);
         self.evidence.extend(self.detection.news());
         (self.detection.suggestion(), self.evidence)
     }
 
-    /// All comes back.
+    /// Sends all own frames back.
     pub fn reflect(&mut self) {
         for frame in self
             .sent
@@ -146,7 +146,7 @@ impl Wire {
         }
     }
 
-    /// A question of the kind in that VLAN: what is behind its Ethernet header.
+    /// Returns the content of a probe of this kind in that VLAN, behind its Ethernet header.
     fn question(&self, vlan: Option<u16>, kind: u16, protocol: Option<u8>) -> Vec<u8> {
         let frames = self.sent.iter().filter_map(|frame| Frame::read(frame));
         let mut asked = frames.filter(|frame| {
@@ -193,7 +193,7 @@ impl Wire {
         self.hear(&self.pado_frame(vlan, tags));
     }
 
-    /// The number of the question without a tag.
+    /// Returns the number of the untagged probe.
     pub fn number(&self) -> u32 {
         let asked = self.question(None, frame::IPV4, None);
         u32::from_be_bytes(asked[32..36].try_into().expect("four"))

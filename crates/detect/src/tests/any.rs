@@ -1,4 +1,4 @@
-//! Anything may come.
+//! Arbitrary frames.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::answers::{MAC, Wire, advertise, advertisement, arp, offer, pado, prefix};
 use crate::{Detection, Evidence, Options, Suggestion};
 
-/// No text that a terminal or a page would obey, and no list without an end.
+/// Checks that no text has control sequences or markup, and that no list grows without limit.
 fn harmless(evidence: &[Evidence], said: &Suggestion) {
     let fields = evidence.iter().flat_map(|it| it.fields.values().flatten());
     let told = evidence.iter().map(|it| &it.text);
@@ -39,7 +39,7 @@ fn wire() -> Wire {
     })
 }
 
-/// Frames that are right, of each kind, for these questions.
+/// Returns valid frames of each kind, in answer to these probes.
 fn right() -> Vec<Vec<u8>> {
     let wire = wire();
     let mut all = vec![
