@@ -1,4 +1,4 @@
-//! A client for programs that wait: the command line.
+//! A blocking client: used by the command line.
 
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
@@ -18,40 +18,40 @@ use tokio::runtime::Runtime;
 
 use crate::problem::Problem;
 
-/// How long the daemon may be silent before the client gives up.
+/// Longest silence of the daemon before the client gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Bytes of a problem that are read; a longer one is not from weir.
+/// Most bytes read of a problem; a longer one is not from weir.
 const LONGEST_PROBLEM: u64 = 1024 * 1024;
 
-/// Why the daemon's answer was not had.
+/// Reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No socket, or nobody behind it.
+    /// The socket does not exist, or no daemon listens on it.
     #[error("weir is not running in this network namespace (nobody answers at {})", .0.display())]
     NotRunning(PathBuf),
-    /// The socket may not be opened.
+    /// The user may not open the socket.
     #[error("the socket {} may not be opened", .0.display())]
     NotAllowed(PathBuf),
     /// The daemon was silent for too long.
     #[error("weir did not answer within {} seconds", PATIENCE.as_secs())]
     Silent,
-    /// The connection broke.
+    /// The connection failed.
     #[error("the connection to weir broke: {0}")]
     Broken(String),
-    /// The daemon said no.
+    /// The daemon refused the request.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
     /// The answer is not what this version expects.
     #[error("weir's answer cannot be read: {0}")]
     Malformed(String),
-    /// What the answer was to be written to failed.
+    /// Writing the answer to the output failed.
     #[error(transparent)]
     Output(io::Error),
 }
 
 impl ClientError {
-    /// What to do about it.
+    /// Returns advice.
     pub fn hint(&self) -> String {
         match self {
             Self::NotRunning(_) => "start it with `weir run`; if it runs in another network \
@@ -76,7 +76,7 @@ impl ClientError {
     }
 }
 
-/// Speaks to the daemon. Each call is a connection of its own.
+/// Connection to the daemon. Each call makes a connection of its own.
 #[derive(Debug)]
 pub struct Client {
     runtime: Runtime,
@@ -84,8 +84,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// For the daemon at this socket ([`path::socket_path`](crate::path::socket_path)). Connects
-    /// only when asked something.
+    /// Returns a client of the daemon at this socket
+    /// ([`path::socket_path`](crate::path::socket_path)). Connects with each request.
     pub fn new(socket: &Path) -> Result<Self, ClientError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -97,12 +97,12 @@ impl Client {
         })
     }
 
-    /// What is told at a path, of a type that has its shape.
+    /// Gets a path, and parses the answer as this type.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         serde_json::from_reader(self.open(path)?).map_err(unreadable)
     }
 
-    /// Has something done that takes a body, and tells what was answered.
+    /// Sends a request with a body, and parses the answer.
     pub fn send<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -113,17 +113,17 @@ impl Client {
         serde_json::from_reader(self.request(method, path, body.into())?).map_err(unreadable)
     }
 
-    /// Has something done that takes no body.
+    /// Posts to a path without a body, and parses the answer.
     pub fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         serde_json::from_reader(self.request(Method::POST, path, Bytes::new())?).map_err(unreadable)
     }
 
-    /// What is told at a path, to be read as it arrives.
+    /// Gets a path; the answer can be read as it arrives.
     pub fn open(&self, path: &str) -> Result<Incomings<'_>, ClientError> {
         self.request(Method::GET, path, Bytes::new())
     }
 
-    /// What is told at a path, copied as JSON without being looked at.
+    /// Gets a path, and copies the answer unparsed.
     pub fn copy(&self, path: &str, output: &mut dyn Write) -> Result<(), ClientError> {
         let mut body = self.open(path)?;
         loop {
@@ -137,8 +137,8 @@ impl Client {
         }
     }
 
-    /// One JSON object with a long list in it, whose items are handed over one by one as they
-    /// arrive. Ends early when `each` fails. Returns the object's other fields.
+    /// Gets a JSON object with a long list in it, and passes each item to `each` as it arrives.
+    /// Ends early when `each` fails. Returns the object's other fields.
     pub fn list<T: DeserializeOwned, R: DeserializeOwned>(
         &self,
         path: &str,
@@ -166,11 +166,10 @@ impl Client {
         }
     }
 
-    /// `POST`s, and hands over what is answered as it arrives, in pieces of any size, until it
-    /// ends, by itself or because `stop` came true: then `POST`s to `stop_path`, and what was on
-    /// its way still arrives. When `stop` is asked for again and comes true a second time, or the
-    /// daemon takes too long to end, the rest is left. Returns the trailer of that name, if it
-    /// arrived.
+    /// Posts, and passes the answer on as it arrives, in pieces of any size, until the answer ends,
+    /// by itself or because `stop` resolved: then posts to `stop_path` and reads the rest. If
+    /// `stop` resolves a second time, or the daemon takes too long to end, drops the rest. Returns
+    /// the trailer of that name, if it arrived.
     pub fn follow<F: Future<Output = ()>>(
         &self,
         [path, stop_path]: [&str; 2],
@@ -190,7 +189,7 @@ impl Client {
                             return Ok(None);
                         }
                         stopped = Box::pin(stop());
-                        // What ended just now is not there to be ended.
+                        // If the answer ended just now, the stop request has no effect.
                         self.converse(Method::POST, stop_path, Bytes::new()).await?;
                         continue;
                     }
@@ -261,17 +260,17 @@ impl Client {
     }
 }
 
-/// Asks on a connection that was made for it. Must be called inside a tokio runtime.
+/// Sends a request on a new connection. Must be called inside a tokio runtime.
 ///
 /// # Errors
-/// The connection broke, or what answers does not speak HTTP.
+/// The connection failed, or the other end does not speak HTTP.
 pub async fn exchange(
     stream: UnixStream,
     mut request: Request<Full<Bytes>>,
 ) -> hyper::Result<Response<Incoming>> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    // Its errors are told by the request or the body, whichever they hit.
+    // The request or the body reports its errors, whichever they hit.
     tokio::spawn(connection);
     let headers = request.headers_mut();
     headers.insert(HOST, HeaderValue::from_static("weir"));
@@ -294,7 +293,7 @@ fn unreadable(error: serde_json::Error) -> ClientError {
     }
 }
 
-/// The body of an answer, as something to read.
+/// The body of an answer, as a reader.
 pub struct Incomings<'a> {
     runtime: &'a Runtime,
     body: Incoming,
@@ -331,7 +330,7 @@ impl Read for Incomings<'_> {
     }
 }
 
-/// Reads an object with a long list in it without ever having all of it.
+/// Reads an object with a long list in it without holding all of it.
 struct ObjectVisitor<'a, T> {
     field: &'a str,
     items: ItemsVisitor<'a, T>,

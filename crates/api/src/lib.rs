@@ -1,13 +1,12 @@
-//! The HTTP surface of the daemon: what the command line, the web page and Prometheus all speak.
+//! The HTTP API of the daemon, used by the command line, the web page and Prometheus.
 //!
-//! HTTP/1.1 and JSON over a UNIX socket, so
-//! `curl --unix-socket /run/weir/weir.sock http://weir/v1/status` works. The crate `web` has the
-//! same over TCP, behind a log-in.
+//! HTTP/1.1 and JSON over a UNIX socket, so `curl --unix-socket /run/weir/weir.sock
+//! http://weir/v1/status` works. The crate `web` serves the API over TCP, behind a login.
 //!
-//! What is asked and answered in it is in the crate `answers`.
+//! The crate `answers` has the types of requests and answers.
 //!
-//! Whatever goes wrong is answered by a [`Problem`]. No `GET` changes anything. Which of these a
-//! daemon has, and who may ask, is its table of [`Routes`].
+//! The answer to any failure is a [`Problem`]. No `GET` changes anything. A daemon's table of
+//! [`Routes`] lists its requests, and the access that each one needs.
 
 pub mod client;
 pub mod metrics;

@@ -1,23 +1,23 @@
-//! OpenMetrics text (openmetrics.io, version 1.0.0), which Prometheus reads. Which metrics there are
-//! is said by whoever writes them.
+//! OpenMetrics text (openmetrics.io, version 1.0.0), which Prometheus reads. Callers define the
+//! metrics.
 
 use std::fmt::{Display, Write};
 
 /// Content type of a [`Text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Content type of what [`plain`] gives.
+/// Content type of the text from [`plain`].
 pub const PLAIN_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// Characters of a name that are told.
+/// Most characters kept of a name.
 const NAME_LIMIT: usize = 64;
 
-/// Whether a metric only rises.
+/// Type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Rises until weir is started anew, or what it is of begins anew; its samples end in `_total`.
+    /// Rises until weir or the counted object restarts; its samples end in `_total`.
     Counter,
     /// Goes up and down.
     Gauge,
-    /// How often values were below bounds; its samples end in `_bucket`, `_count` and `_sum`.
+    /// Counts of values below bounds; its samples end in `_bucket`, `_count` and `_sum`.
     Histogram,
 }
 
@@ -26,11 +26,11 @@ pub enum Kind {
 pub struct Metric {
     /// Name of its samples.
     pub name: &'static str,
-    /// What it does over time.
+    /// Type of the metric.
     pub kind: Kind,
-    /// Its labels, in their order.
+    /// Names of the labels, in order.
     pub labels: &'static [&'static str],
-    /// What it tells, in a sentence.
+    /// Description, in a sentence.
     pub help: &'static str,
 }
 
@@ -44,13 +44,13 @@ macro_rules! metrics {
             labels: $labels,
             help: $help,
         };)*
-        /// All of these, in their order.
+        /// All metrics, in order.
         pub const METRICS: &[$crate::metrics::Metric] = &[$($id),*];
     };
 }
 
-/// A name without what a terminal or a page would interpret: control characters, and those that
-/// change the direction of what follows.
+/// Returns a name without characters that a terminal or a page would interpret: control characters,
+/// and those that change the text direction.
 pub fn harmless(name: &str) -> String {
     let fits = |c: &char| {
         !c.is_control()
@@ -59,12 +59,12 @@ pub fn harmless(name: &str) -> String {
     name.chars().filter(fits).take(NAME_LIMIT).collect()
 }
 
-/// The same in the older format of Prometheus
-/// (<https://prometheus.io/docs/instrumenting/exposition_formats/>), in which a counter's family has
-/// the name of its samples, and neither a unit nor an end is told.
+/// Converts to the older format of Prometheus
+/// (<https://prometheus.io/docs/instrumenting/exposition_formats/>), in which a counter's family
+/// has the name of its samples, without units and end marker.
 pub fn plain(openmetrics: &str) -> String {
     let mut text = String::with_capacity(openmetrics.len());
-    // HELP comes behind TYPE.
+    // HELP follows TYPE.
     let mut counter = None;
     for line in openmetrics.lines() {
         let told = |what: &str| line.strip_prefix(what)?.split_once(' ');
@@ -88,7 +88,7 @@ pub struct Text(String);
 
 // Writing to a string does not fail.
 impl Text {
-    /// All of it, with the `# EOF` that ends it.
+    /// Returns the text, with the final `# EOF`.
     pub fn end(self) -> String {
         self.0 + "# EOF\n"
     }
@@ -103,7 +103,7 @@ impl Text {
     }
 
     /// Begins a metric that is known at run time only. The name is without `_total` and ends in the
-    /// unit, where it has one.
+    /// unit, if there is one.
     pub fn begin(&mut self, name: &str, kind: Kind, unit: Option<&str>, help: &str) {
         let kind = match kind {
             Kind::Counter => "counter",
@@ -126,7 +126,7 @@ impl Text {
         self.line(metric.name, labels, value);
     }
 
-    /// A sample of what [`begin`](Self::begin) began: its whole name, and its labels.
+    /// Writes a sample of the metric from [`begin`](Self::begin): its whole name, and its labels.
     pub fn line<'a>(
         &mut self,
         name: &str,
@@ -148,7 +148,7 @@ impl Text {
         let _ = writeln!(self.0, " {value}");
     }
 
-    /// As it may stand between quotation marks and in a sentence.
+    /// Escapes text for quotation marks and for a sentence.
     fn escaped(&mut self, text: &str) {
         for character in text.chars() {
             match character {

@@ -1,13 +1,12 @@
-//! Where the socket is.
+//! Path of the socket.
 //!
 //! Network namespaces share `/run`, so each daemon has a socket of its own: `/run/weir/weir.sock`
 //! in the namespace of process 1, `/run/weir/weir-INODE.sock` in any other, INODE being what
 //! `stat -L -c %i /proc/self/ns/net` prints.
 //!
-//! Whether this is the namespace of process 1 has to come out the same for a daemon that has few
-//! rights and for a client that has all. `/proc/1/ns/net` may be looked at by those who may trace
-//! process 1 only. `/proc/1/net` anybody may look into, and its files are others in each network
-//! namespace (fs/proc/proc_net.c).
+//! The test for the namespace of process 1 must give the same result for a daemon with few rights
+//! and for a client with all. Reading `/proc/1/ns/net` needs the right to trace process 1. Any
+//! process can read `/proc/1/net`, whose inodes differ by network namespace (fs/proc/proc_net.c).
 
 use std::env;
 use std::fs;
@@ -18,10 +17,10 @@ use std::path::{Path, PathBuf};
 /// Environment variable that names the socket, for both the daemon and its clients.
 pub const SOCKET_VARIABLE: &str = "WEIR_SOCKET";
 
-/// Directory of the sockets when nothing else is asked for.
+/// Default directory of the sockets.
 pub const SOCKET_DIRECTORY: &str = "/run/weir";
 
-/// The socket of this network namespace: `explicit` (the `--socket` flag), else
+/// Returns the socket of this network namespace: `explicit` (the `--socket` flag), else
 /// [`SOCKET_VARIABLE`], else `configured` (the configuration file), else by namespace.
 pub fn socket_path(explicit: Option<&Path>, configured: Option<&Path>) -> PathBuf {
     let variable = env::var_os(SOCKET_VARIABLE)
@@ -41,7 +40,7 @@ pub fn netns_inode() -> io::Result<u64> {
     inode("/proc/self/ns/net")
 }
 
-/// Whether this is the network namespace of process 1. `None`: not to be seen, as `hidepid` hides
+/// Returns true if this is the network namespace of process 1. `None`: unknown, as `hidepid` hides
 /// that process.
 pub fn is_first() -> Option<bool> {
     let own = inode("/proc/thread-self/net/dev").ok()?;
@@ -65,7 +64,7 @@ fn choose(
     }
     let name = match (own, first) {
         (Some(own), Some(false)) => format!("weir-{own}.sock"),
-        // Where process 1 is hidden, its namespace is the likeliest.
+        // If process 1 is hidden, its namespace is the most likely one.
         _ => "weir.sock".to_owned(),
     };
     Path::new(SOCKET_DIRECTORY).join(name)

@@ -12,8 +12,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Splits a query into decoded names and values. `None` where an escape is broken or the text is
-/// not UTF-8.
+/// Splits a query into decoded names and values. `None` if an escape is broken or the text is not
+/// UTF-8.
 pub fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
     query
         .split('&')

@@ -1,4 +1,4 @@
-//! What the daemon answers when it cannot do what was asked.
+//! Error answers of the daemon.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ pub struct Problem {
     pub status: u16,
     /// Short name that does not change between versions: `unknown_path`.
     pub error: String,
-    /// What went wrong, one sentence.
+    /// Description of the failure, in one sentence.
     pub detail: String,
-    /// What to do about it.
+    /// Advice.
     pub hint: String,
-    /// Each single error, where there are several (a configuration file).
+    /// Single errors, if there are several (a configuration file).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// The field that each of them is of, where they are of a document's fields.
+    /// Field of each single error, if the errors concern a document's fields.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub fields: Box<[String]>,
-    /// After how many seconds it may be tried again, for the header `Retry-After`.
+    /// Seconds until a retry makes sense, for the header `Retry-After`.
     #[serde(skip)]
     pub after: Option<u16>,
 }
@@ -46,7 +46,7 @@ impl Problem {
         }
     }
 
-    /// The same, for who may try again after this time.
+    /// Adds the time after which a retry makes sense.
     pub fn again_after(self, time: Duration) -> Self {
         Self {
             after: Some(u16::try_from(time.as_secs()).unwrap_or(u16::MAX)),
@@ -55,7 +55,7 @@ impl Problem {
     }
 }
 
-/// What was asked goes back in an error, but not pages of it.
+/// Clips text of a request for use in an error.
 pub fn clipped(text: &str) -> String {
     const LONGEST: usize = 80;
     match text.char_indices().nth(LONGEST) {
@@ -64,10 +64,10 @@ pub fn clipped(text: &str) -> String {
     }
 }
 
-/// Why a request has no row.
+/// Refusal of a request without a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What is told.
+    /// The problem to report.
     pub problem: Problem,
     /// The methods that the path takes, as the header `Allow` has them; with status 405.
     pub allow: Option<String>,

@@ -1,4 +1,4 @@
-//! What follows the question mark, as a type.
+//! Query strings as types.
 
 use crate::percent;
 use crate::problem::{Problem, clipped};
@@ -9,16 +9,16 @@ pub use percent::decode_query as decode;
 /// Names and values of a query string, decoded, in the order in which they were given.
 pub type Pairs = [(String, String)];
 
-/// What a route asks of its query string: it reads what it writes.
+/// Typed query of a route: parses the strings that it writes.
 pub trait Query: Sized {
-    /// From names and values. Each one that it does not know is a problem.
+    /// Parses names and values. Each unknown name is a problem.
     fn from_pairs(pairs: &Pairs) -> Result<Self, Problem>;
 
-    /// The query string without the question mark; empty: nothing is asked for.
+    /// Returns the query string without the question mark; empty if all is default.
     fn to_query(&self) -> String;
 }
 
-/// A route that takes no parameters.
+/// Query of a route that takes no parameters.
 impl Query for () {
     fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
         if pairs.is_empty() {
@@ -37,7 +37,7 @@ impl Query for () {
     }
 }
 
-/// A path with what is asked for behind it.
+/// Returns a path with a query string.
 pub fn with_query(path: &str, query: &impl Query) -> String {
     match query.to_query() {
         query if query.is_empty() => path.to_owned(),
@@ -64,7 +64,7 @@ pub fn encode<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<String>)>) ->
     percent::encode_query(given.filter_map(|(name, value)| Some((name, value?))))
 }
 
-/// A parameter has a value that it cannot have.
+/// Returns the problem that a parameter has an invalid value.
 pub fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
     Problem::new(
         400,
@@ -74,7 +74,7 @@ pub fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
     )
 }
 
-/// A path has no such parameter; `parameters` says which it has.
+/// Returns the problem that a path lacks this parameter; `parameters` lists the valid ones.
 pub fn unknown(path: &str, name: &str, parameters: &str) -> Problem {
     let detail = format!("`{}` is not a parameter of {path}", clipped(name));
     Problem::new(400, "unknown_parameter", detail, parameters)

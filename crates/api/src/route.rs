@@ -1,5 +1,5 @@
-//! The table of what can be asked: one row for each method of a path, with who may ask and what
-//! answers. Which rows there are is the modules' business; how they are found is pure.
+//! Table of routes: one for each method of a path, with the required access and the handler.
+//! Modules define their routes; the lookup is pure.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,31 +13,31 @@ use crate::problem::{Problem, Refusal, clipped};
 use crate::query::{self, Query};
 use crate::server::{Answer, json};
 
-/// What takes a while: it may come from another thread.
+/// A result that takes a while: it may come from another thread.
 pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
-/// Bytes of the longest body that any row takes ([`Route::with_body`]): a message of nearby's, of which JSON
-/// says each byte with six.
+/// Bytes of the longest body that any route takes ([`Route::with_body`]): a message of nearby,
+/// whose bytes take six characters each in JSON.
 pub const LONGEST_BODY: usize = 400 * 1024;
 
-/// Who may ask. Each may ask what those before it may.
+/// Access level. Each level includes the levels before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
-    /// Whoever reaches a server of weir's.
+    /// Any client of a server of weir.
     Guest,
-    /// Who is logged in to the page.
+    /// A user who is logged in to the page.
     User,
-    /// Who may speak to the daemon's socket: root, and the user that the daemon runs as.
+    /// A process that may use the daemon's socket: root, and the user of the daemon.
     Root,
 }
 
-/// What a request's body holds, as a type.
+/// Content of a request's body, as a type.
 pub trait Body: DeserializeOwned {
-    /// What to send, for those who sent something else: `a JSON object with "name"`.
+    /// Description of a valid body, for the error message: `a JSON object with "name"`.
     const EXPECTED: &'static str;
 }
 
-/// A request that has nothing to say in its body: none, or an empty JSON object.
+/// An empty body: no bytes, or an empty JSON object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
@@ -46,18 +46,18 @@ impl Body for Nothing {
     const EXPECTED: &'static str = "no body, or the JSON object {}";
 }
 
-/// What is asked of a route.
+/// A parsed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked<Q = (), B = Nothing> {
-    /// What follows the question mark.
+    /// Query string.
     pub query: Q,
-    /// The body. One that is empty counts as `{}`.
+    /// Body. An empty one counts as `{}`.
     pub body: B,
-    /// What stands in the path where the row has `{…}`, from left to right, as it was sent.
+    /// Parts of the path at the route's `{…}`, from left to right, undecoded.
     pub parts: Vec<String>,
 }
 
-/// A request, not understood yet.
+/// A request before parsing.
 struct Raw<'a> {
     query: &'a str,
     body: &'a [u8],
@@ -74,7 +74,7 @@ impl Raw<'_> {
     }
 }
 
-/// Reads a JSON object. A list of its values, which serde would take for it, is none.
+/// Parses a JSON object. Rejects a list of the values, which serde would accept.
 fn body<B: Body>(octets: &[u8]) -> Result<B, Problem> {
     let wrong = |why: String| {
         Problem::new(
@@ -93,7 +93,7 @@ fn body<B: Body>(octets: &[u8]) -> Result<B, Problem> {
 
 type Handler = Box<dyn Fn(Raw<'_>) -> Later<Response<Answer>>>;
 
-/// One row.
+/// A route.
 pub struct Route {
     method: Method,
     path: &'static str,
@@ -104,8 +104,8 @@ pub struct Route {
 }
 
 impl Route {
-    /// Answered at once, by one JSON document. `path`: a part of it in braces stands for any text
-    /// without a slash (`/v1/vouchers/{id}`). A `GET` changes nothing.
+    /// Returns a route that answers at once, by one JSON document. `path`: a part of it in braces
+    /// stands for any text without a slash (`/v1/vouchers/{id}`). A `GET` changes nothing.
     pub fn new<Q: Query, B: Body, T: Serialize>(
         method: Method,
         path: &'static str,
@@ -115,7 +115,7 @@ impl Route {
         Self::raw(method, path, who, move |asked| json(&handler(asked)?))
     }
 
-    /// `GET`, answered at once, by one JSON document.
+    /// Returns a `GET` route that answers at once, by one JSON document.
     pub fn get<Q: Query, T: Serialize>(
         path: &'static str,
         who: Who,
@@ -126,7 +126,7 @@ impl Route {
         })
     }
 
-    /// Answered by one JSON document, when it is there.
+    /// Returns a route that answers later, by one JSON document.
     pub fn later<Q: Query, B: Body, T: Serialize + 'static>(
         method: Method,
         path: &'static str,
@@ -139,7 +139,7 @@ impl Route {
         })
     }
 
-    /// Answered by anything: a listing in pieces, what comes as it comes.
+    /// Returns a route with any kind of answer: a listing in pieces, or a stream.
     pub fn raw<Q: Query, B: Body>(
         method: Method,
         path: &'static str,
@@ -151,7 +151,7 @@ impl Route {
         })
     }
 
-    /// Answered by anything, when it is there.
+    /// Returns a route with any kind of answer, later.
     pub fn raw_later<Q: Query, B: Body>(
         method: Method,
         path: &'static str,
@@ -180,7 +180,7 @@ impl Route {
         }
     }
 
-    /// The same, of which nobody is told who asks for what there is not.
+    /// Hides the route from the lists in error answers.
     pub fn unlisted(self) -> Self {
         Self {
             listed: false,
@@ -188,7 +188,7 @@ impl Route {
         }
     }
 
-    /// The same, for bodies of up to so many bytes: [`LONGEST_BODY`] at most.
+    /// Sets the longest body, in bytes: [`LONGEST_BODY`] at most.
     pub fn with_body(self, bytes: usize) -> Self {
         Self {
             body: Some(bytes.min(LONGEST_BODY)),
@@ -196,7 +196,7 @@ impl Route {
         }
     }
 
-    /// What stands where the row's path has braces; `None`: it is another path.
+    /// Returns the parts of the path at the route's braces; `None`: the path does not match.
     fn parts(&self, path: &str) -> Option<Vec<String>> {
         let mut parts = Vec::new();
         let (mut own, mut given) = (self.path.split('/'), path.split('/'));
@@ -219,7 +219,7 @@ impl fmt::Debug for Route {
     }
 }
 
-/// A row that was found, with what stands in the path.
+/// A matched route, with the parts of the path.
 pub struct Found {
     routes: Routes,
     row: usize,
@@ -231,37 +231,37 @@ impl Found {
         &self.routes.0[self.row]
     }
 
-    /// Bytes of the longest body that it may have, which are `usual` where the row says nothing;
-    /// `None`: it has none.
+    /// Returns the longest body in bytes, `usual` if the route sets none; `None`: the request has
+    /// no body.
     pub fn longest_body(&self, usual: usize) -> Option<usize> {
         let route = self.route();
         (route.method != Method::GET).then(|| route.body.unwrap_or(usual))
     }
 
-    /// What is answered. `query`: without the question mark.
+    /// Answers the request. `query`: without the question mark.
     pub fn answer(self, query: &str, body: &[u8]) -> Later<Response<Answer>> {
         let Self { routes, row, parts } = self;
         (routes.0[row].handler)(Raw { query, body, parts })
     }
 }
 
-/// All rows. Copies are the same table.
+/// All routes. Clones share the table.
 #[derive(Clone, Debug, Default)]
 pub struct Routes(Rc<Vec<Rc<Route>>>);
 
 impl Routes {
-    /// A table of these rows. Of two that fit a request the first counts.
+    /// Returns a table of these routes. The first match counts.
     pub fn new(rows: impl IntoIterator<Item = Route>) -> Self {
         Self(Rc::new(rows.into_iter().map(Rc::new).collect()))
     }
 
-    /// A table of these rows, and of its own behind them.
+    /// Returns a table of these routes, followed by its own.
     pub fn after(&self, rows: impl IntoIterator<Item = Route>) -> Self {
         let rows = rows.into_iter().map(Rc::new);
         Self(Rc::new(rows.chain(self.0.iter().cloned()).collect()))
     }
 
-    /// The row for a request by somebody.
+    /// Finds the route for a request with this access.
     pub fn find(&self, method: &str, path: &str, who: Who) -> Result<Found, Box<Refusal>> {
         let fits = self
             .0

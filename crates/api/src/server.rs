@@ -1,4 +1,4 @@
-//! Serves the API: HTTP/1.1 over a UNIX socket, inside the daemon's one thread.
+//! HTTP/1.1 server of the API over a UNIX socket, inside the daemon's single thread.
 
 mod answer;
 mod body;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::query::{Pairs, encode, number, unknown, wrong};
 
-/// One parameter.
+/// A query with one parameter.
 struct Port(Option<u16>);
 
 impl Query for Port {
@@ -59,7 +59,7 @@ fn routes() -> Routes {
     ])
 }
 
-/// Status and body.
+/// Returns status and body.
 fn ask(who: Who, line: &str, body: &str) -> (u16, serde_json::Value) {
     let (method, target) = line.split_once(' ').expect("method and target");
     let (path, query) = target.split_once('?').unwrap_or((target, ""));

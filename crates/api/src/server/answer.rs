@@ -1,4 +1,4 @@
-//! Answers: JSON, a problem, or what comes piece by piece.
+//! Answers: JSON, a problem, or a stream.
 
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, TRAILER};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Answer, Drain};
 use crate::problem::{Problem, Refusal};
 
-/// One JSON document.
+/// Returns a JSON document.
 pub fn json(value: &impl Serialize) -> Result<Response<Answer>, Problem> {
     let octets = serde_json::to_vec(value).map_err(|error| {
         Problem::new(
@@ -21,12 +21,12 @@ pub fn json(value: &impl Serialize) -> Result<Response<Answer>, Problem> {
     Ok(json_body(Answer::whole(Bytes::from(octets))))
 }
 
-/// A JSON document that is written elsewhere.
+/// Returns a JSON document from a given body.
 pub fn json_body(body: Answer) -> Response<Answer> {
     respond(StatusCode::OK, "application/json", body)
 }
 
-/// What comes as it comes, with a trailer of this name at its end.
+/// Returns a stream, with a trailer of this name at its end.
 pub fn streamed(media_type: &'static str, drain: Drain, trailer: &'static str) -> Response<Answer> {
     let mut response = respond(StatusCode::OK, media_type, Answer::feed(drain));
     let trailer = HeaderValue::from_static(trailer);
@@ -34,11 +34,11 @@ pub fn streamed(media_type: &'static str, drain: Drain, trailer: &'static str) -
     response
 }
 
-/// A problem as an answer, with its status.
+/// Returns a problem as an answer, with its status.
 pub fn refuse(refusal: &Refusal) -> Response<Answer> {
     let problem = &refusal.problem;
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // Strings and numbers only: writing it cannot fail.
+    // Strings and numbers only: serializing cannot fail.
     let octets = serde_json::to_vec(problem).unwrap_or_default();
     let mut response = respond(
         status,
@@ -56,7 +56,7 @@ pub fn refuse(refusal: &Refusal) -> Response<Answer> {
     response
 }
 
-/// An answer, or what went wrong.
+/// Returns the answer, or the problem as an answer.
 pub fn or_refuse(answer: Result<Response<Answer>, Problem>) -> Response<Answer> {
     answer.unwrap_or_else(|problem| refuse(&problem.into()))
 }

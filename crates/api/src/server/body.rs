@@ -1,4 +1,4 @@
-//! Bodies of answers: whole, or written as the client takes them.
+//! Bodies of answers: whole, or written as the client reads.
 
 use std::io;
 use std::pin::Pin;
@@ -16,35 +16,35 @@ const PIECE: usize = 32 * 1024;
 pub struct Answer(Kind);
 
 enum Kind {
-    /// All there, or taken.
+    /// A whole body; `None` once taken.
     Whole(Option<Bytes>),
     /// A listing, piece by piece.
     List(List),
-    /// Bytes as they come.
+    /// Bytes in a stream.
     Feed(Drain),
-    /// What somebody else answers.
+    /// Body from another server.
     Passed(Incoming),
 }
 
 impl Answer {
-    /// One that is all there.
+    /// Returns a whole body.
     pub fn whole(octets: Bytes) -> Self {
         Self(Kind::Whole(Some(octets)))
     }
 
-    /// One that comes as the daemon writes it.
+    /// Returns a body that the daemon writes as a stream.
     pub(super) fn feed(drain: Drain) -> Self {
         Self(Kind::Feed(drain))
     }
 
-    /// What another server answers, as it comes. Where that breaks, so does this.
+    /// Passes on the body of another server as it arrives. If that body fails, so does this one.
     pub fn passed(body: Incoming) -> Self {
         Self(Kind::Passed(body))
     }
 
-    /// A JSON document with a long list in it: `head`, the items with commas between them, `tail`.
-    /// Each item is asked for when the client takes it, and some hundred between two turns of the
-    /// event loop; one that cannot be written is left out.
+    /// Returns a JSON document with a long list in it: `head`, the items with commas between them,
+    /// `tail`. Items are produced as the client reads, some hundred between two turns of the event
+    /// loop. An item that cannot be serialized is left out.
     pub fn list<T: Serialize>(
         head: String,
         mut items: impl Iterator<Item = T> + 'static,
@@ -65,21 +65,21 @@ impl Answer {
     }
 }
 
-/// Appends an item; `false`: half of it. `None`: there are no more.
+/// Appends an item; `false`: the item is incomplete. `None`: the end.
 type Append = Box<dyn FnMut(&mut Vec<u8>) -> Option<bool>>;
 
-/// Writes items as they are asked for, so that a table of any size needs one piece of memory, and
-/// the daemon gets a turn between two of them.
+/// Writes items on demand, so that a table of any size needs one piece of memory, and the daemon
+/// gets a turn between two pieces.
 struct List {
     next: Append,
-    /// Written last.
+    /// End of the document.
     tail: String,
-    /// What is written and not sent yet.
+    /// Bytes written and not sent yet.
     begun: Vec<u8>,
-    /// No item was written yet.
+    /// True until the first item is written.
     first: bool,
     ended: bool,
-    /// The event loop had a turn since the last piece.
+    /// True if the event loop had a turn since the last piece.
     rested: bool,
 }
 
@@ -124,7 +124,7 @@ impl Body for Answer {
                 .poll_frame(context)
                 .map(|frame| frame.map(|frame| frame.map_err(io::Error::other))),
             Kind::List(list) => {
-                // A client that reads quickly must not keep the daemon from its own work.
+                // A client that reads quickly must not block the daemon.
                 if !list.rested {
                     list.rested = true;
                     context.waker().wake_by_ref();

@@ -1,8 +1,8 @@
-//! Who is connected, whose turn it is, and who has to go for others: pure.
+//! Scheduling of connections: their seats, and which connection gives way to another. Pure.
 //!
-//! A connection costs little while it is *silent*: it may be one that is about to ask, or one that
-//! never will. An answer costs more, so there are few *seats*. Nobody who speaks waits for somebody
-//! who does not.
+//! A connection is cheap while it is *silent*: a client may be about to send a request, or never
+//! send one. An answer costs more, so there are few *seats*. A client with a request never waits
+//! for silent ones.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,27 +11,27 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// An answer of which the client took nothing for so long has to make room for others, where no
-/// seat is free.
+/// If no seat is free, an answer gives way to others when its client has taken nothing for this
+/// long.
 pub const STILL: Duration = Duration::from_secs(1);
 
-/// Who is at the other end: a process, or anybody who may not speak, as one.
+/// Other end of a connection: a process, or all processes without access, as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// A process that may speak.
+    /// A process with access.
     Process(i32),
-    /// Others.
+    /// Processes without access.
     Stranger,
 }
 
-/// What a connection is doing.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It did not ask anything yet, or not anything new.
+    /// No request has arrived, or no new one.
     Silent,
-    /// It asked, and has no seat.
+    /// A request has arrived, and has no seat.
     Asking,
-    /// It is being answered.
+    /// The answer is under way.
     Answered,
 }
 
@@ -39,13 +39,13 @@ enum Phase {
 struct Member {
     peer: Peer,
     phase: Phase,
-    /// Since when.
+    /// Start of the phase.
     since: Instant,
-    /// When bytes last moved.
+    /// Time when bytes last moved.
     moved: Rc<Cell<Instant>>,
 }
 
-/// The connections there are, by number, in the order in which they came.
+/// All connections by number, in the order of arrival.
 #[derive(Debug)]
 pub struct Crowd {
     seats: usize,
@@ -55,7 +55,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// With so many seats, and so many connections beside these.
+    /// Creates a table with this many seats, and this many more connections.
     pub fn new(seats: usize, waiting: usize) -> Self {
         let seats = seats.max(1);
         Self {
@@ -66,12 +66,12 @@ impl Crowd {
         }
     }
 
-    /// There is no place for one more connection.
+    /// Returns true if there is no place for one more connection.
     pub fn is_full(&self) -> bool {
         self.members.len() >= self.most
     }
 
-    /// Lets one in, and says its number. `moved`: when bytes last moved on it.
+    /// Admits a connection, and returns its number. `moved`: time when bytes last moved on it.
     pub fn enter(&mut self, peer: Peer, moved: Rc<Cell<Instant>>, now: Instant) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -85,17 +85,17 @@ impl Crowd {
         number
     }
 
-    /// It has asked for something.
+    /// Marks a connection as asking: a request has arrived.
     pub fn ask(&mut self, number: u64, now: Instant) {
         self.set(number, Phase::Asking, now);
     }
 
-    /// It has its answer, or does not want it any more.
+    /// Marks a connection as silent: its answer is sent, or no longer wanted.
     pub fn rest(&mut self, number: u64, now: Instant) {
         self.set(number, Phase::Silent, now);
     }
 
-    /// It went.
+    /// Removes a connection.
     pub fn leave(&mut self, number: u64) {
         self.members.remove(&number);
     }
@@ -106,7 +106,7 @@ impl Crowd {
         }
     }
 
-    /// Gives a free seat away: to the peer that has the fewest, and there to the one that has
+    /// Assigns a free seat: to the peer with the fewest seats, and there to the connection that has
     /// waited longest.
     pub fn seat(&mut self, now: Instant) -> Option<u64> {
         if self.count(Phase::Answered, None) >= self.seats {
@@ -121,8 +121,8 @@ impl Crowd {
         Some(number)
     }
 
-    /// Of the silent ones, who has to go for a new one: of the peer that has the most of them, the
-    /// one that has been silent longest.
+    /// Returns the silent connection that gives way to a new one: of the peer with most silent
+    /// connections, the one that has been silent longest.
     pub fn silent(&self) -> Option<u64> {
         let silent = self.in_phase(Phase::Silent);
         let (number, _) = silent.min_by_key(|(number, member)| {
@@ -132,8 +132,8 @@ impl Crowd {
         Some(number)
     }
 
-    /// Of those that are answered, who has to go for one that asks, if no seat is free: of the peer
-    /// that has the most seats, the one that has taken nothing for longest.
+    /// Returns the answered connection that gives way to a waiting one, if no seat is free: of the
+    /// peer with most seats, the one that has taken nothing for longest.
     pub fn still(&self, now: Instant) -> Option<u64> {
         if self.count(Phase::Answered, None) < self.seats || self.count(Phase::Asking, None) == 0 {
             return None;

@@ -1,5 +1,5 @@
-//! A bounded pipe of bytes from the daemon's loop to one client: what the client does not take in
-//! time is refused, never waited for.
+//! A bounded pipe of bytes from the daemon's loop to one client. If the client is too slow, new
+//! data is refused; the daemon never waits.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,15 +8,15 @@ use std::task::{Context, Poll, Waker};
 use hyper::HeaderMap;
 use hyper::body::{Bytes, Frame};
 
-/// What both ends share.
+/// State shared by both ends.
 #[derive(Default)]
 struct Shared {
     waiting: Vec<u8>,
     limit: usize,
-    /// The writer has finished, with this to say at the end.
+    /// Trailer of the finished answer.
     trailer: Option<HeaderMap>,
     ended: bool,
-    /// The client went away.
+    /// True if the client disconnected.
     gone: bool,
     reader: Option<Waker>,
 }
@@ -29,14 +29,14 @@ impl Shared {
     }
 }
 
-/// The end that is written to. Dropping it ends the answer.
+/// The writing end. Dropping it ends the answer.
 pub struct Feed(Rc<RefCell<Shared>>);
 
-/// The end that is sent to the client. Dropping it, as happens when the client goes away, is seen
-/// by the [`Feed`].
+/// The end that sends to the client. If it is dropped, as when the client disconnects, the [`Feed`]
+/// notices.
 pub struct Drain(Rc<RefCell<Shared>>);
 
-/// A pipe that holds so many bytes.
+/// Returns a pipe that holds this many bytes.
 pub fn feed(limit: usize) -> (Feed, Drain) {
     let shared = Rc::new(RefCell::new(Shared {
         limit,
@@ -46,7 +46,7 @@ pub fn feed(limit: usize) -> (Feed, Drain) {
 }
 
 impl Feed {
-    /// Puts these bytes in, all of them, or none where there is no room: `false`.
+    /// Appends all of these bytes, or none if there is no room: `false`.
     pub fn offer(&mut self, octets: &[u8]) -> bool {
         let mut shared = self.0.borrow_mut();
         if shared.gone || shared.waiting.len() + octets.len() > shared.limit {
@@ -57,12 +57,12 @@ impl Feed {
         true
     }
 
-    /// The client went away: nothing that is offered reaches anybody.
+    /// Returns true if the client disconnected: offered data goes nowhere.
     pub fn is_gone(&self) -> bool {
         self.0.borrow().gone
     }
 
-    /// Nothing waits to be taken.
+    /// Returns true if no data waits to be taken.
     pub fn is_empty(&self) -> bool {
         self.0.borrow().waiting.is_empty()
     }
@@ -87,7 +87,7 @@ impl Drop for Feed {
 }
 
 impl Drain {
-    /// The next piece of the answer; `None` at its end.
+    /// Returns the next piece of the answer; `None` at its end.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
         let mut shared = self.0.borrow_mut();
         if !shared.waiting.is_empty() {

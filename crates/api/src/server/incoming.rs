@@ -7,7 +7,7 @@ use hyper::body::{Body, Bytes};
 
 use crate::problem::Problem;
 
-/// Reads a request's body: no more than so many bytes, and no longer than that.
+/// Reads a request's body, within limits of bytes and of time.
 pub async fn read_body<B>(body: B, limit: usize, time: Duration) -> Result<Bytes, Problem>
 where
     B: Body,

@@ -1,4 +1,4 @@
-//! Ends connections on which nothing moves.
+//! Ends stalled connections.
 
 use std::cell::Cell;
 use std::io;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
-/// A stream that notes when bytes last moved.
+/// A stream that records the time when bytes last moved.
 pub struct Watched<S> {
     stream: S,
     moved: Rc<Cell<Instant>>,
 }
 
-/// When bytes last moved on a [`Watched`] stream.
+/// Time when bytes last moved on a [`Watched`] stream.
 pub struct Progress(Rc<Cell<Instant>>);
 
 impl<S> Watched<S> {
@@ -40,12 +40,12 @@ impl<S> Watched<S> {
 }
 
 impl Progress {
-    /// When that was, for whoever wants to know it later.
+    /// Returns the shared time, for later reading.
     pub(super) fn moved(&self) -> Rc<Cell<Instant>> {
         Rc::clone(&self.0)
     }
 
-    /// Returns when nothing moved for so long.
+    /// Returns when no bytes have moved for this time.
     pub async fn stalls(&self, time: Duration) {
         loop {
             let due = self.0.get() + time;

@@ -1,4 +1,4 @@
-//! The connections of one server: the [`Crowd`], and how those that are meant hear of it.
+//! The connections of one server: the [`Crowd`], and notifications for its members.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,29 +16,29 @@ use super::Answer;
 use super::crowd::{Crowd, Peer};
 use super::progress::Progress;
 
-/// How often one that waits for a seat looks whether somebody stands still on one.
+/// Interval at which a waiting connection checks for stalled ones with a seat.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What one connection is told.
+/// Notifications for one connection.
 #[derive(Default)]
 struct Told {
     seat: Notify,
     go: Notify,
 }
 
-/// Where connections are received.
+/// The place that receives connections.
 #[derive(Clone)]
 pub struct Hall(Rc<Inner>);
 
 struct Inner {
     crowd: RefCell<Crowd>,
     told: RefCell<HashMap<u64, Rc<Told>>>,
-    /// One went, or fell silent.
+    /// Notifies when a connection ends or falls silent.
     changed: Notify,
 }
 
 impl Hall {
-    /// For so many answers at once, and so many connections beside these.
+    /// Allows this many answers at once, and this many more connections.
     pub fn new(answers: usize, waiting: usize) -> Self {
         Self(Rc::new(Inner {
             crowd: RefCell::new(Crowd::new(answers, waiting)),
@@ -47,8 +47,8 @@ impl Hall {
         }))
     }
 
-    /// Returns when there is a place for one more connection: the one that has to go for it is told
-    /// to.
+    /// Returns when there is a place for one more connection. Dismisses a silent connection if
+    /// necessary.
     pub async fn place(&self) {
         while self.0.crowd.borrow().is_full() {
             let changed = self.0.changed.notified();
@@ -56,14 +56,14 @@ impl Hall {
             if self.0.crowd.borrow().is_full() {
                 changed.await;
             } else {
-                // The connection that goes closes its descriptor before another one comes: whoever
-                // connects without end holds no more of them than there are places.
+                // The dismissed connection closes its descriptor before another one comes: a client
+                // that connects without end holds no more descriptors than there are places.
                 tokio::task::yield_now().await;
             }
         }
     }
 
-    /// Has a silent connection go, if there is one.
+    /// Dismisses a silent connection, if there is one.
     pub fn clear_one(&self) {
         let silent = self.0.crowd.borrow().silent();
         if let Some(number) = silent {
@@ -71,7 +71,7 @@ impl Hall {
         }
     }
 
-    /// Lets one in.
+    /// Admits a connection.
     pub fn enter(&self, peer: Peer, progress: &Progress) -> Visitor {
         let now = Instant::now();
         let moved = progress.moved();
@@ -88,7 +88,7 @@ impl Hall {
         }
     }
 
-    /// Its place is free at once; it hears of it with its next turn.
+    /// Frees the connection's place at once; the connection ends with its next turn.
     fn dismiss(&self, number: u64) {
         self.0.crowd.borrow_mut().leave(number);
         if let Some(told) = self.0.told.borrow().get(&number) {
@@ -108,7 +108,7 @@ impl Hall {
     }
 }
 
-/// One connection. Dropping it is how it goes.
+/// A connection, until dropped.
 pub struct Visitor {
     hall: Hall,
     number: u64,
@@ -117,21 +117,21 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// Returns when it has to go for others.
+    /// Returns when the connection has to give way.
     pub async fn dismissed(&self) {
         self.told.go.notified().await;
     }
 
-    /// Waits for its turn.
+    /// Waits for a seat.
     pub async fn seat(self: &Rc<Self>) -> Seat {
         let hall = &self.hall;
         hall.0.crowd.borrow_mut().ask(self.number, Instant::now());
-        // From here on it is asking: dropped while it waits, it is so no longer.
+        // From here on the connection counts as asking, until the seat is dropped.
         let seat = Seat(Rc::clone(self));
         hall.changed();
         while timeout(LOOK, self.told.seat.notified()).await.is_err() {
             let now = Instant::now();
-            // It is not this client that nothing moves for.
+            // A waiting client does not count as stalled.
             self.moved.set(now);
             let still = hall.0.crowd.borrow().still(now);
             if let Some(number) = still {
@@ -150,7 +150,7 @@ impl Drop for Visitor {
     }
 }
 
-/// The turn of one connection: it lasts as long as this.
+/// The seat of one connection, until dropped.
 pub struct Seat(Rc<Visitor>);
 
 impl Drop for Seat {
@@ -161,14 +161,14 @@ impl Drop for Seat {
     }
 }
 
-/// An answer, and the seat it takes until all of it was given to the client's socket.
+/// An answer, and its seat until all of the answer is in the client's socket.
 pub struct Seated {
     answer: Answer,
     _seat: Option<Seat>,
 }
 
 impl Seated {
-    /// None: a refusal, which takes no seat.
+    /// Wraps an answer. A refusal takes no seat: `None`.
     pub fn new(answer: Answer, seat: Option<Seat>) -> Self {
         Self {
             answer,

@@ -1,4 +1,4 @@
-//! Takes connections, and answers what is asked on them.
+//! Accepts connections, and answers their requests.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,24 +20,23 @@ use super::{Answer, Listener, Watched, or_refuse, read_body, refuse};
 use crate::problem::Problem;
 use crate::route::{Routes, Who};
 
-/// What one client may take.
+/// Limits of clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Requests answered at once; more wait for their turn.
     pub answers: usize,
-    /// Connections beside these, open at once: that have not said what they want, or wait for their
-    /// turn. One that is silent has to go for a new one; where none is silent, more wait in the
-    /// socket's backlog.
+    /// Further open connections: silent ones, or ones that wait for a seat. A silent one gives way
+    /// to a new one; if none is silent, more wait in the socket's backlog.
     pub waiting: usize,
     /// Bytes of a request's head. Not less than 8192.
     pub head: usize,
     /// Bytes of a request's body.
     pub body: usize,
-    /// For a request's head and for its body to arrive; also how long a connection may rest between
-    /// requests.
+    /// Time for a request's head and for its body to arrive; also the longest idle time of a
+    /// connection between requests.
     pub request_time: Duration,
-    /// For a client to take some of the answer. Long, because somebody may be reading it in a
-    /// pager.
+    /// Longest time in which a client takes nothing of the answer. Long, because the user may be
+    /// reading it in a pager.
     pub stall_time: Duration,
 }
 
@@ -54,25 +53,25 @@ impl Default for Limits {
     }
 }
 
-/// Whence connections come, and what who is at their other end may ask.
+/// Source of connections, with the access of their clients.
 pub trait Arrivals {
-    /// The next connection.
+    /// Returns the next connection.
     fn accept(&self) -> impl Future<Output = io::Result<UnixStream>>;
 
-    /// Who made it.
+    /// Returns the peer of a connection.
     fn peer(&self, stream: &UnixStream) -> Peer;
 
-    /// Who asks, by a request's headers.
+    /// Returns the access of a request, by its headers.
     fn who(&self, headers: &HeaderMap) -> Who;
 }
 
-/// The socket: who may speak there may ask everything.
+/// The socket: a peer with access may send every request.
 impl Arrivals for Listener {
     fn accept(&self) -> impl Future<Output = io::Result<UnixStream>> {
         Self::accept(self)
     }
 
-    /// By SO_PEERCRED (unix(7)).
+    /// Identifies the peer by SO_PEERCRED (unix(7)).
     fn peer(&self, stream: &UnixStream) -> Peer {
         match stream.peer_cred() {
             Ok(peer) if may_speak(peer.uid(), nix::unistd::geteuid().as_raw()) => {
@@ -87,8 +86,7 @@ impl Arrivals for Listener {
     }
 }
 
-/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
-/// connections, which end with it.
+/// Serves until dropped. Runs on any current-thread runtime; its connection tasks end with it.
 pub async fn serve(arrivals: Rc<impl Arrivals + 'static>, routes: &Routes, limits: Limits) {
     let connections = LocalSet::new();
     let hall = Hall::new(limits.answers, limits.waiting);
@@ -105,7 +103,7 @@ pub async fn serve(arrivals: Rc<impl Arrivals + 'static>, routes: &Routes, limit
                     continue;
                 }
             };
-            // Entered here, as many may come before the first of them has its turn.
+            // Entered here, as many may come before the first one has its turn.
             let peer = arrivals.peer(&stream);
             let (stream, progress) = Watched::new(stream);
             let visitor = hall.enter(peer, &progress);
@@ -124,7 +122,7 @@ pub async fn serve(arrivals: Rc<impl Arrivals + 'static>, routes: &Routes, limit
     connections.run_until(accept).await;
 }
 
-/// What requests are answered by.
+/// Shared state of the request handlers.
 struct Asked<A> {
     arrivals: Rc<A>,
     routes: Routes,
@@ -160,7 +158,7 @@ async fn converse<A: Arrivals + 'static>(
         .header_read_timeout(limits.request_time)
         .max_buf_size(limits.head)
         .keep_alive(allowed)
-        // A client that has said all it will say is still to be answered.
+        // A client that closed its sending side still gets an answer.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     tokio::select! {
@@ -172,7 +170,7 @@ async fn converse<A: Arrivals + 'static>(
     }
 }
 
-/// Root and whoever the daemon runs as.
+/// Returns true for root and for the daemon's own user.
 fn may_speak(peer: u32, own: u32) -> bool {
     peer == 0 || peer == own
 }
@@ -201,7 +199,7 @@ impl<A: Arrivals> Asked<A> {
     }
 }
 
-/// What is answered to those who need no seat for it.
+/// Wraps an answer that needs no seat.
 fn unseated(answer: Response<Answer>) -> Response<Seated> {
     answer.map(|answer| Seated::new(answer, None))
 }

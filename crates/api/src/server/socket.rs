@@ -1,4 +1,4 @@
-//! The socket: one daemon at a path, none but root at the door, nothing left behind.
+//! The socket: one daemon per path, access only for root and the daemon's user, no leftovers.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -14,15 +14,15 @@ use tokio::net::{UnixListener, UnixStream};
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Held as long as this daemon lives, and let go by the kernel however it dies: tells a socket
-    /// file left behind from one in use.
+    /// Lock that tells a stale socket file from one in use: held while this daemon lives, and
+    /// released by the kernel however the daemon dies.
     _lock: Flock<File>,
 }
 
-/// Why the socket could not be made.
+/// Reason why the socket could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// Another daemon has it.
+    /// Another daemon uses the socket.
     #[error("another weir is running here: it holds {}", .0.display())]
     InUse(PathBuf),
     /// Something that is not a socket is at the path.
@@ -31,12 +31,12 @@ pub enum SocketError {
     /// The path is longer than a UNIX socket's address (107 bytes), is a root, or has no name.
     #[error("{} cannot be the path of a UNIX socket", .0.display())]
     BadPath(PathBuf),
-    /// The system refused.
+    /// The system call failed.
     #[error("cannot make {}", path.display())]
     Io {
-        /// What was to be made.
+        /// Path that could not be created.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -45,9 +45,8 @@ pub enum SocketError {
 const LONGEST_PATH: usize = 107;
 
 impl Listener {
-    /// Binds the socket, mode 0660, in a directory that is made with mode 0700 where it does not
-    /// exist. Takes over a socket file that a killed daemon left. Must be called inside a tokio
-    /// runtime.
+    /// Binds the socket, mode 0660. Creates the directory, with mode 0700, if it does not exist.
+    /// Replaces a socket file that a killed daemon left. Must be called inside a tokio runtime.
     pub fn bind(path: &Path) -> Result<Self, SocketError> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(SocketError::BadPath(path.to_owned()));
@@ -68,7 +67,7 @@ impl Listener {
         let mut lock_name = name.to_owned();
         lock_name.push(".lock");
         let lock_path = directory.join(lock_name);
-        // The lock's file stays: removing it would let two daemons each lock a file of that name.
+        // The lock file stays: removing it would let two daemons each lock a file of that name.
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -95,7 +94,7 @@ impl Listener {
         Ok(bound)
     }
 
-    /// Where it is.
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -107,12 +106,12 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Fails only where somebody else removed it, which is as well.
+        // Fails only if another process removed the file, which is harmless.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// With the lock in hand, a socket that is there belongs to nobody.
+/// Removes an existing socket: under the lock, no daemon uses it.
 fn remove_stale(path: &Path) -> Result<(), SocketError> {
     use std::os::unix::fs::FileTypeExt;
     match fs::symlink_metadata(path) {

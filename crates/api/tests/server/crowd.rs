@@ -1,4 +1,4 @@
-//! Clients that are slow, silent or many: whoever speaks is served all the same.
+//! Slow, silent or numerous clients: a client that sends a request is still served.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use weir_api::Limits;
 
 use crate::support::Server;
 
-/// Short times: those who are slow are soon given up.
+/// Short time limits: slow clients are soon dropped.
 fn quick() -> Limits {
     Limits {
         request_time: Duration::from_millis(300),
@@ -42,7 +42,7 @@ fn slow_and_silent_clients_lose_their_slots() {
     slow.write_all(b"GET /v1/status HTTP/1.1\r\nHo")
         .expect("sent");
     let silent = server.connect();
-    // Both slots are taken: this is answered only because they are taken back.
+    // Both slots are taken: this answer comes only because they are taken back.
     assert!(
         server
             .request("GET", "/v1/status")
@@ -81,7 +81,7 @@ fn a_client_that_does_not_read_loses_its_slot() {
     );
 }
 
-/// Longer than any test lasts: what is answered all the same did not wait for it.
+/// Limits longer than any test: an answer did not wait for a time limit.
 fn patient() -> Limits {
     Limits {
         request_time: Duration::from_secs(3600),
@@ -107,7 +107,7 @@ fn nobody_waits_for_those_who_say_nothing() {
             .request("GET", "/v1/status")
             .starts_with("HTTP/1.1 200 ")
     );
-    // Those who came last are still there, and may speak.
+    // The newest connections are still there, and can send requests.
     let mut last = half.last().expect("one");
     last.write_all(b"GET /v1/status HTTP/1.1\r\nHost: weir\r\nConnection: close\r\n\r\n")
         .expect("sent");

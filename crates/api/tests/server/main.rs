@@ -1,4 +1,4 @@
-//! The server over a real socket: what it answers, and what it does not let clients do.
+//! The server over a real socket: its answers, and its protection against clients.
 
 mod crowd;
 mod support;
@@ -14,7 +14,7 @@ use support::{Directory, Named, Server, body};
 use weir_api::server::SocketError;
 use weir_api::{Client, ClientError, Limits, Listener, Method, with_query};
 
-/// What comes beside a listing.
+/// Fields beside a listing.
 #[derive(Debug, serde::Deserialize)]
 struct Rest {
     matched: u64,
@@ -372,7 +372,7 @@ fn one_daemon_a_socket() {
     drop(first);
     assert!(!path.exists());
 
-    // What a killed daemon leaves.
+    // Leaves a socket file like a killed daemon.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     assert!(path.exists());
     drop(Listener::bind(&path).expect("takes it over"));
@@ -397,7 +397,7 @@ fn one_daemon_a_socket() {
 
 const AS_NOBODY: &str = "WEIR_TEST_SOCKET_AS_NOBODY";
 
-/// Not a test of its own: what [`others_are_refused`] runs as another user.
+/// Not a test of its own: [`others_are_refused`] runs it as another user.
 #[test]
 fn speak_as_nobody() {
     let Some(socket) = std::env::var_os(AS_NOBODY) else {
@@ -413,11 +413,11 @@ fn speak_as_nobody() {
 #[test]
 fn others_are_refused() {
     if !nix::unistd::geteuid().is_root() {
-        // Only root can become somebody else; the rule itself has a unit test.
+        // Only root can change the user; the rule itself has a unit test.
         return;
     }
     let server = Server::start(0, Limits::default());
-    // Open the door wide: the server itself has to look who comes.
+    // Opens all permissions: the server itself has to check the peer.
     fs::set_permissions(server.directory.path(), fs::Permissions::from_mode(0o755))
         .expect("a mode");
     fs::set_permissions(server.socket(), fs::Permissions::from_mode(0o777)).expect("a mode");

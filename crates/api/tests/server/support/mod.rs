@@ -1,4 +1,4 @@
-//! A daemon made of paper: invented flows, served from a thread of its own.
+//! A fake daemon: invented flows, served from a thread of its own.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ pub use testing::Directory;
 use tokio::sync::oneshot;
 use weir_api::{Asked, Body, Later, Limits, Listener, Method, Problem, Route, Routes, Who, serve};
 
-/// What the daemon tells.
+/// State of the fake daemon.
 pub struct Paper {
     pub flows: u64,
     reloads: Cell<u64>,
@@ -130,7 +130,7 @@ impl Paper {
     }
 }
 
-/// What a body holds.
+/// Content of a body.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Named {
     pub name: String,
@@ -238,17 +238,17 @@ impl Server {
 
     pub fn connect(&self) -> UnixStream {
         let stream = UnixStream::connect(&self.socket).expect("the server listens");
-        // Not an assertion about time: only keeps a broken server from hanging the test for ever.
+        // Keeps a broken server from hanging the test for ever; not a timing check.
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
             .expect("a time-out");
         stream
     }
 
-    /// Sends bytes, and returns all that comes back until the server closes.
+    /// Sends bytes, and returns everything received until the server closes.
     pub fn exchange(&self, request: &[u8]) -> String {
         let mut stream = self.connect();
-        // The server may have refused already and closed: what it said counts.
+        // The server may have refused already and closed: its answer counts.
         let _ = stream.write_all(request);
         let _ = stream.shutdown(Shutdown::Write);
         let mut answer = Vec::new();
@@ -280,7 +280,7 @@ impl Drop for Server {
     }
 }
 
-/// The JSON body of an answer that has a length.
+/// Returns the JSON body of an answer with a length.
 pub fn body(answer: &str) -> serde_json::Value {
     let (_, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     serde_json::from_str(body).expect("JSON")
