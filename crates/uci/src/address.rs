@@ -1,4 +1,4 @@
-//! `network.lan.proto=dhcp`: what a command is about.
+//! Addresses such as `network.lan.proto=dhcp`, the arguments of commands.
 
 use crate::{
     error::Error,
@@ -6,7 +6,7 @@ use crate::{
     package::Package,
 };
 
-/// What a command is about: a package, a section of it, an option of that, and a value.
+/// Argument of a command: a package, and optionally a section, an option and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// The package.
@@ -15,19 +15,19 @@ pub struct Address {
     pub section: Option<Which>,
     /// The option or list.
     pub option: Option<String>,
-    /// What follows the first `=`.
+    /// Text after the first `=`.
     pub value: Option<Vec<u8>>,
 }
 
-/// Which section.
+/// Reference to a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The one of this name.
+    /// Section of this name.
     Named(String),
-    /// `@TYPE[NUMBER]`: counted among those of its type, or without a type among all; from the end
-    /// where negative.
+    /// `@TYPE[NUMBER]`: index among the sections of the type, or among all without a type; from the
+    /// end if negative.
     Numbered(Option<String>, i64),
-    /// What is neither a name nor a number. It is refused where a section is looked up.
+    /// Text that is neither a name nor an index. Looking up the section fails.
     Nonsense(String),
 }
 
@@ -35,7 +35,7 @@ impl Address {
     /// Reads `PACKAGE[.SECTION[.OPTION]][=VALUE]`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] says what cannot be.
+    /// [`Error::Invalid`] describes the invalid part.
     pub fn read(text: &[u8]) -> Result<Address, Error> {
         let (path, value) = match text.iter().position(|&c| c == b'=') {
             Some(n) => (&text[..n], Some(&text[n + 1..])),
@@ -74,10 +74,10 @@ impl Address {
         })
     }
 
-    /// The name of the section that is meant, where it is there.
+    /// Returns the name of the section, if the section exists.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where it is neither a name nor a number.
+    /// [`Error::Invalid`] if the text is neither a name nor an index.
     pub fn section_of(&self, package: &Package) -> Result<Option<String>, Error> {
         let found = match &self.section {
             None => None,
@@ -105,8 +105,8 @@ impl Address {
         Ok(found.map(|section| section.name.clone()))
     }
 
-    /// The name of the section that is meant, whether it is there or not. Of a number only where it
-    /// is.
+    /// Returns the name of the section, even if the section does not exist. An index needs an
+    /// existing section.
     ///
     /// # Errors
     /// As [`Address::section_of`].
@@ -118,10 +118,10 @@ impl Address {
         })
     }
 
-    /// Whether all is there that is named.
+    /// Checks that all named parts exist.
     ///
     /// # Errors
-    /// [`Error::NotFound`] says what is not; and as [`Address::section_of`].
+    /// [`Error::NotFound`] names the missing part; and as [`Address::section_of`].
     pub fn complete(&self, package: &Package) -> Result<(), Error> {
         let Some(which) = &self.section else {
             return Ok(());
@@ -158,7 +158,7 @@ impl Which {
         let inner = text.strip_prefix(b"@")?.strip_suffix(b"]")?;
         let open = inner.iter().position(|&c| c == b'[')?;
         let (kind, number) = (&inner[..open], &inner[open + 1..]);
-        // As strtol reads it: nothing at all is 0.
+        // Like strtol: the empty text is 0.
         let number = std::str::from_utf8(number).ok()?.trim_start();
         let number = if number.is_empty() {
             0

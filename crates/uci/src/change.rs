@@ -1,4 +1,4 @@
-//! Changes that are not committed yet: a line for each in `/tmp/.uci/PACKAGE`.
+//! Uncommitted changes: a line for each in `/tmp/.uci/PACKAGE`.
 
 use crate::{
     address::{Address, Which},
@@ -10,35 +10,35 @@ use crate::{
     text::quoted,
 };
 
-/// What a change does.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// Adds a section without a name, or an element to it.
+    /// Adds an unnamed section, or an element to it.
     Add,
-    /// Takes away.
+    /// Deletes.
     Remove,
     /// Sets.
     Set,
-    /// Gives another name.
+    /// Renames.
     Rename,
     /// Moves a section.
     Reorder,
     /// Adds to a list.
     AddList,
-    /// Takes from a list by value.
+    /// Removes from a list by value.
     DelList,
 }
 
-/// A change of a package that is not committed yet.
+/// An uncommitted change of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What is done.
+    /// Kind of the change.
     pub verb: Verb,
     /// The name of the section.
     pub section: String,
     /// The option or list.
     pub option: Option<String>,
-    /// The value, type, name or place; of [`Verb::Remove`] the number of a list's element.
+    /// Value, type, name or position; for [`Verb::Remove`] the index of a list's element.
     pub value: Option<Vec<u8>>,
 }
 
@@ -57,8 +57,7 @@ impl Verb {
 }
 
 impl Change {
-    /// Reads the changes of a package. Lines that cannot be read, or are of another package, are
-    /// left out.
+    /// Reads the changes of a package. Skips malformed lines, and lines of other packages.
     pub fn read(package: &str, text: &[u8]) -> Vec<Change> {
         let lines = arguments(text).into_iter();
         lines
@@ -99,12 +98,10 @@ impl Change {
         })
     }
 
-    /// The change that a command asks for, as libuci understands it. `None` where nothing would be
-    /// another.
+    /// Returns the change for a command, as libuci understands it. `None` if nothing would change.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for what is to be changed and is not there, [`Error::Invalid`] for what
-    /// makes no sense.
+    /// [`Error::NotFound`] if the target does not exist, [`Error::Invalid`] for an invalid command.
     pub fn asked(
         verb: Verb,
         address: &Address,
@@ -126,10 +123,10 @@ impl Change {
         if address.value.is_none() && verb != Verb::Remove {
             return invalid("a value is missing: …=VALUE");
         }
-        // Where an option is named, too, its section moves.
+        // If an option is named, too, its section moves.
         let option = address.option.clone().filter(|_| verb != Verb::Reorder);
         match verb {
-            // A new section may be made by its name only.
+            // A new section can be created only by its name.
             Verb::Set if option.is_some() && !there => return invalid("there is no such section"),
             Verb::AddList | Verb::DelList if !there => return invalid("there is no such section"),
             Verb::AddList if option.is_none() => return invalid("name a list"),
@@ -145,7 +142,7 @@ impl Change {
             Verb::Remove => removed(element, value),
             Verb::Reorder => moved(package, known, value),
             Verb::Set if value == Some(b"") => {
-                // An empty value takes away.
+                // An empty value deletes.
                 let gone = if option.is_some() {
                     element.is_none()
                 } else {
@@ -173,7 +170,7 @@ impl Change {
         })
     }
 
-    /// The line of this change.
+    /// Returns the line of this change.
     pub fn line(&self, package: &str) -> Vec<u8> {
         let mut line = format!("{}{package}.{}", self.verb.prefix(), self.section).into_bytes();
         if let Some(option) = &self.option {
@@ -188,7 +185,7 @@ impl Change {
         line
     }
 
-    /// The line of `uci changes`.
+    /// Returns the line in `uci changes`.
     pub fn shown(&self, package: &str) -> Vec<u8> {
         let (prefix, sign) = match self.verb {
             Verb::Remove => ("-", ""),
@@ -209,7 +206,7 @@ impl Change {
         line
     }
 
-    /// Does it.
+    /// Applies the change.
     ///
     /// # Errors
     /// Those of [`Package`]'s edits.
@@ -257,7 +254,7 @@ impl Change {
     }
 }
 
-/// A number as C's `sscanf` reads it: the digits that the text begins with.
+/// Reads a number as C's `sscanf` does: the digits at the start of the text.
 pub(crate) fn number_of(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -273,19 +270,19 @@ pub(crate) fn number_of(text: &[u8]) -> Option<i64> {
         .map(|number| sign * number)
 }
 
-/// A place in the order of sections. What is no number is the first; one below 0 is, too.
+/// Parses a position in the order of sections. Invalid and negative numbers mean the first.
 fn place(text: &[u8]) -> usize {
     number_of(text).map_or(0, |number| usize::try_from(number).unwrap_or(0))
 }
 
 enum Said {
-    /// All is so already.
+    /// Nothing would change.
     Nothing,
     /// The change, with this value.
     With(Option<Vec<u8>>),
 }
 
-/// All of an element; of a list one of its own, by number.
+/// Returns the removal of an element; for a list, of one value by index.
 fn removed(element: Option<&Element>, value: Option<&[u8]>) -> Said {
     let Some(element) = element.filter(|element| element.list) else {
         return Said::With(None);
@@ -300,7 +297,7 @@ fn removed(element: Option<&Element>, value: Option<&[u8]>) -> Said {
     }
 }
 
-/// A section's new place, as a number.
+/// Returns a section's new position, as a number.
 fn moved(package: &Package, section: Option<&Section>, value: Option<&[u8]>) -> Said {
     let number = number_of(value.unwrap_or_default()).unwrap_or(0);
     let place = usize::try_from(number)

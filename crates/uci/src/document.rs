@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{collections::HashSet, ops::Range};
 
-/// Names a piece for as long as the document lives.
+/// Identifies a piece for as long as the document lives.
 pub(crate) type Id = u32;
 
 /// A statement with the rest of its line; or a line without one.
@@ -14,7 +14,7 @@ pub(crate) type Id = u32;
 pub(crate) struct Piece {
     pub id: Id,
     pub text: Vec<u8>,
-    /// Of a statement, in `text`: the keyword, the first word, the second.
+    /// Positions in `text` of a statement's keyword, first word and second word.
     words: Option<[Range<usize>; 3]>,
 }
 
@@ -27,7 +27,7 @@ impl Piece {
         !self.is_statement() && self.text.iter().all(u8::is_ascii_whitespace)
     }
 
-    /// A line without a statement that says something.
+    /// Returns true for a non-blank line without a statement.
     fn is_comment(&self) -> bool {
         !self.is_statement() && !self.is_blank()
     }
@@ -36,8 +36,8 @@ impl Piece {
         matches!(self.text.first(), Some(b' ' | b'\t'))
     }
 
-    /// Makes a comment of what follows a `;` behind the words: libuci took no notice of it, and
-    /// would now that a word has quotation marks.
+    /// Makes a comment of the text after a `;` behind the words: libuci ignored the text, but would
+    /// read it now that a word has quotation marks.
     fn silence(&mut self) {
         let words = self.words.as_ref().expect("a statement");
         let behind = words[1].end.max(words[2].end);
@@ -47,7 +47,7 @@ impl Piece {
             return;
         }
         let line_end = tail.iter().rev().take_while(|&&c| blank(c)).count();
-        // A comment ends with its line: what a backslash continues would be one of its own.
+        // A comment ends with its line: continuation lines would need comments of their own.
         if tail[..tail.len() - line_end].contains(&b'\n') {
             let rest = if tail.ends_with(b"\n") { "\n" } else { "" };
             self.text.splice(behind.., rest.bytes());
@@ -59,8 +59,8 @@ impl Piece {
             .splice(at..=at, if nothing { "" } else { " #" }.bytes());
     }
 
-    /// Takes away what follows the words, where that is `;`, a backslash, quotation of nothing and
-    /// blanks alone: at the end of a text it says nothing, but a line end behind it would be a command that nobody knows.
+    /// Removes a tail of only `;`, a backslash, empty quotation and blanks: a line end behind the
+    /// tail would make an unknown command.
     fn cut_tail(&mut self) {
         let words = self.words.as_ref().expect("a statement");
         let behind = words[1].end.max(words[2].end);
@@ -71,7 +71,7 @@ impl Piece {
         }
     }
 
-    /// Sees to it that its line ends.
+    /// Makes sure that the line ends.
     fn end_line(&mut self) {
         if self.is_statement() {
             self.cut_continuation();
@@ -89,23 +89,23 @@ impl Piece {
         }
     }
 
-    /// Puts into apostrophes a carriage return that ends a value by a backslash before it: with a line
-    /// end behind it, it would be a continuation.
+    /// Puts into apostrophes a carriage return that ends a value behind a backslash: a line end
+    /// behind it would make a continuation.
     fn quote_return(&mut self) {
         let end = self.text.len();
         let words = self.words.as_mut().expect("a statement");
         let word = &self.text[words[2].clone()];
         let before = word.strip_suffix(b"\r").unwrap_or_default();
         let escapes = before.iter().rev().take_while(|&&c| c == b'\\').count();
-        // Of two backslashes the second is what the first escapes.
+        // The first of two backslashes escapes the second.
         if words[2].end == end && escapes % 2 == 1 {
             self.text.splice(end - 2.., *b"'\r'");
             words[2].end = end + 1;
         }
     }
 
-    /// Takes away a backslash that continues the last line of a text, where there is no next one: it
-    /// says nothing, but would take what is put behind it into this statement.
+    /// Removes a backslash that continues the last line of a text: it has no effect there, but
+    /// would pull a following line into this statement.
     fn cut_continuation(&mut self) {
         while continued(&self.text) {
             let end = self.text.iter().rposition(|&c| c == b'\\');
@@ -117,7 +117,7 @@ impl Piece {
         }
     }
 
-    /// Whether it begins within a line.
+    /// Returns true if the statement begins within a line.
     fn joined(&self) -> bool {
         self.is_statement() && self.text.first() == Some(&b';')
     }
@@ -130,7 +130,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// All of it.
+    /// Returns the whole text.
     pub fn text(&self) -> Vec<u8> {
         let mut text = Vec::with_capacity(self.pieces.iter().map(|piece| piece.text.len()).sum());
         for piece in &self.pieces {
@@ -139,15 +139,15 @@ impl Document {
         text
     }
 
-    /// Adds a piece that was read; `statement` counts from the begin of the whole text, `text`
-    /// stands at `from`.
+    /// Adds a piece that was read. The positions of `statement` count from the start of the whole
+    /// text, `text` is at `from`.
     pub fn read(&mut self, text: &[u8], from: usize, statement: Option<&Statement>) -> Id {
         let words = statement
             .map(|s| [&s.at, &s.first.at, &s.second.at].map(|at| at.start - from..at.end - from));
         self.add(self.pieces.len(), text.to_vec(), words)
     }
 
-    /// Puts a new statement before the piece at `index`.
+    /// Inserts a new statement before the piece at `index`.
     pub fn insert(
         &mut self,
         index: usize,
@@ -177,13 +177,13 @@ impl Document {
         self.add(index, text, Some([keyword, first, second]))
     }
 
-    /// Puts an empty line before the piece at `index`.
+    /// Inserts an empty line before the piece at `index`.
     pub fn insert_blank(&mut self, index: usize) {
         self.break_line(index);
         self.add(index, self.line_end(index).to_vec(), None);
     }
 
-    /// How lines end here: as the one before does.
+    /// Returns the line ending of the line before.
     fn line_end(&self, index: usize) -> &'static [u8] {
         let before = index.checked_sub(1).map(|n| &self.pieces[n].text);
         if before.is_some_and(|text| text.ends_with(b"\r\n")) {
@@ -197,7 +197,7 @@ impl Document {
         self.pieces.len()
     }
 
-    /// Where a piece stands.
+    /// Returns the index of a piece.
     pub fn index(&self, id: Id) -> usize {
         self.pieces
             .iter()
@@ -205,31 +205,31 @@ impl Document {
             .expect("a piece of this document")
     }
 
-    /// Takes a statement away, with its line.
+    /// Removes a statement, with its line.
     pub fn remove(&mut self, id: Id) {
         self.part(id);
         let index = self.index(id);
         self.pieces.remove(index);
     }
 
-    /// The keyword, as it is written: `option`, or `o`.
+    /// Returns the keyword as written: `option`, or `o`.
     pub fn keyword(&self, id: Id) -> &[u8] {
         let piece = &self.pieces[self.index(id)];
         let words = piece.words.as_ref().expect("a statement");
         &piece.text[words[0].clone()]
     }
 
-    /// Writes another keyword.
+    /// Replaces the keyword.
     pub fn change_keyword(&mut self, id: Id, keyword: &str) {
         self.change(id, 0, keyword.as_bytes());
     }
 
-    /// Writes another first word.
+    /// Replaces the first word.
     pub fn change_first(&mut self, id: Id, word: &str) {
         self.change(id, 1, word.as_bytes());
     }
 
-    /// Writes another second word, or one where there was none.
+    /// Replaces the second word, or adds one.
     pub fn change_second(&mut self, id: Id, word: &[u8]) {
         let index = self.index(id);
         let piece = &mut self.pieces[index];
@@ -243,7 +243,7 @@ impl Document {
         self.change(id, 2, &quoted(word));
     }
 
-    /// The blanks that a statement's line begins with.
+    /// Returns the blanks at the start of a statement's line.
     pub fn indent(&self, id: Id) -> Vec<u8> {
         let text = &self.pieces[self.index(id)].text;
         text.iter()
@@ -252,9 +252,9 @@ impl Document {
             .collect()
     }
 
-    /// Where the lines begin that belong to a section with this first line: comments directly
-    /// above, without a blank line between. Not those that are indented, which are of the section
-    /// before; nor those that the file begins with.
+    /// Returns the index where the lines of a section with this first line begin: comments directly
+    /// above, without a blank line between. Excludes indented comments, which belong to the section
+    /// before, and comments at the start of the file.
     pub fn lead(&self, head: usize) -> usize {
         let above = self.pieces[..head]
             .iter()
@@ -264,8 +264,8 @@ impl Document {
         if above == head { head } else { head - above }
     }
 
-    /// The lines of a section from its first line on: with the comment above, and the blank lines
-    /// below. `last` is its last statement, `next` the first line of what comes after it.
+    /// Returns the lines of a section from its first line on: with the comment above, and the blank
+    /// lines below. `last` is its last statement, `next` the first line of the next section.
     pub fn region(&self, head: usize, last: usize, next: usize) -> Range<usize> {
         let limit = if next < self.pieces.len() {
             self.lead(next)
@@ -284,7 +284,7 @@ impl Document {
         self.lead(head)..end
     }
 
-    /// The first of these pieces behind a place, and the last of those before it.
+    /// Returns the first of these pieces behind a position, and the last own piece before it.
     pub fn between(&self, from: usize, stops: &HashSet<Id>, own: &HashSet<Id>) -> (usize, usize) {
         let (mut next, mut last) = (self.pieces.len(), from);
         for (n, piece) in self.pieces.iter().enumerate().skip(from + 1) {
@@ -299,7 +299,7 @@ impl Document {
         (next, last)
     }
 
-    /// Makes a statement the only one in its line.
+    /// Puts a statement on a line of its own.
     pub fn part(&mut self, id: Id) {
         let index = self.index(id);
         for index in [index + 1, index] {
@@ -309,23 +309,23 @@ impl Document {
         }
     }
 
-    /// Takes pieces out, to be put elsewhere.
+    /// Removes pieces, to be inserted elsewhere.
     pub fn take(&mut self, range: Range<usize>) -> Vec<Piece> {
         self.pieces.drain(range).collect()
     }
 
-    /// Puts pieces before the one at `index`.
+    /// Inserts pieces before the piece at `index`.
     pub fn put(&mut self, index: usize, pieces: Vec<Piece>) {
         self.break_line(index);
         self.pieces.splice(index..index, pieces);
     }
 
-    /// Whether the piece before `index` is an empty line. At the begin: no.
+    /// Returns true if the piece before `index` is an empty line; false at the start.
     pub fn blank_before(&self, index: usize) -> bool {
         index > 0 && self.pieces[index - 1].is_blank()
     }
 
-    /// Sees to it that the piece at `index`, and what is put before it, begins a line.
+    /// Makes sure that the piece at `index`, and insertions before it, begin a line.
     fn break_line(&mut self, index: usize) {
         let before = index.checked_sub(1).map(|n| &mut self.pieces[n]);
         if let Some(before) = before {

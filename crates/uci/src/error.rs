@@ -1,33 +1,33 @@
-//! What can be wrong, and where.
+//! Errors and their positions.
 
 use std::{fmt, io, path::PathBuf};
 
-/// What went wrong.
+/// Error of an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file, or what was imported, cannot be read.
+    /// A file, or imported text, is malformed.
     #[error(transparent)]
     Syntax(#[from] Syntax),
-    /// A package, section or option that is not there; what.
+    /// The named package, section or option does not exist.
     #[error("there is no {0}")]
     NotFound(String),
-    /// What was asked for makes no sense; why.
+    /// The request is not valid, for this reason.
     #[error("{0}")]
     Invalid(String),
-    /// There is one of that name; what.
+    /// The named thing exists already.
     #[error("there is a {0} already")]
     Duplicate(String),
     /// A file could not be read or written.
     #[error("{path}: {error}", path = .path.display())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel says.
+        /// Error of the kernel.
         error: io::Error,
     },
 }
 
-/// The first word of a statement.
+/// Keyword of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keyword {
     /// `package NAME`
@@ -40,32 +40,32 @@ pub enum Keyword {
     List,
 }
 
-/// What is wrong in a text, and where.
+/// A syntax error, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Syntax {
     /// The file or package.
     pub file: String,
-    /// The line, from 1. Of a statement over several lines: the last that was read.
+    /// Line, from 1. For a statement over several lines: the last line read.
     pub line: usize,
-    /// The octet, from 0, of the statement's first line on (without the line ends that a backslash
-    /// takes away).
+    /// Octet, from 0, counted from the statement's first line (without line ends removed by a
+    /// backslash).
     pub byte: usize,
-    /// What is wrong.
+    /// Kind of the error.
     pub reason: Reason,
-    /// What stands there, where that helps.
+    /// Text at the position, if helpful.
     pub found: String,
 }
 
-/// What is wrong with a statement.
+/// Kind of a syntax error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It begins with none of the four words.
+    /// The line begins with none of the four keywords.
     Command,
-    /// A word that begins a statement is the last of the file.
+    /// A keyword is the last word of the file.
     Alone(Keyword),
-    /// There are not enough words.
+    /// The statement has too few words.
     TooFew,
-    /// There are too many.
+    /// The statement has too many words.
     TooMany,
     /// The name has other characters than letters, digits and `_`.
     Name,
@@ -73,18 +73,18 @@ pub enum Reason {
     Type,
     /// The section was opened before, with another type.
     OtherType,
-    /// An option before the first section.
+    /// The option comes before the first section.
     NoSection,
-    /// A section, where no package was named.
+    /// The section comes before any package.
     NoPackage,
-    /// A quotation mark that is not closed; which.
+    /// This quotation mark is not closed.
     Quote(char),
-    /// The octet 0, which no C program can read.
+    /// The text contains octet 0, which no C program can read.
     Zero,
 }
 
 impl Reason {
-    /// The words of libuci.
+    /// Returns the message of libuci.
     pub fn libuci(self) -> &'static str {
         match self {
             Reason::Command => "invalid command",
@@ -106,7 +106,7 @@ impl Reason {
         }
     }
 
-    /// What would be right.
+    /// Returns a description of valid text.
     pub fn expected(self) -> &'static str {
         match self {
             Reason::Command => "a line begins with config, option, list or package",

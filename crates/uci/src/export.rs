@@ -1,4 +1,4 @@
-//! What libuci writes, and what it shows.
+//! Output in the formats of libuci: export and show.
 
 use crate::{
     package::Package,
@@ -7,16 +7,16 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// What sections without a name are called.
+/// Style of names for unnamed sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Of exports: not at all. Of what is shown: by type and number (`@zone[1]`).
+    /// Exports omit the name. Listings use type and index (`@zone[1]`).
     Extended,
-    /// By the name that was made up for them (`cfg02dc81`).
+    /// Generated name (`cfg02dc81`).
     MadeUp,
 }
 
-/// The package as libuci writes it, without comments. `header` is the line `package NAME`.
+/// Returns the package as libuci writes it, without comments. `header` adds `package NAME`.
 pub fn export(package: &Package, header: bool, names: Names) -> Vec<u8> {
     let mut text = Vec::new();
     if header {
@@ -43,8 +43,8 @@ pub fn export(package: &Package, header: bool, names: Names) -> Vec<u8> {
     text
 }
 
-/// The lines of `uci show`: of a package, of one section of it, or of one option. `section` and
-/// `option` are names; what is not there gives no lines.
+/// Returns the lines of `uci show`: of a package, of one section, or of one option. `section` and
+/// `option` are names; missing ones give no lines.
 pub fn shown(
     package: &Package,
     section: Option<&str>,
@@ -56,7 +56,7 @@ pub fn shown(
     let mut counted: HashMap<&str, usize> = HashMap::new();
     for known in package.sections() {
         let number = counted.entry(&known.kind).or_default();
-        // A section that was asked for by itself goes by its name.
+        // A section that was requested directly keeps its name.
         let called = if known.anonymous && names == Names::Extended && section.is_none() {
             format!("@{}[{number}]", known.kind)
         } else {

@@ -6,11 +6,11 @@ use crate::{
     scan::Scanner,
 };
 
-/// Reads what `uci export` wrote: packages, each behind a line `package NAME`. With a `name` all is
-/// of that package, whatever such lines say.
+/// Reads the output of `uci export`: packages, each behind a line `package NAME`. With a `name`,
+/// all sections go to that package, and such lines are ignored.
 ///
 /// # Errors
-/// [`Error::Syntax`]; [`Error::Duplicate`] where a package comes twice.
+/// [`Error::Syntax`]; [`Error::Duplicate`] if a package occurs twice.
 pub fn import(
     text: &[u8],
     name: Option<&str>,
@@ -25,7 +25,7 @@ pub fn import(
         let end = parts.get(n + 1).map_or(text.len(), |next| next.from);
         let slice = &text[part.from..end];
         if part.name.is_empty() {
-            // Comments may stand before the first package, nothing else.
+            // Only comments may precede the first package.
             let before = Package::read_as("standard input", slice, strictness)?;
             if !before.sections().is_empty() {
                 let reason = Reason::NoPackage;
@@ -56,11 +56,11 @@ pub fn import(
     Ok(packages)
 }
 
-/// Where a package begins.
+/// Start of a package.
 struct Part {
     name: String,
     from: usize,
-    /// Lines before it.
+    /// Number of lines before the package.
     lines: usize,
 }
 
@@ -72,7 +72,7 @@ fn parts(text: &[u8]) -> Vec<Part> {
     }];
     let mut scanner = Scanner::new(text, true);
     while let Some(from) = scanner.line() {
-        // Only where it begins a line: exports have it nowhere else.
+        // Only at the start of a line: exports have the statement nowhere else.
         if let Ok(Some(statement)) = scanner.statement()
             && statement.keyword == Keyword::Package
         {

@@ -1,5 +1,5 @@
-//! OpenWrt's configuration files: read as libuci reads them, edited in place, written so that what
-//! was not changed is the same octet for octet, comments and order too.
+//! OpenWrt's configuration files: parsed like libuci, edited in place, and written so that
+//! unchanged parts stay the same octet for octet, comments and order included.
 //!
 //! ```
 //! use weir_uci::Package;
@@ -15,12 +15,12 @@
 //! # Ok::<(), weir_uci::Error>(())
 //! ```
 //!
-//! [`Package`] is one file, without any I/O. [`Store`] is the folder of them, with the changes that
-//! are not committed yet (`/tmp/.uci`). [`Address`] is `network.lan.proto=dhcp`; [`Change`] a line
-//! of what is not committed.
+//! [`Package`] is one file, without any I/O. [`Store`] is the folder of files, with the uncommitted
+//! changes (`/tmp/.uci`). [`Address`] is `network.lan.proto=dhcp`; [`Change`] is a line of
+//! uncommitted changes.
 //!
-//! What libuci does was learned from its source (<https://git.openwrt.org/project/uci.git>) and is
-//! held against the real one by tests. Values are octets: nothing in a file has to be UTF-8.
+//! The behaviour follows libuci's source (<https://git.openwrt.org/project/uci.git>), and tests
+//! compare with the real libuci. Values are octets: files need not be UTF-8.
 #![forbid(unsafe_code)]
 
 mod address;

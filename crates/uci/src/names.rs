@@ -1,11 +1,11 @@
-//! What may be a name, and the names of sections that have none.
+//! Valid names, and generated names of unnamed sections.
 
-/// Whether this can be the name of a section or option: letters, digits, `_`.
+/// Returns true for a valid name of a section or option: letters, digits, `_`.
 pub fn is_name(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&c| c.is_ascii_alphanumeric() || c == b'_')
 }
 
-/// Whether this can be the name of a package: letters, digits, `_`, `-`.
+/// Returns true for a valid name of a package: letters, digits, `_`, `-`.
 pub fn is_package(text: &[u8]) -> bool {
     !text.is_empty()
         && text
@@ -13,35 +13,35 @@ pub fn is_package(text: &[u8]) -> bool {
             .all(|&c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
 }
 
-/// Whether a file of this name can be a package: more than a line `package` can name, as with
-/// libuci (`network~`).
+/// Returns true if a file of this name can be a package: more names than a line `package` allows,
+/// as in libuci (`network~`).
 pub(crate) fn is_file(text: &[u8]) -> bool {
     is_type(text) && !text.contains(&b'/') && !text.contains(&b'.')
 }
 
-/// Whether this can be the type of a section: any printable ASCII without blanks.
+/// Returns true for a valid type of a section: printable ASCII without blanks.
 pub fn is_type(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&c| (33..=126).contains(&c))
 }
 
-/// Whether this can be set as a value: no control characters but tab, line feed and carriage
+/// Returns true for a value that can be set: no control characters but tab, line feed and carriage
 /// return.
 pub fn is_value(text: &[u8]) -> bool {
     text.iter()
         .all(|&c| c >= 32 || matches!(c, b'\t' | b'\n' | b'\r'))
 }
 
-/// The name by which a section without one can be asked for: how many sections there are with it,
-/// and a hash of its type.
+/// Returns the name for an unnamed section: the number of sections up to and including it, and a
+/// hash of its type.
 pub(crate) fn made_up(sections: usize, kind: &str) -> String {
-    // D. J. Bernstein's hash, of 32 bits, the last 16 of it.
+    // D. J. Bernstein's hash: 32 bits, of which the last 16 are used.
     let hash = kind.bytes().fold(5381_u32, |hash, c| {
         hash.wrapping_mul(33).wrapping_add(u32::from(c))
     });
     format!("cfg{sections:02x}{:04x}", hash & 0xffff)
 }
 
-/// Whether a name could be one of those.
+/// Returns true if a name could be a generated one.
 pub(crate) fn is_made_up(name: &str) -> bool {
     name.strip_prefix("cfg").is_some_and(|digits| {
         digits.len() >= 6

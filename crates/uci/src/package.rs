@@ -1,4 +1,4 @@
-//! One file: its sections as libuci sees them, and the text they stand in.
+//! A package file: its sections as libuci sees them, and their text.
 
 use crate::{
     document::{Document, Id, Piece},
@@ -11,29 +11,29 @@ use crate::{
 
 use std::collections::{HashMap, HashSet};
 
-/// What to do with a line that cannot be read.
+/// Treatment of malformed lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// It is an error.
+    /// A malformed line is an error.
     Strict,
-    /// It is as a comment, and stays in the text. (`uci -S`)
+    /// A malformed line counts as a comment, and stays in the text. (`uci -S`)
     Lenient,
 }
 
-/// One file of `/etc/config`: sections and options, and the text that they stand in.
+/// A file of `/etc/config`: sections and options, and their text.
 #[derive(Clone, Debug)]
 pub struct Package {
     name: String,
     sections: Vec<Section>,
     document: Document,
-    /// How many sections there have been, for the names of those that have none.
+    /// Number of sections opened so far, for the names of unnamed ones.
     counted: usize,
-    /// Lines that could not be read, where that was allowed.
+    /// Malformed lines, if allowed.
     faults: Vec<Syntax>,
 }
 
 impl Package {
-    /// A package without anything.
+    /// Creates an empty package.
     pub fn empty(name: &str) -> Package {
         Package {
             name: name.to_owned(),
@@ -47,15 +47,15 @@ impl Package {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Error::Syntax`] names the first line that libuci would refuse.
+    /// [`Error::Syntax`] at the first line that libuci would refuse.
     pub fn read(name: &str, text: &[u8]) -> Result<Package, Error> {
         Package::read_as(name, text, Strictness::Strict)
     }
 
-    /// Reads a file, the given way.
+    /// Reads a file with this strictness.
     ///
     /// # Errors
-    /// As [`Package::read`]; of [`Strictness::Lenient`] only an octet 0.
+    /// As [`Package::read`]; with [`Strictness::Lenient`] only for octet 0.
     pub fn read_as(name: &str, text: &[u8], strictness: Strictness) -> Result<Package, Error> {
         let mut package = Package::empty(name);
         if let Some(at) = text.iter().position(|&c| c == 0) {
@@ -75,14 +75,14 @@ impl Package {
             names: HashMap::new(),
         };
         while let Some(start) = scanner.line() {
-            // Statements up to here are pieces already.
+            // Statements before this position are pieces already.
             let mut done = start;
             let mut pending: Option<Statement> = None;
             let fault = loop {
                 match scanner.statement() {
                     Ok(Some(statement)) => {
                         if let Some(before) = pending.replace(statement.clone()) {
-                            // Another statement of the same line begins at its `;`.
+                            // The next statement on a line begins at its `;`.
                             let from = before.second.at.end.max(before.first.at.end);
                             let Some(n) = text[from..statement.at.start]
                                 .iter()
@@ -121,24 +121,24 @@ impl Package {
         Ok(package)
     }
 
-    /// Its name.
+    /// Returns the name of the package.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole file.
+    /// Returns the text of the whole file.
     pub fn text(&self) -> Vec<u8> {
         self.document.text()
     }
 
-    /// Looks whether the text says the same when it is read again. A section may have been named as
-    /// one without a name is, `cfg02b5cb`, and one without be moved to where it gets that name: then
-    /// two are one, or nobody can read the file any more.
+    /// Checks that the text reads back the same. A section may have been given a name like the
+    /// generated ones, `cfg02b5cb`, and an unnamed section may move to where it gets that name:
+    /// then the two merge, or the file becomes unreadable.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where it does not.
+    /// [`Error::Invalid`] if the text reads back differently.
     pub fn check(&self) -> Result<(), Error> {
-        // Of a file with faults nobody wrote only what was read.
+        // In a file with faults, only the readable lines were edited.
         let again = Package::read_as(&self.name, &self.text(), Strictness::Lenient)?;
         let mut pairs = self.sections.iter().zip(&again.sections);
         if again.faults.len() == self.faults.len()
@@ -147,7 +147,7 @@ impl Package {
         {
             return Ok(());
         }
-        // Named so, or without a name and opened again by that which it got.
+        // A section has this name, or an unnamed one was reopened by its generated name.
         let taken = self
             .sections
             .iter()
@@ -161,29 +161,29 @@ impl Package {
         )))
     }
 
-    /// Its sections, in order.
+    /// Returns the sections, in order.
     pub fn sections(&self) -> &[Section] {
         &self.sections
     }
 
-    /// Lines that could not be read ([`Strictness::Lenient`]).
+    /// Returns the malformed lines ([`Strictness::Lenient`]).
     pub fn faults(&self) -> &[Syntax] {
         &self.faults
     }
 
-    /// The section of this name.
+    /// Returns the section of this name.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The sections of this type.
+    /// Returns the sections of this type.
     pub fn of_type<'a>(&'a self, kind: &'a str) -> impl DoubleEndedIterator<Item = &'a Section> {
         self.sections
             .iter()
             .filter(move |section| section.kind == kind)
     }
 
-    /// An option's value. `None` where there is none, or a list.
+    /// Returns an option's value. `None` if the option is missing or is a list.
     pub fn value(&self, section: &str, option: &str) -> Option<&[u8]> {
         self.section(section)?.get(option)?.value()
     }
@@ -210,7 +210,7 @@ impl Package {
         }
     }
 
-    /// Whether a statement is right where it stands.
+    /// Checks a statement in its context.
     fn may(
         &self,
         statement: &Statement,
@@ -229,7 +229,7 @@ impl Package {
         }
     }
 
-    /// Makes of a statement what libuci makes of it.
+    /// Applies a statement as libuci does.
     fn take(&mut self, text: &[u8], from: usize, statement: &Statement, reading: &mut Reading) {
         let at = self.document.read(text, from, Some(statement));
         let name = text_of(&statement.first.says);
@@ -264,7 +264,7 @@ impl Package {
         }
     }
 
-    /// Adds a section to the sections; its line is there.
+    /// Adds a section to the list; its line exists already.
     fn begin(&mut self, kind: String, name: Option<String>, at: Id) -> usize {
         self.counted += 1;
         let anonymous = name.is_none();
@@ -280,11 +280,10 @@ impl Package {
         self.sections.len() - 1
     }
 
-    /// Sets an option. A list becomes an option; an empty value takes the option away.
+    /// Sets an option. A list becomes an option; an empty value deletes the option.
     ///
     /// # Errors
-    /// [`Error::NotFound`] without the section, [`Error::Invalid`] for a name or value that cannot
-    /// be one.
+    /// [`Error::NotFound`] without the section, [`Error::Invalid`] for an invalid name or value.
     pub fn set(&mut self, section: &str, option: &str, value: &[u8]) -> Result<(), Error> {
         let n = self.position(section)?;
         allowed(option, value)?;
@@ -302,7 +301,7 @@ impl Package {
         if element.value() == Some(value) {
             return Ok(());
         }
-        // Of a list the first line stays, of options the one that counts.
+        // Keeps the first line of a list, and the effective line of an option.
         let keep = element.values[0].at;
         self.only(n, m, keep);
         self.document.change_second(keep, value);
@@ -319,7 +318,7 @@ impl Package {
         Ok(())
     }
 
-    /// Adds to a list. An option becomes the first of it.
+    /// Adds a value to a list. An option becomes the first value.
     ///
     /// # Errors
     /// As [`Package::set`].
@@ -358,8 +357,8 @@ impl Package {
         Ok(())
     }
 
-    /// Takes all elements with this value from a list. What is no list, or not there, stays as it
-    /// is.
+    /// Removes all elements with this value from a list. Options and missing lists stay as they
+    /// are.
     ///
     /// # Errors
     /// [`Error::NotFound`] without the section.
@@ -381,7 +380,7 @@ impl Package {
         Ok(())
     }
 
-    /// Takes one element from a list, counted from 0. What is not there is no error, as with
+    /// Removes one element from a list, by index from 0. A missing index is not an error, as in
     /// libuci.
     ///
     /// # Errors
@@ -396,7 +395,7 @@ impl Package {
         if number >= self.sections[n].options[m].values.len() {
             return Ok(());
         }
-        // What was overridden would count again.
+        // Overridden statements would take effect again.
         let overridden = std::mem::take(&mut self.sections[n].options[m].overridden);
         let item = self.sections[n].options[m].values.remove(number);
         for &at in overridden.iter().chain([&item.at]) {
@@ -406,7 +405,7 @@ impl Package {
             [] => {
                 self.sections[n].options.remove(m);
             }
-            // By itself an option that had become the first of a list would be one again.
+            // An option that became the first value of a list would be an option again.
             [last] if self.document.keyword(last.at).starts_with(b"o") => {
                 let at = last.at;
                 self.document.change_keyword(at, "list");
@@ -417,7 +416,7 @@ impl Package {
         Ok(())
     }
 
-    /// Takes an option or list away.
+    /// Deletes an option or list.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -427,7 +426,7 @@ impl Package {
         Ok(())
     }
 
-    /// Takes a section away, with the comment directly above it.
+    /// Deletes a section, with the comment directly above it.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -438,10 +437,10 @@ impl Package {
         Ok(())
     }
 
-    /// Sets a section's type, or adds one of this name.
+    /// Sets a section's type, or adds a section of this name.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a name or type that cannot be one.
+    /// [`Error::Invalid`] for an invalid name or type.
     pub fn set_section(&mut self, section: &str, kind: &str) -> Result<(), Error> {
         if !is_type(kind.as_bytes()) {
             return Err(Error::Invalid(format!(
@@ -467,10 +466,10 @@ impl Package {
         Ok(())
     }
 
-    /// Adds a section without a name at the end, and gives the name by which it can be asked for.
+    /// Adds an unnamed section at the end, and returns its generated name.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a type that cannot be one.
+    /// [`Error::Invalid`] for an invalid type.
     pub fn add(&mut self, kind: &str) -> Result<&str, Error> {
         if !is_type(kind.as_bytes()) {
             return Err(Error::Invalid(format!(
@@ -483,7 +482,7 @@ impl Package {
         Ok(&self.sections[n].name)
     }
 
-    /// As [`Package::add`], with the name by which it was asked for when it was added.
+    /// As [`Package::add`], with the generated name that the section had when it was added.
     pub(crate) fn add_as(&mut self, name: &str, kind: &str) -> Result<(), Error> {
         self.add(kind)?;
         if let Some(section) = self.sections.last_mut() {
@@ -492,10 +491,10 @@ impl Package {
         Ok(())
     }
 
-    /// Gives a section a name.
+    /// Renames a section.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Duplicate`] where another has the name; [`Error::Invalid`].
+    /// [`Error::NotFound`]; [`Error::Duplicate`] if the name is taken; [`Error::Invalid`].
     pub fn rename_section(&mut self, section: &str, name: &str) -> Result<(), Error> {
         let n = self.position(section)?;
         allowed(name, b"")?;
@@ -516,7 +515,7 @@ impl Package {
         Ok(())
     }
 
-    /// Gives an option or list another name.
+    /// Renames an option or list.
     ///
     /// # Errors
     /// As [`Package::rename_section`].
@@ -538,7 +537,7 @@ impl Package {
         Ok(())
     }
 
-    /// Writes the line of a new section at the end.
+    /// Appends the line of a new section.
     fn open(&mut self, kind: &str, name: Option<&str>) -> Id {
         let end = self.document.len();
         if !self.document.blank_before(end) {
@@ -555,7 +554,7 @@ impl Package {
         at
     }
 
-    /// Writes a new option or list behind the last statement of a section.
+    /// Writes a new option or list after the last statement of a section.
     fn append(&mut self, n: usize, option: &str, list: bool, value: &[u8]) {
         let section = &self.sections[n];
         let last = section
@@ -590,7 +589,7 @@ impl Package {
         });
     }
 
-    /// Takes all statements of an element away but one.
+    /// Removes all statements of an element but one.
     fn only(&mut self, n: usize, m: usize, keep: Id) {
         for at in self.sections[n].options[m].all() {
             if at != keep {
@@ -600,7 +599,7 @@ impl Package {
         self.sections[n].options[m].overridden.clear();
     }
 
-    /// Puts options in the order in which they stand in the text, after statements were taken away.
+    /// Sorts options by their order in the text, after statements were removed.
     fn order(&mut self, n: usize) {
         let document = &self.document;
         let first =
@@ -632,7 +631,7 @@ impl Package {
         }
     }
 
-    /// Moves a section to a place, counted from 0; past the end it is the last.
+    /// Moves a section to a position, counted from 0; positions past the end mean the last.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -666,7 +665,7 @@ impl Package {
         }
     }
 
-    /// Takes a section's lines out of the text.
+    /// Removes a section's lines from the text.
     fn lift(&mut self, n: usize) -> Vec<Piece> {
         let own: HashSet<Id> = self.sections[n].statements().into_iter().collect();
         for &at in &own {
@@ -688,14 +687,14 @@ impl Package {
     }
 }
 
-/// Where a reader is.
+/// State of reading.
 struct Reading {
     section: Option<usize>,
     /// Sections by name.
     names: HashMap<String, usize>,
 }
 
-/// A name or type, which is ASCII by now.
+/// Converts a name or type, which is known to be ASCII.
 fn text_of(word: &[u8]) -> String {
     word.iter().copied().map(char::from).collect()
 }

@@ -1,9 +1,9 @@
-//! Statements and words, found as libuci finds them.
+//! Statements and words, split as libuci splits them.
 //!
-//! libuci reads line by line into a buffer, and ends words by writing zeros into it. What follows
-//! from that is kept here, as what it reads is what a router does: after `#` in an unquoted word
-//! the rest of the line is a comment; after `;` directly behind a word without quotation, too
-//! (elsewhere it begins another statement).
+//! libuci reads lines into a buffer, and ends words by writing zeros into it. This scanner keeps
+//! the consequences, because a router behaves so: after `#` in an unquoted word the rest of the
+//! line is a comment; after `;` directly behind an unquoted word, too (elsewhere `;` begins another
+//! statement).
 
 use crate::{
     error::{Keyword, Reason},
@@ -11,20 +11,20 @@ use crate::{
 };
 use std::ops::Range;
 
-/// A word: where it stands, and what it says without quotation.
+/// A word: its position, and its content without quotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// Its octets in the text, quotation marks too.
+    /// Range in the text, with quotation marks.
     pub at: Range<usize>,
-    /// What it says.
+    /// Content.
     pub says: Vec<u8>,
 }
 
-/// A statement: its first word, and up to two others. Those that are not there are empty.
+/// A statement: its keyword, and up to two words. Missing words are empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub keyword: Keyword,
-    /// Where the keyword stands.
+    /// Range of the keyword.
     pub at: Range<usize>,
     /// Name of a package, type of a section, name of an option.
     pub first: Word,
@@ -32,12 +32,12 @@ pub(crate) struct Statement {
     pub second: Word,
 }
 
-/// What is wrong, and at which octet.
+/// A syntax error, and its octet.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub reason: Reason,
     pub at: usize,
-    /// The line, from 1, and the octet as libuci counts it.
+    /// Line, from 1, and octet as libuci counts it.
     pub line: usize,
     pub byte: usize,
 }
@@ -45,29 +45,29 @@ pub(crate) struct Fault {
 /// Reads a text statement by statement.
 pub(crate) struct Scanner<'a> {
     text: &'a [u8],
-    /// Where to go on.
+    /// Current position.
     pos: usize,
-    /// Where libuci's buffer ends: after the line end, or where `#` or `;` put a zero.
+    /// End of libuci's buffer: after the line end, or at the zero for `#` or `;`.
     end: usize,
-    /// Where the line ends in the text.
+    /// End of the line in the text.
     line_end: usize,
-    /// Where the buffer begins.
+    /// Start of the buffer.
     start: usize,
-    /// Line ends in it that a backslash took away, in octets.
+    /// Octets of line ends in the buffer that a backslash removed.
     taken: usize,
     lines: usize,
     lenient: bool,
-    /// Whether a section is open, so that options may come.
+    /// True if a section is open, so that options may follow.
     pub opened: bool,
 }
 
-/// Blanks, as C's `isspace` has them.
+/// Returns true for blanks as in C's `isspace`.
 pub(crate) fn blank(c: u8) -> bool {
     matches!(c, b' ' | 9..=13)
 }
 
 impl<'a> Scanner<'a> {
-    /// `lenient` lets pass words at the end that are too many.
+    /// Starts a scan. `lenient` ignores surplus words at the end.
     pub fn new(text: &'a [u8], lenient: bool) -> Scanner<'a> {
         Scanner {
             text,
@@ -93,12 +93,12 @@ impl<'a> Scanner<'a> {
         Some(self.start)
     }
 
-    /// Where the line ends that was begun, with all that quotation adds to it.
+    /// Returns the end of the current line, with the lines that quotation adds.
     pub fn line_end(&self) -> usize {
         self.line_end
     }
 
-    /// The next statement of this line. `None` where there is no more.
+    /// Returns the next statement of this line. `None` if there is no more.
     pub fn statement(&mut self) -> Result<Option<Statement>, Fault> {
         while matches!(self.current(), Some(b' ' | b'\t')) {
             self.pos += 1;
@@ -151,7 +151,7 @@ impl<'a> Scanner<'a> {
         }))
     }
 
-    /// What is wrong where the scanner stands.
+    /// Returns a fault at the current position.
     pub fn fault(&self, reason: Reason) -> Fault {
         Fault {
             reason,
@@ -161,7 +161,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The first word behind the keyword, which has to be there.
+    /// Returns the first word behind the keyword, which is required.
     fn required(&mut self, keyword: Keyword) -> Result<Word, Fault> {
         let word = self.argument()?;
         if word.says.is_empty() {
@@ -187,7 +187,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes the next line of the text into the buffer. False where there is none.
+    /// Appends the next line of the text to the buffer. False at the end of the text.
     fn more(&mut self) -> bool {
         let rest = &self.text[self.line_end..];
         match rest.iter().position(|&c| c == b'\n') {
@@ -207,7 +207,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next word of the buffer, empty where there is none.
+    /// Returns the next word of the buffer; empty at the end.
     fn argument(&mut self) -> Result<Word, Fault> {
         self.blanks();
         let from = self.pos;
@@ -219,7 +219,7 @@ impl<'a> Scanner<'a> {
             });
         }
         let mut says = Vec::new();
-        // Whether libuci's copy of the word is shorter than the word, so that the zero at its end
+        // True if libuci's copy of the word is shorter than the word, so that its final zero
         // overwrites nothing else.
         let mut shorter = false;
         loop {
@@ -265,7 +265,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What stands between two quotation marks, over as many lines as it takes.
+    /// Reads the text between two quotation marks, over any number of lines.
     fn quotation(&mut self, quote: u8, says: &mut Vec<u8>) -> Result<(), Fault> {
         self.pos += 1;
         loop {
@@ -289,7 +289,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over a backslash. False where it took the line end away.
+    /// Skips a backslash. False if it removed the line end.
     fn backslash(&mut self) -> bool {
         self.pos += 1;
         let rest = &self.text[self.pos..self.end];
@@ -303,8 +303,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The words of each line, as `uci batch` reads its commands: one list for each line, and for each
-/// line that cannot be read why.
+/// Returns the words of each line, as `uci batch` reads its commands: a list for each line, or the
+/// reason why the line is malformed.
 pub fn arguments(text: &[u8]) -> Vec<Result<Vec<Vec<u8>>, Reason>> {
     let mut scanner = Scanner::new(text, true);
     let mut lines = Vec::new();
@@ -322,8 +322,8 @@ pub fn arguments(text: &[u8]) -> Vec<Result<Vec<Vec<u8>>, Reason>> {
     lines
 }
 
-/// Whether a line, which holds a statement and perhaps begins with the `;` before it, goes on in the
-/// next one: a backslash takes its line end away.
+/// Returns true if a line, which holds a statement and may begin with the `;` before it, continues
+/// on the next line: a backslash removes its line end.
 pub(crate) fn continued(line: &[u8]) -> bool {
     if !line.ends_with(b"\\\n") && !line.ends_with(b"\\\r\n") {
         return false;
@@ -338,7 +338,7 @@ pub(crate) fn continued(line: &[u8]) -> bool {
     scanner.line_end() > end
 }
 
-/// Where the last line ends that is whole: with its line end, and without a quotation that is open.
+/// Returns the end of the last complete line: with its line end, and without open quotation.
 pub(crate) fn whole(text: &[u8]) -> usize {
     let mut scanner = Scanner::new(text, true);
     let mut end = 0;

@@ -5,29 +5,29 @@ use crate::{document::Id, text::quoted};
 /// A section: `config TYPE [NAME]` and its options.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Its type.
+    /// Type of the section.
     pub kind: String,
-    /// Its name, or the one by which it can be asked for where it has none (`cfg01e48a`).
+    /// Name of the section, or the generated one if it has none (`cfg01e48a`).
     pub name: String,
-    /// Whether it has no name in the file.
+    /// True if the section has no name in the file.
     pub anonymous: bool,
-    /// Its options, in order.
+    /// Options and lists, in order.
     pub options: Vec<Element>,
-    /// The lines that open it.
+    /// Lines that open the section.
     pub(crate) heads: Vec<Id>,
-    /// Lines in it that say nothing.
+    /// Lines without effect.
     pub(crate) idle: Vec<Id>,
 }
 
 /// An option or a list of a section.
 #[derive(Clone, Debug)]
 pub struct Element {
-    /// Its name.
+    /// Name of the option or list.
     pub name: String,
-    /// Whether it is a list.
+    /// True for a list.
     pub list: bool,
     pub(crate) values: Vec<Item>,
-    /// Statements that later ones override.
+    /// Statements that later statements override.
     pub(crate) overridden: Vec<Id>,
 }
 
@@ -38,12 +38,12 @@ pub(crate) struct Item {
 }
 
 impl Element {
-    /// Its value, or those of the list.
+    /// Returns the value of an option, or the values of a list.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.values.iter().map(|item| item.value.as_slice())
     }
 
-    /// The value of an option. `None` of a list.
+    /// Returns the value of an option. `None` for a list.
     pub fn value(&self) -> Option<&[u8]> {
         if self.list {
             None
@@ -52,14 +52,14 @@ impl Element {
         }
     }
 
-    /// What `uci get` says: elements of a list with blanks in apostrophes, else without.
+    /// Returns the output of `uci get`: list elements with blanks are quoted.
     pub fn bare(&self, delimiter: &[u8]) -> Vec<u8> {
         let mut text = Vec::new();
         values(&mut text, self, delimiter, false);
         text
     }
 
-    /// All statements that say it.
+    /// Returns all statements of the element.
     pub(crate) fn all(&self) -> Vec<Id> {
         self.overridden
             .iter()
@@ -70,13 +70,13 @@ impl Element {
 }
 
 impl Section {
-    /// One of its options or lists.
+    /// Returns an option or list by name.
     pub fn get(&self, option: &str) -> Option<&Element> {
         self.options.iter().find(|element| element.name == option)
     }
 
     pub(crate) fn take(&mut self, name: String, list: bool, item: Item) {
-        // libuci takes no notice of an option that is empty.
+        // libuci ignores an empty option.
         if !list && item.value.is_empty() {
             self.idle.push(item.at);
             return;
@@ -101,12 +101,12 @@ impl Section {
         element.values.push(item);
     }
 
-    /// Where an option stands among the others.
+    /// Returns the index of an option.
     pub(crate) fn place(&self, option: &str) -> Option<usize> {
         self.options.iter().position(|known| known.name == option)
     }
 
-    /// All its statements.
+    /// Returns all statements of the section.
     pub(crate) fn statements(&self) -> Vec<Id> {
         let others = self.heads.iter().chain(&self.idle).copied();
         others
@@ -114,7 +114,7 @@ impl Section {
             .collect()
     }
 
-    /// Returns true if two sections are written as one another.
+    /// Returns true if both sections are written the same.
     pub(crate) fn is_written_as(&self, other: &Section) -> bool {
         let options = |section: &Section| -> Vec<_> {
             let told = |one: &Element| {

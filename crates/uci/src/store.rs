@@ -1,4 +1,4 @@
-//! The folder of configuration files, and that of changes which are not committed yet.
+//! The folder of configuration files, and the folder of uncommitted changes.
 
 mod disk;
 mod opened;
@@ -20,16 +20,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where configuration files are, and changes that are not committed.
+/// Folders of configuration files and of uncommitted changes.
 #[derive(Clone, Debug)]
 pub struct Store {
     config: PathBuf,
     /// Folder of files that override those of their names in `config`, if any.
     overrides: Option<PathBuf>,
-    /// Folders of changes, in the order in which they are made; the last is the one that new ones
-    /// are written to.
+    /// Folders of changes, in the order of application; new changes are written to the last one.
     changes: Vec<PathBuf>,
-    /// What to do with lines that cannot be read.
+    /// Treatment of malformed lines.
     pub strictness: Strictness,
 }
 
@@ -43,7 +42,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Two folders. Neither has to be there yet. Nothing overrides the first one.
+    /// Uses these two folders, which need not exist yet, without overrides.
     pub fn new(config: impl Into<PathBuf>, changes: impl Into<PathBuf>) -> Store {
         Store {
             config: config.into(),
@@ -53,25 +52,25 @@ impl Store {
         }
     }
 
-    /// Takes configuration from another folder.
+    /// Sets the folder of configuration files.
     pub fn set_config(&mut self, config: impl Into<PathBuf>) {
         self.config = config.into();
     }
 
-    /// Takes a package from this folder if it has one of that name, and commits it there. An empty
-    /// path: from none.
+    /// Sets the folder whose packages override others of the same name; commits go there. An empty
+    /// path means no folder.
     pub fn set_overrides(&mut self, overrides: impl Into<PathBuf>) {
         let overrides = overrides.into();
         self.overrides = (!overrides.as_os_str().is_empty()).then_some(overrides);
     }
 
-    /// The file that overrides a package, if there is one.
+    /// Returns the file that overrides a package, if any.
     pub fn overriding(&self, name: &str) -> Option<PathBuf> {
         let path = self.overrides.as_ref()?.join(name);
         path.exists().then_some(path)
     }
 
-    /// Writes changes to another folder. Those in the former ones count, too.
+    /// Sets the folder for new changes. Changes in the former folders count, too.
     pub fn set_changes(&mut self, changes: impl Into<PathBuf>) {
         let changes = changes.into();
         self.changes.retain(|known| *known != changes);
@@ -81,7 +80,7 @@ impl Store {
     /// Reads changes from one more folder.
     ///
     /// # Errors
-    /// [`Error::Duplicate`] where it is read already.
+    /// [`Error::Duplicate`] if the folder is in use already.
     pub fn add_changes(&mut self, changes: impl Into<PathBuf>) -> Result<(), Error> {
         let changes = changes.into();
         if self.changes.contains(&changes) {
@@ -94,10 +93,10 @@ impl Store {
         Ok(())
     }
 
-    /// The names of all packages, in order.
+    /// Returns the names of all packages, sorted.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is none, [`Error::Io`].
+    /// [`Error::NotFound`] if the folder does not exist, [`Error::Io`].
     pub fn list(&self) -> Result<Vec<String>, Error> {
         let folder = match fs::read_dir(&self.config) {
             Ok(folder) => folder,
@@ -125,8 +124,8 @@ impl Store {
         Error::NotFound(format!("configuration in {}", self.config.display()))
     }
 
-    /// Reads a package: its file, and the changes that are not committed. A name that begins with
-    /// `/` or `./` is a file elsewhere.
+    /// Reads a package: its file, and the uncommitted changes. A name that begins with `/` or `./`
+    /// is a path.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Syntax`], [`Error::Io`].
@@ -135,8 +134,8 @@ impl Store {
         if !path.is_file() {
             return Err(absent(&path));
         }
-        // Held until the changes are read: a commit in between would take them away, or leave them
-        // to be made once more.
+        // Locked until the changes are read: a commit in between would remove them, or they would
+        // apply twice.
         let file = lock(&path, OpenOptions::new().read(true), Hold::Shared)?;
         let file = file.ok_or_else(|| absent(&path))?;
         let package = self.read(&path, &file)?;
@@ -168,7 +167,7 @@ impl Store {
         Package::read_as(&name, &text, self.strictness)
     }
 
-    /// Makes the changes that wait. The last folder's file of them comes along, locked.
+    /// Applies the uncommitted changes. Returns the last folder's file of changes too, locked.
     fn with_changes(
         &self,
         mut package: Package,
@@ -190,8 +189,8 @@ impl Store {
                 changes.extend(found);
                 last = Some(file);
             }
-            // What cannot be done any more, as the file was changed by others, is left out, as
-            // libuci does.
+            // Changes that no longer apply, because others changed the file, are skipped, as in
+            // libuci.
             for change in &changes {
                 let _ = change.apply(&mut package);
             }
@@ -205,7 +204,7 @@ impl Store {
         Ok((opened, last))
     }
 
-    /// Makes a change, and writes it where changes wait; those of a file elsewhere into the file.
+    /// Applies a change, and stores it as uncommitted; a file given by path is written at once.
     ///
     /// # Errors
     /// Those of the edit, [`Error::Io`].
@@ -218,7 +217,7 @@ impl Store {
         }
     }
 
-    /// Adds a section without a name, and gives the name by which it can be asked for.
+    /// Adds an unnamed section, and returns its generated name.
     ///
     /// # Errors
     /// As [`Store::change`].
@@ -238,14 +237,14 @@ impl Store {
         Ok(section)
     }
 
-    /// Writes changes that were made where changes wait.
+    /// Stores applied changes as uncommitted.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn note(&self, opened: &Opened, changes: &[Change]) -> Result<(), Error> {
         let folder = self.changes.last().expect("there is always one");
         if fs::symlink_metadata(folder).is_err() {
-            // As the configuration, which may hold secrets.
+            // Same mode as the configuration, which may hold secrets.
             let mode = fs::metadata(&self.config).map_or(0o700, |data| data.mode() & 0o777);
             DirBuilder::new()
                 .mode(mode)
@@ -265,7 +264,7 @@ impl Store {
         waiting::append(&path, &mut open, &lines)
     }
 
-    /// Writes what waits into the file. The file is the old one or the new one at any time.
+    /// Writes uncommitted changes to the file, atomically.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Syntax`], [`Error::Io`].
@@ -282,8 +281,8 @@ impl Store {
         opened.package.check()?;
         sweep(&opened.path);
         opened.put()?;
-        // Only now: whoever is stopped in between has made the changes, and finds them waiting once
-        // more. Locked since they were read: what others add comes behind.
+        // Only now: a process stopped in between has written the file, and finds the changes
+        // uncommitted once more. Locked since reading: changes of others come behind.
         if let Some(file) = last {
             let folder = self.changes.last().expect("there is always one");
             let path = folder.join(name);
@@ -292,10 +291,10 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets changes that wait: of the package, of a section, or of an option.
+    /// Reverts uncommitted changes: of the package, of a section, or of an option.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a file elsewhere, [`Error::Io`].
+    /// [`Error::Invalid`] for a file given by path, [`Error::Io`].
     pub fn revert(
         &self,
         opened: &Opened,
@@ -333,8 +332,8 @@ impl Store {
             .map_err(failed(&path))
     }
 
-    /// Adds what another package has, as changes that wait: sections of the same name are changed,
-    /// elements added to lists.
+    /// Merges another package, as uncommitted changes: sections of the same name are changed,
+    /// elements are added to lists.
     ///
     /// # Errors
     /// As [`Store::change`].
@@ -388,7 +387,7 @@ impl Store {
         }
     }
 
-    /// Puts a package in the place of the one of its name, whatever that was, as libuci writes it.
+    /// Replaces the package of this name, if any, in libuci's format.
     ///
     /// # Errors
     /// [`Error::Io`].

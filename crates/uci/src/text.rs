@@ -1,6 +1,6 @@
 //! Quotation.
 
-/// The value in apostrophes, as libuci and any shell read it: an apostrophe within is `'\''`.
+/// Quotes a value in apostrophes for libuci and any shell: an apostrophe becomes `'\''`.
 pub fn quoted(value: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(value.len() + 2);
     text.push(b'\'');
@@ -20,7 +20,7 @@ fn escaped(text: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// A type as it is written: in apostrophes only where libuci would read another one.
+/// Quotes a type only if libuci would read it differently without apostrophes.
 pub(crate) fn written(kind: &str) -> String {
     if kind.contains(['\'', '"', '\\', '#', ';']) {
         quoted(kind.as_bytes())

@@ -12,7 +12,7 @@
 //! | `GET /api/session` | [`SessionState`]: the login state, and the token for changing requests |
 //! | `POST /api/login` | `{"password": …}`: a cookie, and [`SessionState`] |
 //! | `POST /api/logout` | ends the session |
-//! | `POST /api/password` | `{"old": …, "new": …}`: another password; all sessions end but this one, which gets a new cookie |
+//! | `POST /api/password` | `{"old": …, "new": …}`: ends other sessions, gives a new cookie |
 //! | `/api/v1/…` | the socket's `/v1/…` ([`api`]); needs a session; `POST`: `X-Weir-Csrf` |
 //! | `GET /metrics` | figures for Prometheus, if [`Metrics`] allows |
 //!

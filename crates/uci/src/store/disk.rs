@@ -1,4 +1,4 @@
-//! Files that are replaced, locked and trusted.
+//! Replacing, locking and checking of files.
 
 use crate::error::Error;
 use nix::fcntl::OFlag;
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Replaces a file: written beside it, then put in its place, with its rights. A link stays one.
+/// Replaces a file by a rename, with the same permissions. A link stays a link.
 pub(super) fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -35,17 +35,17 @@ pub(super) fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Beside whom a file is held.
+/// Kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// Others who read it.
+    /// Others may read the file too.
     Shared,
-    /// Nobody.
+    /// Only this process uses the file.
     Exclusive,
 }
 
-/// Opens and locks the file that has this name once the lock is held: another may have been put
-/// there meanwhile. Nothing where there is none.
+/// Opens and locks a file, and retries if another file has taken its name meanwhile. Returns `None`
+/// if there is no file.
 pub(super) fn lock(path: &Path, open: &OpenOptions, hold: Hold) -> Result<Option<File>, Error> {
     loop {
         let file = match open.open(path) {
@@ -53,7 +53,7 @@ pub(super) fn lock(path: &Path, open: &OpenOptions, hold: Hold) -> Result<Option
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(path)(error)),
         };
-        // By flock(2), as libuci; it ends as the file is closed.
+        // Uses flock(2), like libuci; closing the file releases the lock.
         match hold {
             Hold::Shared => file.lock_shared(),
             Hold::Exclusive => file.lock(),
@@ -72,10 +72,10 @@ pub(super) fn lock(path: &Path, open: &OpenOptions, hold: Hold) -> Result<Option
     }
 }
 
-/// Refuses a folder of changes that another user could have made or filled: `/tmp` is for everybody,
-/// and what waits there becomes configuration. Nor may it be a link, whose target another user chose.
+/// Refuses a folder of changes that another user could have created or filled: `/tmp` is shared,
+/// and changes become configuration. A link is refused too: another user could choose its target.
 pub(super) fn trusted(folder: &Path) -> Result<(), Error> {
-    // With a slash at its end the link would be followed.
+    // A trailing slash would follow the link.
     let plain: PathBuf = folder.components().collect();
     let opened = OpenOptions::new()
         .read(true)
@@ -88,7 +88,7 @@ pub(super) fn trusted(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Opens and locks a file of changes, which is held to the same as its folder.
+/// Opens and locks a file of changes, with the same checks as for its folder.
 pub(super) fn lock_changes(
     path: &Path,
     open: &mut OpenOptions,
@@ -124,7 +124,7 @@ fn linked(path: &Path) -> Error {
     Error::Invalid(format!("{} is a link: remove it", path.display()))
 }
 
-/// Takes away what commits left that were stopped. Only whoever has the lock may.
+/// Removes leftovers of interrupted commits. The caller must hold the lock.
 pub(super) fn sweep(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return;

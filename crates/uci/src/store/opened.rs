@@ -1,28 +1,28 @@
-//! A package that was opened.
+//! An open package.
 
 use super::disk::write;
 use crate::{change::Change, error::Error, package::Package};
 use std::path::{Path, PathBuf};
 
-/// A package with the changes that are not committed.
+/// A package with its uncommitted changes.
 #[derive(Debug)]
 pub struct Opened {
-    /// The package, changed.
+    /// The package, with the changes applied.
     pub package: Package,
-    /// What is not committed.
+    /// The uncommitted changes.
     pub changes: Vec<Change>,
     pub(super) path: PathBuf,
-    /// Whether changes of it wait for a commit. Those of files elsewhere are written at once.
+    /// True if changes wait for a commit. Files given by path are written at once.
     pub(super) waits: bool,
 }
 
 impl Opened {
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the package into its file, if that can be read again.
+    /// Writes the package into its file, if the text can be read again.
     pub(super) fn put(&self) -> Result<(), Error> {
         self.package.check()?;
         write(&self.path, &self.package.text())

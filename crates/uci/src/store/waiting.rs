@@ -1,7 +1,7 @@
-//! Files of changes that wait for a commit.
+//! Files of uncommitted changes.
 //!
-//! Locks are taken in one order, so that none waits for ever: that of the configuration file, then
-//! that of the last folder's file of changes; those in other folders only while they are read.
+//! Locks are taken in a fixed order to avoid deadlocks: the configuration file, then the last
+//! folder's file of changes; files in other folders are locked only while they are read.
 
 use super::disk::{Hold, failed, lock_changes, trusted};
 use crate::{change::Change, error::Error, scan::whole};
@@ -11,15 +11,15 @@ use std::{
     path::Path,
 };
 
-/// Changes, and the file that they are in.
+/// Changes, and the file that holds them.
 pub(super) type Waiting = (Vec<Change>, File);
 
-/// Reads the changes of a package in a folder. They stay as they are while the lock is held.
+/// Reads the changes of a package in a folder. The lock keeps the changes stable.
 pub(super) fn read(folder: &Path, package: &str, hold: Hold) -> Result<Option<Waiting>, Error> {
     let path = folder.join(package);
     match fs::symlink_metadata(&path) {
         Ok(data) if data.is_file() || data.is_symlink() => trusted(folder)?,
-        // Nobody waits for what writes into a pipe.
+        // Avoids blocking on a pipe.
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(&path)(error)),
@@ -34,13 +34,13 @@ pub(super) fn read(folder: &Path, package: &str, hold: Hold) -> Result<Option<Wa
     Ok(Some((Change::read(package, &text), file)))
 }
 
-/// Writes lines behind those that wait.
+/// Appends lines to the stored ones.
 pub(super) fn append(path: &Path, open: &mut OpenOptions, lines: &[u8]) -> Result<(), Error> {
     let file = lock_changes(path, open, Hold::Exclusive)?;
     let mut file = file.ok_or_else(|| failed(path)(io::ErrorKind::NotFound.into()))?;
     let mut written = Vec::new();
     file.read_to_end(&mut written).map_err(failed(path))?;
-    // What was cut off, by a full disk, would take the next line with it.
+    // A line cut off by a full disk would corrupt the next one.
     let before = u64::try_from(whole(&written)).unwrap_or(u64::MAX);
     file.set_len(before).map_err(failed(path))?;
     file.write_all(lines).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Whose comment is whose.
+//! Ownership of comments when sections move or go.
 
 use weir_uci::Package;
 
@@ -18,7 +18,7 @@ fn what_is_indented_belongs_to_the_section_above() {
     assert_eq!(without(text, "x"), "config b 'y'\n\toption v 1\n");
 }
 
-/// Found by fuzzing: a file that ends with `;` behind other blanks than spaces, and gets a line more.
+/// Found by fuzzing: a file that ends with `;` and blanks other than spaces, plus one more line.
 #[test]
 fn a_last_line_without_an_end_is_read_when_it_gets_one() {
     for tail in [
@@ -92,7 +92,7 @@ fn many_sections_can_be_taken_away() {
     assert_eq!(package.sections().len(), 1_500);
 }
 
-/// Found by a property.
+/// Found by a property test.
 #[test]
 fn a_list_that_began_as_an_option_stays_a_list() {
     let left = |text: &str, number| {

@@ -1,4 +1,4 @@
-//! Files of UCI, as their users and libuci write them.
+//! Files of UCI, as written by users and libuci.
 
 mod comments;
 mod edits;

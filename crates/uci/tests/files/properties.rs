@@ -1,11 +1,11 @@
-//! What holds for any file and any edits.
+//! Properties of any file and any edits.
 
 use crate::edits;
 use edits::{edit, play};
 use proptest::prelude::*;
 use weir_uci::{Names, Package, Strictness, export};
 
-/// Statements, comments and what breaks them, as people and programs write them, and worse.
+/// Generates statements, comments and malformed lines, as people and programs write them.
 fn line() -> impl Strategy<Value = String> {
     let name = "(x|y|z|li)";
     let value = prop_oneof![
@@ -41,7 +41,7 @@ fn document() -> impl Strategy<Value = String> {
     proptest::collection::vec(line(), 0..14).prop_map(|lines| lines.concat())
 }
 
-/// A file as libuci writes it.
+/// Generates a file in libuci's format.
 fn canonical() -> impl Strategy<Value = String> {
     document().prop_filter_map("cannot be read", |text| {
         let package = Package::read("t", text.as_bytes()).ok()?;
@@ -97,7 +97,7 @@ proptest! {
 
     #[test]
     fn an_option_that_is_set_changes_its_line_alone(text in canonical(), which in any::<prop::sample::Index>()) {
-        // Comments behind and above each line, and odd blanks.
+        // Adds comments behind and above each line, and odd blanks.
         let text: String = text.lines().filter(|line| !line.contains("multi") && !line.contains("line'")).map(|line| {
             if line.is_empty() { "\n# above\n".to_owned() } else { format!("  {}   # behind\n", line.replace(' ', "  ")) }
         }).collect();

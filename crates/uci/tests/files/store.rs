@@ -1,4 +1,4 @@
-//! The folder of files, and that of changes.
+//! The folder of files, and the folder of changes.
 
 use std::{
     fs,
@@ -58,7 +58,7 @@ fn a_commit_keeps_comments_and_rights() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     place.set("x", "5").unwrap();
     assert_eq!(place.read("changes/t"), "t.lan.x='5'\n");
-    // What a commit left that was killed.
+    // Leftover of a killed commit.
     fs::write(place.0.join("config/.t.uci-1"), "half").unwrap();
     place.store().commit("t").unwrap();
     assert_eq!(
@@ -107,8 +107,8 @@ fn nobody_waits_for_a_pipe() {
     );
 }
 
-/// Changes that wait in a folder for everybody become configuration: only users who may change the
-/// configuration may put changes there. A link leads where its maker wants.
+/// Changes in a shared folder become configuration: only users who may change the configuration may
+/// put changes there. A link may lead anywhere.
 #[test]
 fn changes_that_another_user_could_have_made_are_refused() {
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -130,7 +130,7 @@ fn changes_that_another_user_could_have_made_are_refused() {
     let mode = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
-    // As /var/tmp, which is root's, and for everybody.
+    // Like /var/tmp, which belongs to root and is shared.
     forged(&|folder| mode(folder, 0o1777));
     forged(&|folder| mode(&folder.join("t"), 0o666));
     forged(&|folder| chown(folder.join("t"), Some(65_534), None).unwrap());
@@ -143,7 +143,7 @@ fn changes_that_another_user_could_have_made_are_refused() {
         fs::remove_file(folder.join("t")).unwrap();
         symlink("../other/t", folder.join("t")).unwrap();
     });
-    // Nor are others' files written to.
+    // Files of other users are not written either.
     let place = Place::new("config a 'lan'\n");
     fs::create_dir(place.0.join("other")).unwrap();
     symlink("other", place.0.join("changes")).unwrap();
@@ -166,7 +166,7 @@ fn names_that_leave_the_folder_are_refused() {
     ));
 }
 
-/// What libuci would write, and then refuse to read; found by fuzzing.
+/// libuci would write this name, and then refuse to read it; found by fuzzing.
 #[test]
 fn a_name_that_another_section_would_get_is_not_written() {
     const TEXT: &str = "config a\n\toption x '1'\n\nconfig b 'first'\n";
@@ -182,7 +182,7 @@ fn a_name_that_another_section_would_get_is_not_written() {
         };
         store.change(&mut opened, &change)
     };
-    // The second section of type `a` without a name would be asked for by this.
+    // The second unnamed section of type `a` would get this name.
     let second = "cfg02";
     let hash = store.open("t").expect("a package").package.sections()[0].name[5..].to_owned();
     let name = format!("{second}{hash}");
@@ -199,7 +199,7 @@ fn a_name_that_another_section_would_get_is_not_written() {
     assert!(place.read("config/t").contains("config b 'second'"));
 }
 
-/// What others write, or read, while a commit is on its way is neither lost nor there twice.
+/// Changes that others write or read during a commit are neither lost nor applied twice.
 #[test]
 fn what_is_set_beside_commits_is_kept_once() {
     const COUNT: usize = 200;
@@ -239,7 +239,7 @@ fn what_is_set_beside_commits_is_kept_once() {
             };
             store.change(&mut store.open("t")?, &change)
         });
-        // Before anything may fail: they would go on for ever.
+        // Before anything may fail: the threads would run for ever.
         done.store(true, Ordering::Relaxed);
         written.expect("changes");
     });
@@ -248,7 +248,7 @@ fn what_is_set_beside_commits_is_kept_once() {
     assert_eq!(place.read("changes/t"), "");
 }
 
-/// As libuci does since 2025 (`uci_set_conf2dir`).
+/// As in libuci since 2025 (`uci_set_conf2dir`).
 #[test]
 fn a_file_elsewhere_overrides_the_one_of_its_name() {
     let place = Place::new("config a 'lan'\n\toption x '1'\n");
@@ -271,7 +271,7 @@ fn a_file_elsewhere_overrides_the_one_of_its_name() {
     assert_eq!(x(&store()), b"2");
     assert_eq!(store().overriding("t"), Some(overrides.join("t")));
     assert_eq!(x(&place.store()), b"1");
-    // A commit goes there; what is there alone is opened, and not listed.
+    // A commit goes to the overriding file; a package only there can be opened, but is not listed.
     let store = store();
     let change = Change {
         verb: Verb::Set,

@@ -1,9 +1,9 @@
-//! Edits at random.
+//! Random edits.
 
 use proptest::prelude::*;
 use weir_uci::Package;
 
-/// An edit; sections are counted.
+/// An edit; sections are given by index.
 #[derive(Clone, Debug)]
 pub enum Edit {
     Set(usize, String, String),
@@ -51,7 +51,7 @@ pub fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Does it, where there is what it is about. What is refused changes nothing.
+/// Applies an edit, if its target exists. A refused edit changes nothing.
 pub fn play(package: &mut Package, edit: &Edit) {
     let name = |n: usize| {
         package
