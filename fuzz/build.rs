@@ -1,4 +1,4 @@
-//! The classifier of ports is C, for BPF: compiled for this processor it can be fuzzed.
+//! Compiles the C code of the classifier of ports for this processor, for fuzzing.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ fn main() {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (own, bpf) = (root.join("classifier"), root.join("../bpf/include"));
-    // As scripts/fuzz has Rust compiled; without libFuzzer's own counters nobody would be told.
+    // Same instrumentation as Rust in scripts/fuzz; without it libFuzzer would see no coverage.
     let coverage = "-fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp";
     cc::Build::new()
         .compiler("clang")

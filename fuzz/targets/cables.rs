@@ -1,6 +1,6 @@
-//! What is heard at a port: any octets as announcements, and as a sequence of events. No panic, no
-//! text that a terminal or a page would obey; mesh only after a proof, what the administrator chose
-//! and the administrator's own connection stay, and one look for a link.
+//! Input at a port: any octets as announcements, and as a sequence of events. No panic, no control
+//! sequences or markup in text. Mesh needs a proof, the administrator's choice and connection stay,
+//! and a link gets one probe.
 #![no_main]
 
 use cables_core::{Cable, Cdp, Decision, Hello, Lldp, Mndp, Noted, Port, Proof, Role, Sort, Use};
@@ -27,7 +27,7 @@ fn read(frame: &[u8]) {
     texts.iter().for_each(|text| harmless(text, 64));
 }
 
-/// A frame that is right up to what is in it.
+/// Returns a frame that is valid up to its content.
 fn announcement(how: u8, data: &[u8]) -> Vec<u8> {
     let ends = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 2]].concat();
     let cdp = &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0, 2, 180, 0, 0];

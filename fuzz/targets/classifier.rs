@@ -1,5 +1,5 @@
 //! Frames of any make, and any octets, through the classifier of ports (bpf/include/cable_sort.h,
-//! compiled for this processor): it says the same as a plain parser.
+//! compiled for this processor): the result equals that of a plain parser.
 #![no_main]
 
 use frames::cable::{build, model};
@@ -9,13 +9,13 @@ unsafe extern "C" {
     fn classifier_sort(frame: *const u8, length: u32, vlan: *mut u32) -> u32;
 }
 
-/// CABLE_HIDDEN, CABLE_NO_VLAN.
+/// Constants CABLE_HIDDEN and CABLE_NO_VLAN.
 const HIDDEN: u32 = 0x80;
 const NO_VLAN: u32 = 0xffff;
 
 fn check(frame: &[u8]) {
     let mut vlan = 0;
-    // SAFETY: it reads so many octets, and writes a number; libFuzzer has one thread.
+    // SAFETY: the function reads this many octets, and writes a number; libFuzzer has one thread.
     let said = unsafe { classifier_sort(frame.as_ptr(), frame.len() as u32, &raw mut vlan) };
     let expected = model::seen(frame);
     let number = expected.sort as u32 | if expected.hidden { HIDDEN } else { 0 };

@@ -8,7 +8,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     match runtime::config::parse(&weir::registry().sections(), text, "weir.toml") {
-        // What `weir config` prints, every key with its origin.
+        // Output of `weir config`: every key with its origin.
         Ok(effective) => assert!(!effective.entries().is_empty()),
         Err(errors) => {
             assert!(!errors.is_empty(), "refused without a word");

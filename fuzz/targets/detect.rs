@@ -1,6 +1,6 @@
-//! What strangers say at a router's uplink: whole frames, and messages that are right up to what is
-//! the stranger's own. No panic, no more frames than are allowed, and no text that a terminal or a
-//! page would obey.
+//! Untrusted input at a router's uplink: whole frames, and messages that are valid up to the
+//! sender's part. No panic, no more frames than allowed, and no control sequences or markup in
+//! text.
 #![no_main]
 
 use detect::{Detection, Evidence, MOST_SENT, Options, Suggestion};
@@ -27,7 +27,7 @@ fn harmless(evidence: &[Evidence], said: &Suggestion) {
     }
 }
 
-/// The frame that asks for DHCP, DHCPv6 or PPPoE without a tag: its EtherType and protocol.
+/// Finds the untagged probe for DHCP, DHCPv6 or PPPoE by EtherType and protocol.
 fn asked(sent: &[Vec<u8>], kind: [u8; 2], protocol: u8) -> Option<&[u8]> {
     let is =
         |frame: &&Vec<u8>| frame[12..14] == kind && (kind != [0x86, 0xdd] || frame[20] == protocol);
@@ -47,7 +47,7 @@ fn ipv6(next: u8, length: usize) -> Vec<u8> {
     header
 }
 
-/// A message that is right up to what is in it.
+/// Returns a message that is valid up to its content.
 fn message(how: u8, sent: &[Vec<u8>], data: &[u8]) -> Option<([u8; 2], Vec<u8>)> {
     Some(match how {
         0 => {

@@ -1,5 +1,5 @@
-//! What guests ask for names of a portal's garden, what a name server answers, and names as they are
-//! configured.
+//! DNS in a portal's walled garden: guests' queries, answers of a name server, and configured
+//! names.
 #![no_main]
 
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ fuzz_target!(|octets: &[u8]| {
         assert_eq!(Question::read(&sent).as_ref(), Some(question));
         assert!(!answers(&sent, &sent, question), "a question is no answer");
     }
-    // Just what fuzzing would not find: the answer begins with its question.
+    // Fuzzing alone would not find this: the answer begins with its question.
     let question = Question {
         name: "www.example.org".to_owned(),
         ipv6: octets.first().is_some_and(|first| first & 1 == 1),

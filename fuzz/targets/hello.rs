@@ -1,6 +1,6 @@
-//! What strangers say at a router's port: any frame, and hellos of the mesh that are recorded, cut,
-//! changed and said again. No panic, nobody proven but the neighbour that answered, and no more
-//! frames than are allowed.
+//! Untrusted input at a router's port: any frame, and hellos of the mesh that are recorded, cut,
+//! changed and replayed. No panic, no proof but for the neighbour that answered, and no more frames
+//! than allowed.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const THEIRS: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Our port, and a hello of a neighbour that did not hear it, of one that did, and of our own.
+/// Our port, and hellos of a neighbour that did not hear it, of one that did, and our own.
 static STARTED: LazyLock<(Port, [Vec<u8>; 3])> = LazyLock::new(|| {
     let mesh = MeshKey::from_secret(&[7; 32]).expect("long enough");
     let port = |seed, mac| {
@@ -49,7 +49,7 @@ fuzz_target!(|octets: &[u8]| {
         };
         let whole = part.is_empty() || how & 3 == 3;
         if !whole {
-            // Octets are changed from a place on, or all behind it is other.
+            // Changes octets from a position on, or replaces the whole rest.
             let place = usize::from(part[0]).min(frame.len());
             if how & 4 != 0 {
                 frame.truncate(place);
@@ -71,7 +71,7 @@ fuzz_target!(|octets: &[u8]| {
             last = Some(now);
             sent += 1;
         }
-        // It stays, and is nothing without a neighbour.
+        // The VXLAN number is stable, and needs a neighbour.
         let proven = port.peers().iter().any(|peer| peer.proven);
         let vxlan = port.vxlan();
         assert!(vxlan.is_none() || proven && vxlan < Some(1 << 24));
@@ -79,7 +79,7 @@ fuzz_target!(|octets: &[u8]| {
         assert!(port.peers().len() <= MOST_PEERS);
         assert!(port.peers().iter().all(|peer| peer.mac == THEIRS));
     }
-    // One neighbour there is, and one VXLAN, which it does not say that it is in.
+    // At most one neighbour and one VXLAN, whose membership is not announced.
     let most = FIRST + 2 * FOR_NEWCOMER + AGAIN_AT_MOST;
     assert!(sent <= most, "{sent}");
 });

@@ -1,6 +1,6 @@
-//! What comes in front of a connection, at both ends, and pairing lines: what is not sealed with
-//! the right keys is refused, and what is read is read the same when it is written again; never a
-//! panic. The first byte chooses the reader.
+//! Headers of a connection, at both ends, and pairing lines: messages not sealed with the right
+//! keys are refused, and parsed values survive being written and parsed again; never a panic. The
+//! first byte chooses the reader.
 #![no_main]
 
 use std::fmt::{Debug, Display};
@@ -61,7 +61,7 @@ fn pairing(text: &str) {
     }
 }
 
-/// What is read is written so that it is read as the same.
+/// Checks that a parsed value, written and parsed again, stays the same.
 fn again<T: FromStr<Err: Debug> + Display + PartialEq + Debug>(text: &str) {
     if let Ok(read) = text.parse::<T>() {
         assert_eq!(
@@ -108,7 +108,7 @@ fn open() -> Open {
     }
 }
 
-/// What was sealed, and changed on its way.
+/// Tests a sealed message with changes.
 fn changed(data: &[u8]) {
     let (_, frame) = ENDS.router.open(&open());
     let mut body = frame[HEADER..].to_vec();
@@ -123,7 +123,7 @@ fn changed(data: &[u8]) {
     }
 }
 
-/// Bytes of one record, how the pieces are cut, and a change at one place.
+/// Tests the bytes of a record, cut into pieces, with a change at one position.
 fn stream(data: &[u8]) {
     let Some((&[high, low, change, cut], text)) = data.split_first_chunk() else {
         return;
@@ -148,7 +148,7 @@ fn stream(data: &[u8]) {
     assert_eq!(read.and(opener.finish()).is_ok(), change == 0);
     assert!(change != 0 || plain == text);
 
-    // What was never sealed.
+    // Data that was never sealed.
     let (mut accepted, _) = {
         let (_, asked) = ENDS.router.open(&open());
         ENDS.partner.accept(&asked[HEADER..]).expect("an open")

@@ -1,7 +1,6 @@
-//! What stations and name servers send, and files of leases: names that no terminal obeys, or
-//! nothing; never a panic, and no state beyond its bounds. The first byte chooses the reader; for
-//! whole packets, there are several in one input, each behind its length, the way it goes, and its
-//! number in the flow.
+//! Messages of stations and name servers, and files of leases: harmless names, or none; never a
+//! panic, and bounded state. The first byte chooses the reader; for whole packets, an input has
+//! several, each behind its length, its direction, and its number in the flow.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -25,7 +24,7 @@ fn host(name: &str) {
     assert!(name.bytes().all(fits), "{name:?}");
 }
 
-/// What is found in a beginning is found in all that goes on from it.
+/// Checks that a result from a prefix is the result for every continuation.
 fn beginning<T: PartialEq + std::fmt::Debug>(
     octets: &[u8],
     read: impl Fn(&[u8]) -> Outcome<T>,
@@ -51,7 +50,7 @@ fn packets(mut data: &[u8]) {
         let length = usize::from(u16::from_be_bytes([high, low])).min(rest.len());
         let (octets, rest) = rest.split_at(length);
         data = rest;
-        // Seven bits of time and number.
+        // Bits for time and number.
         now += u64::from(how >> 4) * 1000;
         let direction = if how & 1 == 0 {
             Direction::FromStation

@@ -72,7 +72,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-    // Names and addresses come from outside: printing them must not panic either.
+    // Names and addresses are untrusted: printing them must not panic either.
     for event in &events {
         assert!(!format!("{event:?}").is_empty());
     }

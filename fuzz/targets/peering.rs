@@ -1,6 +1,6 @@
-//! What strangers send to an access point that has peers: any beacons and action frames, and those of
-//! an honest node that are recorded, cut, changed and sent again. No panic, no peer, and no more
-//! nodes than are remembered.
+//! Untrusted input to an access point with peers: any beacons and action frames, and those of an
+//! honest node, recorded, cut, changed and replayed. No panic, no peer, and a bounded number of
+//! nodes.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ fn beacon(mac: [u8; 6], elements: &[u8]) -> Vec<u8> {
     [head, ssid, elements.to_vec()].concat()
 }
 
-/// What an honest node's beacon says, and its hello to us.
+/// Beacon content of an honest node, and its hello to us.
 static HONEST: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     let mut theirs = machine(THEIRS, 1);
     let ours = machine(OURS, 2);
@@ -75,7 +75,7 @@ fuzz_target!(|octets: &[u8]| {
             None => ours.handle(now, Event::Frame(&frame)),
         };
         for action in actions {
-            // Nobody ends a handshake who has not the keys.
+            // Nobody can complete a handshake without the keys.
             assert!(
                 matches!(action, Action::Send(_) | Action::Listen(_)),
                 "{action:?}"

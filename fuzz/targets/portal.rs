@@ -1,5 +1,5 @@
-//! What guests type and send to the portal, what they ask for names, what nodes tell each other, and
-//! what is left of the files of vouchers and figures; pictures; and what RADIUS servers say.
+//! Untrusted input to the portal: guests' entries, requests and DNS queries, messages of nodes,
+//! damaged files of vouchers and figures, pictures, and answers of RADIUS servers.
 #![no_main]
 
 use std::net::IpAddr;
@@ -54,7 +54,7 @@ fuzz_target!(|octets: &[u8]| {
     let (again, damaged) = Figures::read(figures.file().as_bytes());
     assert!(damaged == 0 && again.days().eq(figures.days()));
     let read = journal::read(octets);
-    // What was whole reads the same again.
+    // The intact part reads the same again.
     let again = journal::read(&octets[..read.whole]);
     assert_eq!(read, again);
     let written = journal::write(read.vouchers.values());

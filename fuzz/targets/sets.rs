@@ -1,7 +1,6 @@
-//! nf_tables messages about sets of addresses, as the kernel's netlink socket gives them: any bytes
-//! give elements, ranges and events or an error, never a panic. The first two bytes choose what
-//! the elements are taken to be of, so that one corpus holds both families, with ranges and
-//! without.
+//! nf_tables messages about sets of addresses, as the kernel's netlink socket delivers them: any
+//! bytes give elements, ranges and events or an error, never a panic. The first two bytes choose
+//! the type of the elements, so that one corpus holds both families, with ranges and without.
 #![no_main]
 
 use std::collections::BTreeSet;
@@ -12,7 +11,7 @@ use kernel::sets::{SetContent, SetHeader, decode_elements, decode_event, decode_
 use libfuzzer_sys::fuzz_target;
 use offload_core::drops::prefixes;
 
-/// As many as one list of the packet path holds would take long to try.
+/// Small, because as many as the packet path allows would take too long.
 const MOST: usize = 4_096;
 
 fuzz_target!(|data: &[u8]| {
@@ -33,8 +32,8 @@ fuzz_target!(|data: &[u8]| {
         if let Ok(Some(told)) = decode_set(&message) {
             header = told;
         }
-        // What came before a part that cannot be read is dropped by who reads sets; here it is
-        // tried all the same.
+        // Real readers drop the elements before a malformed part; here they are tested
+        // nevertheless.
         let _ = decode_elements(&message, &mut elements);
         let _ = decode_open_set(&message).map(|set| format!("{set:?}"));
         let mut kept = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Documents of any content, and configurations of any content that are read and planned upon.
+//! Arbitrary documents, and arbitrary configurations that are read and planned upon.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use setup_core::plan::{Air, Channel, Config, Facts, Radio, plan};
 use setup_core::{read, shadow};
 use uci::{Package, Strictness};
 
-/// A package for each part of the input; parts are divided by 0xff.
+/// A package for each part of the input; 0xff separates parts.
 const NAMES: [&str; 6] = [
     "network",
     "wireless",

@@ -1,6 +1,6 @@
-//! Datagrams of a tunnel: raw ones, and well sealed ones with any body, as a partner gone mad would
-//! send. Never a panic, nothing that grows without end, and no packet given on that was not in a
-//! datagram. The first byte of each step says what it is, the second how long.
+//! Datagrams of a tunnel: raw ones, and properly sealed ones with any body, as a compromised
+//! partner might send. Never a panic, no unbounded growth, and no packet passed on that was not in
+//! a datagram. The first byte of each step is its kind, the second its length.
 #![no_main]
 
 use std::net::SocketAddr;
@@ -59,7 +59,7 @@ fuzz_target!(|data: &[u8]| {
             4 => {
                 let mut raw = octets.to_vec();
                 let refused = tunnel.datagram_in(remote, &mut raw, now, &mut |_| given += 1);
-                // The codec of the other end has not sealed it.
+                // The codec of the other end has not sealed this datagram.
                 assert!(refused.is_err());
             }
             kind => {
@@ -74,7 +74,7 @@ fuzz_target!(|data: &[u8]| {
                 counter += 1;
                 let length = other.seal(path, counter, &body, &mut buffer).unwrap();
                 let datagram = &mut buffer[..length];
-                // A router that forges its address, at times.
+                // Sometimes from a forged address.
                 let from = [remote, elsewhere][usize::from(what >> 6 & 1)];
                 let _ = tunnel.datagram_in(from, datagram, now, &mut |_| given += 1);
             }

@@ -1,4 +1,4 @@
-//! Configuration files of any content, and edits of them.
+//! Arbitrary configuration files, and edits of them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,7 @@ fuzz_target!(|octets: &[u8]| {
     if let Ok(package) = Package::read_as("t", octets, Strictness::Lenient) {
         assert_eq!(package.text(), octets);
     }
-    // The first part is a file, the second what is done to it.
+    // The first part is a file, the second the edits.
     let at = octets.iter().position(|&c| c == 0xff);
     let (text, edits) = octets.split_at(at.unwrap_or(octets.len()));
     let Ok(mut package) = Package::read("t", text) else {
@@ -27,8 +27,8 @@ fuzz_target!(|octets: &[u8]| {
             assert_eq!(package.text(), before);
         }
     }
-    // Where somebody named a section as those without a name are, no file says that: it is not
-    // written, and the name is told.
+    // If a section has a name like the generated ones, the file cannot express this: the write
+    // fails, and the error has the name.
     if let Err(error) = package.check() {
         let text = package.text();
         let named = error.to_string().contains("`cfg");

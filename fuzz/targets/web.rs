@@ -1,5 +1,5 @@
-//! Requests to the web page's server, behind the parser of HTTP: an answer to each, with the
-//! headers that protect it, and nothing told without a session.
+//! Requests to the web page's server, behind the HTTP parser: an answer to each, with the
+//! protective headers, and no data without a session.
 #![no_main]
 
 use std::rc::Rc;
@@ -18,7 +18,7 @@ const CHEAP: Cost = Cost {
     passes: 1,
 };
 
-/// Whoever gets to an answer had a session.
+/// Routes that only a session could reach.
 fn unreachable() -> Routes {
     let methods = [
         Method::GET,
@@ -47,7 +47,7 @@ fn door() -> Door {
         password_file: file,
         ..Settings::default()
     };
-    // Time stands still: a few passwords are tried, and then no more.
+    // Time stands still: only a few passwords are tried.
     let clock = Rc::new(|| Duration::from_secs(1_000_000));
     let front = settings.front();
     let warden = Warden::with_clock(settings, clock.clone()).expect("a warden");

@@ -1,6 +1,6 @@
-//! What a stranger may send to `weir bench receive`: lines on its control port, in any pieces, and
-//! UDP packets. Never a panic, no line that is not bounded, and what is read is read the same when
-//! it is written again. The first byte chooses the reader, and how the pieces are cut.
+//! Untrusted input to `weir bench receive`: lines on its control port, in any pieces, and UDP
+//! packets. Never a panic, bounded lines, and parsed lines survive being written and parsed again.
+//! The first byte chooses the reader, and the cuts.
 #![no_main]
 
 use bench::wires::code::Code;
@@ -19,7 +19,7 @@ fn lines(data: &[u8], cut: usize) {
                 Ok(Some(message)) => {
                     let line = message.line();
                     let again = Message::read(&line[..line.len() - 1]);
-                    // A number that is none (NaN) has no JSON.
+                    // NaN has no JSON.
                     if let (Message::Trial(trial), Ok(Message::Trial(other))) = (&message, &again) {
                         assert_eq!(trial.makes_sense(), other.makes_sense());
                     }
@@ -28,7 +28,7 @@ fn lines(data: &[u8], cut: usize) {
                     }
                 }
                 Ok(None) => break,
-                // Nobody reads on behind a line that is none; here it is tried.
+                // Real readers stop at a malformed line; here reading goes on.
                 Err(BadLine::Unknown) => bad += 1,
                 Err(BadLine::TooLong) => return,
             }

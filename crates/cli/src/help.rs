@@ -1,4 +1,4 @@
-//! Help texts: commands grouped by purpose, printing, and a list of what is wrong with a text.
+//! Help texts: commands grouped by purpose, printing, and checks of the layout.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -13,9 +13,9 @@ const WIDE: usize = 120;
 /// Commands of one purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Heading above them.
+    /// Heading above the commands.
     pub heading: &'static str,
-    /// Their names, in the order of the list.
+    /// Names of the commands, in the order of the list.
     pub commands: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub fn print(answer: &clap::Error) -> io::Result<()> {
     }
 }
 
-/// Text without the spaces that clap leaves at the end of lines.
+/// Returns the text without the spaces that clap leaves at the end of lines.
 fn trimmed(text: &str) -> String {
     let mut lines: String = text
         .lines()
@@ -86,8 +86,8 @@ fn trimmed(text: &str) -> String {
     lines
 }
 
-/// Lists what is wrong with the help of a command and of all below it: lines too long for 80 or 120
-/// columns, spaces at the end, and line breaks within a sentence.
+/// Lists layout faults in the help of a command and of all its subcommands: lines too long for 80
+/// or 120 columns, spaces at the end, and line breaks within a sentence.
 pub fn faults(mut command: Command) -> Vec<String> {
     command.build();
     let mut faults = Vec::new();
@@ -105,7 +105,7 @@ fn find(command: &Command, above: &str, faults: &mut Vec<String>) {
             sized.clone().render_long_help(),
         ] {
             for line in trimmed(&text.to_string()).lines() {
-                // clap never breaks the line of usage.
+                // clap never breaks the usage line.
                 let usage = line.starts_with("Usage: ") || line.starts_with("       weir");
                 if line.chars().count() > columns && !usage {
                     complain(&format!("more than {columns} columns"), line);
@@ -135,7 +135,7 @@ fn find(command: &Command, above: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// Complains of a text whose lines will not be shown as they were written.
+/// Reports a text whose lines will not be shown as written.
 fn broken(text: &str, complain: &mut dyn FnMut(&str, &str)) {
     let mut before = "";
     let mut lines = text.lines().peekable();

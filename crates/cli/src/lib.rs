@@ -1,5 +1,5 @@
-//! Parts that the commands of all binaries have: help, a manual, completions of a shell, text that a
-//! terminal may show, and the terminal taken over.
+//! Common parts of all binaries' commands: help, manual, shell completions, text that is safe for a
+//! terminal, and full-screen terminal use.
 
 pub mod completions;
 pub mod help;

@@ -1,4 +1,4 @@
-//! Manual pages of a command and of all below it.
+//! Manual pages of a command and of all its subcommands.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,8 @@ use clap_mangen::Man;
 
 use crate::help::Group;
 
-/// Writes the pages into a folder, the command's own with its commands in these groups, and gives
-/// the files: the command's own is the last.
+/// Writes the pages into a folder, the command's own page with its subcommands in these groups.
+/// Returns the files; the command's own page is the last.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -43,7 +43,7 @@ fn pages(
     let page = Man::new(command).source(source).manual("");
     let mut text = Vec::new();
     page.render(&mut text)?;
-    // Exit codes and examples; the name is the generator's.
+    // Exit codes and examples; the generator chose the name EXTRA.
     let mut text = String::from_utf8_lossy(&text).replace("\n.SH EXTRA\n", "\n.SH NOTES\n");
     if !groups.is_empty()
         && let Some(start) = text.find("\n.SH SUBCOMMANDS\n")
@@ -60,7 +60,7 @@ fn pages(
     Ok(())
 }
 
-/// The section of the commands, in their groups.
+/// Returns the section of the commands, in their groups.
 fn list(command: &Command, groups: &[Group]) -> io::Result<String> {
     let mut text = ".SH COMMANDS\n".to_owned();
     for group in groups {
@@ -73,7 +73,7 @@ fn list(command: &Command, groups: &[Group]) -> io::Result<String> {
         let mut section = Vec::new();
         Man::new(alone).render_subcommands_section(&mut section)?;
         let section = String::from_utf8_lossy(&section);
-        // The text before the heading defines the apostrophe, once a page.
+        // The text before the heading defines the apostrophe, once per page.
         let section = section.find(".SH ").map_or("", |at| &section[at + 4..]);
         text.push_str(".SS ");
         text.push_str(section);

@@ -1,4 +1,4 @@
-//! The terminal, taken over and given back: on leaving, on a panic, whatever happens.
+//! Full-screen use of the terminal; restored on leaving, even on a panic.
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Once;
@@ -16,29 +16,29 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{execute, queue};
 
-/// Whether the terminal is ours now. One process has one.
+/// True while this process controls the terminal. A process has only one.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Bytes of a picture that are written at once; over ssh each write may be a packet.
+/// Bytes of a picture per write; over ssh each write may be a packet.
 const PICTURE: usize = 32 * 1024;
 
-/// What is done in it.
+/// Kind of use of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Somebody looks: there is no cursor.
+    /// Display only: no cursor.
     Look,
-    /// Somebody writes: what is pasted is told as one.
+    /// Text input: pasted text arrives as one event.
     Write,
 }
 
-/// The terminal as long as it is ours: raw, the alternate screen. Given back when dropped, and before a
-/// panic is told.
+/// The controlled terminal: raw mode, the alternate screen. Restored when dropped, and before a
+/// panic message.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
 
 impl Screen {
-    /// Takes it over.
+    /// Takes control of the terminal.
     ///
     /// # Errors
     /// Standard output is not a terminal, or is gone.
@@ -47,7 +47,7 @@ impl Screen {
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                // What it says is to be read, and not in raw mode on a screen that vanishes.
+                // The panic message must not go to a raw, vanishing screen.
                 give_back();
                 before(panic);
             }));
@@ -71,7 +71,7 @@ impl Screen {
         }
     }
 
-    /// What is drawn into.
+    /// Returns the terminal to draw into.
     pub fn terminal(&mut self) -> &mut Terminal<CrosstermBackend<BufWriter<Stdout>>> {
         &mut self.terminal
     }
@@ -83,31 +83,31 @@ impl Drop for Screen {
     }
 }
 
-/// Signals that end it are waited for instead of obeyed at once: the terminal is given back first. To be
-/// called before other threads are started: they inherit that these are waited for.
+/// Waits for the signals that end the process, so that the terminal can be restored first. Must be
+/// called before other threads start: they inherit the signal mask.
 ///
 /// # Errors
-/// They cannot be waited for.
+/// The signals cannot be blocked.
 pub fn signals(stop: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
         .into_iter()
         .collect();
     set.thread_block()?;
     thread::spawn(move || {
-        // Fails for a wrong set only, and this one was taken above.
+        // Fails only for an invalid set, and this set was accepted above.
         let _ = set.wait();
         stop();
     });
     Ok(())
 }
 
-/// Does nothing when it was given back already.
+/// Does nothing if the terminal is restored already.
 fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    // A terminal that is gone cannot be mended. The console of Linux has no other screen to go back
-    // to: it is left empty.
+    // A vanished terminal cannot be restored. The console of Linux has no other screen: the console
+    // is left empty.
     let _ = execute!(
         io::stdout(),
         DisableBracketedPaste,

@@ -1,8 +1,8 @@
-//! Text from outside, made fit for a terminal.
+//! Untrusted text, made safe for a terminal.
 
 use std::fmt::Write;
 
-/// Tells whether a letter has no width of its own and is no mark on another one: control characters,
+/// Returns true if a letter has no width of its own and is no combining mark: control characters,
 /// directions (UAX 9), joiners, separators, fillers, tags.
 pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
@@ -12,8 +12,8 @@ pub fn is_hidden(letter: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Writes hidden letters of a JSON document as escapes (RFC 8259, section 7), so that a terminal obeys
-/// none. A parser reads the same text. Line feeds stay, as they stand between values.
+/// Writes hidden letters of a JSON document as escapes (RFC 8259, section 7), so that a terminal
+/// does not interpret them. Parsers read the same text. Line feeds between values stay.
 pub fn json(document: &str) -> String {
     let mut clean = String::with_capacity(document.len());
     for letter in document.chars() {

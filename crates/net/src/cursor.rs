@@ -1,12 +1,12 @@
 //! Bytes read in order.
 
-/// Bytes that are left. Each method takes from their front, numbers in network order; `None` where
+/// The remaining bytes. Each method takes bytes from the front, numbers in network order; `None` if
 /// too few are left.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    /// Takes so many bytes.
+    /// Takes this many bytes.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, left) = self.0.split_at_checked(count)?;
         self.0 = left;
@@ -41,13 +41,13 @@ impl<'a> Cursor<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Takes as many bytes as the byte before them says.
+    /// Takes a byte, and then as many bytes as its value.
     pub fn behind_u8(&mut self) -> Option<&'a [u8]> {
         let length = self.u8()?;
         self.take(length.into())
     }
 
-    /// Takes as many bytes as the two before them say.
+    /// Takes two bytes, and then as many bytes as their value.
     pub fn behind_u16(&mut self) -> Option<&'a [u8]> {
         let length = self.u16()?;
         self.take(length.into())

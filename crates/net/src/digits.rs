@@ -1,15 +1,15 @@
-//! Numbers in text that others wrote: digits and nothing else. `parse` and `from_str_radix` would
-//! take a sign.
+//! Numbers in untrusted text: digits and nothing else. `parse` and `from_str_radix` would accept a
+//! sign.
 
 use std::str::FromStr;
 
-/// A decimal number; `None` where there is anything but digits, or too much for its type.
+/// Parses a decimal number; `None` for anything but digits, or on overflow.
 pub fn decimal<T: FromStr>(text: &str) -> Option<T> {
     let plain = text.bytes().all(|octet| octet.is_ascii_digit());
     plain.then(|| text.parse().ok())?
 }
 
-/// A hexadecimal number, without `0x`.
+/// Parses a hexadecimal number, without `0x`.
 pub fn hexadecimal(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|octet| octet.is_ascii_hexdigit());
     plain.then(|| u64::from_str_radix(text, 16).ok())?

@@ -1,5 +1,5 @@
-//! Functions that crates of all kinds need, and that belong to no module: values as text and back,
-//! text in markup, bytes in order, checksums, the wall clock. It depends on no other crate.
+//! Functions that all kinds of crates need, and that belong to no module: values as text and back,
+//! text in markup, bytes in order, checksums, the wall clock. The crate has no dependencies.
 
 pub mod checksum;
 pub mod clock;

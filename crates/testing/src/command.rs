@@ -1,20 +1,20 @@
-//! The output of a command, and the file that it is compared with.
+//! Output of a command, and golden files.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A command, in an environment that says nothing.
+/// Returns a command with an empty environment.
 pub fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().stdin(Stdio::null());
     command
 }
 
-/// What came out, as text.
+/// Result of a command, as text.
 pub struct Ran {
-    /// `None`: a signal ended it.
+    /// Exit code; `None` after a signal.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,
@@ -22,10 +22,10 @@ pub struct Ran {
     pub err: String,
 }
 
-/// A command's output, as text.
+/// Converts a command's output to text.
 ///
 /// # Panics
-/// It is no UTF-8.
+/// The output is not UTF-8.
 pub fn ran(output: Output) -> Ran {
     Ran {
         code: output.status.code(),
@@ -34,10 +34,10 @@ pub fn ran(output: Output) -> Ran {
     }
 }
 
-/// Runs a test of this program in a process of its own, with these variables besides. `test` is its whole name.
+/// Runs a test of this program, by its full name, in its own process, with extra variables.
 ///
 /// # Panics
-/// It fails, or there is no such test.
+/// The test fails, or does not exist.
 pub fn apart(test: &str, variables: &[(&str, &OsStr)]) {
     let output = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
@@ -52,11 +52,11 @@ pub fn apart(test: &str, variables: &[(&str, &OsStr)]) {
     );
 }
 
-/// Compares with a file of the package's `tests/golden`, for cargo runs tests in the folder of their package. With
-/// `WEIR_UPDATE_GOLDEN` set, writes it instead.
+/// Compares with a golden file of the package: cargo runs tests in the package's folder. With
+/// `WEIR_UPDATE_GOLDEN` set, writes the file instead.
 ///
 /// # Panics
-/// They differ, or the file cannot be read.
+/// The texts differ, or the file cannot be read.
 pub fn golden(name: &str, text: &str) {
     let path = Path::new("tests/golden").join(name);
     if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {

@@ -1,10 +1,10 @@
-//! A directory that goes away again.
+//! Temporary directories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// It goes away when it is dropped.
+/// A directory that is removed on drop.
 pub struct Directory(PathBuf);
 
 impl Default for Directory {
@@ -14,10 +14,10 @@ impl Default for Directory {
 }
 
 impl Directory {
-    /// An empty one, among the temporary files.
+    /// Creates an empty temporary directory.
     ///
     /// # Panics
-    /// It cannot be made.
+    /// The directory cannot be created.
     pub fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -27,7 +27,7 @@ impl Directory {
         Self(path)
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }

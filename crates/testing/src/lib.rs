@@ -1,4 +1,4 @@
-//! What tests of several crates need: a folder of their own, a command with its output, a terminal.
+//! Helpers for tests of several crates: a temporary folder, a command with its output, a terminal.
 
 mod command;
 mod directory;

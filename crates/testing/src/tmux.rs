@@ -1,4 +1,4 @@
-//! A terminal: tmux draws what a program writes, and says what is on the screen then.
+//! A terminal for tests: tmux draws a program's output, and returns the screen's content.
 
 use std::process::{Command, id};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use crate::Directory;
 
-/// A window of a tmux server of its own, with a shell script in it; ends when dropped.
+/// A window of a private tmux server that runs a shell script; ends when dropped.
 pub struct Pane {
     server: String,
     directory: Directory,
 }
 
 impl Pane {
-    /// Runs a script of `sh` in so many columns and rows. It shall not end by itself.
+    /// Runs an `sh` script in a window of this size. The script must not end by itself.
     pub fn start(columns: u16, rows: u16, script: &str) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -54,7 +54,7 @@ impl Pane {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// Presses keys, by the names that tmux has for them.
+    /// Presses keys, by their names in tmux.
     pub fn press(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());
     }
@@ -64,7 +64,7 @@ impl Pane {
         self.tmux(&["send-keys", "-l", text]);
     }
 
-    /// Gives it another size.
+    /// Resizes the window.
     pub fn resize(&self, columns: u16, rows: u16) {
         self.tmux(&[
             "resize-window",
@@ -75,7 +75,7 @@ impl Pane {
         ]);
     }
 
-    /// The rows of the screen.
+    /// Returns the rows of the screen.
     pub fn screen(&self) -> Vec<String> {
         self.tmux(&["capture-pane", "-p"])
             .lines()
@@ -83,19 +83,19 @@ impl Pane {
             .collect()
     }
 
-    /// The screen with the sequences that give it its looks.
+    /// Returns the screen with its style sequences.
     pub fn looks(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-e"])
     }
 
-    /// What tmux knows of the window: `alternate_on`, `cursor_flag`, `pane_title`.
+    /// Returns a tmux variable of the window: `alternate_on`, `cursor_flag`, `pane_title`.
     pub fn told(&self, format: &str) -> String {
         self.tmux(&["display-message", "-p", &format!("#{{{format}}}")])
             .trim()
             .to_owned()
     }
 
-    /// Waits until the screen is as wanted, and gives it. The time is long: it only keeps a broken
+    /// Waits until the screen is as wanted, and returns it. The long time limit only keeps a broken
     /// test from hanging.
     pub fn wait(&self, what: &str, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
         let begin = Instant::now();
@@ -116,7 +116,7 @@ impl Pane {
     }
 }
 
-/// Whether a text is in one of the rows.
+/// Returns true if a row contains the text.
 pub fn has(screen: &[String], text: &str) -> bool {
     screen.iter().any(|row| row.contains(text))
 }

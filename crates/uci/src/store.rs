@@ -33,7 +33,7 @@ pub struct Store {
 }
 
 impl Default for Store {
-    /// `/etc/config`, overridden by `/var/run/uci`, and `/tmp/.uci`, as libuci has it since 2025.
+    /// Uses `/etc/config`, overrides in `/var/run/uci`, and `/tmp/.uci`, as libuci since 2025.
     fn default() -> Store {
         let mut store = Store::new("/etc/config", "/tmp/.uci");
         store.set_overrides("/var/run/uci");

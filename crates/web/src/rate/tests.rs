@@ -45,8 +45,8 @@ impl Page {
     }
 
     /// Lets device 0 connect 20 times, once a second, beside others that begin 10 seconds before.
-    /// Each of the others has a rate, a first time, and seconds of work and of rest. Returns how many
-    /// of the 20 are taken.
+    /// Each other has a rate, a first time, and seconds of work and of rest. Returns the number of
+    /// the 20 that are taken.
     fn taken_beside(&mut self, others: &[(f64, f64, f64, f64)]) -> usize {
         const BEGIN: f64 = 100.0;
         let mut all: Vec<(f64, u8)> = (0..20).map(|n| (BEGIN + 10.13 + f64::from(n), 0)).collect();

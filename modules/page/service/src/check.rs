@@ -1,4 +1,4 @@
-//! Listeners of the page, in `weir check`: who on the network can read along.
+//! Checks of the page's listeners in `weir check`: addresses without protection.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use runtime::Error;
 use runtime::check::Feature;
 use runtime::config::Effective;
 
-/// A line for each address at which others can read along; one where no page can be served.
+/// Returns a line for each address that others can eavesdrop on; one if no page can be served.
 pub fn check(effective: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
     Ok(features(effective.of()))
 }

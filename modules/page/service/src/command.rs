@@ -13,7 +13,7 @@ use runtime::Error;
 use runtime::command::{Connection, client};
 use runtime::output::{Output, harmless};
 
-/// Where the code for the first password is shown.
+/// Path of the code for the first password.
 pub const CLAIM: &str = "/v1/page/claim";
 
 /// Set the password of the web page
@@ -73,8 +73,8 @@ fn weak(weakness: Weakness) -> Error {
     Error::new(weakness.to_string(), hint)
 }
 
-/// The first line, without its end. Reads no more than a password may have, and two for the end of
-/// the line.
+/// Returns the first line, without its end. Reads no more than a password may have, plus two bytes
+/// for the end of the line.
 fn first_line(input: impl BufRead) -> Result<String, Error> {
     let mut line = Vec::new();
     let most = u64::try_from(password::LONGEST).unwrap_or(u64::MAX) + 2;
@@ -106,7 +106,7 @@ fn text(octets: Vec<u8>) -> Result<String, Error> {
     })
 }
 
-/// Asks on the terminal until it ends, or two agree.
+/// Asks on the terminal; both answers must agree.
 fn twice() -> Result<String, Error> {
     if !io::stdin().is_terminal() {
         return Err(Error::usage(
@@ -115,7 +115,7 @@ fn twice() -> Result<String, Error> {
         ));
     }
     let first = ask("New password: ")?;
-    // Not to be asked again for what will not do.
+    // Rejects a weak password before asking for it again.
     password::check(&first).map_err(weak)?;
     if ask("The same again: ")? != first {
         return Err(Error::new(
@@ -131,7 +131,7 @@ fn ask(prompt: &str) -> Result<String, Error> {
     let asked = write!(terminal, "{prompt}").and_then(|()| terminal.flush());
     let answer =
         asked.and_then(|()| ask::hidden(&io::stdin(), io::stdin().lock(), password::LONGEST));
-    // The Enter that was typed was not shown either.
+    // The user's Enter was not shown either.
     let _ = writeln!(terminal);
     let answer = answer.map_err(|error| {
         Error::because(

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use runtime::config::{FileValue, Section, Wrong, absolute, table, words};
 
-/// What this module has in the file.
+/// Configuration sections of this module.
 pub const SECTIONS: [Section; 1] = [Section::of::<Web>("web")];
 
 table! {
@@ -36,27 +36,27 @@ table! {
     }
 }
 
-/// Whence the certificate comes.
+/// Source of the certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WebTls {
     /// Plain HTTP.
     #[default]
     Off,
-    /// One of weir's own, made once and kept in `/var/lib/weir/tls`.
+    /// A self-signed certificate, created once and stored in `/var/lib/weir/tls`.
     Own,
     /// [`Web::certificate`] and [`Web::key`].
     Files,
 }
 
-/// Who gets `/metrics`.
+/// Access to `/metrics`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MetricsFor {
-    /// Nobody.
+    /// No access.
     #[default]
     Off,
     /// Programs on this machine.
     Loopback,
-    /// Whoever has the token that is in this file.
+    /// Clients with the token in this file.
     Token(PathBuf),
 }
 

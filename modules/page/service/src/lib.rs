@@ -1,5 +1,4 @@
-//! The web page, and figures for Prometheus: the same answers as the API's, over TCP, behind a
-//! log-in.
+//! The web page, and figures for Prometheus: the API's answers over TCP, behind a login.
 
 mod check;
 mod command;
@@ -46,22 +45,22 @@ pub const ENTRY: Entry = Entry {
     ..Entry::named("page")
 };
 
-/// How long after it could not be served that is tried again.
+/// Pause before another attempt to serve.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// What listens, if it is switched on and can.
+/// The page's server, if enabled and possible.
 struct Page {
     config: Web,
-    /// Of what it is made; `None`: it is switched off.
+    /// Source of the answers; `None`: disabled.
     face: RefCell<Option<Rc<dyn Face>>>,
     running: RefCell<Option<Running>>,
     warden: RefCell<Option<Rc<Warden>>>,
-    /// Why it is not served.
+    /// Reason why the page is not served.
     failed: RefCell<Option<WebError>>,
     opened: Notify,
 }
 
-/// Makes it: what can be asked is not known yet.
+/// Creates the module; routes are not known yet.
 ///
 /// # Errors
 /// None.
@@ -77,7 +76,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
 }
 
 impl Page {
-    /// Opens it, or notes why it cannot be. The same reason is told once.
+    /// Starts the server, or stores the error. Each distinct reason is logged once.
     fn open(&self) {
         let face = self.face.borrow();
         let Some(face) = face.as_ref() else { return };
@@ -104,7 +103,7 @@ impl Page {
     }
 }
 
-/// An error with its cause.
+/// Returns an error with its cause.
 fn said(error: &WebError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
@@ -113,7 +112,7 @@ fn said(error: &WebError) -> String {
 }
 
 impl Module for Page {
-    /// Binds, reads or makes the certificate.
+    /// Rights to bind, and to read or create the certificate.
     fn privileges(&self) -> Privileges {
         let mut privileges = Privileges {
             read: read(&self.config),
@@ -164,7 +163,7 @@ impl Module for Page {
     }
 
     fn configure(&self, _: &Effective, _: &mut Router) {
-        // Its own settings take a restart; what stood in their way may be mended.
+        // Its own settings take a restart; other obstacles may be gone.
         if self.failed.borrow().is_some() {
             self.open();
             self.opened.notify_one();

@@ -1,5 +1,5 @@
-//! Connections of browsers, as the kernel lists them: the page's process could have been taken over,
-//! and name clients that there are not.
+//! Connections of browsers, from the kernel's lists: a compromised page process could invent
+//! clients.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -11,8 +11,8 @@ const LISTS: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 /// (include/net/tcp_states.h).
 const WAITS: [&str; 2] = ["01", "08"];
 
-/// Reports whether a client has a connection to one of these ports. Without the kernel's lists it may
-/// have one.
+/// Returns true if a client has a connection to one of these ports, or if the kernel's lists are
+/// unavailable.
 pub fn is_connected(client: IpAddr, ports: &[u16]) -> bool {
     let lists = LISTS.map(|list| fs::read_to_string(list).ok());
     match lists.iter().all(Option::is_none) {
@@ -21,7 +21,7 @@ pub fn is_connected(client: IpAddr, ports: &[u16]) -> bool {
     }
 }
 
-/// Looks for such a connection in one list: `NUMBER: LOCAL REMOTE STATE …`.
+/// Searches one list for such a connection: `NUMBER: LOCAL REMOTE STATE …`.
 fn has(list: &str, client: IpAddr, ports: &[u16]) -> bool {
     list.lines().any(|line| {
         let mut words = line.split_ascii_whitespace().skip(1);
@@ -34,7 +34,7 @@ fn has(list: &str, client: IpAddr, ports: &[u16]) -> bool {
     })
 }
 
-/// Reads `ADDRESS:PORT`, in hexadecimal digits: the address by words as they are in memory.
+/// Parses `ADDRESS:PORT`, in hexadecimal digits: the address by words in memory order.
 fn end(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| {
@@ -80,7 +80,7 @@ mod tests {
                 other.parse().expect("an address"),
                 &[to.port()]
             ));
-            // The client has sent all, and waits.
+            // The client has sent everything, and waits.
             client.shutdown(std::net::Shutdown::Write).expect("closed");
             assert!(is_connected(to.ip(), &[to.port()]));
         }

@@ -1,5 +1,5 @@
-//! What listens for browsers and for Prometheus: a process of its own, which is started again when
-//! it ends. The daemon answers what it asks, by the rights of whoever is logged in.
+//! The server for browsers and Prometheus: a process of its own, which is restarted when it ends.
+//! The daemon answers its requests, with the rights of the logged-in user.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,17 +17,17 @@ use super::config::{MetricsFor, Web, WebTls};
 use super::{peers, server};
 use runtime::daemon::Face;
 
-/// Where a certificate of weir's own making is kept.
+/// Directory of a self-signed certificate.
 const OWN_TLS: &str = "/var/lib/weir/tls";
 
-/// Questions of the page's process that wait.
+/// Waiting requests of the page's process.
 const WAITING: usize = 8;
 
-/// How long the process of a former weir may take to go.
+/// Longest wait for the process of a former weir to end.
 const FORMER: Duration = Duration::from_secs(1);
 
-/// Requests answered at once: as many as browsers may make. Few wait beside these, so that a page's
-/// process that was taken over takes few of the daemon's descriptors.
+/// Requests answered at once: as many as browsers may make. Few more may wait, so that a
+/// compromised page process takes few of the daemon's descriptors.
 const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
     answers: front.limits.connections,
     waiting: WAITING,
@@ -35,7 +35,7 @@ const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
     ..api::Limits::default()
 };
 
-/// Bound sockets, and who decides what comes of what is asked there.
+/// Bound sockets, and the authentication of requests.
 pub struct Running {
     listeners: Listeners,
     front: Front,
@@ -44,10 +44,10 @@ pub struct Running {
 }
 
 impl Running {
-    /// Binds, reads or makes the certificate.
+    /// Binds, and reads or creates the certificate.
     ///
     /// # Errors
-    /// It cannot be served so; packets are forwarded without it.
+    /// The page cannot be served; packets are forwarded without it.
     pub fn open(config: &Web, face: &Rc<dyn Face>, routes: &Routes) -> Result<Self, WebError> {
         let settings = settings(config);
         let figures = {
@@ -85,7 +85,7 @@ impl Running {
         })
     }
 
-    /// Who knows the password.
+    /// Returns the authentication.
     pub fn warden(&self) -> Rc<Warden> {
         Rc::clone(&self.warden)
     }
@@ -103,7 +103,7 @@ impl Running {
     }
 }
 
-/// Binds, also where the process of a weir that was killed just now has yet to hear of it.
+/// Binds, and retries while the process of a just killed weir still holds the address.
 fn bind(settings: &Settings) -> Result<Listeners, WebError> {
     let began = Instant::now();
     loop {
@@ -118,8 +118,8 @@ fn bind(settings: &Settings) -> Result<Listeners, WebError> {
     }
 }
 
-/// Makes the folders of what may come later: once confined, weir can write in a folder, but not
-/// make one. A password at its former place is moved to where it is now.
+/// Creates folders for later files: once confined, weir can write in a folder, but not create one.
+/// A password at its former path is moved.
 pub fn make_folders(config: &Web) {
     let password = web::password_file(&config.password);
     if let Err(error) = password::move_former(password) {
@@ -138,7 +138,7 @@ pub fn make_folders(config: &Web) {
     }
 }
 
-/// Why there would be no page, as far as the configuration alone tells.
+/// Returns the reason why the configuration allows no page, if any.
 pub fn refused(config: &Web) -> Option<WebError> {
     if !*config.enabled {
         return None;
@@ -146,13 +146,13 @@ pub fn refused(config: &Web) -> Option<WebError> {
     settings(config).check().err()
 }
 
-/// The directory in which the page writes: the password's.
+/// Returns the directory that the page writes to: the password's.
 pub fn write(config: &Web) -> Vec<PathBuf> {
     let parent = web::password_file(&config.password).parent();
     parent.map(PathBuf::from).into_iter().collect()
 }
 
-/// Files that the page reads.
+/// Returns the files that the page reads.
 pub fn read(config: &Web) -> Vec<PathBuf> {
     let mut files = match &*config.tls {
         WebTls::Off => Vec::new(),

@@ -1,6 +1,6 @@
-//! The process that strangers speak to. It has the sockets that it was given, no capability, and,
-//! as far as the kernel's Landlock goes, no file and no TCP connection of its own. It asks weir by
-//! the API.
+//! The network-facing process. The process has only inherited sockets, no capability, and, as far
+//! as the kernel's Landlock goes, no access to files and no TCP connection of its own. Its requests
+//! to weir go through the API.
 
 use std::rc::Rc;
 
@@ -13,10 +13,10 @@ use runtime::Error;
 use runtime::daemon::apart::{self, Apart};
 use runtime::output::Output;
 
-/// Its command.
+/// Name of its command.
 pub const NAME: &str = "page-server";
 
-/// The process.
+/// Description of the process.
 pub const APART: Apart = Apart {
     command: NAME,
     what: "the web page's process",
@@ -36,7 +36,7 @@ pub struct ServerArgs {
 /// Serves until weir is gone.
 ///
 /// # Errors
-/// It was not weir that started it.
+/// The caller is not weir.
 pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
     runtime::log::start(args.log);
     let stranger = |error| {

@@ -1,4 +1,4 @@
-//! Reads a line from a terminal that does not show it.
+//! Reads a line from a terminal without echo.
 
 use std::io::{self, BufRead};
 use std::os::fd::AsFd;
@@ -7,26 +7,26 @@ use nix::sys::termios::{
     LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr,
 };
 
-/// What was typed so far.
+/// Input so far.
 #[derive(Debug, Default)]
 struct Line {
     octets: Vec<u8>,
 }
 
-/// What a key does.
+/// Effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum Key {
-    /// More is to come.
+    /// The line continues.
     More,
-    /// The line is done.
+    /// The line is complete.
     Done,
-    /// Ctrl-C, or the end of input before anything was typed.
+    /// Ctrl-C, or end of input on an empty line.
     Away,
 }
 
 impl Line {
-    /// Takes one byte. More than one beyond `most` are not kept, so that too long a line is still
-    /// seen to be too long.
+    /// Takes one byte. Keeps at most one byte beyond `most`, so that an overlong line is still
+    /// recognised.
     fn key(&mut self, octet: u8, most: usize) -> Key {
         match octet {
             b'\r' | b'\n' => return Key::Done,
@@ -46,7 +46,7 @@ impl Line {
     }
 }
 
-/// The terminal as it was, restored however this ends.
+/// The terminal's former state, restored on drop.
 struct Restore<'a, T: AsFd> {
     terminal: &'a T,
     before: Termios,
@@ -54,13 +54,13 @@ struct Restore<'a, T: AsFd> {
 
 impl<T: AsFd> Drop for Restore<'_, T> {
     fn drop(&mut self) {
-        // Nothing else can be done where it fails.
+        // There is no fallback.
         let _ = tcsetattr(self.terminal, SetArg::TCSADRAIN, &self.before);
     }
 }
 
-/// Reads a line without showing it; `None` where the user went away. Keys that would end the
-/// program come as bytes instead, so that the terminal never stays silent.
+/// Reads a line without echo; `None` if the user aborts. Keys that would end the program come as
+/// bytes instead, so that the echo is always restored.
 pub(super) fn hidden(
     terminal: &impl AsFd,
     mut input: impl BufRead,
@@ -71,10 +71,10 @@ pub(super) fn hidden(
     silent
         .local_flags
         .remove(LocalFlags::ECHO | LocalFlags::ECHONL | LocalFlags::ICANON | LocalFlags::ISIG);
-    // Shares its place with the character for the end of input on some processors.
+    // Shares its index with the end-of-input character on some processors.
     silent.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
     silent.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
-    // What was typed before the question was not meant for it.
+    // Drops input typed before the question.
     tcsetattr(terminal, SetArg::TCSAFLUSH, &silent)?;
     let _restored = Restore { terminal, before };
     read(&mut input, most)
