@@ -1,26 +1,26 @@
-//! Cuts a stream of pcapng between blocks, so that a file that ends early ends with a whole one.
+//! Cuts a pcapng stream between blocks, so that a file that ends early ends with a whole block.
 
-/// Type, length, and the length again: no block is shorter.
+/// Type, length, and the length again: the smallest block.
 const SHORTEST: usize = 12;
 /// Longest block that weir writes, with room to spare.
 const LONGEST: usize = 64 * 1024;
 
-/// What is not a block.
+/// The data is not a pcapng block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what weir sent is not pcapng: a block of {0} bytes")]
 pub struct NotABlock(usize);
 
-/// Bytes that are not a whole block yet.
+/// Bytes of an incomplete block.
 #[derive(Debug, Default)]
 pub struct Blocks {
     begun: Vec<u8>,
 }
 
 impl Blocks {
-    /// Takes bytes as they arrive; gives back as many whole blocks as there are now.
+    /// Takes bytes as they arrive; returns all blocks that are complete now.
     ///
     /// # Errors
-    /// A block has a length that no block has.
+    /// A block has an invalid length.
     pub fn take(&mut self, octets: &[u8]) -> Result<Vec<u8>, NotABlock> {
         self.begun.extend_from_slice(octets);
         let mut end = 0;
@@ -81,7 +81,7 @@ mod tests {
                 let cut = blocks.take(&whole[at..end]).expect("blocks");
                 out.extend(cut);
                 at = end;
-                // Ends between blocks, whenever it ends.
+                // The output always ends between blocks.
                 prop_assert!(out.is_empty() || Blocks::default().take(&out).expect("blocks").len() == out.len());
             }
             out.extend(blocks.take(&whole[at..]).expect("blocks"));

@@ -1,11 +1,11 @@
-//! How many packets the packet path may capture: a token bucket whose tokens are taken elsewhere.
+//! Rate limit of the packet path's captures: a token bucket whose tokens are used elsewhere.
 
 use std::time::Duration;
 
-/// A part of a second's packets that may come at once.
+/// Fraction of a second's packets that may come at once: one in this many.
 const BURST: u32 = 10;
 
-/// Tokens that are granted again and again. What was not used of a grant counts for the next.
+/// Tokens granted in turns. Unused tokens of a grant count for the next grant.
 #[derive(Debug)]
 pub struct Bucket {
     rate: u32,
@@ -15,7 +15,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// So many packets a second; full at first.
+    /// Returns a bucket for this many packets per second; full at first.
     pub fn new(rate: u32) -> Self {
         let mut bucket = Self {
             rate,
@@ -26,18 +26,18 @@ impl Bucket {
         bucket
     }
 
-    /// Packets that may come between two grants, at most.
+    /// Returns the most packets between two grants.
     pub fn burst(&self) -> u32 {
         (self.rate / BURST).max(1)
     }
 
-    /// Short of one packet more: a low rate earns parts of packets.
+    /// Returns the largest credit, just short of one more packet: a low rate earns fractions.
     fn most(&self) -> u64 {
         u64::from(self.burst()) * 1_000_000 + 999_999
     }
 
-    /// How many packets may be captured until the next grant, after `elapsed` since the last one,
-    /// of which `left` were not used.
+    /// Returns the number of packets until the next grant, after `elapsed` since the last one, of
+    /// which `left` were not used.
     pub fn grant(&mut self, elapsed: Duration, left: u32) -> u32 {
         let used = u64::from(self.granted.saturating_sub(left)) * 1_000_000;
         let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_low_rate_is_kept_too() {
-        // Three a second, whenever there are takers: a grant of 50 ms has less than one.
+        // Three a second: a grant of 50 ms has less than one packet.
         let mut bucket = Bucket::new(3);
         let mut taken = 0;
         let mut left = 0;
@@ -71,7 +71,7 @@ mod tests {
             taken += granted;
             left = 0;
         }
-        // Ten seconds, and the first one at once.
+        // Ten seconds, and the first packet at once.
         assert!((30..=31).contains(&taken), "{taken}");
     }
 

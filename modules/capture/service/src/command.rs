@@ -1,4 +1,4 @@
-//! `weir capture`: forwarded packets, into a file.
+//! `weir capture`: writes forwarded packets into a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -142,7 +142,7 @@ pub fn run(args: &CaptureArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if let Some(error) = target.failed {
         return Err(error);
     }
-    // Not in the output: that is for packets.
+    // Not in the output, which is for packets.
     let summary: Option<CaptureSummary> = told?.and_then(|text| serde_json::from_slice(&text).ok());
     let mut errors = io::stderr().lock();
     match summary {
@@ -152,12 +152,12 @@ pub fn run(args: &CaptureArgs, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Comes true when somebody wants this to end.
+/// Returns when a signal asks for the end.
 async fn interrupted() {
     async fn comes(kind: SignalKind) {
         match signal(kind) {
             Ok(mut signal) => drop(signal.recv().await),
-            // Then the signal does what it does without a handler.
+            // The signal then has its default effect.
             Err(_) => std::future::pending().await,
         }
     }
@@ -168,13 +168,13 @@ async fn interrupted() {
     }
 }
 
-/// Where packets go: whole blocks only, whenever it ends.
+/// Destination of packets: takes whole blocks only.
 struct Target<'a, 'b> {
     path: Option<&'a Path>,
     file: Option<File>,
     output: &'a mut Output<'b>,
     blocks: Blocks,
-    /// What went wrong and is better told than as a failure to write.
+    /// An error that explains more than a failure to write.
     failed: Option<Error>,
 }
 
@@ -203,8 +203,8 @@ impl<'a, 'b> Target<'a, 'b> {
             return self.output.flush();
         };
         if self.file.is_none() {
-            // Only now, when the daemon has agreed: an older capture of this name is not lost for
-            // nothing. Packets are private.
+            // Created only after the daemon has agreed, so that an older capture of this name is
+            // not lost for nothing. Packets are private.
             let made = OpenOptions::new()
                 .write(true)
                 .create(true)
@@ -227,7 +227,7 @@ impl<'a, 'b> Target<'a, 'b> {
     }
 }
 
-/// What was captured and what was not, a line each.
+/// Describes the captured and the missed packets, a line each.
 fn tell(summary: &CaptureSummary, rate: u32) -> String {
     let CaptureSummary {
         captured,

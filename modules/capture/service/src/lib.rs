@@ -1,4 +1,4 @@
-//! Packets that weir forwards, as a file: pcapng, which Wireshark and tcpdump read.
+//! Captures of forwarded packets as pcapng, which Wireshark and tcpdump read.
 
 mod blocks;
 mod bucket;
@@ -20,18 +20,18 @@ use runtime::Error;
 use runtime::daemon::{Face, Module, Router, Setup, Work};
 use runtime::registry::{Command, Entry, Group};
 
-/// Packets, as they go by.
+/// Entry of the module.
 pub const ENTRY: Entry = Entry {
     commands: || vec![Command::printing(Group::Diagnose, "capture", command::run)],
     begin: Some(begin),
     ..Entry::named("capture")
 };
 
-/// One at once, so that what a router can be asked for is bounded.
+/// At most one capture at a time, which bounds the load of a router.
 #[derive(Default)]
 pub struct Captures(RefCell<Option<Running>>);
 
-/// Makes it.
+/// Creates the module.
 ///
 /// # Errors
 /// None.
@@ -40,10 +40,10 @@ pub fn begin(_: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
 }
 
 impl Captures {
-    /// Begins what was asked for: what is to be sent to the client, as it comes. Ends when the
+    /// Begins a capture; returns the stream for the client. The capture ends when the
     /// [`api::Drain`] is dropped.
     fn open(&self, router: &mut Router, asked: &CaptureQuery) -> Result<api::Drain, Problem> {
-        // Its client may have gone a moment ago.
+        // The client of the last capture may have disconnected a moment ago.
         self.poll(Instant::now(), router);
         let mut slot = self.0.borrow_mut();
         if slot.is_some() {
@@ -57,7 +57,7 @@ impl Captures {
         Ok(drain)
     }
 
-    /// Ends the capture that runs: its client still gets what was captured before.
+    /// Ends the running capture: its client still receives the packets captured before.
     fn end(&self, router: &mut Router) -> Result<answers::CaptureSummary, Problem> {
         let running = self.0.borrow_mut().take();
         let none = || {
@@ -69,7 +69,7 @@ impl Captures {
 }
 
 impl Module for Captures {
-    /// Packets are root's to see. A capture lasts as long as its client listens.
+    /// Only root may see packets. A capture lasts as long as its client reads.
     fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
         let (begun, ended) = (Rc::clone(&self), self);
         let (begin_at, end_at) = (Rc::clone(face), Rc::clone(face));
@@ -90,7 +90,7 @@ impl Module for Captures {
         running.as_ref().map(Running::turn_at)
     }
 
-    /// Takes what was captured since the last time, and ends what is to end.
+    /// Takes new packets, and ends a capture that is over.
     fn poll(&self, _: Instant, router: &mut Router) {
         let mut slot = self.0.borrow_mut();
         let Some(running) = slot.as_mut() else { return };

@@ -1,14 +1,14 @@
 //! Writes pcapng: PCAP Next Generation (pcapng) Capture File Format, draft-ietf-opsawg-pcapng.
-//! Numbers are little-endian on every machine, which the byte-order magic says.
+//! Numbers are little-endian on every machine; the byte-order magic declares this.
 
-/// LINKTYPE_ETHERNET.
+/// LINKTYPE_ETHERNET of the registry.
 const ETHERNET: u16 = 1;
 /// Block types.
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
-/// Options; 1 and 0 are those of every block.
+/// Options; 1 and 0 are valid in every block.
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
 const SECTION_OS: u16 = 3;
@@ -22,46 +22,46 @@ const PACKET_ID: u16 = 5;
 const STATISTICS_START: u16 = 2;
 const STATISTICS_END: u16 = 3;
 const STATISTICS_DELIVERED: u16 = 8;
-/// Longest text of an option, bytes: nothing that is said here needs more.
+/// Longest text of an option, in bytes: no text here needs more.
 const LONGEST_TEXT: usize = 1024;
 
-/// What the section header says of where the packets come from.
+/// Origin of the packets, for the section header.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// Operating system and its version.
     pub os: String,
-    /// The program that writes.
+    /// Name of the writing program.
     pub application: String,
-    /// Anything else.
+    /// Other information.
     pub comment: Option<String>,
 }
 
-/// One device. They are numbered in the order in which they are written, from 0.
+/// A device. Devices are numbered in the order of writing, from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
-    /// Its name.
+    /// Name of the device.
     pub name: String,
-    /// What it is.
+    /// Description of the device.
     pub description: String,
-    /// Its hardware address.
+    /// Hardware address of the device.
     pub mac: Option<[u8; 6]>,
-    /// Bytes of each packet that are kept. Readers want the same of all interfaces.
+    /// Bytes kept of each packet. Readers expect the same value for all interfaces.
     pub snap_length: u32,
 }
 
-/// In which direction a packet went by.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Into the router.
     Inbound,
-    /// Out of it.
+    /// Out of the router.
     Outbound,
 }
 
-/// One packet.
+/// A packet.
 #[derive(Clone, Debug)]
 pub struct Packet<'a> {
-    /// Number of its interface.
+    /// Number of the packet's interface.
     pub interface: u32,
     /// Nanoseconds since 1970.
     pub when: u64,
@@ -69,37 +69,37 @@ pub struct Packet<'a> {
     pub direction: Direction,
     /// A number shared by all records of the same packet.
     pub id: u64,
-    /// Bytes that it had.
+    /// Original length in bytes.
     pub length: u32,
-    /// What was kept, from the Ethernet header on: three pieces one after the other, so that a VLAN
-    /// tag can be put in.
+    /// Kept bytes, from the Ethernet header on: three consecutive pieces, so that a VLAN tag can be
+    /// inserted.
     pub octets: [&'a [u8]; 3],
-    /// Something to say of it.
+    /// Optional comment.
     pub comment: Option<&'a str>,
 }
 
-/// What was captured of one interface.
+/// Statistics of one interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<'a> {
     /// Number of the interface.
     pub interface: u32,
-    /// When the capture began, nanoseconds since 1970.
+    /// Start of the capture, nanoseconds since 1970.
     pub start: u64,
-    /// Until when these numbers are, nanoseconds since 1970.
+    /// Time of these numbers, nanoseconds since 1970.
     pub end: u64,
     /// Packets written.
     pub delivered: u64,
-    /// Something to say of it.
+    /// Optional comment.
     pub comment: Option<&'a str>,
 }
 
-/// A Section Header Block: the first one of a file.
+/// Writes a Section Header Block: the first block of a file.
 pub fn section(out: &mut Vec<u8>, origin: &Origin) {
     block(out, SECTION, |out| {
         word(out, 0x1a2b_3c4d);
         half(out, 1);
         half(out, 0);
-        // The section's length is not known.
+        // The section's length is unknown.
         long(out, u64::MAX);
         text(out, COMMENT, origin.comment.as_deref().unwrap_or_default());
         text(out, SECTION_OS, &origin.os);
@@ -108,7 +108,7 @@ pub fn section(out: &mut Vec<u8>, origin: &Origin) {
     });
 }
 
-/// An Interface Description Block: has to come before the packets of that interface.
+/// Writes an Interface Description Block, which must precede the interface's packets.
 pub fn interface(out: &mut Vec<u8>, interface: &Interface) {
     block(out, INTERFACE, |out| {
         half(out, ETHERNET);
@@ -119,13 +119,13 @@ pub fn interface(out: &mut Vec<u8>, interface: &Interface) {
         if let Some(mac) = interface.mac {
             option(out, INTERFACE_MAC, &mac);
         }
-        // Times are in units of 10^-9 seconds.
+        // Unit of times: 10^-9 seconds.
         option(out, INTERFACE_RESOLUTION, &[9]);
         option(out, END_OF_OPTIONS, &[]);
     });
 }
 
-/// An Enhanced Packet Block.
+/// Writes an Enhanced Packet Block.
 pub fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     block(out, PACKET, |out| {
         let kept: usize = packet.octets.iter().map(|piece| piece.len()).sum();
@@ -148,7 +148,7 @@ pub fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     });
 }
 
-/// An Interface Statistics Block.
+/// Writes an Interface Statistics Block.
 pub fn statistics(out: &mut Vec<u8>, statistics: &Statistics<'_>) {
     let moment = |when: u64| {
         let mut octets = Vec::with_capacity(8);
@@ -170,7 +170,7 @@ pub fn statistics(out: &mut Vec<u8>, statistics: &Statistics<'_>) {
     });
 }
 
-/// Type, length, what is in it, and the length again. All parts are multiples of 4 bytes.
+/// Writes a block: type, length, body, and the length again. All parts are multiples of 4 bytes.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     word(out, kind);
@@ -188,7 +188,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out);
 }
 
-/// An option of text; none where there is nothing to say.
+/// Writes a text option; nothing if the text is empty.
 fn text(out: &mut Vec<u8>, code: u16, text: &str) {
     let end = text.floor_char_boundary(LONGEST_TEXT);
     if end > 0 {
@@ -196,8 +196,8 @@ fn text(out: &mut Vec<u8>, code: u16, text: &str) {
     }
 }
 
-/// To the next multiple of 4. Blocks begin at one, as long as they are written into memory that
-/// does.
+/// Pads to the next multiple of 4. The buffer must start at a block, so that each block begins at a
+/// multiple of 4.
 fn pad(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(4), 0);
 }
@@ -214,7 +214,7 @@ fn long(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Times are two words, the upper one first.
+/// Writes a time as two words, the upper one first.
 fn time(out: &mut Vec<u8>, when: u64) {
     word(out, (when >> 32) as u32);
     word(out, when as u32);
@@ -224,7 +224,7 @@ fn time(out: &mut Vec<u8>, when: u64) {
 mod tests {
     use super::*;
 
-    /// The block of this type and with these words, by hand from the draft.
+    /// Returns the block of this type and body, by hand from the draft.
     fn expected(kind: u32, body: &[u8]) -> Vec<u8> {
         assert_eq!(body.len() % 4, 0);
         let length = (body.len() as u32 + 12).to_le_bytes();

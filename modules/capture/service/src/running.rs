@@ -1,8 +1,8 @@
 //! A capture: from the ring of the packet path to a client's pipe, a little at a time.
 //!
-//! It ends by its own limits, when it is told to, or when its client is gone, which is seen when
-//! something is sent to it: hence the statistics that go out when there is nothing else. Whoever is
-//! slow loses packets, and is told how many.
+//! A capture ends by its own limits, on request, or when its client is gone. Only sending detects
+//! that: hence the statistics when there are no packets. A slow client loses packets, and receives
+//! their number.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,39 +18,39 @@ use super::bucket::Bucket;
 use super::pcapng;
 use runtime::daemon::Router;
 
-/// How often the ring is emptied while a capture runs.
+/// Interval of emptying the ring during a capture.
 const TURN: Duration = Duration::from_millis(50);
-/// Records that are handled in one go: the daemon has other things to do.
+/// Records handled in one turn: the daemon has other work.
 const RECORDS: usize = 8192;
-/// Bytes that may wait for the client.
+/// Largest number of bytes that wait for the client.
 const WAITING: usize = 1024 * 1024;
-/// Without packets for so long, statistics are sent, by which a client that has gone is noticed.
+/// Time without packets after which statistics are sent, which detects a disconnected client.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// A capture that runs.
+/// A running capture.
 pub struct Running {
     capture: datapath::Capture,
     feed: Feed,
     bucket: Bucket,
     interfaces: Interfaces,
     summary: CaptureSummary,
-    /// Ends after so many records.
+    /// Number of records after which the capture ends.
     count: Option<u64>,
-    /// Ends at this time.
+    /// Time at which the capture ends.
     end: Option<Instant>,
-    /// Tokens were given.
+    /// Time of the last grant of tokens.
     turned: Instant,
-    /// Something was sent.
+    /// Time of the last output.
     spoke: Instant,
-    /// Reused for each block.
+    /// Buffer, reused for each block.
     block: Vec<u8>,
 }
 
 impl Running {
-    /// Begins what was asked for.
+    /// Begins a capture.
     ///
     /// # Errors
-    /// What is asked for is not there; the kernel has no room for a ring.
+    /// The requested flow or device does not exist; the kernel has no room for a ring.
     pub fn begin(router: &mut Router, asked: &CaptureQuery) -> Result<(Self, Drain), Problem> {
         let filter = filter(router, asked)?;
         let mut bucket = Bucket::new(asked.rate);
@@ -90,12 +90,12 @@ impl Running {
         Ok((running, drain))
     }
 
-    /// When the ring is to be emptied.
+    /// Returns the time of the next turn.
     pub fn turn_at(&self) -> Instant {
         self.turned + TURN
     }
 
-    /// Takes what was captured since the last time. Whether it is to end.
+    /// Takes new packets. Returns true if the capture is over.
     pub fn turn(&mut self, router: &mut Router) -> bool {
         self.read(router);
         let now = Instant::now();
@@ -109,7 +109,7 @@ impl Running {
         self.turned = now;
         self.capture.give(granted);
         if now - self.spoke >= SILENCE {
-            // One interface is enough to be heard.
+            // One interface is enough to produce output.
             self.statistics(router, 1);
         }
         false
@@ -163,27 +163,27 @@ impl Running {
         }
     }
 
-    /// Nothing is captured any more; what is on its way still arrives.
+    /// Stops the capture; packets on their way still arrive.
     pub fn finish(mut self, router: &mut Router) -> CaptureSummary {
         router.path.captures.end(&mut self.capture);
         self.read(router);
         self.statistics(router, usize::MAX);
         let summary = self.summary;
         info!(?summary, "a capture ends");
-        // A few numbers: writing them cannot fail.
+        // A few numbers: serializing cannot fail.
         let text = serde_json::to_string(&summary).unwrap_or_default();
         self.feed.finish(SUMMARY_TRAILER, &text);
         summary
     }
 }
 
-/// The devices of a capture, numbered as they were described.
+/// Devices of a capture, numbered in the order of description.
 struct Interfaces {
     snap_length: u32,
-    /// By device index.
+    /// Numbers by device index.
     numbers: HashMap<u32, u32>,
     delivered: Vec<u64>,
-    /// Described in the block that is being written, and nowhere else.
+    /// Device whose description is only in the block being written.
     fresh: Option<u32>,
     started: u64,
 }
@@ -199,7 +199,7 @@ impl Interfaces {
         }
     }
 
-    /// The number of a device; describes it first, where it is new.
+    /// Returns the number of a device; describes a new device first.
     fn describe(&mut self, router: &Router, link: u32, out: &mut Vec<u8>) -> u32 {
         self.fresh = None;
         if let Some(number) = self.numbers.get(&link) {
@@ -223,7 +223,7 @@ impl Interfaces {
         number
     }
 
-    /// The block in which a device was described did not reach the client.
+    /// Undoes the description of a device whose block did not reach the client.
     fn not_described(&mut self, link: u32) {
         if self.fresh.take() == Some(link) {
             self.numbers.remove(&link);
@@ -257,7 +257,7 @@ impl Interfaces {
     }
 }
 
-/// Bytes of the two hardware addresses, behind which a VLAN tag goes.
+/// Bytes of the two hardware addresses; a VLAN tag goes behind them.
 const ADDRESSES: usize = 12;
 
 fn packet(out: &mut Vec<u8>, interface: u32, captured: &Captured<'_>) {
@@ -291,7 +291,7 @@ fn is_port(plan: &offload_core::PortPlan) -> bool {
     matches!(plan.hook, offload_core::Hook::Xdp | offload_core::Hook::Tc)
 }
 
-/// What was asked for, in the packet path's terms.
+/// Converts the query to the packet path's filter.
 fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Problem> {
     let ports: Vec<_> = router.core.ports().filter(|plan| is_port(plan)).collect();
     if ports.is_empty() {
@@ -335,7 +335,7 @@ fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Proble
         None => {}
         Some(FlowQuery::Id(id)) => {
             let found = router.core.flow(offload_core::FlowId(id.0 as u32));
-            // The conntrack id tells two lives of one number apart.
+            // The conntrack id distinguishes flows that reuse a number.
             let found = found.filter(|flow| u64::from(flow.id.id) == id.0 >> 32);
             let Some(flow) = found else {
                 let detail = format!("there is no flow {id}");

@@ -1,4 +1,4 @@
-//! `weir drops`: what is dropped early.
+//! `weir drops`: lists early drops.
 
 use std::io;
 
@@ -77,7 +77,7 @@ fn print(drops: &Drops, output: &mut Output<'_>) -> io::Result<()> {
     prefixes(&drops.routes.busiest, output)
 }
 
-/// One line of what is done, or why nothing is, and the counters.
+/// Writes a line with the state, or the reason for no drops, and the counters.
 fn head(name: &str, state: &DropState, more: &str, output: &mut Output<'_>) -> io::Result<()> {
     let (word, tone) = match (state.active, &state.reason) {
         (true, _) => ("on".to_owned(), Tone::Good),
@@ -148,7 +148,7 @@ fn prefixes(busiest: &[DropPrefix], output: &mut Output<'_>) -> io::Result<()> {
     table.finish(output)
 }
 
-/// Its line in `weir status`.
+/// Writes the module's line in `weir status`.
 pub fn status(drops: &DropCounts, output: &mut Output<'_>) -> io::Result<()> {
     let early = format!(
         "{} packets: {} as netfilter was seen to, {} by sets, {} by routes",

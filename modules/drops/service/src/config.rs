@@ -4,7 +4,7 @@ use kernel::SetName;
 
 use runtime::config::{DeviceName, Form, Section, table};
 
-/// What this module has in the file.
+/// Configuration sections of this module.
 pub const SECTIONS: [Section; 1] = [Section::of::<Drops>("drops")];
 
 table! {

@@ -1,6 +1,6 @@
-//! Keeps what may be dropped early in step with the kernel: the sets that the configuration names,
-//! the routes that drop, and whether drops are learned. In doubt a list is suspended at once, and
-//! read again; meanwhile the kernel drops.
+//! Keeps the lists of early drops in step with the kernel: the configured sets, the routes that
+//! drop, and learning. In doubt a list is suspended at once, and read again; meanwhile the kernel
+//! drops.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,28 +16,28 @@ use super::config::Drops;
 use super::permit::Permits;
 use super::state::{Doubt, RoutesState, SetState, UNREAD, unreadable};
 
-/// A set is not read again sooner than this after it was read.
+/// Shortest pause between two reads of a set.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A set that packets or time change is read again so often: nothing tells of it.
+/// Interval of reading a set that packets or time change: no event reports that.
 const SILENT: Duration = Duration::from_secs(1);
-/// Routes are not read again sooner than this.
+/// Shortest pause between two reads of the routes.
 const ROUTES_PAUSE: Duration = Duration::from_secs(1);
-/// And nothing is read for more than one part in so many of the time.
+/// Reading takes at most one part in this many of the time.
 const SHARE: u32 = 50;
-/// Most elements of one set: a range is two of them.
+/// Most elements of one set: a range is two elements.
 const ELEMENTS: usize = 2 * DROP_PREFIXES;
 /// Most routes read.
 const ROUTES: usize = 131_072;
 
-/// Of what comes from a set, and what a blackhole swallows, one packet a second and prefix goes to
-/// the kernel, or one of 256.
+/// For drops by a set or a blackhole, one packet a second and prefix goes to the kernel, or one of
+/// 256.
 const SILENT_DROP: DropEntry = DropEntry {
     except: false,
     every: 256,
     pause: 1000,
 };
-/// The kernel answers what these routes drop, at a limited rate (`icmp_msgs_per_sec` and one a
-/// second and sender): it is left enough.
+/// The kernel answers packets that these routes drop, at a limited rate (`icmp_msgs_per_sec` and
+/// one a second and sender): enough packets pass for that.
 const ANSWERED_DROP: DropEntry = DropEntry {
     except: false,
     every: 8,
@@ -49,23 +49,23 @@ const HOLE: DropEntry = DropEntry {
     pause: 1,
 };
 
-/// What the configuration says.
+/// Settings of early drops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DropSettings {
-    /// Learn what netfilter drops.
+    /// True to learn from netfilter's drops.
     pub learn: bool,
     /// Sets of sources.
     pub sets: Vec<SetName>,
-    /// Devices at which they count; none: all.
+    /// Devices at which the sets apply; none: all.
     pub ports: Vec<String>,
-    /// Only sets that the ruleset stands behind.
+    /// True to use only sets whose packets the ruleset drops.
     pub verify: bool,
-    /// Go by routes.
+    /// True to drop by routes.
     pub routes: bool,
 }
 
 impl DropSettings {
-    /// As it is written.
+    /// Reads the settings from the configuration.
     pub fn of(drops: &Drops) -> Self {
         let ports = drops.ports.iter();
         Self {
@@ -78,12 +78,12 @@ impl DropSettings {
     }
 }
 
-/// What is dropped early, and why.
+/// State of early drops.
 #[derive(Debug, Default)]
 pub struct Keeper {
     pub(crate) settings: DropSettings,
     pub(crate) sets: Vec<SetState>,
-    /// As it is in the packet path: prefix → number of the set.
+    /// Contents of the packet path: prefix → number of the set.
     pub(crate) listed: BTreeMap<Prefix, usize>,
     pub(crate) routes: RoutesState,
     /// What came of reading the ruleset counts only if this is what it was when that began.
@@ -94,7 +94,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Takes settings: what was listed before is forgotten.
+    /// Applies settings, and discards the old lists.
     pub fn configure(&mut self, settings: DropSettings, path: &mut Datapath) {
         if self.settings == settings && !self.told.is_empty() {
             return;
@@ -124,23 +124,23 @@ impl Keeper {
         self.resume(path);
     }
 
-    /// Whether the text of the ruleset is needed.
+    /// Returns true if the text of the ruleset is needed.
     pub fn needs_rules(&self) -> bool {
         !self.settings.sets.is_empty() || self.settings.routes
     }
 
-    /// Whether anything is to be dropped early, or may come to be.
+    /// Returns true if the settings ask for any early drops.
     pub fn wanted(&self) -> bool {
         self.settings.learn || self.needs_rules()
     }
 
-    /// The ruleset begins to be read.
+    /// Notes that reading of the ruleset begins.
     pub fn rules_reading(&mut self) {
         self.rules_read = self.rules_changed;
     }
 
-    /// The ruleset was read, or could not be. `legacy`: there is another one that `nft` does not
-    /// show.
+    /// Takes the ruleset, or the error of reading it. `legacy`: another ruleset exists that `nft`
+    /// does not show.
     pub fn rules(&mut self, rules: Result<&Rules, &str>, legacy: bool, path: &mut Datapath) {
         if !self.needs_rules() || self.rules_read != self.rules_changed {
             return;
@@ -171,7 +171,7 @@ impl Keeper {
         self.resume(path);
     }
 
-    /// Something happened to sets or rules.
+    /// Handles changes of sets or rules.
     pub fn changed(&mut self, events: &[SetEvent], path: &mut Datapath) {
         let now = Instant::now();
         for event in events {
@@ -184,7 +184,7 @@ impl Keeper {
                         .for_each(|set| set.rules = Some(UNREAD));
                 }
                 self.routes.rules = Some(UNREAD);
-                // Of a table that went, nothing is told of its sets.
+                // No event reports the sets of a deleted table.
                 self.sets.iter_mut().for_each(|set| set.due = Some(now));
             }
             for set in &mut self.sets {
@@ -198,15 +198,14 @@ impl Keeper {
         self.tick(path);
     }
 
-    /// Looks which of the drops that were learned may be gone by. To be called several times a
-    /// second, and after events.
+    /// Checks which learned drops may apply. To be called several times a second, and after events.
     pub fn permit(&mut self, core: &Core, path: &mut Datapath, events: bool) {
         if self.settings.learn && (!events || self.permits.are_stale()) {
             self.permits.renew(core, path);
         }
     }
 
-    /// Whether an event makes it uncertain what routes do, or what was learned.
+    /// Suspends routes or learned drops if an event makes them uncertain.
     pub fn heard(&mut self, event: &Event, path: &mut Datapath) {
         self.permits.heard(event);
         let about_routes = matches!(
@@ -232,8 +231,8 @@ impl Keeper {
         self.resume(path);
     }
 
-    /// Time goes by: reads what is due, and drops what is over. To be called several times a
-    /// second.
+    /// Reads sets and routes that are due, and removes expired elements. To be called several times
+    /// a second.
     pub fn tick(&mut self, path: &mut Datapath) {
         if !self.needs_rules() {
             return;
@@ -257,7 +256,7 @@ impl Keeper {
         self.resume(path);
     }
 
-    /// Takes off what time took out of its set.
+    /// Removes prefixes whose time in the set is over.
     fn expire(&mut self, now: Instant) -> bool {
         let mut any = false;
         for set in &mut self.sets {
@@ -296,8 +295,8 @@ impl Keeper {
                     .collect();
             }
             Err(problem) => {
-                // It may come to be, or shrink: events tell. One that changes all the time is tried
-                // again.
+                // The set may appear, or shrink: events report that. A set that changes all the
+                // time is tried again.
                 debug!(set = %set.name, problem, "is no list of sources");
                 set.due = Some(begun + SILENT.max(took * SHARE));
                 set.content = Some(Doubt::Refused(problem));
@@ -332,7 +331,7 @@ impl Keeper {
         self.put_routes(found, path);
     }
 
-    /// Brings the packet path's list of sources to what sets say now.
+    /// Brings the packet path's list of sources in line with the sets.
     fn put_sources(&mut self, path: &mut Datapath) {
         let mut wanted: BTreeMap<Prefix, usize> = BTreeMap::new();
         for (number, set) in self.sets.iter_mut().enumerate() {
@@ -381,7 +380,7 @@ impl Keeper {
         }
     }
 
-    /// The packet path cannot do what a set asks: it is left to the kernel until it changes.
+    /// Leaves a set that the packet path cannot handle to the kernel until the set changes.
     fn give_up(&mut self, number: usize, error: &datapath::Error) {
         if let Some(set) = self.sets.get_mut(number) {
             set.content = Some(Doubt::Refused(error.to_string()));
@@ -418,7 +417,7 @@ impl Keeper {
         }
     }
 
-    /// Nothing is dropped by what is in doubt.
+    /// Suspends drops by lists in doubt.
     fn suspend(&self, path: &mut Datapath) {
         let kinds = self.kinds();
         path.drops.set_kinds(DropKinds {
@@ -427,7 +426,7 @@ impl Keeper {
         });
     }
 
-    /// Drops by what is certain, and tells what changed.
+    /// Drops by lists that are certain, and logs changes.
     fn resume(&mut self, path: &mut Datapath) {
         path.drops.set_kinds(self.kinds());
         let told: Vec<String> = self
@@ -448,7 +447,7 @@ impl Keeper {
         self.told = told;
     }
 
-    /// Tells the packet path at which ports sources count.
+    /// Sets the ports of the packet path at which sources apply.
     pub fn ports<'a>(&self, ports: impl Iterator<Item = (u32, &'a str)>, path: &mut Datapath) {
         for (link, name) in ports {
             let on =

@@ -1,4 +1,4 @@
-//! What is dropped early.
+//! Early drops.
 
 mod command;
 pub mod config;
@@ -18,7 +18,7 @@ use runtime::config::Effective;
 use runtime::daemon::{Event, Face, Module, Report, Router, Setup};
 use runtime::registry::{Command, Entry, Group};
 
-/// What is dropped early.
+/// Entry of the module.
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: || vec![Command::printing(Group::Diagnose, "drops", command::run)],
@@ -36,7 +36,7 @@ pub const ENTRY: Entry = Entry {
 /// Lists of the packet path, kept in step with the kernel.
 struct Drops(RefCell<Keeper>);
 
-/// Makes it: what the configuration says is put into the packet path.
+/// Creates the module, and applies the configuration to the packet path.
 ///
 /// # Errors
 /// None.

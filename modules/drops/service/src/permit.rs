@@ -1,5 +1,5 @@
-//! Which learned drops may be gone by: whoever can send packets that netfilter drops must not be
-//! able to have others' packets dropped that have the same tuple.
+//! Permits of learned drops: a sender of packets that netfilter drops must not be able to cause
+//! drops of others' packets with the same tuple.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -8,11 +8,11 @@ use datapath::Datapath;
 use kernel::{Event, Protocol, Source, Tuple};
 use offload_core::Core;
 
-/// Servers and clients of DHCP (RFC 2131, RFC 8415): they read from packet sockets, which see more
+/// DHCP servers and clients (RFC 2131, RFC 8415): they read from packet sockets, which see more
 /// than netfilter lets through.
 const DHCP: [u16; 4] = [67, 68, 546, 547];
 
-/// The tuples that may be dropped early.
+/// Tuples that may be dropped early.
 #[derive(Debug, Default)]
 pub struct Permits {
     given: HashSet<Tuple>,
@@ -20,7 +20,7 @@ pub struct Permits {
 }
 
 impl Permits {
-    /// Something happened that may end a permit.
+    /// Handles an event that may end a permit.
     pub fn heard(&mut self, event: &Event) {
         if self.given.is_empty() {
             return;
@@ -34,12 +34,12 @@ impl Permits {
         };
     }
 
-    /// It did.
+    /// Returns true if an event ended a permit.
     pub fn are_stale(&self) -> bool {
         self.stale
     }
 
-    /// Gives each learned drop its permit, or takes it.
+    /// Gives or withdraws the permit of each learned drop.
     pub fn renew(&mut self, core: &Core, path: &mut Datapath) {
         self.stale = false;
         self.given.clear();
@@ -54,9 +54,9 @@ impl Permits {
     }
 }
 
-/// Not what conntrack knows, in either direction: some of its packets are accepted, whatever was
-/// dropped lately. Nor what is for the router itself, where accepted packets may be rare and leave
-/// no connection behind; nor what is read past netfilter.
+/// Returns false for tuples that conntrack knows, in either direction: some of their packets are
+/// accepted, despite recent drops. Also false for the router's own addresses, where accepted
+/// packets may be rare and leave no connection, and for packets read past netfilter.
 fn may_be_dropped(tuple: &Tuple, core: &Core, own: &HashSet<IpAddr>) -> bool {
     let dhcp = tuple.protocol == Protocol::Udp && DHCP.contains(&tuple.destination_port);
     core.knows_all() && !dhcp && !own.contains(&tuple.destination) && core.find(tuple).is_empty()

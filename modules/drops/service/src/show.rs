@@ -1,4 +1,4 @@
-//! What people see of early drops.
+//! Output of early drops.
 
 use answers::{
     DropPrefix, DropRoutes, DropSet, DropState, Drops, Endpoints, Explanation, FlowQuery,
@@ -12,10 +12,10 @@ use super::keeper::{Keeper, add};
 use super::state::{Doubt, SetState};
 use runtime::daemon::{Router, names, witness};
 
-/// Prefixes and tuples shown of each list.
+/// Largest number of prefixes and tuples shown of each list.
 const BUSIEST: usize = 32;
 
-/// As `GET /v1/drops` answers it.
+/// Returns the answer to `GET /v1/drops`.
 pub fn shown(keeper: &Keeper, router: &mut Router) -> Drops {
     Drops {
         learned: learned(router),
@@ -146,7 +146,7 @@ fn routes(keeper: &Keeper, path: &Datapath) -> DropRoutes {
     }
 }
 
-/// What is to be said of a tuple that is no known flow, where it is dropped early.
+/// Explains a tuple that is not a known flow, if weir drops it early.
 pub fn explain(keeper: &Keeper, router: &mut Router, asked: &FlowQuery) -> Option<Explanation> {
     let FlowQuery::Tuple {
         protocol: wanted,
@@ -241,7 +241,7 @@ fn listed_text(
     ))
 }
 
-/// For `weir status`; nothing, where nothing is to be dropped early.
+/// Returns the counters for `weir status`; `None` if no early drops are configured.
 pub fn counts(keeper: &Keeper, router: &mut Router) -> Option<answers::DropCounts> {
     let listed = router.path.drops.listed_totals().unwrap_or_default();
     keeper.wanted().then(|| answers::DropCounts {

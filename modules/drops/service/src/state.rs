@@ -1,4 +1,4 @@
-//! What is known of each list, and why it may not be gone by.
+//! State of each list, and reasons not to use it.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -7,12 +7,12 @@ use datapath::DropCount;
 use kernel::{Prefix, SetName};
 use offload_core::drops::routes;
 
-/// Why nothing is dropped by a list.
+/// Reason why a list is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// It is being found out: what is in the packet path stays there, and is not gone by.
+    /// Not known yet: the content of the packet path stays, but is not used.
     Waiting(&'static str),
-    /// It cannot be.
+    /// The list cannot be used.
     Refused(String),
 }
 
@@ -25,23 +25,23 @@ impl Doubt {
     }
 }
 
-/// One set.
+/// State of a set.
 #[derive(Debug)]
 pub(crate) struct SetState {
     pub(crate) name: SetName,
-    /// Whether its elements are a list; `None`: all is well.
+    /// Reason against its content; `None`: the content is valid.
     pub(crate) content: Option<Doubt>,
-    /// Whether the ruleset stands behind it.
+    /// Reason by the ruleset not to use the set.
     pub(crate) rules: Option<Doubt>,
-    /// Prefixes of it are in the packet path.
+    /// True if the packet path has prefixes of the set.
     pub(crate) in_path: bool,
-    /// Each prefix, and when it goes by itself.
+    /// Prefixes, and the times at which they expire.
     pub(crate) prefixes: BTreeMap<Prefix, Option<Instant>>,
     pub(crate) left_out: usize,
-    /// When it is to be read.
+    /// Time of the next read.
     pub(crate) due: Option<Instant>,
     pub(crate) read: Option<Instant>,
-    /// Of prefixes that are no longer in it.
+    /// Counters of prefixes that left the set.
     pub(crate) gone: DropCount,
 }
 
@@ -72,11 +72,11 @@ impl SetState {
 
 pub(crate) const UNREAD: Doubt = Doubt::Waiting("the ruleset was not read since it changed");
 
-/// Routes.
+/// State of routes.
 #[derive(Debug, Default)]
 pub(crate) struct RoutesState {
     pub(crate) content: Option<Doubt>,
-    /// What forbids to go by routes, as far as rules are concerned.
+    /// Reason by the rules not to use routes.
     pub(crate) rules: Option<Doubt>,
     pub(crate) listed: BTreeMap<Prefix, routes::Fate>,
     pub(crate) due: Option<Instant>,
