@@ -50,7 +50,7 @@ fn packets(mut data: &[u8]) {
         let length = usize::from(u16::from_be_bytes([high, low])).min(rest.len());
         let (octets, rest) = rest.split_at(length);
         data = rest;
-        // Bits for time and number.
+        // Seven bits: time and number.
         now += u64::from(how >> 4) * 1000;
         let direction = if how & 1 == 0 {
             Direction::FromStation

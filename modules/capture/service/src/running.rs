@@ -109,7 +109,7 @@ impl Running {
         self.turned = now;
         self.capture.give(granted);
         if now - self.spoke >= SILENCE {
-            // One interface is enough to produce output.
+            // A single interface is enough to produce output.
             self.statistics(router, 1);
         }
         false
@@ -237,7 +237,7 @@ impl Interfaces {
         }
     }
 
-    /// Of the first so many; what was missed is not known by interface, and said of all.
+    /// Writes statistics of the first interfaces; missed packets are known only in total.
     fn statistics(&self, summary: &CaptureSummary, most: usize, out: &mut Vec<u8>) {
         let comment = format!(
             "of all interfaces: {} records lost as weir was too busy, {} as the client was too \

@@ -86,7 +86,7 @@ pub struct Keeper {
     /// Contents of the packet path: prefix → number of the set.
     pub(crate) listed: BTreeMap<Prefix, usize>,
     pub(crate) routes: RoutesState,
-    /// What came of reading the ruleset counts only if this is what it was when that began.
+    /// A read of the ruleset counts only if this number is still that of its start.
     rules_changed: u64,
     rules_read: u64,
     permits: Permits,

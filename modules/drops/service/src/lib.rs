@@ -59,7 +59,7 @@ impl Module for Drops {
     }
 
     fn on_event(&self, event: Event<'_>, router: &mut Router) {
-        // Events may come while another module steers the router: borrowed for those of the module alone.
+        // Borrowed only for this module's events: others may come while a module steers the router.
         let keeper = || self.0.borrow_mut();
         let legacy = router.core.has_legacy_firewall();
         let Router { core, path, .. } = router;
