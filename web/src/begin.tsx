@@ -1,4 +1,4 @@
-// Draws the page. Its style sheets come before those of modules: whoever begins imports this first.
+// Draws the page. Its style sheets must precede those of modules: entry points import this first.
 import { render } from "preact";
 import "./style/tokens.css";
 import "./style/base.css";

@@ -1,4 +1,4 @@
-// Where the page begins.
+// Entry point of the page.
 import { begin } from "./begin";
 import * as modules from "./modules";
 

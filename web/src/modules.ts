@@ -1,4 +1,4 @@
-// Every module of the page, in any order: `place` says where it stands in the navigation. A new one
+// Every module of the page, in any order: `place` sets the position in the navigation. A new module
 // is a folder `modules/NAME/web`, and a line here.
 export { cables } from "@modules/cables/web";
 export { monitor } from "@modules/monitor/web";

@@ -1,4 +1,4 @@
-// Something that is asked of the router once, by a button.
+// A one-time request to the router, started by a button.
 import { useState } from "preact/hooks";
 import { Failure } from "./client";
 
@@ -6,7 +6,7 @@ export interface Action<T> {
   busy: boolean;
   done: T | null;
   failure: Failure | null;
-  /** Does it, unless it is being done. */
+  /** Starts the work, unless it is running. */
   run: (work: () => Promise<T>) => Promise<T | null>;
 }
 

@@ -1,24 +1,24 @@
-// Speaks to the server that the page came from, and to nobody else.
+// Client of the server that the page came from, and of no other.
 import { Store } from "../core/store";
 import type { Problem, Session } from "./types";
 
 /** Longest wait for an answer, ms. */
 const PATIENCE = 20_000;
 
-/** Why a request failed: what to show, and what to do about it. Status 0: there was no answer. */
+/** Reason for a failed request, and advice. Status 0: there was no answer. */
 export class Failure extends Error {
   constructor(
     readonly status: number,
     readonly detail: string,
     readonly hint: string,
-    /** What it is, as a word. */
+    /** Keyword of the error. */
     readonly error = "",
   ) {
     super(detail);
   }
 }
 
-/** null until the server was asked. */
+/** null until the server has answered. */
 export const session = new Store<Session | null>(null);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -55,7 +55,7 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
   );
 }
 
-/** Asks anew who one is. The token changes with log-in and log-out. */
+/** Fetches the session again. The token changes with login and logout. */
 export async function refreshSession(): Promise<void> {
   const answer = (await request("/api/session", {})) as Session;
   session.set({
@@ -67,14 +67,14 @@ export async function refreshSession(): Promise<void> {
 }
 
 /**
- * A session that ended, be it by time, shows the log-in; the address stays, so that one returns to
- * the same view.
+ * Shows the login when a session has ended, also by time. The address stays, so that the user
+ * returns to the same view.
  */
 function sessionEnded(failure: unknown): void {
   const now = session.get();
   if (failure instanceof Failure && failure.status === 401 && now?.user) {
     session.set({ ...now, user: false });
-    // Brings the token for the next log-in. If even that fails, logging in will say why.
+    // Fetches the token for the next login. If this fails too, the login reports the reason.
     refreshSession().catch(() => {});
   }
 }
@@ -101,8 +101,8 @@ async function post(path: string, body: unknown): Promise<unknown> {
   try {
     return await send();
   } catch (failure) {
-    // The token may be older than the session, for instance after the daemon was started anew: once
-    // more with a fresh one. Logged out meanwhile? Asking anew tells, and the page follows.
+    // The token may be older than the session, for instance after a restart of the daemon: tries
+    // once more with a fresh token. A logout meanwhile shows in the fetched session.
     if (failure instanceof Failure && failure.status === 401)
       await refreshSession().catch(() => {});
     if (!(failure instanceof Failure) || failure.status !== 403) throw failure;
@@ -134,8 +134,8 @@ export async function logOut(): Promise<void> {
 }
 
 /**
- * Sets the password; `old` is null the first time. `claim`: the code that the router's console tells,
- * where the browser is elsewhere.
+ * Sets the password; `old` is null the first time. `claim`: the code from the router's console, if
+ * the browser is on another host.
  */
 export async function setPassword(
   old: string | null,

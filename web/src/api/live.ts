@@ -1,5 +1,5 @@
-// What nearly every view shows: devices, ports and the daemon's state, asked for every two seconds
-// as long as somebody is logged in and looks; and the rates of the last minutes, which outlive a
+// Data of nearly every view: devices, ports and the daemon's state, polled every two seconds while
+// a user is logged in and the page is visible; and the rates of the last minutes, which outlive a
 // change of view.
 
 import { USUAL } from "../core/poll";
@@ -12,19 +12,18 @@ import type { Conditions, Devices, MeteredPort, Status } from "./types";
 export interface Live {
   devices: Devices | null;
   status: Status | null;
-  /** Conditions that need attention, also where nothing is counted. */
+  /** Conditions that need attention, even if the monitor is off. */
   conditions: Conditions | null;
   /**
-   * Packets since the look before: forwarded by weir, and all. null as long as there were no two
-   * looks.
+   * Packets since the previous poll: forwarded by weir, and all. null until there are two polls.
    */
   packets: { forwarded: number; all: number; byteRate: number | null } | null;
   failure: Failure | null;
 }
 
-/** What a module asks for with every look, beside what is asked for here. */
+/** Requests of a module with every poll, beside those of this file. */
 export interface Looks {
-  /** Where it fails, the look has failed. `now` is the router's clock. */
+  /** Throws if its request fails; the poll then fails too. `now` is the router's clock. */
   readonly look: (status: Status, now: number) => Promise<void>;
   /** Forgets what was seen. */
   readonly forget: () => void;
@@ -41,14 +40,14 @@ const NOTHING: Live = {
 export const live = new Store<Live>(NOTHING);
 
 /**
- * Series: `port NAME`, `device MAC`, and those that modules add. Down is what goes to whoever is
- * behind the router, also at an uplink.
+ * Series: `port NAME`, `device MAC`, and those of modules. Down is traffic to stations behind the
+ * router, also at an uplink.
  */
 export let recorded = new Recorder();
 
 let poller: Poller | null = null;
 
-/** Rate of a port as people of the network see it: at an uplink, what comes in is the download. */
+/** Rate of a port from the users' perspective: at an uplink, incoming traffic is the download. */
 export function portRate(port: MeteredPort): { down: number; up: number } {
   return port.uplink
     ? { down: port.rate.sent, up: port.rate.received }
@@ -62,13 +61,13 @@ function packetsOf(status: Status): { forwarded: number; all: number } {
 }
 
 function packetsBetween(before: Status | null, after: Status): Live["packets"] {
-  // Another start: the counters began anew.
+  // Counters restart with the daemon.
   if (before === null || before.started !== after.started) return null;
   const [from, to] = [packetsOf(before), packetsOf(after)];
   const forwarded = to.forwarded - from.forwarded;
   const all = to.all - from.all;
-  // Seconds are whole in what the daemon tells: too coarse for two of them, so this page's own
-  // clock serves.
+  // The daemon reports whole seconds: too coarse for an interval of two, so the page's own clock
+  // serves.
   const now = performance.now() / 1000;
   const byteRate = rateBetween(before.packets.bytes, after.packets.bytes, now - looked);
   return forwarded < 0 || all < forwarded ? null : { forwarded, all, byteRate };
@@ -99,7 +98,7 @@ async function look(others: readonly Looks[]): Promise<void> {
   live.set({ devices, status, conditions, packets, failure: null });
 }
 
-/** Begins to look, or ends it. With the session all that was seen is forgotten. */
+/** Starts or stops polling. At the end of a session all data is discarded. */
 export function keepLooking(on: boolean, others: readonly Looks[]): void {
   if (on && poller === null) {
     poller = new Poller(

@@ -1,4 +1,4 @@
-// Asks again and again, as `core/poll.ts` says: the clock and the page's visibility are here.
+// Polls as `core/poll.ts` decides: the clock and the page's visibility are here.
 import { useEffect, useState } from "preact/hooks";
 import { next, type PollEvent, polling } from "../core/poll";
 import { Failure, get } from "./client";
@@ -10,7 +10,7 @@ export class Poller {
   #asking = false;
   readonly #onVisibility = () => this.#happened(document.hidden ? "hidden" : "shown");
 
-  /** `ask` asks and stores the answer; it throws where it fails. */
+  /** `ask` fetches and stores the answer; it throws on failure. */
   constructor(
     readonly usual: number,
     readonly ask: () => Promise<void>,
@@ -50,7 +50,7 @@ export class Poller {
   }
 }
 
-/** What a view has of a resource. An error does not take away what was there before. */
+/** State of a resource in a view. An error keeps the former data. */
 export interface Resource<T> {
   data: T | null;
   failure: Failure | null;
@@ -70,7 +70,7 @@ export function useResource<T>(
     failure: null,
   });
   const [tries, setTries] = useState(0);
-  // `key` is path and query by value; `tries` asks anew.
+  // `key` is path and query by value; `tries` forces a new request.
   useEffect(() => {
     let gone = false;
     const poller = new Poller(

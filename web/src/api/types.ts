@@ -1,14 +1,13 @@
-// What the daemon tells: the Rust types in crates/answers, of which these are the fields that
-// the page uses. What only one module asks for is in that module's `types.ts`. Text in `name`,
-// `device`, `far_name` and the like was chosen by the network: it goes through `plain` before it is
-// shown.
+// Types of the daemon's answers: the fields of the Rust types in crates/answers that the page uses.
+// Types of only one module are in the module's `types.ts`. Text in `name`, `device`, `far_name` and
+// the like is untrusted: it goes through `plain` before display.
 
 export interface Count {
   bytes: number;
   packets: number;
 }
 
-/** Bits a second, seen from a station: received is what goes to it. */
+/** Bits per second, seen from a station: received goes to the station. */
 export interface Rate {
   received: number;
   sent: number;
@@ -18,11 +17,11 @@ export interface Session {
   user: boolean;
   password_set: boolean;
   csrf: string;
-  /** Whether the browser runs on the router: only there the first password can be set. */
+  /** True if the browser runs on the router or has an SSH tunnel: it may set the first password. */
   local?: boolean;
 }
 
-/** RFC 9457, as the daemon writes it. */
+/** A problem by RFC 9457, as the daemon writes it. */
 export interface Problem {
   status: number;
   error: string;
@@ -39,16 +38,16 @@ export interface Conditions {
 export interface Condition {
   id: string;
   severity: "critical" | "warning" | "hint";
-  /** The page has a text for it: `condition.KEY`. */
+  /** Key of the page's text: `condition.KEY`. */
   key: string;
-  /** Its values; numbers in full. */
+  /** Values of the text; numbers in full. */
   parameters: Record<string, string>;
-  /** In English. */
+  /** Text in English. */
   text: string;
   hint?: string;
   since: number;
   module: string;
-  /** View that shows more; empty: the page has none. */
+  /** View with details; empty: the page has none. */
   view: string;
   subject: string;
 }
@@ -67,15 +66,15 @@ export interface Device {
   name_from?: string;
   owner?: string;
   icon?: string;
-  /** What of name, owner and icon the configuration says. */
+  /** Fields of name, owner and icon that the configuration sets. */
   configured?: string[];
   vendor?: string;
-  /** The hardware address was made up. */
+  /** True if the hardware address is made up. */
   made_up?: boolean;
   port: string;
   vlan?: number;
   uplink: boolean;
-  /** Internet traffic; the rest is `lan`. */
+  /** Internet traffic; `lan` has the rest. */
   received: Count;
   sent: Count;
   rate: Rate;
@@ -97,7 +96,7 @@ export interface Latency {
   wan_least?: number;
   retransmissions: number;
   bufferbloat?: string;
-  /** By how much waiting grows meanwhile. */
+  /** Growth of latency under load. */
   growth?: number;
 }
 
@@ -123,7 +122,7 @@ export interface MeteredPort {
   uplink: boolean;
   incoming: Metered;
   outgoing: Metered;
-  /** As a station's: `sent` comes in here. At an uplink that is the download. */
+  /** As for a station: `sent` comes in here. At an uplink that is the download. */
   rate: Rate;
 }
 
@@ -134,13 +133,13 @@ export interface Metered {
   link: number;
 }
 
-/** A module adds to it what it tells there (`declare module`, in its own `types.ts`). */
+/** Modules add their own fields (`declare module`, in their `types.ts`). */
 export interface Status {
   version: string;
   started: number;
   uptime_seconds: number;
   modules: string[];
-  /** Not every port counts and forwards yet; absent from then on. */
+  /** True while not every port counts and forwards yet; absent from then on. */
   starting?: boolean;
   mode: string;
   armed: boolean;
@@ -152,14 +151,14 @@ export interface Status {
   };
   share_of_packets?: number;
   /**
-   * Connections left to the kernel by rules that see each packet, the dearest rule first; absent
-   * where there are no such rules.
+   * Connections left to the kernel by rules that see each packet, the most expensive rule first;
+   * absent without such rules.
    */
   each_packet?: {
     connections: number;
     rules: { rule: string; why: string; connections: number }[];
   };
   heartbeat: { age_seconds: number; limit_seconds: number };
-  /** Parts that do not work as they are configured; absent where all do. */
+  /** Parts that do not work as configured; absent if all work. */
   troubles?: { part: string; what: string; hint: string }[];
 }

@@ -1,18 +1,18 @@
 // Numbers and times as text, by Intl, in the language of the page.
 
-/** Between number and unit, so that no line breaks there. */
+/** Separates number and unit without a line break. */
 const SPACE = "\u00a0";
 const RATES = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
 const BYTES = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
 
-/** Formats for one language. Made once for each: building Intl objects is slow. */
+/** Formats for one language. Created once for each: building Intl objects is slow. */
 export class Format {
   readonly #whole: Intl.NumberFormat;
   readonly #round: Intl.NumberFormat;
   readonly #three: Intl.NumberFormat[];
   readonly #percent: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
-  /** Whether text around a number goes from right to left: then number and unit are kept together. */
+  /** True if the text around a number is right-to-left: number and unit are then kept together. */
   readonly #kept: boolean;
   readonly #dates = new Map<string, Intl.DateTimeFormat>();
 
@@ -36,12 +36,12 @@ export class Format {
     return this.#whole.format(value);
   }
 
-  /** Bits a second, by powers of 1000 as the trade sells them: `12.3 Mbit/s`. */
+  /** Bits per second, by powers of 1000 as providers advertise: `12.3 Mbit/s`. */
   rate(bits: number): string {
     return this.#scaled(bits, RATES);
   }
 
-  /** The same for a round number, as on an axis: `25 Mbit/s`. */
+  /** A round rate, as on an axis: `25 Mbit/s`. */
   roundRate(bits: number): string {
     return this.#scaled(bits, RATES, true);
   }
@@ -51,13 +51,13 @@ export class Format {
     return this.#scaled(bytes, BYTES);
   }
 
-  /** The same for a round number. */
+  /** A round number of bytes. */
   roundBytes(bytes: number): string {
     return this.#scaled(bytes, BYTES, true);
   }
 
   /**
-   * A share of 1: `42 %`. What is not nothing does not become 0 %, and what is not all not 100 %.
+   * A share of 1: `42 %`. Only exact values show 0 % and 100 %.
    */
   share(part: number): string {
     const clamped = Math.min(Math.max(part, 0), 1);
@@ -71,20 +71,19 @@ export class Format {
     return this.#run(`${this.fewDigits(value)}${SPACE}ms`);
   }
 
-  /** Power, or how loud something is: `-67 dBm`. */
+  /** Power or signal strength: `-67 dBm`. */
   dbm(value: number): string {
     return this.#run(`${this.count(value)}${SPACE}dBm`);
   }
 
-  /** Seconds that may be few: `0.4 s`, `23 s`; from a minute on as a span. */
+  /** Few seconds: `0.4 s`, `23 s`; from a minute on as a span. */
   seconds(value: number): string {
     if (value >= 59.5) return this.span(Math.round(value));
     return this.#run(`${this.fewDigits(value)}${SPACE}s`);
   }
 
   /**
-   * A number of which one digit behind the point counts, as long as it is small. What was measured
-   * does not become 0.0.
+   * A number with one decimal digit while it is small. Measured values never show as 0.0.
    */
   fewDigits(value: number): string {
     if (value < 0.05) return this.#run(`<${SPACE}${this.#digits(0.1, 1)}`);
@@ -92,8 +91,8 @@ export class Format {
   }
 
   /**
-   * How long ago, in one unit: `5 min ago`; of the last few seconds `now`, as what is told is that
-   * old itself.
+   * Age in one unit: `5 min ago`; `now` for the last few seconds, because the data is as old
+   * itself.
    */
   ago(seconds: number): string {
     const past = Math.max(0, Math.round(seconds));
@@ -104,7 +103,7 @@ export class Format {
     return this.#relative.format(-Math.floor(past / 86_400), "day");
   }
 
-  /** A span of time, in two units at most: `2 d 3 h`. */
+  /** A time span, in two units at most: `2 d 3 h`. */
   span(seconds: number): string {
     const past = Math.max(0, Math.floor(seconds));
     const units: [number, string][] = [
@@ -125,7 +124,7 @@ export class Format {
     return this.#run(parts.join(" "));
   }
 
-  /** Time of day of the reader: `14:03:07`. */
+  /** Time of day in the reader's zone: `14:03:07`. */
   clock(seconds: number): string {
     return this.#date(
       "clock",
@@ -134,7 +133,7 @@ export class Format {
     );
   }
 
-  /** Day and time of the reader. */
+  /** Date and time in the reader's zone. */
   moment(seconds: number): string {
     return this.#date("moment", { dateStyle: "medium", timeStyle: "short" }, seconds);
   }
@@ -144,7 +143,7 @@ export class Format {
    * are for the axis of a chart.
    */
   period(unit: string, start: number, end: number, offset: number, short: boolean): string {
-    // The middle lies in the right day also where the zone had another offset then (summer time).
+    // The middle lies in the right day even if the zone had another offset then (summer time).
     const local = (unit === "hour" ? start : (start + end) / 2) + offset * 60;
     const name = `${unit}${short}`;
     const zone = { timeZone: "UTC" } as const;
@@ -184,7 +183,7 @@ export class Format {
     }
   }
 
-  /** From left to right, whatever is around it (UAX 9: LRI and PDI). */
+  /** Left-to-right text, whatever surrounds it (UAX 9: LRI and PDI). */
   #run(text: string): string {
     return this.#kept ? `\u2066${text}\u2069` : text;
   }
@@ -199,12 +198,12 @@ export class Format {
     return Number.isNaN(time.getTime()) ? "–" : format.format(time);
   }
 
-  /** Three digits that count, and the unit that makes them so. */
+  /** Three significant digits, and the fitting unit. */
   #scaled(value: number, units: readonly string[], round = false): string {
     if (!Number.isFinite(value)) return "–";
     let scaled = Math.max(0, value);
     let index = 0;
-    // 999.5 would be written 1000.
+    // 999.5 would round to 1000.
     while (scaled >= 999.5 && index < units.length - 1) {
       scaled /= 1000;
       index += 1;

@@ -1,11 +1,10 @@
 // Order and selection of table rows.
 
-/** What a column is ordered by. Absent values come last, whichever way. */
+/** Sort key of a column. Absent values come last, in both directions. */
 export type Sortable = number | string | null | undefined;
 
 /**
- * Rows ordered by a value of each; equal ones stay in the order they came. Does not change the
- * array given.
+ * Rows sorted by a value of each; equal rows keep their order. Does not change the given array.
  */
 export function ordered<T>(
   rows: readonly T[],
@@ -13,7 +12,7 @@ export function ordered<T>(
   descending: boolean,
   language: string,
 ): T[] {
-  // `numeric` puts 192.168.1.9 before 192.168.1.10.
+  // With `numeric`, 192.168.1.9 comes before 192.168.1.10.
   const collator = new Intl.Collator(language, { numeric: true, sensitivity: "base" });
   const sign = descending ? -1 : 1;
   return rows
@@ -28,7 +27,7 @@ export function ordered<T>(
     .map(({ row }) => row);
 }
 
-/** Whether every word of what was typed occurs in one of the texts. */
+/** True if every typed word occurs in one of the texts. */
 export function matches(typed: string, texts: readonly (string | null | undefined)[]): boolean {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const all = texts.filter(Boolean).join("\n").toLowerCase();

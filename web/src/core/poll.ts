@@ -1,14 +1,14 @@
-// When to ask again: pure, so that it can be tried without a clock.
+// Scheduling of polls: pure, so that tests need no clock.
 
-/** Milliseconds between two looks at what changes all the time. */
+/** Interval of polls for frequently changing data, ms. */
 export const USUAL = 2000;
-/** The longest wait after errors. */
+/** Longest wait after errors, ms. */
 const LONGEST_WAIT = 60_000;
 
 export interface Polling {
-  /** Milliseconds between looks when all is well. */
+  /** Interval without errors, ms. */
   readonly usual: number;
-  /** Errors in a row. */
+  /** Consecutive errors. */
   readonly failures: number;
   readonly visible: boolean;
 }
@@ -22,9 +22,9 @@ export const polling = (usual: number, visible: boolean): Polling => ({
 });
 
 /**
- * What an event makes of it, and after how many milliseconds to ask: null is not at all. A page
- * that nobody sees asks nothing; after errors it waits twice as long each time, and a person who
- * comes back to it is not kept waiting.
+ * Applies an event; returns the new state, and the milliseconds until the next request: null means
+ * none. A hidden page sends no requests; after errors the wait doubles each time, and a returning
+ * user does not wait.
  */
 export function next(state: Polling, event: PollEvent): [Polling, number | null] {
   switch (event) {

@@ -1,5 +1,5 @@
-// Addresses within the page: `#/devices/02:00:5e:10:00:01?sort=rate`. In the part behind #, so that
-// the server need not know them.
+// Addresses within the page: `#/devices/02:00:5e:10:00:01?sort=rate`. Behind #, so that the server
+// need not know them.
 
 export interface Route {
   /** Parts of the path, decoded: `["devices", "02:00:5e:10:00:01"]`. Empty is the first view. */
@@ -16,7 +16,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Reads what stands behind #. Never fails: what makes no sense is a route that no view has. */
+/** Parses the part behind #. Never fails: an invalid one becomes a route without a view. */
 export function parseRoute(hash: string): Route {
   const text = hash.replace(/^#?\/?/, "");
   const mark = text.indexOf("?");
@@ -28,7 +28,7 @@ export function parseRoute(hash: string): Route {
   return { path: path.split("/").filter(Boolean).map(decoded), query };
 }
 
-/** The same, as text. Empty values are left out. */
+/** Formats a route as text. Empty values are left out. */
 export function formatRoute(
   path: readonly string[],
   query: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-// What stands beside a drawing.
+// Scale beside a drawing.
 
 /** A round number not below the highest value, and steps to it, by powers of ten. */
 export function scale(highest: number): { top: number; steps: number[] } {

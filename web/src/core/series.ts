@@ -1,26 +1,26 @@
-// Rates of the last minutes, kept in the page: the daemon tells only those of now.
+// Rates of the last minutes, stored in the page: the daemon reports only current ones.
 
-/** One look: when (seconds since 1970), and bits a second each way. */
+/** A sample: time (seconds since 1970), and bits per second in each direction. */
 export interface Sample {
   time: number;
   down: number;
   up: number;
 }
 
-/** Points of one series: ten minutes at a look every two seconds. */
+/** Most points of a series: ten minutes at a poll every two seconds. */
 export const LONGEST = 300;
 
 /**
- * Series kept at once. A page left open in a network where addresses change must not grow for ever.
+ * Most stored series. A page left open in a network with changing addresses must not grow for ever.
  */
 export const SERIES = 512;
 
 /**
- * A look later than this after the one before begins after a gap: nobody was looking in between.
+ * Longest pause between samples without a gap, in seconds: polling had stopped in between.
  */
 const GAP = 15;
 
-/** Adds a look; forgets the oldest. A clock that was set back begins the series anew. */
+/** Adds a sample; drops the oldest. If the clock was set back, the series restarts. */
 export function append(series: Sample[], sample: Sample): Sample[] {
   const last = series.at(-1);
   if (last !== undefined && sample.time < last.time) return [sample];
@@ -29,8 +29,7 @@ export function append(series: Sample[], sample: Sample): Sample[] {
 }
 
 /**
- * Columns for a chart; where nobody looked there is a point without values, so that no line crosses
- * it.
+ * Columns for a chart; a gap gets a point without values, so that no line crosses it.
  */
 export function columns(series: Sample[]): [number[], (number | null)[], (number | null)[]] {
   const times: number[] = [];
@@ -51,13 +50,13 @@ export function columns(series: Sample[]): [number[], (number | null)[], (number
   return [times, down, up];
 }
 
-/** Series by name, those not heard of for longest forgotten first. */
+/** Series by name; the longest unchanged series are dropped first. */
 export class Recorder {
   readonly #series = new Map<string, Sample[]>();
 
   add(name: string, sample: Sample): void {
     const series = append(this.#series.get(name) ?? [], sample);
-    // Put behind the others: a Map keeps the order in which names came.
+    // Moved behind the others: a Map keeps the order of insertion.
     this.#series.delete(name);
     this.#series.set(name, series);
     while (this.#series.size > SERIES) {
@@ -72,7 +71,7 @@ export class Recorder {
   }
 
   /**
-   * What follows `before` in the names of series that were heard of at `since` or later, in
+   * Rest of each series name that begins with `before` and changed at `since` or later, in
    * alphabetical order.
    */
   names(before: string, since: number): string[] {
@@ -84,8 +83,8 @@ export class Recorder {
 }
 
 /**
- * Bits a second between two readings of a counter of bytes; null where the counter began anew or
- * no time went by.
+ * Bits per second between two readings of a byte counter; null if the counter restarted or no time
+ * passed.
  */
 export function rateBetween(before: number, after: number, seconds: number): number | null {
   return seconds > 0 && after >= before ? ((after - before) * 8) / seconds : null;

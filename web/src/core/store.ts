@@ -1,4 +1,4 @@
-// A value that components follow.
+// A value that components observe.
 import { useEffect, useState } from "preact/hooks";
 
 export class Store<T> {
@@ -19,19 +19,19 @@ export class Store<T> {
     for (const follower of [...this.#followers]) follower();
   }
 
-  /** Calls back after each change; returns how to stop that. */
+  /** Registers a callback for changes; returns a function that removes it. */
   follow(follower: () => void): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
 }
 
-/** The value of now; the component is drawn again when it changes. */
+/** Returns the current value; redraws the component when the value changes. */
 export function useStore<T>(store: Store<T>): T {
   const [, draw] = useState({});
   const drawn = store.get();
   useEffect(() => {
-    // It may have changed since this was drawn: effects come later.
+    // The value may have changed since drawing: effects run later.
     if (!Object.is(store.get(), drawn)) draw({});
     return store.follow(() => draw({}));
   }, [store]);

@@ -1,15 +1,14 @@
-// The small things that every view is made of.
+// Small parts of every view.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import { plain } from "../core/plain";
 import { GoodIcon, InfoIcon, WarnIcon } from "../shell/icons";
 
-/** What a name in a text of the page begins with, where it is isolated (UAX 9: FSI). */
+/** Start of an isolated name in a text of the page (UAX 9: FSI). */
 const ISOLATED = "\u2068";
 
 /**
- * The heading of a view, and the name of the browser's window. After a change of view the focus
- * goes here.
+ * Heading of a view, and title of the browser's window. Gets the focus after a change of view.
  */
 export function Title({
   text,
@@ -36,7 +35,7 @@ export function Title({
 }
 
 /**
- * A surface with a heading. `wide` is its share of twelve columns, where there is room for columns.
+ * A surface with a heading. `wide` is its share of twelve columns, if there is room for columns.
  */
 export function Card(props: {
   title: string;
@@ -57,12 +56,12 @@ export function Card(props: {
   );
 }
 
-/** Text that the network chose. `bdi` keeps its direction of writing to itself. */
+/** Untrusted text. `bdi` isolates its direction of writing. */
 export function Name({ text }: { text: string }) {
   return <bdi class="name">{plain(text)}</bdi>;
 }
 
-/** Pairs of what and how much. */
+/** Pairs of label and value. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -94,7 +93,7 @@ export function Notice({
   );
 }
 
-/** A choice among few things, with its label. One that is `fixed` is shown only. */
+/** A choice among few options, with its label. A `fixed` one is read-only. */
 export function Choice(props: {
   id: string;
   label: string;
@@ -122,7 +121,7 @@ export function Choice(props: {
   );
 }
 
-/** A choice among two or three, all of which are seen: radio buttons that look like one switch. */
+/** A choice among two or three visible options: radio buttons in the form of one switch. */
 export function Segments(props: {
   name: string;
   label: string;
@@ -152,8 +151,8 @@ export function Segments(props: {
 }
 
 /**
- * A field for a line of text, or with `numeric` for a number; `wrong` says what is wrong with it. One
- * that is `fixed` can be read only.
+ * A field for a line of text, or with `numeric` for a number; `wrong` is its error. A `fixed` field
+ * is read-only.
  */
 export function Field(props: {
   id: string;
@@ -195,7 +194,7 @@ export function Field(props: {
   );
 }
 
-/** Field to find rows by. */
+/** Search field for rows. */
 export function Search({
   id,
   label,
@@ -222,7 +221,7 @@ export function Search({
   );
 }
 
-/** A bar that shows a share, 0 to 1, of something that text beside it names. */
+/** A bar for a share, 0 to 1; the text beside it names the quantity. */
 export function Meter({ share, kind }: { share: number; kind?: string }) {
   const width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
   return (

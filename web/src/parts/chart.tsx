@@ -46,7 +46,7 @@ export function Chart({
   return <Plot label={label} data={data} draw={draw} point={point} height={height} />;
 }
 
-/** The rates of now in large figures, which are the legend of the chart too. */
+/** Current rates in large figures, which are also the legend of the chart. */
 export function Now({ down, up, series }: { down: number; up: number; series: Sample[] }) {
   const f = format();
   const peaks = [

@@ -4,11 +4,11 @@ import { knows, language, t, word } from "../text";
 import { Notice } from "./basic";
 import { Told } from "./told";
 
-/** What went wrong, in the router's own words, and what to do about it. */
+/** Shows a failure in the router's own words, and advice. */
 export function FailureNotice({ failure, retry }: { failure: Failure; retry?: () => void }) {
   const offline = failure.status === 0;
   const own = offline ? t("error.offline") : t("error.status", { status: failure.status });
-  // The problem, in the reader's language; then the router's own words, which say more.
+  // The problem in the reader's language; then the router's own text, which has more detail.
   const foreign = language.get() !== "en" && knows("problem", failure.error);
   const said = failure.detail ? <Told text={failure.detail} /> : own;
   const hint = failure.hint ? <Told text={failure.hint} /> : offline && t("error.offline.hint");
@@ -28,7 +28,7 @@ export function FailureNotice({ failure, retry }: { failure: Failure; retry?: ()
   );
 }
 
-/** What a view shows before there is anything: that it comes, or why it does not. */
+/** Placeholder of a view without data: loading, or the failure. */
 export function Waiting({ failure, retry }: { failure: Failure | null; retry?: () => void }) {
   if (failure !== null)
     return retry === undefined ? (
@@ -43,7 +43,7 @@ export function Waiting({ failure, retry }: { failure: Failure | null; retry?: (
   );
 }
 
-/** Keeps an error in one view from taking the page down. */
+/** Keeps an error in one view from breaking the page. */
 export class Guard extends Component<{ children: ComponentChildren }, { broken: boolean }> {
   override state = { broken: false };
 

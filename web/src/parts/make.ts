@@ -1,4 +1,4 @@
-// Elements, made without markup: a strict policy forbids none of this.
+// Elements created without markup: a strict policy allows all of this.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,7 +18,7 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Lines of icons, 24 by 24. */
+/** Shapes of icons, 24 by 24. */
 const ICONS = {
   closer: "M11 5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15.5 15.5 20 20M8.5 11h5M11 8.5v5",
   wider: "M11 5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15.5 15.5 20 20M8.5 11h5",
@@ -41,7 +41,7 @@ function icon(name: Icon): SVGElement {
   return element;
 }
 
-/** A button with an icon, and its name for those who do not see it or ask. */
+/** A button with an icon, and a name for screen readers and as a tooltip. */
 export function iconButton(name: Icon, label: string, press: () => void): HTMLButtonElement {
   const button = make("button", { type: "button", class: "tool", "data-icon": name }, icon(name));
   named(button, label);

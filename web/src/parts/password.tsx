@@ -4,7 +4,7 @@ import { t } from "../text";
 import { Notice } from "./basic";
 import { FailureNotice } from "./failure";
 
-/** A field for a password, which can be shown: typing blindly on a telephone is no security. */
+/** A password field that can show its text: blind typing on a telephone adds no security. */
 export function PasswordField(props: {
   id: string;
   label: string;
@@ -51,14 +51,14 @@ export function PasswordField(props: {
   );
 }
 
-/** Why a new password cannot be taken; `null` where it can. */
+/** Reason to reject a new password; `null` if it is valid. */
 export function newPasswordProblem(fresh: string, again: string): "short" | "different" | null {
   // Counted in characters, not UTF-16 units.
   if ([...fresh].length < 8) return "short";
   return fresh === again ? null : "different";
 }
 
-/** A new password, twice. */
+/** Two fields for a new password. */
 export function NewPasswordFields(props: {
   id: string;
   fresh: string;
@@ -88,7 +88,7 @@ export function NewPasswordFields(props: {
   );
 }
 
-/** What came of a form with a password, for screen readers too. */
+/** Result of a form with a password, for screen readers too. */
 export function PasswordProblem({ problem }: { problem: Failure | "short" | "different" | null }) {
   if (problem === null) return null;
   if (problem instanceof Failure) return <FailureNotice failure={problem} />;

@@ -1,5 +1,5 @@
-// The frame of every drawing of rates over time, which uPlot draws. It is a picture to a screen
-// reader, with its gist as a name; arrow keys read single points.
+// Frame of every drawing of rates over time, by uPlot. For a screen reader the drawing is a picture
+// with a summary as its name; arrow keys read single points.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -7,13 +7,12 @@ import { useStore } from "../core/store";
 import { colours } from "../shell/preferences";
 import { format, language, t } from "../text";
 
-/** Seconds that the line spans at least and at most. */
+/** Shortest and longest time span of the line, in seconds. */
 const SHORTEST = 120;
 const LONGEST = 600;
 
 /**
- * A colour of the style sheet, as a canvas takes it; of so many hundredths where it is to be seen
- * through.
+ * A colour of the style sheet for a canvas; `hundredths` is its opacity.
  */
 export function colour(name: string, hundredths = 100): string {
   const probe = document.createElement("span");
@@ -51,7 +50,7 @@ function make(
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 8 } },
     scales: {
       x: { time: true },
-      // From nothing, and to a little more than nothing even where all is still.
+      // From zero, and to a little more than zero even without traffic.
       y: { range: (_, __, highest) => [0, Math.max(highest ?? 0, 10_000) * 1.08] },
     },
     axes: [
@@ -74,16 +73,16 @@ function make(
   return new uPlot(options, [[], ...drawn.series.slice(1).map(() => [])], room);
 }
 
-/** Figures of a minute: with fewer of them it is said why there are no more. */
+/** Number of samples in a minute: with fewer, the chart explains why. */
 const FEW = 30;
 
 export function Plot(props: {
   label: string;
   /** Times, and the values of each line. */
   data: [number[], ...(number | null)[][]];
-  /** The lines: `series` as uPlot has it, and what is filled between them. */
+  /** The lines: `series` for uPlot, and the fills between them. */
   draw: () => Pick<uPlot.Options, "series" | "bands">;
-  /** What is there to be read; null where there is nothing. */
+  /** Text of a point; null if the point has none. */
   point: (index: number) => string | null;
   height?: number;
 }) {
@@ -93,10 +92,10 @@ export function Plot(props: {
   const look = useStore(colours);
   const tongue = useStore(language);
   const [at, setAt] = useState<number | null>(null);
-  // Said aloud only where keys moved it: a mouse moves too fast.
+  // Announced only after keys: a mouse moves too fast.
   const [spoken, speak] = useState("");
 
-  // A canvas has to be made anew for other colours and another language.
+  // Another colour or language needs a new canvas.
   useEffect(() => {
     const place = room.current;
     if (place === null) return;
@@ -114,7 +113,7 @@ export function Plot(props: {
   }, [look, tongue, height]);
 
   const [times] = data;
-  // A canvas made anew is empty.
+  // A new canvas is empty.
   useEffect(() => {
     const made = plot.current;
     if (made === null || times.length === 0) return;

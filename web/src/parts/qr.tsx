@@ -1,4 +1,4 @@
-/** A QR code as the router draws it. Always black on white: scanners want it so. */
+/** A QR code drawn by the router. Always black on white, as scanners need. */
 export function QrCode({ label, qr }: { label: string; qr: { side: number; path: string } }) {
   const { side, path } = qr;
   return (

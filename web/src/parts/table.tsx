@@ -1,5 +1,5 @@
-// A table that can be sorted by the buttons in its head. Order is kept in the route, so that a link
-// or a new log-in brings it back.
+// A table, sortable by the buttons in its head. The route holds the order, so that a link or a new
+// login restores it.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ordered, type Sortable } from "../core/order";
@@ -8,39 +8,39 @@ import { route, setQuery } from "../shell/router";
 import { format, t } from "../text";
 
 export interface Column<T> {
-  /** Word for it in the route. */
+  /** Keyword in the route. */
   id: string;
   title: string;
   cell: (row: T) => ComponentChildren;
-  /** What it is ordered by; without it, it cannot be. */
+  /** Sort key; without it, the column is not sortable. */
   by?: (row: T) => Sortable;
-  /** Right-aligned, and ordered from the largest down at first. */
+  /** Right-aligned, and sorted in descending order at first. */
   numeric?: boolean;
-  /** Of any length: takes what room the others leave, and is cut there. */
+  /** Text of any length: gets the remaining room, and is cut there. */
   text?: boolean;
   /**
-   * 1: always shown; 2 to 4: the more of these, the more room the table has; `narrow`: in place of
-   * others where there is little room.
+   * 1: always shown; 2 to 4: shown as the table gets wider; `narrow`: replaces others if there is
+   * little room.
    */
   level?: 1 | 2 | 3 | 4 | "narrow";
 }
 
-/** Rows drawn at first, and more each time they are asked for. */
+/** Number of rows drawn at first, and added each time. */
 const STEP = 100;
 
 export function Table<T>(props: {
-  /** Prefix of its words in the route: two tables may be in one view. */
+  /** Prefix of its keywords in the route: a view may have two tables. */
   id: string;
   caption: string;
-  /** The first one names the row. */
+  /** The first column names the row. */
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => string;
-  /** Column it is ordered by as long as nobody chose. */
+  /** Column of the initial order. */
   first: string;
-  /** Said where there are no rows. */
+  /** Text without rows. */
   none: string;
-  /** Rows that are folded away, until a button below the others opens them. */
+  /** Rows folded away until a button below the others shows them. */
   fold?: { has: (row: T) => boolean; title: (count: number) => string };
 }) {
   const { query } = useStore(route);
@@ -60,7 +60,7 @@ export function Table<T>(props: {
       : ordered(props.rows, column.by, way === "down", format().language);
   const { fold } = props;
   const folded = fold === undefined ? [] : sorted.filter(fold.has);
-  // A single line would only be replaced by another.
+  // A button would only replace a single row.
   const folds = folded.length > 1;
   const rest = folds ? sorted.filter((row) => !folded.includes(row)) : sorted;
   const rows = folds && open ? [...rest, ...folded] : rest;

@@ -1,4 +1,4 @@
-// The frame around every view: log-in or navigation, and where the focus goes.
+// The frame around every view: login or navigation, and the focus.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Failure, logOut, refreshSession, session } from "../api/client";
 import { keepLooking, live } from "../api/live";
@@ -13,19 +13,19 @@ import { Brand, LogOutIcon, MenuIcon } from "./icons";
 import { LogIn } from "./login";
 import { route } from "./router";
 
-/** Until a page without a session asks again, ms. */
+/** Interval of requests of a page without a session, ms. */
 const AGAIN = 5000;
 
 type Modules = { modules: readonly Module[] };
 
 export function App({ modules }: Modules) {
-  // Everything is drawn again in the new language.
+  // A new language redraws everything.
   useStore(language);
   const who = useStore(session);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [tries, setTries] = useState(0);
-  // `tries` asks again: a reader, or after a while the page by itself, as a router that was started
-  // anew comes back.
+  // `tries` triggers a request: by the reader, or after a while by the page itself, because a
+  // restarted router comes back.
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     refreshSession().then(
@@ -71,7 +71,7 @@ function Shell({ modules }: Modules) {
   const place = now.path.join("/");
   const shown = useRef<string | null>(null);
   useEffect(() => {
-    // Not when the page opens: there the browser's own beginning is right.
+    // Not when the page opens: the browser's own position is right then.
     if (shown.current !== null && shown.current !== place) {
       window.scrollTo(0, 0);
       (main.current?.querySelector<HTMLElement>("h1") ?? main.current)?.focus({
@@ -110,7 +110,7 @@ function Shell({ modules }: Modules) {
   );
 }
 
-/** Says that what is shown is old, as long as the router does not answer. */
+/** Warns that the data is old while the router does not answer. */
 function Stale() {
   const { devices, failure } = useStore(live);
   if (failure === null || devices === null) return null;
@@ -136,7 +136,7 @@ function Side({ modules, place }: Modules & { place: string }) {
       views: module.views.filter((view) => view.offered?.(now) !== false),
     }))
     .filter((module) => module.views.length > 0);
-  // Closes when the place changes.
+  // Closes on a change of view.
   useEffect(() => setOpen(false), [place]);
   const first = place.split("/")[0] ?? "";
   const leave = () => {

@@ -1,8 +1,8 @@
-// Icons of the frame and of notices: lines in the colour of the text around them. They say nothing
-// that text beside them does not. A module has its own beside its views.
+// Icons of the frame and of notices: lines in the colour of the surrounding text. Text beside them
+// has the same information. A module has its own beside its views.
 import type { ComponentChildren } from "preact";
 
-/** The ground of every icon: 24 by 24. One that `turns` points where writing goes to. */
+/** Frame of every icon: 24 by 24. An icon that `turns` follows the direction of writing. */
 export function Lines({ children, turns }: { children: ComponentChildren; turns?: boolean }) {
   return (
     <svg

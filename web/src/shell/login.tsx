@@ -11,7 +11,7 @@ import { t } from "../text";
 import { LanguageChoice, ThemeChoice } from "./choices";
 import { Brand } from "./icons";
 
-/** Log-in; where nobody has set a password yet, the place to set it. */
+/** Login; if no password is set yet, the form to set it. */
 export function LogIn({ first, local }: { first: boolean; local: boolean }) {
   const title = first ? t("login.first") : t("login.title");
   const [password, setPasswordText] = useState("");
@@ -36,12 +36,12 @@ export function LogIn({ first, local }: { first: boolean; local: boolean }) {
       if (first) {
         await setPassword(null, password, claims ? code : undefined);
       }
-      // Whether setting a password logs one in is the server's affair.
+      // The server decides whether setting a password also logs in.
       if (session.get()?.user !== true) await logIn(password);
     } catch (failure) {
       const told = failure instanceof Failure ? failure : new Failure(0, "", "");
       setProblem(told);
-      // Whoever mistyped the code need not think of a password again.
+      // A user who mistyped the code keeps the password.
       const wrong = told.error === "wrong_claim" ? "code" : "password";
       if (wrong === "password") {
         setPasswordText("");

@@ -1,4 +1,4 @@
-// What a reader chose, kept in this browser: language and appearance.
+// The reader's choices, stored in this browser: language and appearance.
 import { Store } from "../core/store";
 import { choose, direction, isLanguage, isLearned, type Language, language, learn } from "../text";
 
@@ -11,12 +11,12 @@ const PATIENCE = 20_000;
 export const theme = new Store<Theme>("auto");
 
 /**
- * Raised whenever colours change, be it by choice or by the system: what draws on a canvas must
- * draw again.
+ * Increases whenever colours change, by choice or by the system: drawings on a canvas must be
+ * redrawn.
  */
 export const colours = new Store(0);
 
-// A browser may forbid storage: then the choice lasts as long as the page.
+// A browser may forbid storage: the choice then lasts as long as the page.
 function remember(name: string, value: string): void {
   try {
     localStorage.setItem(`weir.${name}`, value);
@@ -43,7 +43,7 @@ function applyLanguage(): void {
   document.documentElement.dir = direction(language.get());
 }
 
-/** Loads a language's texts, unless they are there. The page's own document says where they are. */
+/** Loads a language's texts if necessary. The page's own document has their address. */
 async function load(wanted: Language): Promise<boolean> {
   if (isLearned(wanted)) return true;
   const link = document.querySelector<HTMLLinkElement>(`link[rel=text][hreflang=${wanted}]`);
@@ -62,10 +62,10 @@ export function setTheme(chosen: Theme): void {
   remember("theme", chosen);
 }
 
-/** The language asked for last: an older answer that comes later changes nothing. */
+/** The language requested last: a late answer for an older request has no effect. */
 let asked: Language = "en";
 
-/** Changes the language as soon as its texts are there; says whether they are. */
+/** Changes the language when its texts have loaded; returns true on success. */
 export async function setLanguage(chosen: Language): Promise<boolean> {
   asked = chosen;
   if (!(await load(chosen))) return false;
@@ -77,8 +77,8 @@ export async function setLanguage(chosen: Language): Promise<boolean> {
 }
 
 /**
- * Reads what was chosen before, or else what browser and system want. Without the texts of that
- * language the page is in English.
+ * Reads the stored choices, or else the preferences of browser and system. Without the texts of
+ * that language the page is in English.
  */
 export async function startPreferences(): Promise<void> {
   theme.follow(applyTheme);

@@ -1,10 +1,10 @@
-// The route of now, from the browser's address.
+// The current route, from the browser's address.
 import { formatRoute, parseRoute, type Route } from "../core/route";
 import { Store } from "../core/store";
 
 export const route = new Store<Route>(parseRoute(""));
 
-/** Begins to follow the address. */
+/** Starts to follow the address. */
 export function startRouter(): void {
   const read = () => route.set(parseRoute(location.hash));
   window.addEventListener("hashchange", read);
@@ -12,8 +12,8 @@ export function startRouter(): void {
 }
 
 /**
- * Changes the query of the route of now, without a new entry in the browser's history: a filter is
- * not a place to go back to.
+ * Changes the query of the current route, without a new entry in the browser's history: going back
+ * skips filters.
  */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const now = route.get();

@@ -1,21 +1,21 @@
-// Text in the reader's language, by keys that the compiler checks. Words that all views share are
-// here; each module has its own beside its views. English is in the script. Other languages are
-// files of their own, of which only the one in use is loaded (`../shell/preferences.ts`).
+// Text in the reader's language, by keys that the compiler checks. Words of all views are here;
+// each module has its own beside its views. English is in the script. Other languages are separate
+// files, loaded only when in use (`../shell/preferences.ts`).
 import { Format } from "../core/format";
 import { Store } from "../core/store";
 import { en } from "./en";
 
-/** Forms of a plural that English has not. */
+/** Plural forms that English lacks. */
 type Forms<K> = K extends `${infer P}.other` ? `${P}.${"zero" | "two" | "few" | "many"}` : never;
 
 /**
- * The same keys in another language: what lacks one, or has one too many, does not compile. Where
- * English has two forms of a plural, it may have more.
+ * The keys in another language: a missing or surplus key does not compile. A plural with two forms
+ * in English may have more.
  */
 export type Translated<T> = Readonly<Record<keyof T, string>> &
   Readonly<Partial<Record<Forms<keyof T>, string>>>;
 
-/** Each language by its own name. */
+/** Languages, each by its own name. */
 export const LANGUAGES = {
   en: "English",
   de: "Deutsch",
@@ -30,10 +30,10 @@ export type Language = keyof typeof LANGUAGES;
 export const isLanguage = (word: string | undefined | null): word is Language =>
   typeof word === "string" && Object.hasOwn(LANGUAGES, word);
 
-/** Which way a language is written. */
+/** Writing direction of a language. */
 export const direction = (of: Language): "ltr" | "rtl" => (of === "ar" ? "rtl" : "ltr");
 
-/** The first of the reader's languages that there is; else English. */
+/** The first available language of the reader's; else English. */
 export function choose(wanted: readonly string[]): Language {
   for (const tag of wanted) {
     const primary = tag.toLowerCase().split("-")[0];
@@ -43,8 +43,8 @@ export function choose(wanted: readonly string[]): Language {
 }
 
 /**
- * The reader's own tag for a language, with the region if there is one: it decides on how dates are
- * written. Digits are those that addresses are written with.
+ * The reader's own tag for a language, with the region if there is one: the tag decides the format
+ * of dates. Digits are those of addresses.
  */
 export function localeFor(language: Language, wanted: readonly string[]): string {
   const own = wanted.find((tag) => tag.toLowerCase().split("-")[0] === language) ?? language;
@@ -55,7 +55,7 @@ export const language = new Store<Language>("en");
 
 const formats = new Map<Language, Format>();
 
-/** Numbers and times in the language of now. */
+/** Numbers and times in the current language. */
 export function format(): Format {
   const now = language.get();
   let made = formats.get(now);
@@ -67,8 +67,8 @@ export function format(): Format {
 }
 
 /**
- * Text of a key; `{name}` in it becomes the value given. Values are put in once: what they hold is
- * not looked at again.
+ * Text of a key, with `{name}` replaced by the given value. Values are inserted once and not
+ * expanded again.
  */
 export function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
@@ -77,12 +77,12 @@ export function fill(text: string, values: Readonly<Record<string, string | numb
   });
 }
 
-/** Letters that are written from right to left. */
+/** Letters of right-to-left scripts. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
 /**
- * A value as it stands in a text: one that goes the other way is isolated, so that it does not turn
- * what is around it (UAX 9: FSI and PDI).
+ * A value for a text: one of the other direction is isolated, so that it does not turn the text
+ * around it (UAX 9: FSI and PDI).
  */
 export function isolated(value: string | number, of: Language): string | number {
   if (typeof value === "number") return value;
@@ -92,40 +92,39 @@ export function isolated(value: string | number, of: Language): string | number 
 
 type Catalogue<K extends string = string> = Readonly<Record<K, string>>;
 
-/** Where the texts of the frame stand in a language's file; a module's stand under its word. */
+/** Key of the frame's texts in a language's file; a module's key is its id. */
 const FRAME = "frame";
 
-/** What was loaded, by language, then by place. */
+/** Loaded texts, by language, then by place. */
 const learned = new Map<Language, Readonly<Record<string, Catalogue>>>();
 
-/** Takes in the file of a language. */
+/** Adds the file of a language. */
 export function learn(of: Language, texts: Readonly<Record<string, Catalogue>>): void {
   learned.set(of, texts);
 }
 
-/** Whether a language was loaded, or needs not be. */
+/** True if a language is loaded, or needs no loading. */
 export const isLearned = (of: Language): boolean => of === "en" || learned.has(of);
 
-/** Whether there are texts of a module in the language of now; else they are English. */
+/** True if a module has texts in the current language; else they are English. */
 export const speaks = (place: string): boolean =>
   language.get() === "en" || learned.get(language.get())?.[place] !== undefined;
 
-/** How a view gets its texts. */
+/** Access of a view to its texts. */
 export interface Texts<K extends string> {
-  /** Text of a key in the language of now. */
+  /** Text of a key in the current language. */
   readonly t: (key: K, values?: Readonly<Record<string, string | number>>) => string;
   /**
-   * Text for a word that the daemon tells (`prefix.` + word); the word itself where the catalogue
-   * has none.
+   * Text for a word of the daemon (`prefix.` + word); the word itself if the catalogue lacks it.
    */
   readonly word: (
     prefix: string,
     told: string,
     values?: Readonly<Record<string, string | number>>,
   ) => string;
-  /** Whether there is a text for such a word. */
+  /** True if there is a text for such a word. */
   readonly knows: (prefix: string, told: string) => boolean;
-  /** Text of the key's form for the number, which is `{count}` in it. */
+  /** Text in the plural form for the number, which is `{count}` in the text. */
   readonly plural: <P extends string>(
     key: `${P}.other` extends K ? P : never,
     count: number,
@@ -136,7 +135,7 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
   const told = (key: string): string | undefined =>
     learned.get(language.get())?.[Object.hasOwn(own, key) ? place : FRAME]?.[key];
   const english: Catalogue = { ...en, ...own };
-  // `of` is the language that the text is in: English where another lacks it.
+  // `of` is the language of the text: English if the reader's language lacks it.
   const put = (text: string, of: Language, values: Readonly<Record<string, string | number>>) => {
     const shown = Object.entries(values).map(([name, value]) => [name, isolated(value, of)]);
     return fill(text, Object.fromEntries(shown));
@@ -156,7 +155,7 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
     plural: (key, count) => {
       const form = new Intl.PluralRules(language.get()).select(count);
       const values = { count: format().count(count) };
-      // English tells `one` from `other`; another language may tell more, or less.
+      // English has the forms `one` and `other`; another language may have more, or fewer.
       const text =
         told(`${key}.${form}`) ?? learned.get(language.get())?.[place]?.[`${key}.${form}`];
       return text === undefined
@@ -166,10 +165,10 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
   };
 }
 
-/** Texts of the frame, and words that all views share. */
+/** Texts of the frame, and words of all views. */
 export const { knows, t, word } = from<keyof typeof en>(FRAME, en);
 
-/** Texts of a module, which is called so, and the words that all share. */
+/** Texts of a module of this name, and the words of all views. */
 export function texts<K extends string>(
   place: string,
   own: Catalogue<K>,
