@@ -1,4 +1,4 @@
-// What the view of ports works out.
+// Logic of the ports' view.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -45,7 +45,7 @@ test("a port is shown as what it is, or that nobody knows yet", () => {
   assert.equal(shown(cable("a")), "client");
   assert.equal(shown(cable("a", NONE)), "none");
   assert.equal(shown(cable("a", LISTENING)), "listening");
-  // Somebody's choice holds without a cable; the administrator's own port while it is listened.
+  // A fixed role holds without a cable; the administrator's own port, while listening.
   const held = { held_by: "administrator", role: "uplink" };
   assert.equal(shown(cable("a", { ...NONE, ...held })), "uplink");
   const own = { held_by: "connection", role: "client" };
@@ -141,7 +141,7 @@ test("a use is told of once, and not with the role that says it already", () => 
   assert.deepEqual(look(cable("a", { role: "switch", now: "mesh" })), ["switch", "used mesh"]);
   assert.deepEqual(look(cable("a", { role: "switch", now: "lan" })), ["used lan"]);
   assert.deepEqual(look(cable("a", { role: "client", now: "lan" })), ["client"]);
-  // What it was used for holds where the page does not know the word, or while it is listened.
+  // The former use holds if the page does not know the word, or while listening.
   assert.deepEqual(look(cable("a", { role: "client", now: "moon" })), []);
   assert.deepEqual(look(cable("a", { role: "client", now: "lan" })), []);
   assert.deepEqual(look(cable("a", { ...LISTENING, ...none })), ["used none"]);
@@ -171,7 +171,7 @@ test("the last of what happened, the newest first, is added to what is known", (
   const first = grown(NOTHING, { last: 3, events: [event(2), event(3)] }) ?? NOTHING;
   assert.deepEqual([first.last, numbers(first)], [3, [3, 2]]);
   assert.deepEqual(grown(first, { last: 3, events: [] }), first);
-  // One that was told already is no second one.
+  // A known event is not added twice.
   const next = grown(first, { last: 5, events: [event(3), event(4), event(5)] });
   assert.deepEqual(numbers(next), [5, 4, 3, 2]);
   const many = Array.from({ length: 99 }, (_, index) => event(index + 1));
@@ -247,6 +247,6 @@ test("what the router says of a port is said in the reader's language, where it 
   assert.equal(said("Own frames come back"), "Eigene Rahmen kommen zurück");
   assert.equal(said("Something new, and nobody offers."), null);
   assert.equal(said(""), null);
-  // Names were chosen by the network.
+  // Names are untrusted.
   assert.equal(said("x (.+)* {who} is there."), "X (.+)* {who} ist da.");
 });

@@ -1,4 +1,4 @@
-// One port: what it is for, why, what was heard there, and what somebody may say of it.
+// Card of a port: its role, the reasons, the observations, and the user's choice.
 import { useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { send } from "@/api/client";
@@ -102,11 +102,11 @@ export function HeardCard({ cable }: { cable: Cable }) {
   );
 }
 
-/** What somebody may say of it. `changed` looks anew. */
+/** Choice of a role by the user. `changed` fetches the ports again. */
 export function ChoiceCard(props: { cable: Cable; auto: boolean; changed: () => void }) {
   const { cable, auto, changed } = props;
   const acting = useAction<Cable>();
-  // null: nobody chose yet, so it follows what is found.
+  // null: no choice yet, so the form follows the detected role.
   const [role, setRole] = useState<string | null>(null);
   const now = role ?? likely(cable);
   const proposal = suggested(cable);
@@ -120,7 +120,7 @@ export function ChoiceCard(props: { cable: Cable; auto: boolean; changed: () => 
     void act("set", { role: now });
   };
   const { busy, done, failure } = acting;
-  // Buttons stay where they are, so that the focus does.
+  // Buttons keep their position, and so does the focus.
   return (
     <Card title={t("cables.choice")}>
       <p class="muted">

@@ -1,4 +1,4 @@
-// What happened at ports of late. It is no live region: changes are told above the sockets.
+// Recent events at ports. Not a live region: changes are announced above the sockets.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Failure, get } from "@/api/client";
 import { live } from "@/api/live";
@@ -59,7 +59,7 @@ function Happened({ event }: { event: CableEvent }) {
   );
 }
 
-/** Of another day with the day. */
+/** Time, with the date for another day. */
 function time(seconds: number): string {
   const today = new Date(seconds * 1000).toDateString() === new Date().toDateString();
   return today ? format().clock(seconds) : format().moment(seconds);
@@ -82,13 +82,13 @@ function words(event: CableEvent): string | null {
 const used = (use: Use): string =>
   use === "uplink" || use === "mesh" ? t(`role.${use}`) : t(`cables.use.${use}`);
 
-/** Follows it: asks for what is new alone. `started` is when the router's numbers began. */
+/** Polls new events only. `started` is the start of the router's numbers. */
 function useLog(started: number | null) {
   const [log, setLog] = useState<Log | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [tries, setTries] = useState(0);
   const known = useRef<{ started: number; log: Log } | null>(null);
-  // `tries` asks anew.
+  // `tries` forces a new request.
   useEffect(() => {
     if (started === null) return;
     if (known.current?.started !== started) known.current = { started, log: NOTHING };

@@ -66,14 +66,14 @@ const NoLinkIcon = () => (
   </Lines>
 );
 
-/** Something that nothing passes, in either direction. */
+/** A barrier that nothing passes, in either direction. */
 export const ShutIcon = () => (
   <Lines>
     <path d="M12 3.500v17M2.500 12h6.500M6 9l3 3-3 3M21.500 12h-6.500M18 9l-3 3 3 3" />
   </Lines>
 );
 
-/** Of what a port is shown as. */
+/** Icons of the displayed states. */
 export const ICONS: Record<Shown, ComponentType> = {
   uplink: UplinkIcon,
   mesh: MeshIcon,

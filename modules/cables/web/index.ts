@@ -4,7 +4,7 @@ import { t } from "./text";
 import { CablesView } from "./view";
 import "./style.css";
 
-/** What is at the other end of each cable. */
+/** Module for the roles of ports. */
 export const cables: Module = {
   id: "cables",
   place: 50,

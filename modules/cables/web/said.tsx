@@ -1,4 +1,4 @@
-// The router's sentences on a port, in the reader's language if the page knows the sentence.
+// The router's sentences about a port, in the reader's language if the page knows the sentence.
 import { plain } from "@/core/plain";
 import { Told } from "@/parts/told";
 import { language } from "@/text";

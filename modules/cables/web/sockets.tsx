@@ -1,4 +1,4 @@
-// The sockets of the device, in a row: one of them is chosen.
+// The device's sockets, in a row: one of them is selected.
 import { plain } from "@/core/plain";
 import { Name } from "@/parts/basic";
 import { WarnIcon } from "@/shell/icons";
@@ -38,7 +38,7 @@ export function Sockets(props: {
   );
 }
 
-/** In words, with the sign for each. */
+/** Role of a port in words, each with its icon. */
 function What({ cable }: { cable: Cable }) {
   const what = shown(cable);
   const Icon = ICONS[what];
@@ -71,7 +71,7 @@ function What({ cable }: { cable: Cable }) {
   );
 }
 
-/** A socket, with a plug in it where there is a link, and a bar across where nothing passes. */
+/** A socket, with a plug if there is a link, and a bar across if nothing passes. */
 function Drawn({ link, shut }: { link: boolean; shut: boolean }) {
   return (
     <svg class="socket-drawn" viewBox="0 0 72 72" aria-hidden="true" focusable="false">

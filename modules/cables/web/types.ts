@@ -1,4 +1,4 @@
-// What the daemon tells of the router's ports.
+// The daemon's data about the router's ports.
 
 export interface Cables {
   /** "off", "suggest" or "auto". */
@@ -9,22 +9,22 @@ export interface Cables {
 export interface Cable {
   device: string;
   link: boolean;
-  /** As `ROLES` in core/ports.ts has them. */
+  /** A role of `ROLES` in core/ports.ts. */
   role: string;
-  /** Of 100. */
+  /** Percent. */
   confidence: number;
   evidence: CableEvidence[];
-  /** Milliseconds after the link; null: it is still listened. */
+  /** Milliseconds after the link; null: not decided yet. */
   decided: number | null;
-  /** "administrator", "connection" (the administrator's own comes by it), or nobody. */
+  /** "administrator", "connection" (the administrator's own uses the port), or null. */
   held_by: string | null;
-  /** What it is used for: "lan", "uplink", "mesh" or "none". */
+  /** Current use: "lan", "uplink", "mesh" or "none". */
   now: string;
-  /** Nothing passes, in or out: it is not known yet what it is for, or it is a loop. */
+  /** True if nothing passes, in or out: the role is not known yet, or the port is a loop. */
   shut: boolean;
-  /** Where it goes by itself, or why not. What somebody should see to is in `notices`, too. */
+  /** Automatic move, or the reason for none. `notices` also has what needs attention. */
   moving: string | null;
-  /** Sentences, in English; as those below. */
+  /** Sentences, in English, like those below. */
   why: string;
   would_change: string;
   notices: string[];
@@ -34,12 +34,12 @@ export interface CableEvidence {
   kind: string;
   /** Milliseconds after the link. */
   after: number;
-  /** Without a full stop. Names in it were chosen by whoever is at the other end. */
+  /** Without a full stop. Names in the text are untrusted. */
   text: string;
 }
 
 export interface CableEvents {
-  /** The number of the last one; they begin anew when the daemon does. */
+  /** Number of the last event; numbers restart with the daemon. */
   last: number;
   /** The oldest first. */
   events: CableEvent[];
@@ -50,9 +50,9 @@ export interface CableEvent {
   /** Seconds since 1970. */
   when: number;
   device: string;
-  /** As core/events.ts has them. */
+  /** A kind of core/events.ts. */
   kind: string;
-  /** "up" or "down"; the role; what it is to be used for. */
+  /** "up" or "down"; the role; the planned use. */
   value: string;
   text: string;
 }

@@ -1,4 +1,4 @@
-// What is at the other end of each cable.
+// The view of ports.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { live } from "@/api/live";
 import { useResource } from "@/api/poller";
@@ -18,17 +18,17 @@ import { Sockets } from "./sockets";
 import { plural, t, word } from "./text";
 import type { Cables } from "./types";
 
-/** Changes that are shown. */
+/** Number of shown changes. */
 const NEWS = 3;
 
-/** What the configuration needs. */
+/** Configuration that enables the module. */
 const SUGGEST = '[cables]\nmode = "suggest"';
 const MODES = ["suggest", "auto"] as const;
 
 export function CablesView({ route }: { route: Route }) {
   const { data, failure, retry } = useResource<Cables>("cables", {}, USUAL);
   const news = useNews(data);
-  // The frame says it where the router does not answer at all.
+  // The frame reports a router that does not answer at all.
   const all = useStore(live).failure;
   if (data === null) {
     return (
@@ -94,7 +94,7 @@ export function CablesView({ route }: { route: Route }) {
   );
 }
 
-/** What to write, where ports are not looked at. */
+/** Shows the configuration to write if the module is off. */
 function Off() {
   return (
     <>
@@ -131,7 +131,7 @@ interface News {
   time: number;
 }
 
-/** What changed while this was looked at, the last first. */
+/** Changes while the view is open, the newest first. */
 function useNews(data: Cables | null): readonly News[] {
   const before = useRef<Settled | null>(null);
   const many = useRef(0);

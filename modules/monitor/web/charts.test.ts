@@ -34,7 +34,7 @@ test("a span has its number of bars in every unit, and ends with the present one
       assert.equal(span(unit, now, offset, 1).to, from);
     }
   }
-  // In a zone two hours east it is April already.
+  // In a zone two hours east of UTC April has begun.
   assert.equal(startOf("month", now, 120), Date.UTC(2026, 2, 31, 22) / 1000);
 });
 

@@ -55,12 +55,11 @@ function One({ condition }: { condition: Condition }) {
 }
 
 /**
- * U+2068 and U+2069 keep a name's direction of writing to itself, as `bdi` does where there is
- * markup.
+ * U+2068 and U+2069 isolate a name's direction of writing, as `bdi` does in markup.
  */
 const isolated = (name: string) => `\u2068${plain(name)}\u2069`;
 
-/** A value of a text: what it is, its name tells. */
+/** Formats a value by its name. */
 function shown(name: string, value: string): string {
   const f = format();
   switch (name) {

@@ -1,4 +1,4 @@
-// What one sees first: how full the uplink is, and who fills it.
+// The first view: load of the uplink, and the devices that cause it.
 import { live, portRate, recorded } from "@/api/live";
 import type { Device, Devices, MeteredPort, Status } from "@/api/types";
 import { nameOf, plain } from "@/core/plain";
@@ -161,7 +161,7 @@ function Engine() {
   );
 }
 
-/** What rules cost that see each packet: the sum, and the dearest of them. */
+/** Cost of rules that see each packet: the sum, and the most expensive rule. */
 function Rules({ told }: { told: Status["each_packet"] }) {
   const f = format();
   const most = told?.rules[0];

@@ -1,4 +1,4 @@
-// One device: its rates, its conversations, what it had, and how well its link works.
+// Page of a device: its rates, its conversations, its history, and the quality of its link.
 import { live, recorded } from "@/api/live";
 import { useResource } from "@/api/poller";
 import type { Device } from "@/api/types";

@@ -1,4 +1,4 @@
-// Every device, and the way to one of them.
+// Every device, with links to details.
 import { live } from "@/api/live";
 import type { Device } from "@/api/types";
 import { matches } from "@/core/order";
@@ -24,7 +24,7 @@ export function DevicesView({ route }: { route: Route }) {
   );
 }
 
-/** Of Internet traffic. */
+/** Sum of a device's Internet traffic. */
 const totalOf = (device: Device): number => device.received.bytes + device.sent.bytes;
 
 const lanOf = ({ lan }: Device): number => lan.received.bytes + lan.sent.bytes;
@@ -176,8 +176,8 @@ function Devices({ find }: { find: string }) {
       </>
     );
   }
-  // What the Internet's side had is everybody's once more: that is told of the uplink, not among
-  // the devices.
+  // The gateway's traffic is the sum of all stations': the uplink shows it, not the list of
+  // devices.
   const stations = devices.devices.filter((device) => !device.uplink);
   const fitting = stations.filter((device) =>
     matches(find, [

@@ -1,15 +1,15 @@
-// Figures that several views show in the same way.
+// Figures that several views share.
 import type { Latency, Wifi } from "@/api/types";
 import { format } from "@/text";
 import { t } from "./text";
 
-/** A rate; a dash where nothing flows, so that what does stands out. */
+/** A rate; a dash for no traffic, so that traffic stands out. */
 export function RateFigure({ bits, kind }: { bits: number; kind: "down" | "up" }) {
   if (bits === 0) return <span class="muted">–</span>;
   return <span class={`rate-${kind}`}>{format().rate(bits)}</span>;
 }
 
-/** Both rates, one above the other: what a narrow table has in place of two columns. */
+/** Both rates, one above the other: replaces two columns in a narrow table. */
 export function Rates({ down, up }: { down: number; up: number }) {
   if (down === 0 && up === 0) return <span class="muted">–</span>;
   return (
@@ -28,17 +28,17 @@ export function Rates({ down, up }: { down: number; up: number }) {
   );
 }
 
-/** `3.1 / 21 ms`: LAN and WAN. */
+/** Text of LAN and WAN latency: `3.1 / 21 ms`. */
 export function latencyText(latency: Latency | undefined): string {
   if (latency === undefined || (latency.lan === undefined && latency.wan === undefined)) return "–";
   const f = format();
-  // The unit once, behind the last figure there is.
+  // The unit once, behind the last figure.
   if (latency.wan === undefined) return `${f.milliseconds(latency.lan ?? 0)} / –`;
   const lan = latency.lan === undefined ? "–" : f.fewDigits(latency.lan);
   return `${lan} / ${f.milliseconds(latency.wan)}`;
 }
 
-/** By what latencies are ordered: the whole way. */
+/** Sort key of latencies: the whole path. */
 export function latencySum(latency: Latency | undefined): number | null {
   if (latency === undefined || (latency.lan === undefined && latency.wan === undefined))
     return null;
@@ -48,8 +48,7 @@ export function latencySum(latency: Latency | undefined): number | null {
 /** Signal, as bars and in dBm. */
 export function Signal({ wifi }: { wifi: Wifi | undefined }) {
   if (wifi?.signal === undefined) return <span class="muted">–</span>;
-  // From what hardly holds a link to what no one can do better: the levels that systems commonly
-  // show.
+  // From a barely usable link to the best possible one: the levels that systems commonly show.
   const level = [-80, -70, -62, -54].filter((least) => (wifi.signal ?? -100) >= least).length;
   return (
     <span class="signal">
@@ -71,7 +70,7 @@ export function Signal({ wifi }: { wifi: Wifi | undefined }) {
   );
 }
 
-/** The verdict on waiting under load, as a word with a colour. */
+/** Verdict on latency under load, as a word with a colour. */
 export function Verdict({
   told,
   growth,

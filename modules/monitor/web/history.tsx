@@ -1,4 +1,4 @@
-// What was: hours, days and months, divided by device or application.
+// Traffic history: hours, days and months, divided by device or application.
 import { useState } from "preact/hooks";
 import { live } from "@/api/live";
 import { useResource } from "@/api/poller";
@@ -26,7 +26,7 @@ export function HistoryView({ route }: { route: Route }) {
   const unit = UNITS.find((known) => known === route.query.unit) ?? "day";
   const by: By = route.query.by === "application" ? "application" : "device";
   const device = route.query.device ?? "";
-  // Bounded, as it comes from an address that anybody may have written.
+  // Bounded, because the address is untrusted.
   const page = Math.min(Math.max(Math.trunc(Number(route.query.page)) || 0, 0), 500);
   const known = (devices?.devices ?? []).filter((candidate) => !candidate.uplink);
   const options: [string, string][] = [
@@ -84,7 +84,7 @@ export function HistoryView({ route }: { route: Route }) {
   );
 }
 
-/** Chart and table of a span; on the page of a device too. */
+/** Chart and table of a span; also on the page of a device. */
 export function HistoryBoard(props: {
   id: string;
   device: string;
@@ -94,10 +94,10 @@ export function HistoryBoard(props: {
   heading: "h2" | "h3";
 }) {
   const { id, device, unit, by, page, heading } = props;
-  // The zone is the router's; it is told with the first answer. Until then the reader's own is as
-  // good a guess as any.
+  // The router's zone comes with the first answer. Until then the reader's own zone is the best
+  // guess.
   const [offset, setOffset] = useState(() => -new Date().getTimezoneOffset());
-  // Moves only by the minute, so that not every look asks for another span.
+  // Moves only by the minute, so that not every poll asks for another span.
   const clock = useStore(live).devices?.now ?? Date.now() / 1000;
   const { from, to } = span(unit, Math.floor(clock / 60) * 60, offset, page);
   const query = { unit, from: String(from), to: String(to), device, by };
@@ -278,8 +278,7 @@ function partColumns(
   ];
 }
 
-// A copy between two devices is sent by one and received by the other: both are shown, not their
-// sum.
+// One device sends a copy between two devices and the other receives it: shows both, not their sum.
 const lanOf = (of: { lan: { received: Count; sent: Count } } | null): number =>
   Math.max(of?.lan.received.bytes ?? 0, of?.lan.sent.bytes ?? 0);
 

@@ -8,7 +8,7 @@ import { TalksView } from "./talks";
 import { t } from "./text";
 import "./style.css";
 
-/** Who uses the network. */
+/** Module for devices and their traffic. */
 export const monitor: Module = {
   id: "monitor",
   place: 10,

@@ -1,10 +1,10 @@
-// What a device is, as somebody said: a picture beside its name, and a word.
+// Kinds of devices, as users chose: a picture beside the name, and a word.
 import type { ComponentChildren } from "preact";
 import { plain } from "@/core/plain";
 import { Lines } from "@/shell/icons";
 import { word } from "./text";
 
-/** By the daemon's word (`modules/history/service/src/devices.rs`), in the order in which they are offered. */
+/** By the daemon's word (`modules/history/service/src/devices.rs`), in the offered order. */
 const PICTURES: Record<string, ComponentChildren> = {
   computer: (
     <>
@@ -91,13 +91,13 @@ const PICTURES: Record<string, ComponentChildren> = {
   ),
 };
 
-/** What there is to choose from, with its name in this language; the first is none. */
+/** Options with their names in this language; the first means no kind. */
 export const kinds = (): [string, string][] => [
   ["", word("kind", "none")],
   ...Object.keys(PICTURES).map((kind): [string, string] => [kind, word("kind", kind)]),
 ];
 
-/** The picture of one that has any, and its word for who does not see it. */
+/** Picture of a kind, if any, and its word for screen readers. */
 export function Kind({ of }: { of: string | undefined }) {
   const picture = of === undefined ? undefined : PICTURES[of];
   if (of === undefined || picture === undefined) return null;

@@ -1,4 +1,4 @@
-// What somebody says of a device: its name, whose it is, and what it is.
+// Labels of a device: its name, its owner, and its kind.
 import { useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { send } from "@/api/client";
@@ -10,11 +10,11 @@ import { kinds } from "./kinds";
 import { t } from "./text";
 import type { DeviceLabelled } from "./types";
 
-/** What is in a field: what was typed, else what was said before. */
+/** Content of the fields: typed text, else the former label. */
 type Fields = { name: string; owner: string; icon: string };
 
 const said = (device: Device): Fields => ({
-  // What it calls itself is no name that somebody gave.
+  // The device's own name does not count as given by a user.
   name: ["given", "configuration"].includes(device.name_from ?? "") ? plain(device.name ?? "") : "",
   owner: plain(device.owner ?? ""),
   icon: device.icon ?? "",
@@ -29,7 +29,7 @@ export function LabelCard({ device }: { device: Device }) {
     setTyped((before) => ({ ...before, [field]: value }));
   const submit = (event: Event) => {
     event.preventDefault();
-    // The router keeps no spaces around them: a name of spaces is none.
+    // The router trims spaces: a name of spaces counts as empty.
     const sent = Object.fromEntries(Object.entries(typed).map(([key, text]) => [key, text.trim()]));
     setTyped(sent);
     if (Object.keys(sent).length > 0)

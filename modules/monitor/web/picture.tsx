@@ -1,4 +1,4 @@
-// The picture: what weir forwards itself, from port to next hop.
+// The picture: traffic that weir forwards itself, from port to next hop.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { live } from "@/api/live";
 import { useResource } from "@/api/poller";
@@ -15,7 +15,7 @@ import { hopName, namesOf, type Reading, streams } from "./core/streams";
 import { plural, t } from "./text";
 import type { FlowList, Hop } from "./types";
 
-/** Flows asked for: those that moved most. */
+/** Requested flows: those with most traffic. */
 const FLOWS = { state: "forwarded", sort: "bytes", limit: "400" };
 const SPACE = 360;
 const BLOCK = 12;
@@ -40,7 +40,7 @@ export function PictureView() {
   );
 }
 
-/** The last two readings of the flow table, to tell rates by. */
+/** The last two readings of the flow table, for the calculation of rates. */
 function useReadings(list: FlowList | null): { before: Reading | null; after: Reading | null } {
   const kept = useRef<{ before: Reading | null; after: Reading | null }>({
     before: null,
@@ -165,7 +165,7 @@ function Drawing({
     return () => watcher.disconnect();
   }, []);
   const picture = layOut(given, SPACE);
-  // One stop for the Tab key; from there arrow keys lead on, in the order of the table.
+  // The Tab key stops once; arrow keys lead on from there, in the order of the table.
   const stop = picture.ribbons.some((ribbon) => ribbon.stream.id === chosen)
     ? chosen
     : picture.ribbons[0]?.stream.id;
@@ -190,7 +190,7 @@ function Drawing({
   const block = (side: "left" | "right") => (item: Block) => {
     const named = side === "left" ? { name: item.key, device: "" } : hop(item.key);
     const x = side === "left" ? 0 : right;
-    // Half of the room, less a little: names of both sides stand in one line.
+    // Half of the width, less a little: names of both sides are in one line.
     const letters = Math.min(Math.floor(width / 2 / 8.2), 36);
     const name = named.device === "" ? named.name : `${named.name} · ${named.device}`;
     const cut =

@@ -1,5 +1,5 @@
-// Stacked bars, one for each period. A picture to a screen reader; arrow keys choose a period,
-// whose figures stand in a table beside.
+// Stacked bars, one for each period. A picture to a screen reader; arrow keys choose a period, and
+// a table beside shows its figures.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { scale } from "@/core/scale";
 import { format } from "@/text";
@@ -13,7 +13,7 @@ const TOP = 10;
 
 export function Stacks(props: {
   bars: readonly Bar[];
-  /** Keys that have a colour, and their names. */
+  /** Coloured keys, and their names. */
   keys: readonly string[];
   names: readonly string[];
   label: string;

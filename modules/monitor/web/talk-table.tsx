@@ -1,4 +1,4 @@
-// Conversations as a table, for the view of all and for that of a device.
+// Table of conversations, for the view of all and for the page of a device.
 
 import { plain } from "@/core/plain";
 import { formatRoute } from "@/core/route";
@@ -10,28 +10,28 @@ import { latencySum, latencyText, RateFigure, Rates } from "./figures";
 import { plural, t, word } from "./text";
 import type { Talk } from "./types";
 
-/** Address and port as one writes them. */
+/** Address and port in the usual notation. */
 export function endpoint(address: string, port: number): string {
   if (port === 0) return address;
   return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** The far end: its name, or else its address. */
+/** The remote end: its name, or else its address. */
 export function farOf(talk: Talk): string {
   const name = talk.far_name === undefined ? "" : plain(talk.far_name).trim();
   return name || talk.far;
 }
 
-/** What the station is called, or else its address. */
+/** Name of the station, or else its address. */
 export function stationOf(talk: Talk): string {
   const name = talk.device === undefined ? "" : plain(talk.device).trim();
   return name || talk.station;
 }
 
-/** Addresses that no station has: none told, or none there, as behind a tunnel. */
+/** Addresses that no station has: none reported, or none there, as behind a tunnel. */
 const NO_MAC = ["", "00:00:00:00:00:00"];
 
-/** The station, with the way to its page where it has one. */
+/** The station, with a link to its page if it has one. */
 export function Station({ talk }: { talk: Talk }) {
   const name = <Name text={stationOf(talk)} />;
   return NO_MAC.includes(talk.mac) ? name : <a href={formatRoute(["devices", talk.mac])}>{name}</a>;
@@ -163,7 +163,7 @@ export function TalkTable({
   talks: Talk[];
   now: number;
   withDevice: boolean;
-  /** Finished queries are folded away. */
+  /** True to fold finished queries away. */
   folds?: boolean;
 }) {
   return (

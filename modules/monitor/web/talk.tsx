@@ -1,4 +1,4 @@
-// One conversation: its way through the router, its figures, and who forwards it and why.
+// Page of a conversation: its path through the router, its figures, and the reason for the path.
 import { live } from "@/api/live";
 import { useResource } from "@/api/poller";
 import { plain } from "@/core/plain";

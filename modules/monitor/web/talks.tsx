@@ -1,4 +1,4 @@
-// Conversations of everybody.
+// All conversations.
 import { live } from "@/api/live";
 import { useResource } from "@/api/poller";
 import { matches } from "@/core/order";
@@ -16,7 +16,7 @@ import { applicationOf, farOf, protocolOf, stationOf, TalkTable } from "./talk-t
 import { t } from "./text";
 import type { Talks } from "./types";
 
-/** Conversations asked for: more than a person looks through, and no load for a router. */
+/** Requested conversations: more than a person reads, and little load for a router. */
 const LIMIT = "500";
 
 export function TalksView({ route }: { route: Route }) {

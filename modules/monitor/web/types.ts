@@ -1,7 +1,7 @@
-// What the daemon tells of conversations, of the history, and of what weir forwards.
+// The daemon's data about conversations, the history, and forwarded flows.
 import type { Count, Latency, Rate } from "@/api/types";
 
-/** What people say of a device, from then on. */
+/** Labels of a device after a change. */
 export interface DeviceLabelled {
   mac: string;
   name: string | null;
@@ -53,7 +53,7 @@ export interface History {
 export interface Period {
   start: number;
   end: number;
-  /** Internet traffic; the rest is `lan`. */
+  /** Internet traffic; `lan` has the rest. */
   received: Count;
   sent: Count;
   lan: { received: Count; sent: Count };

@@ -5,7 +5,7 @@ import { PathsView } from "./paths";
 import { t } from "./text";
 import "./style.css";
 
-/** Several uplinks that are used as one. */
+/** Module for several uplinks that are used as one. */
 export const multipath: Module = {
   id: "multipath",
   place: 20,

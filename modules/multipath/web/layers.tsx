@@ -1,4 +1,4 @@
-// What each of several has of a rate over time: layers, one upon the other.
+// Shares of a rate over time: stacked layers.
 import { useMemo } from "preact/hooks";
 import type uPlot from "uplot";
 import type { Sample } from "@/core/series";
@@ -7,10 +7,10 @@ import { format } from "@/text";
 import { layers, thickness } from "./core/paths";
 import { t } from "./text";
 
-/** Colours that there are (`--part-0` and so on); what is beyond them shares the last. */
+/** Number of colours (`--part-0` and so on); further layers share the last colour. */
 const COLOURS = 7;
 
-/** The class that gives a thing the colour of its layer. */
+/** CSS class with the colour of a layer. */
 export const partOf = (index: number): string => (index < COLOURS ? `part-${index}` : "part-rest");
 
 function draw(many: number): Pick<uPlot.Options, "series" | "bands"> {
@@ -21,15 +21,15 @@ function draw(many: number): Pick<uPlot.Options, "series" | "bands"> {
     points: { show: false },
     spanGaps: false,
   });
-  // The uppermost first, so that a layer of nothing is hidden by the line of the one below.
+  // The uppermost first, so that an empty layer is hidden by the line of the one below.
   const all = Array.from({ length: many }, (_, index) => line(many - 1 - index));
-  // Each is filled down to the one below; the lowest to the ground.
+  // Each layer is filled down to the one below; the lowest to the ground.
   const bands = all.slice(1).map((_, index): uPlot.Band => ({ series: [index + 1, index + 2] }));
   return { series: [{}, ...all], bands };
 }
 
 export function Layers(props: {
-  /** What it shows, in a word or two. */
+  /** Title, in a word or two. */
   name: string;
   names: readonly string[];
   series: readonly (readonly Sample[])[];
@@ -37,7 +37,7 @@ export function Layers(props: {
 }) {
   const { name, names, series, way } = props;
   const f = format();
-  // Series are new objects only where something was added.
+  // Series are new objects only after an addition.
   const data = useMemo(() => layers(series, way), [way, ...series]);
   const drawn = useMemo((): [number[], ...(number | null)[][]] => {
     const [times, ...sums] = data;
@@ -58,7 +58,7 @@ export function Layers(props: {
   const label = t("paths.label", { name, shares: last < 0 ? t("common.none") : shares(last) });
   return (
     <Plot
-      // A canvas has as many lines as it was made with.
+      // A canvas has a fixed number of lines.
       key={names.length}
       label={label}
       data={drawn}

@@ -1,14 +1,14 @@
-// Paths are asked for with every look at the router, so that their lines outlive a change of view.
+// Polls paths with every poll of the router, so that their lines outlive a change of view.
 import { get } from "@/api/client";
 import { type Looks, recorded } from "@/api/live";
 import { Store } from "@/core/store";
 import { type PathsReading, pathRates } from "./core/paths";
 import type { Paths } from "./types";
 
-/** Uplinks that are used as one; null where there is no partner. */
+/** Uplinks that are used as one; null without a partner. */
 export const told = new Store<Paths | null>(null);
 
-/** The last looks at paths: as many as their rates are made of. */
+/** The last readings of paths: as many as their rates need. */
 let readings: PathsReading[] = [];
 
 export const looks: Looks = {

@@ -43,7 +43,7 @@ test("addresses of one device are one uplink", () => {
   });
   assert.equal(second?.strips, false);
   assert.deepEqual([second?.device, second?.note, second?.rtt], ["lte", "reserve", null]);
-  // An address that nothing uses says nothing of the other.
+  // An unused address does not affect the other one.
   const idle = path("dsl", "192.0.2.2", { subflows: 0 });
   const reserve = path("dsl", "2001:db8::2", { backup: true });
   for (const order of [
@@ -76,7 +76,7 @@ test("rates are those of the last few looks", () => {
   };
   assert.equal(look(reading(10, 0, 0)), undefined, "one look is no rate");
   assert.deepEqual(look(reading(12, 1000, 4000)), { down: 16_000, up: 4000 });
-  // The router's own look came late: the rate goes down by less than all.
+  // The router's own sample came late: the rate falls, but not to zero.
   assert.deepEqual(look(reading(14, 1000, 4000)), { down: 8000, up: 2000 });
   assert.deepEqual(look(reading(16, 3000, 12_000)), { down: 16_000, up: 4000 });
   look(reading(18, 3000, 12_000));
@@ -87,7 +87,7 @@ test("rates are those of the last few looks", () => {
   );
   assert.deepEqual(look(reading(22, 3000, 12_000)), { down: 0, up: 0 });
   assert.equal(readings.length, 4);
-  // Counted anew, and after a while in which nobody looked.
+  // The counters restarted, and later there was a pause.
   assert.equal(look(reading(24, 10, 10)), undefined);
   assert.deepEqual(look(reading(26, 1010, 10)), { down: 0, up: 4000 });
   assert.equal(look(reading(60, 9999, 9999)), undefined);

@@ -1,4 +1,4 @@
-// Uplinks that are used as one: whether the partner is there, and what each of them carries.
+// Uplinks that are used as one: state of the partner, and traffic of each uplink.
 import { live, recorded } from "@/api/live";
 import { plain } from "@/core/plain";
 import type { Route } from "@/core/route";
@@ -15,7 +15,7 @@ import type { Candidate, Carriage, Forward, Paths } from "./types";
 
 type Way = "down" | "up";
 
-/** Seconds that the chart has at most. */
+/** Longest span of the chart, in seconds. */
 const SPAN = 600;
 
 export function PathsView({ route }: { route: Route }) {
@@ -75,15 +75,15 @@ export function PathsView({ route }: { route: Route }) {
 const seriesOf = (device: string) => recorded.get(`path ${device}`);
 
 /**
- * Uplinks that the chart has, by name: those that went away stay as long as their part of it. So
- * each keeps its colour.
+ * Uplinks in the chart, by name: vanished ones stay as long as their part of the chart. So each
+ * keeps its colour.
  */
 function drawn(all: readonly Uplink[], now: number): string[] {
   const names = [...recorded.names("path ", now - SPAN), ...all.map(({ device }) => device)];
   return [...new Set(names)].sort();
 }
 
-/** Rates of now; nothing as long as there were no two looks. */
+/** Current rates; zero until there are two polls. */
 const rateOf = (uplink: Uplink) => seriesOf(uplink.device).at(-1) ?? { down: 0, up: 0 };
 
 function Shares(props: { all: readonly Uplink[]; names: readonly string[]; way: Way }) {
@@ -175,7 +175,7 @@ function Partner({ paths }: { paths: Paths }) {
   );
 }
 
-/** In the order in which they are tried. */
+/** Partners in the order of the attempts. */
 function Candidates({ partners }: { partners: readonly Candidate[] }) {
   if (partners.length === 0) return null;
   return (

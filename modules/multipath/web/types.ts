@@ -1,20 +1,20 @@
-// What the daemon tells of uplinks that are used as one.
+// The daemon's data about uplinks that are used as one.
 
 declare module "@/api/types" {
   interface Status {
-    /** Absent where no partner is configured. */
+    /** Absent if no partner is configured. */
     multipath?: { partner: string; state: string };
   }
 }
 
 export interface Paths {
   partner?: string;
-  /** All of them, where there are several. */
+  /** All partners, if there are several. */
   partners?: Candidate[];
   state: string;
   version?: string;
   problem?: string;
-  /** Why this router has no key of its own. */
+  /** Reason why this router has no key of its own. */
   keyless?: string;
   redirects: boolean;
   tunnel: boolean;
@@ -23,16 +23,16 @@ export interface Paths {
   twins?: Twin[];
   forwards?: Forward[];
   locked: boolean;
-  /** While the partner is not there, nothing leaves but what the configuration names. */
+  /** True if clients' traffic stops without the partner, but for configured exceptions. */
   stops: boolean;
   exposed?: string[];
 }
 
-/** The first partner, or one that takes over. */
+/** The first partner, or a standby. */
 export interface Candidate {
   partner: string;
   in_use: boolean;
-  /** Absent as long as it was not tried. */
+  /** Absent before the first attempt. */
   reached?: boolean;
   problem?: string;
 }
@@ -41,7 +41,7 @@ export interface Carriage {
   open: number;
   all: number;
   direct: number;
-  /** Went to the partner as the client sent it. */
+  /** Connections that went to the partner as the client sent them. */
   clear: number;
   refused: number;
   sent: number;
@@ -55,16 +55,16 @@ export interface Path {
   subflows: number;
   fell_back: number;
   /**
-   * Something on the way took MPTCP out lately; absent from older routers, as the tunnel's bytes
-   * are.
+   * True if a device on the path removed MPTCP lately; absent from older routers, as the tunnel's
+   * bytes are.
    */
   strips?: boolean;
-  /** When it is to be used; absent from older routers, as the next two are. */
+  /** Condition of use; absent from older routers, as the next two are. */
   use?: "always" | "metered" | "backup" | "never";
   in_use?: boolean;
-  /** Whether the partner answers in the tunnel by it, where that is known. */
+  /** True if the partner answers in the tunnel by this path, if known. */
   answers?: boolean;
-  /** It slowed the others down. */
+  /** True if the path slowed the others down. */
   rests?: boolean;
   backup: boolean;
   /** Microseconds. */
@@ -76,7 +76,7 @@ export interface Path {
   tunnel_received?: number;
 }
 
-/** An uplink that waits, as it has the address of another. */
+/** An uplink that waits because it has the address of another. */
 export interface Twin {
   device: string;
   address: string;
@@ -84,8 +84,8 @@ export interface Twin {
 }
 
 /**
- * Ports of the partner that lead to a host of the LAN; whether the partner gives them, where it is
- * there.
+ * Ports of the partner that lead to a host of the LAN; `granted` tells if the partner grants them,
+ * while connected.
  */
 export interface Forward {
   ports: string;

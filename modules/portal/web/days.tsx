@@ -1,4 +1,4 @@
-// How many guests came by day, for how long, and how much they moved.
+// Number of guests by day, their time, and their traffic.
 import { useState } from "preact/hooks";
 import { useResource } from "@/api/poller";
 import { Card, Segments, Title } from "@/parts/basic";
@@ -9,7 +9,7 @@ import { bars, MEASURES, type Measure, startOf, top } from "./core/days";
 import { t } from "./text";
 import type { PortalDay, PortalFigures } from "./types";
 
-/** How often, ms: they are counted once a minute. */
+/** Interval of polls, ms: the figures change once a minute. */
 const EVERY = 20_000;
 
 const WIDTH = 640;
@@ -71,7 +71,7 @@ export function DaysView() {
   );
 }
 
-/** A picture to a screen reader, with its gist as a name: the figures stand in the table below. */
+/** A picture to a screen reader, with a summary as its name; the table below has the figures. */
 function Bars({ days, measure }: { days: readonly PortalDay[]; measure: Measure }) {
   const row = bars(days);
   const amount = (day: PortalDay | null) => day?.[measure] ?? 0;

@@ -1,4 +1,4 @@
-// Who is behind the portal now, and a voucher for who comes.
+// Devices behind the portal now, and a voucher for the next guest.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "@/api/action";
@@ -87,7 +87,7 @@ export function GuestsView() {
   );
 }
 
-/** What is not as always. */
+/** Notice of special hours. */
 function Hours({ hours }: { hours: PortalHours }) {
   if (hours.mode === "vouchers") return null;
   return (
@@ -102,7 +102,7 @@ function Hours({ hours }: { hours: PortalHours }) {
   );
 }
 
-/** What the monitor calls a device; else its hardware address. */
+/** The monitor's name of a device; else its hardware address. */
 function named(mac: string): string {
   const known = live.get().devices?.devices.find((device) => device.mac === mac);
   return known === undefined ? mac : nameOf(known);
@@ -210,7 +210,7 @@ function columns(end: (mac: string) => void): Column<PortalClient>[] {
   ];
 }
 
-/** Asks before an access ends. */
+/** Confirmation before an access ends. */
 function Sure({ device, end, keep }: { device: string; end: () => void; keep: () => void }) {
   const question = t("guests.end.sure", { device });
   const first = useRef<HTMLButtonElement>(null);

@@ -10,7 +10,7 @@ import "./style.css";
 
 const offered = ({ status }: Live) => status?.modules.includes("portal") === true;
 
-/** Who may use the network, and until when. */
+/** Module for guests' access and its limits. */
 export const portal: Module = {
   id: "portal",
   place: 30,

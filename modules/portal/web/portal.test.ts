@@ -1,4 +1,4 @@
-// What the portal's views work out.
+// Logic of the portal's views.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BARS, bars, startOf, top } from "./core/days";
@@ -46,7 +46,7 @@ test("several are sold at once, within bounds", () => {
   assert.equal(asked({ ...USUAL_SALE, megabits: "5" }).rate, 5_000_000);
   assert.equal(asked(USUAL_SALE).rate, null);
   assert.equal(wrong({ ...USUAL_SALE, megabits: "0.5" }), "megabits");
-  // What is good for ever needs no clock.
+  // An unlimited voucher needs no clock.
   assert.equal(asked({ ...USUAL_SALE, counts: "online" }).online, true);
   assert.equal(asked({ ...USUAL_SALE, counts: "online", time: "0" }).online, false);
   for (const count of ["0", "201", "", "x"]) assert.equal(wrong({ ...USUAL_SALE, count }), "count");

@@ -96,7 +96,7 @@ export function Sell() {
   );
 }
 
-/** One to be scanned from the screen, or many to be printed. */
+/** A voucher to scan from the screen, or many to print. */
 function Sold({ vouchers }: { vouchers: PortalVoucher[] }) {
   const [first] = vouchers;
   if (first === undefined) return null;

@@ -3,7 +3,7 @@ import { MOST, printable, sheetOf } from "./core/sheet";
 import { plural, t } from "./text";
 import type { PortalVoucher } from "./types";
 
-/** Leads to a sheet of those that nobody used yet, which the browser prints. */
+/** Link to a sheet of unused vouchers, which the browser prints. */
 export function SheetLink({ vouchers }: { vouchers: readonly PortalVoucher[] }) {
   const chosen = printable(vouchers);
   if (chosen.length === 0) return null;

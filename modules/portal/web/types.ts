@@ -1,11 +1,11 @@
-// What the daemon tells of guests and their vouchers.
+// The daemon's data about guests and their vouchers.
 
 export interface PortalClients {
   clients: PortalClient[];
   hours: PortalHours;
 }
 
-/** Who gets in; seconds until that changes, null: it does not. */
+/** Access mode; seconds until the mode changes, null: it does not change. */
 export interface PortalHours {
   mode: "vouchers" | "closed" | "open";
   seconds: number | null;
@@ -18,14 +18,14 @@ export interface PortalClient {
   state: "waiting" | "admitted" | "free" | "exempt";
   /** Id of its voucher. */
   voucher: string | null;
-  /** What his account is called who has it, if he came by that. */
+  /** Name of the guest's account, if the guest logged in by account. */
   account: string | null;
-  /** Ids of those that begin when that is over. */
+  /** Ids of the vouchers that follow the current one. */
   next: string[];
-  /** Of all its vouchers; null: without an end. */
+  /** Seconds left over all its vouchers; null: no time limit. */
   seconds_remaining: number | null;
   bytes_remaining: number | null;
-  /** When another browser than its own came with its hardware address, seconds since 1970. */
+  /** Time when another browser came with the same hardware address, seconds since 1970. */
   other_browser: number | null;
 }
 
@@ -36,19 +36,19 @@ export interface PortalVouchers {
 export interface PortalVoucher {
   id: string;
   code: string;
-  /** The code that another portal sold it by. */
+  /** Code of the voucher at the portal that sold it. */
   former?: string;
   name: string;
   /** "available", "active", "expired" or "invalidated". */
   state: string;
-  /** Seconds; null: for ever. */
+  /** Seconds; null: unlimited. */
   duration: number | null;
   seconds_remaining: number | null;
   bytes: number | null;
   bytes_remaining: number | null;
-  /** Bits a second that each device may send, and get; null: as many as there are. */
+  /** Bits per second that each device may send, and receive; null: unlimited. */
   rate: number | null;
-  /** Its time goes by only while one of its devices is on-line. */
+  /** True if time counts only while one of its devices is online. */
   online: boolean;
   devices: number;
   until: number | null;
@@ -58,7 +58,7 @@ export interface PortalVoucher {
   users: string[];
   sold_by: string | null;
   double_use: { how: string; nodes: string[] } | null;
-  /** Only where one voucher is asked for, as the next. */
+  /** Only in the answer for one voucher, like the next field. */
   signed?: string;
   qr?: QrPicture;
 }
@@ -74,22 +74,22 @@ export interface PortalFigures {
 }
 
 export interface PortalDay {
-  /** Such as "2026-11-24", by the router's zone. */
+  /** Date such as "2026-11-24", in the router's zone. */
   day: string;
   guests: number;
   log_ins: number;
-  /** In which they moved anything, of all devices together. */
+  /** Seconds with traffic, summed over all devices. */
   seconds: number;
   bytes: number;
   sold: number;
 }
 
-/** What the guests' page says. */
+/** Content of the guests' page. */
 export interface PortalPage {
   title: string;
   /** In Markdown. */
   text: string;
-  /** Else it is the configuration's. */
+  /** False: the text is the configuration's. */
   edited: boolean;
   picture: PortalPicture | null;
 }
@@ -99,6 +99,6 @@ export interface PortalPicture {
   width: number;
   height: number;
   bytes: number;
-  /** Another one each time that the page changes. */
+  /** Version that changes with the page. */
   version: number;
 }

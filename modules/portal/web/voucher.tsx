@@ -1,4 +1,4 @@
-// One voucher: what it is good for, who uses it, its name, and its end.
+// Page of a voucher: its limits, its users, its name, and its revocation.
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { send } from "@/api/client";
@@ -126,7 +126,7 @@ function Rename(props: { voucher: PortalVoucher; path: string; changed: () => vo
   const { voucher, path, changed } = props;
   const [name, setName] = useState(voucher.name);
   const saving = useAction<PortalVoucher>();
-  // Somebody else may have changed it.
+  // Another user may have changed the name.
   useEffect(() => setName(voucher.name), [voucher.name]);
   const submit = async (event: Event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-// Every voucher, and the way to one of them.
+// Every voucher, with links to details.
 import { useResource } from "@/api/poller";
 import { matches } from "@/core/order";
 import { formatRoute, type Route } from "@/core/route";
@@ -13,7 +13,7 @@ import { t, word } from "./text";
 import type { PortalVoucher, PortalVouchers } from "./types";
 import { VoucherView } from "./voucher";
 
-/** How often, ms: they change by what people do. */
+/** Interval of polls, ms: vouchers change by users' actions. */
 const EVERY = 5000;
 
 const STATES = ["available", "active", "expired", "invalidated"];

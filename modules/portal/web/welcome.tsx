@@ -1,4 +1,4 @@
-// What guests read: its title, its text with a preview, and the community's picture.
+// Content of the guests' page: its title, its text with a preview, and the community's picture.
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { send } from "@/api/client";
@@ -10,9 +10,9 @@ import { base64, LONGEST_PICTURE, LONGEST_TEXT, octets } from "./core/welcome";
 import { t } from "./text";
 import type { PortalPage } from "./types";
 
-/** How often, ms: it changes by what people do. */
+/** Interval of polls, ms: the page changes by users' actions. */
 const EVERY = 10_000;
-/** Who types is left alone for so long, ms. */
+/** Pause after typing before a request, ms. */
 const PAUSE = 500;
 
 export function WelcomeView() {
@@ -39,7 +39,7 @@ const same = (one: Words, other: Words) => one.title === other.title && one.text
 function Editor({ page, changed }: { page: PortalPage; changed: () => void }) {
   const told = { title: page.title, text: page.text };
   const [words, setWords] = useState<Words>(told);
-  // What the router said when this was begun.
+  // The router's text when editing began.
   const [base, setBase] = useState<Words>(told);
   const saving = useAction<PortalPage>();
   const take = ({ title, text }: Words) => {
@@ -47,7 +47,7 @@ function Editor({ page, changed }: { page: PortalPage; changed: () => void }) {
     setBase({ title, text });
   };
   const untouched = same(words, base);
-  // Somebody else changed it: what is being typed here stays.
+  // Another user changed the text: typed text stays.
   useEffect(() => {
     if (untouched) take(told);
   }, [told.title, told.text]);
@@ -130,10 +130,10 @@ function Editor({ page, changed }: { page: PortalPage; changed: () => void }) {
   );
 }
 
-/** The router draws it, as it does for guests: a page by itself, without scripts or forms. */
+/** The router's drawing, as for guests: a separate page, without scripts or forms. */
 function Preview({ words, picture }: { words: Words; picture: number }) {
   const [number, setNumber] = useState<number | null>(null);
-  // The page that is seen stays until its successor is there.
+  // The shown page stays until the next one has loaded.
   const [seen, setSeen] = useState<number | null>(null);
   const drawing = useAction<{ number: number }>();
   const { title, text } = words;

@@ -5,6 +5,6 @@ export const NONE = "–";
 
 export const dbm = (value: number | null) => (value === null ? NONE : format().dbm(value));
 
-/** Of Mbit/s. */
+/** Text of a rate in Mbit/s. */
 export const rate = (megabits: number | null) =>
   megabits === null ? NONE : format().rate(megabits * 1e6);

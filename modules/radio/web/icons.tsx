@@ -9,7 +9,7 @@ export const RadioIcon = () => (
 
 const Body = () => <path d="M5.500 11h13v9h-13z" />;
 
-/** A lock that is shut. */
+/** A closed lock. */
 export const ShutLockIcon = () => (
   <Lines>
     <Body />
@@ -17,7 +17,7 @@ export const ShutLockIcon = () => (
   </Lines>
 );
 
-/** One that is open. */
+/** An open lock. */
 export const OpenLockIcon = () => (
   <Lines>
     <Body />

@@ -4,7 +4,7 @@ import { t } from "./text";
 import { RadioView } from "./view";
 import "./style.css";
 
-/** Transmit power of access points, and access points that are peers. */
+/** Module for transmit power of access points, and for peer access points. */
 export const radio: Module = {
   id: "radio",
   place: 55,

@@ -1,4 +1,4 @@
-// Access points that are peers, or may become some.
+// Access points that are, or may become, peers.
 import { plain } from "@/core/plain";
 import { Card, Notice } from "@/parts/basic";
 import { type Column, Table } from "@/parts/table";
@@ -34,7 +34,7 @@ export function PeersCard({ told }: { told: RadioPeers }) {
   );
 }
 
-/** A word and a sign, beside the colour. */
+/** A word and an icon, beside the colour. */
 function Encryption({ peer }: { peer: RadioPeer }) {
   switch (isOpen(peer)) {
     case null:

@@ -1,5 +1,5 @@
-// Power, what arrives by it, and rates, over time: what was tried with an access point. A picture
-// to a screen reader; arrow keys read single steps, and a table has them all.
+// Power, throughput and rates of an access point over time. A picture to a screen reader; arrow
+// keys read single steps, and a table has them all.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { plain } from "@/core/plain";
 import { scale } from "@/core/scale";
@@ -13,7 +13,7 @@ import type { RadioSteps } from "./types";
 
 const LEFT = 78;
 const RIGHT = 8;
-/** Of a panel, what is above and below its lines, px. */
+/** Space above and below the lines of a panel, px. */
 const TOP = 28;
 const HIGH = 84;
 const PANEL = TOP + HIGH + 6;
@@ -68,7 +68,7 @@ function Legend() {
   );
 }
 
-/** A step in a sentence. */
+/** Describes a step in a sentence. */
 function said(point: Point): string {
   const { arrives_mbit, reference_mbit, rate_mbit } = point;
   const first = t("radio.point", {
@@ -90,7 +90,7 @@ function said(point: Point): string {
 function Picture({ device, all }: { device: string; all: readonly Point[] }) {
   const room = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
-  // The key of the step that is read: steps move on.
+  // Key of the step being read: steps move on.
   const [at, setAt] = useState<string | null>(null);
   const [spoken, speak] = useState("");
   useEffect(() => {
@@ -182,7 +182,7 @@ function Lines(props: { all: readonly Point[]; width: number; x: (ago: number) =
     const more = rest.map(([to, y]) => `H${to}V${y}`).join("");
     return first === undefined ? "" : `M${first[0]} ${first[1]}${more}H${right}`;
   });
-  // As many as have room.
+  // As many times as fit.
   const times = width < 480 ? [SPAN, 0] : [SPAN, SPAN / 2, 0];
   return (
     <>
@@ -241,7 +241,7 @@ interface Panel {
   y: (value: number) => number;
 }
 
-/** One of the three, of values from nothing up. */
+/** A panel of the three, for values from zero up. */
 function panel(index: number, most: number): Panel {
   const { top, steps } = scale(most);
   const from = index * PANEL + TOP;

@@ -1,4 +1,4 @@
-// What the view of radios works out.
+// Logic of the radios' view.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { isOpen, order, STATES, WAITS, waiting } from "./core/peers";
@@ -22,7 +22,7 @@ test("steps stand where they were, and none beyond what is drawn", () => {
   const all = points(log(200_000, [step(1000), step(190_000), step(200_000), step(200_500)]));
   assert.deepEqual(
     all.map(({ ago }) => ago),
-    // The first held before; the last came after the router looked at its clock.
+    // The first step began before; the last came after the router read its clock.
     [SPAN, 10, 0, 0],
   );
   assert.deepEqual(points(log(0, [])), []);
@@ -90,9 +90,9 @@ test("a peer without a key is open once anything goes over it, and never before"
   for (const state of STATES) assert.equal(isOpen(peer(state, true)), false, state);
   for (const state of ["seen", "waiting", "handshake"])
     assert.equal(isOpen(peer(state)), null, state);
-  // One that proves nothing never gets a key.
+  // A peer that proves nothing never gets a key.
   for (const state of STATES) assert.equal(isOpen({ ...peer(state), clear: true }), true, state);
-  // One that this page does not know is no safer.
+  // A peer in an unknown state is not safer.
   for (const state of ["installed", "alive", "constructor", "new"])
     assert.equal(isOpen(peer(state)), true, state);
 });

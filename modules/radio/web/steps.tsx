@@ -1,4 +1,4 @@
-// What was tried with an access point, as a table.
+// Power steps of an access point, as a table.
 import { plain } from "@/core/plain";
 import { type Column, Table } from "@/parts/table";
 import { format } from "@/text";

@@ -1,4 +1,4 @@
-// What the daemon tells of radios. Rates are Mbit/s, powers and signals dBm.
+// The daemon's data about radios. Rates are Mbit/s, powers and signals dBm.
 
 export interface Radios {
   /** "off", "watch" or "control". */
@@ -8,12 +8,12 @@ export interface Radios {
 
 export interface Radio {
   device: string;
-  /** null: its driver does not tell. */
+  /** null: the driver does not report it. */
   power_dbm: number | null;
   most_dbm: number;
   /** null: not found yet. */
   enough_dbm: number | null;
-  /** A word, for which there is a text (`reason.…`); so is `decision`. */
+  /** Keyword with a text (`reason.…`); `decision` has one too. */
   reason: string;
   /** A sentence, in English. */
   trouble?: string;
@@ -22,9 +22,9 @@ export interface Radio {
 
 export interface RadioStation {
   mac: string;
-  /** What would arrive if it were sent to alone, all the time. */
+  /** Throughput if the radio sent to the station alone, all the time. */
   arrives_mbit: number | null;
-  /** What its driver says of that. */
+  /** Throughput that the driver expects. */
   expected_mbit: number | null;
   power_dbm: number | null;
   decision: string | null;
@@ -49,14 +49,14 @@ export interface RadioStep {
   reason: string;
   station: string | null;
   arrives_mbit: number | null;
-  /** What arrived at the greatest power. */
+  /** Throughput at the greatest power. */
   reference_mbit: number | null;
-  /** What the station is sent to at. */
+  /** Rate of transmission to the station. */
   rate_mbit: number | null;
 }
 
 export interface RadioPeers {
-  /** Empty: none has peers. */
+  /** Empty: no device has peers. */
   device: string;
   peers: RadioPeer[];
   /** Sentences, in English. */
@@ -65,16 +65,16 @@ export interface RadioPeers {
 
 export interface RadioPeer {
   address: string;
-  /** Its device, or what that will be called. */
+  /** Name of the peer's device, now or later. */
   interface: string;
-  /** As `STATES` in core/peers.ts has them. */
+  /** A state of `STATES` in core/peers.ts. */
   state: string;
-  /** Why it waits, where it does: "faint" or "full". */
+  /** Reason for waiting: "faint" or "full". */
   waits: string | null;
-  /** Since when it is a peer. */
+  /** Duration of the peering, in seconds. */
   peer_seconds: number | null;
   encrypted: boolean;
-  /** It proves nothing: all that is said to it is in clear; absent where none is taken so. */
+  /** True if the peer proves nothing: all traffic is in clear; absent if none is accepted so. */
   clear?: boolean;
   signal: number | null;
   expected_mbit: number | null;

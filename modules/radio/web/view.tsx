@@ -1,4 +1,4 @@
-// What access points send with, what arrives, and who their peers are.
+// Transmit power of access points, throughput, and peers.
 import { live } from "@/api/live";
 import { useResource } from "@/api/poller";
 import { nameOf, plain } from "@/core/plain";
@@ -15,7 +15,7 @@ import { PictureCard } from "./picture";
 import { plural, t, word } from "./text";
 import type { Radio, RadioLog, RadioPeers, RadioStation, Radios } from "./types";
 
-/** How often what was tried, and peers, are asked for, ms. */
+/** Interval of polls for steps and peers, ms. */
 const EVERY = 2 * USUAL;
 
 const WATCH = '[radio.power]\nmode = "watch"';
@@ -25,7 +25,7 @@ export function RadioView() {
   const { data, failure, retry } = useResource<Radios>("radio", {}, USUAL);
   const peers = useResource<RadioPeers>("radio/peers", {}, EVERY).data;
   const log = useResource<RadioLog>("radio/log", { seconds: String(SPAN) }, EVERY).data;
-  // The frame says it where the router does not answer at all.
+  // The frame reports a router that does not answer at all.
   const all = useStore(live).failure;
   if (data === null) {
     return (
@@ -63,7 +63,7 @@ export function RadioView() {
   );
 }
 
-/** What to write, where power is not looked at. */
+/** Shows the configuration to write if the module is off. */
 function Off() {
   return (
     <Card title={t("radio.off")} class="radio-off">

@@ -25,7 +25,7 @@ export interface Live {
 export interface Looks {
   /** Throws if its request fails; the poll then fails too. `now` is the router's clock. */
   readonly look: (status: Status, now: number) => Promise<void>;
-  /** Forgets what was seen. */
+  /** Discards the data. */
   readonly forget: () => void;
 }
 

@@ -71,8 +71,8 @@ export class Recorder {
   }
 
   /**
-   * Rest of each series name that begins with `before` and changed at `since` or later, in
-   * alphabetical order.
+   * Rest of each series name that begins with `before`, if the series has a sample at `since` or
+   * later, in alphabetical order.
    */
   names(before: string, since: number): string[] {
     const found = [...this.#series].filter(

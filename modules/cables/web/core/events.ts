@@ -1,20 +1,20 @@
-// What happened at ports, as it is shown. Pure.
+// Events at ports, in display form. Pure.
 import type { CableEvent, CableEvents } from "../types";
 import { ROLES, type Role, type Use, useOf } from "./ports";
 
-/** So many are shown. */
+/** Number of shown events. */
 export const SHOWN = 20;
 
-/** What is known of it: the last ones, the newest first. */
+/** Known events: the last ones, the newest first. */
 export interface Log {
-  /** Those after this number are asked for. */
+  /** Number of the last known event. */
   last: number;
   events: readonly CableEvent[];
 }
 
 export const NOTHING: Log = { last: 0, events: [] };
 
-/** With what was told since; null: numbers began anew, and all is to be asked for. */
+/** Adds new events; null: numbers restarted, and all events must be fetched. */
 export function grown(log: Log, told: CableEvents): Log | null {
   if (told.last < log.last) return null;
   const fresh = told.events.filter(({ number }) => number > log.last).reverse();
@@ -29,7 +29,7 @@ export type Said =
   | { what: "role"; role: Role }
   | { what: "move"; move: (typeof MOVES)[number]; use: Use };
 
-/** null: only the router's own text tells of it. */
+/** Event in the page's words; null: only the router's own text describes it. */
 export function said({ kind, value }: CableEvent): Said | null {
   const role = ROLES.find((one) => one === value);
   const move = MOVES.find((one) => one === kind);
@@ -39,7 +39,7 @@ export function said({ kind, value }: CableEvent): Said | null {
   return move !== undefined && use !== null ? { what: "move", move, use } : null;
 }
 
-/** What the router says of it, where the page's words do not say all of that. */
+/** The router's reason, if the page's words lack it. */
 export function reason(event: CableEvent): string | null {
   const words = said(event);
   const whole =

@@ -1,7 +1,7 @@
-// What is made of the ports that are told. Pure.
+// Display state of ports. Pure.
 import type { Cable } from "../types";
 
-/** What a port can be for. */
+/** Roles of a port. */
 export const ROLES = [
   "uplink",
   "mesh",
@@ -14,94 +14,94 @@ export const ROLES = [
 ] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What somebody may say that a port is for. */
+/** Roles that a user can assign to a port. */
 export const CHOICES = ["uplink", "mesh", "radio", "client", "border", "switch"] as const;
 export type Choice = (typeof CHOICES)[number];
 
-/** What a port is shown as. */
+/** Displayed state of a port. */
 export type Shown = Role | "listening" | "none";
 
 const isChoice = (word: string): word is Choice => CHOICES.some((one) => one === word);
 
-/** A role that this page does not know is shown as one that cannot be told. */
+/** Role; a role that this page does not know counts as unknown. */
 const roleOf = ({ role }: Cable): Role => ROLES.find((one) => one === role) ?? "unknown";
 
-/** A role that is kept is shown whatever is plugged in. */
+/** Displayed state; a fixed role is shown whatever is plugged in. */
 export function shown(cable: Cable): Shown {
   if (cable.held_by !== null) return roleOf(cable);
   if (!cable.link) return "none";
   return cable.decided === null ? "listening" : roleOf(cable);
 }
 
-/** What a port can be used for. */
+/** Uses of a port. */
 export const USES = ["lan", "uplink", "mesh", "none"] as const;
 export type Use = (typeof USES)[number];
 
-/** null: this page does not know the word. */
+/** Parses a use; null: this page does not know the word. */
 export const useOf = (word: string): Use | null => USES.find((one) => one === word) ?? null;
 
-/** Why nothing passes, as far as there are words for it; null: it does pass. */
+/** Reason that nothing passes, if there are words for it; null: the port passes traffic. */
 export function shut(cable: Cable): "listening" | "loop" | "what" | null {
   if (!cable.shut) return null;
   const what = shown(cable);
   return what === "listening" || what === "loop" ? what : "what";
 }
 
-/** Where the port goes by itself; null: nowhere, or it is said among the notices. */
+/** The port's automatic move; null: none, or the notices have it. */
 export const moving = ({ moving: text, notices }: Cable): string | null =>
   text !== null && notices.includes(text) ? null : text;
 
-/** How sure that is, as a share of 1; null: nothing is known yet, or the role is kept. */
+/** Confidence as a share of 1; null: nothing is known yet, or the role is fixed. */
 export function sure(cable: Cable): number | null {
   const found = cable.link && cable.decided !== null && cable.held_by === null;
   return found ? cable.confidence / 100 : null;
 }
 
-/** The role that is suggested, where one tap can take it. */
+/** Suggested role, if one tap can accept it. */
 export function suggested(cable: Cable): Choice | null {
   const what = shown(cable);
   return cable.held_by === null && isChoice(what) ? what : null;
 }
 
-/** What the choice begins with. */
+/** Initial choice of a role. */
 export function likely(cable: Cable): Choice {
   const what = shown(cable);
   return isChoice(what) ? what : "client";
 }
 
-/** The port that a reader chose, else the first. null: the chosen one is gone, or there is none. */
+/** The selected port, else the first. null: the selected one is gone, or there is no port. */
 export function chosen(cables: readonly Cable[], wanted: string | undefined): Cable | null {
   const found = wanted === undefined ? cables[0] : cables.find(({ device }) => device === wanted);
   return found ?? null;
 }
 
-/** A point of what was heard; `text` is null where the page has words for it. */
+/** An observation; `text` is null if the page has words for it. */
 export interface Heard {
   after: number;
   what: "link" | "heard" | "decided";
   text: string | null;
 }
 
-/** What was heard from the link on, and when it was decided. */
+/** Observations since the link, and the decision. */
 export function heard(cable: Cable): Heard[] {
   if (!cable.link) return [];
   const all: Heard[] = [
     { after: 0, what: "link", text: null },
     ...cable.evidence.map(({ after, text }) => ({ after, what: "heard" as const, text })),
   ];
-  // A role that somebody chose was not decided at a time.
+  // An assigned role has no time of decision.
   if (cable.decided !== null && cable.held_by === null)
     all.push({ after: cable.decided, what: "decided", text: null });
   return all.sort((a, b) => a.after - b.after);
 }
 
-/** What each port was last, by name; "listening" where it was not decided yet. */
+/** Last state of each port, by name; "listening" before the decision. */
 export type Settled = ReadonlyMap<string, { what: Shown; use: Use | null }>;
 
-/** What it is now, or what it is used for now. */
+/** New state, or new use. */
 export type Change = { device: string } & ({ what: Shown } | { use: Use });
 
-/** The use that a role says by itself. */
+/** Use that follows from a role. */
 const USE_OF: Partial<Record<Shown, Use>> = {
   uplink: "uplink",
   mesh: "mesh",
@@ -110,9 +110,9 @@ const USE_OF: Partial<Record<Shown, Use>> = {
 };
 
 /**
- * What changed since the look before. While it is listened nothing has changed yet: a cable that
- * goes into another socket and is the same there is told of when that is known. A use that comes
- * with its role is not told a second time.
+ * Changes since the last poll. A listening port has not changed yet: a cable that moves to another
+ * socket with the same role is reported once that is known. A use that follows from its role is not
+ * reported separately.
  */
 export function follow(
   before: Settled | null,

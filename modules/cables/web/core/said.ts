@@ -1,20 +1,19 @@
-// Sentences of the router in the language of the reader: pure. The router says them in English,
-// and each is made by one of the templates of the English catalogue (`says.…`); what it does not
-// have stays as it was said.
+// Translation of the router's sentences: pure. The router writes them in English, each by one of
+// the templates of the English catalogue (`says.…`); unknown sentences stay in English.
 
-/** A template: its word, and what it is found by. */
+/** A template: its key, and its pattern. */
 interface Template {
   readonly word: string;
   readonly pattern: RegExp;
   readonly names: readonly string[];
 }
 
-/** Sentences within sentences are no deeper than this. */
+/** Largest depth of nested sentences. */
 const DEEPEST = 4;
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** Templates of a catalogue; what says most is tried first. */
+/** Templates of a catalogue; the most specific is tried first. */
 export function templates(catalogue: Readonly<Record<string, string>>): Template[] {
   const all = Object.entries(catalogue).filter(([key]) => key.startsWith("says."));
   const plainLength = ([, text]: [string, string]) => text.replace(/\{\w+\}/g, "").length;
@@ -28,11 +27,11 @@ export function templates(catalogue: Readonly<Record<string, string>>): Template
 }
 
 export interface Words {
-  /** A sentence of the catalogue, with its values. */
+  /** Returns a sentence of the catalogue, with its values. */
   readonly say: (word: string, values: Readonly<Record<string, string>>) => string;
-  /** A text within a VLAN. */
+  /** Returns a text with its VLAN. */
   readonly within: (text: string, vlan: string) => string;
-  /** The word for a role. */
+  /** Returns the word for a role. */
   readonly role: (word: string) => string;
 }
 
@@ -55,7 +54,7 @@ function inner(text: string, all: readonly Template[], words: Words, depth: numb
   return null;
 }
 
-/** `02:00:…:01 in VLAN 7`. */
+/** Translates `02:00:…:01 in VLAN 7`. */
 function placed(text: string, words: Words): string {
   const [, before, vlan] = /^(.+) in VLAN (\d+)$/s.exec(text) ?? [];
   return before === undefined || vlan === undefined ? text : words.within(before, vlan);
@@ -70,7 +69,7 @@ function said(text: string, all: readonly Template[], words: Words, depth: numbe
   return rest === null ? null : words.within(rest, vlan);
 }
 
-/** The sentence in the reader's language; null where the catalogue does not have it. */
+/** The sentence in the reader's language; null if the catalogue lacks it. */
 export function translated(
   sentence: string,
   all: readonly Template[],
@@ -79,7 +78,7 @@ export function translated(
   const stop = sentence.endsWith(".");
   const found = said(stop ? sentence.slice(0, -1) : sentence, all, words, 0);
   if (found === null) return null;
-  // An address at the beginning stays as it is written.
+  // An address at the beginning stays unchanged.
   const [first = ""] = found.split(" ");
   const isWord = /^\p{L}+[,:;]?$/u.test(first);
   const begin = isWord ? found.charAt(0).toLocaleUpperCase() + found.slice(1) : found;

@@ -1,4 +1,4 @@
-// English: it defines the keys.
+// English: the catalogue that defines the keys.
 export const en = {
   "module.cables": "Cables",
   "view.cables": "Ports",

@@ -1,5 +1,5 @@
-// A conversation that is seen at an uplink is told from the other side: there the station is the
-// far end. Pure.
+// Conversations seen at an uplink are reported from the other side: the station is the remote end
+// there. Pure.
 import type { Latency } from "@/api/types";
 import type { Talk } from "../types";
 
@@ -14,16 +14,16 @@ function turned(latency: Latency): Latency {
   };
 }
 
-/** `192.0.2.1:80` or `[2001:db8::1]:80`, taken apart; the port is 0 where there is none. */
+/** Splits `192.0.2.1:80` or `[2001:db8::1]:80`; the port is 0 if missing. */
 function taken(endpoint: string): [string, number] {
   const parts = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(endpoint);
   return parts === null ? [endpoint, 0] : [parts[1] ?? parts[2] ?? "", Number(parts[3])];
 }
 
 /**
- * A conversation as seen from inside, whichever way it was told. `router` names the router itself,
- * whose own conversations are seen at uplinks only. One that was turned round has no hardware
- * address: that which was told is the gateway's.
+ * A conversation as seen from inside, whichever way it was reported. `router` names the router
+ * itself, whose own conversations are seen only at uplinks. A reversed conversation has no hardware
+ * address: the reported one is the gateway's.
  */
 export function fromInside(talk: Talk, router: string): Talk {
   if (talk.outside !== true) return talk;

@@ -5,7 +5,7 @@ import type { Part, Period } from "../types";
 export type Unit = "hour" | "day" | "month";
 export const UNITS: readonly Unit[] = ["hour", "day", "month"];
 
-/** How many bars a span has. */
+/** Number of bars of a span. */
 export const BARS: Record<Unit, number> = { hour: 48, day: 31, month: 12 };
 
 /** Keys that have a colour of their own; the rest is one part. */
@@ -20,8 +20,8 @@ function add(sum: Count, more: Count): void {
 }
 
 /**
- * The beginning of the unit that holds a time, in a zone `offset` minutes east of UTC; moved by
- * `step` units.
+ * Start of the unit that holds a time, in a zone `offset` minutes east of UTC; moved by `step`
+ * units.
  */
 export function startOf(unit: Unit, time: number, offset: number, step = 0): number {
   const zone = offset * 60;
@@ -55,11 +55,11 @@ export function span(
 export interface Bar {
   start: number;
   end: number;
-  /** null where nothing was counted. */
+  /** null without data. */
   period: Period | null;
 }
 
-/** A bar for each unit of the span, those without traffic too, which the daemon leaves out. */
+/** A bar for each unit of the span, also without traffic, which the daemon leaves out. */
 export function bars(
   unit: Unit,
   from: number,
@@ -74,7 +74,7 @@ export function bars(
     start = end;
   }
   for (const period of periods) {
-    // By its middle: where the zone had another offset, a day begins an hour before or after ours.
+    // By its middle: if the zone had another offset, the day starts an hour before or after ours.
     const middle = (period.start + period.end) / 2;
     const bar = row.find((candidate) => candidate.start <= middle && middle < candidate.end);
     if (bar !== undefined) Object.assign(bar, { period, start: period.start, end: period.end });
@@ -101,7 +101,7 @@ export function sums(periods: readonly Period[]): Part[] {
   return [...byKey.values()].sort((a, b) => total(b) - total(a) || (a.key < b.key ? -1 : 1));
 }
 
-/** Bytes of each coloured key in a period, and behind them what is left of the period's own sum. */
+/** Bytes of each coloured key in a period, followed by the rest of the period's own sum. */
 export function stack(period: Period | null, keys: readonly string[]): number[] {
   if (period === null) return [...keys.map(() => 0), 0];
   const own = keys.map((key) =>

@@ -1,18 +1,18 @@
 // Layout of the picture port -> flow -> hop: pure. Ports stand left and hops right, as blocks whose
 // height is their rate; each flow is a ribbon between them, as wide as its rate.
 
-/** One direction of a flow that weir forwards. */
+/** A direction of a flow that weir forwards. */
 export interface Stream {
-  /** Names the ribbon: flow and direction. */
+  /** Id of the ribbon: flow and direction. */
   id: string;
   label: string;
-  /** Name of the port at which it comes in. */
+  /** Name of the incoming port. */
   port: string;
   /** Key of the hop. */
   hop: string;
-  /** Bits a second. */
+  /** Bits per second. */
   rate: number;
-  /** Flows in it: 1, or more where the small ones are shown as one. */
+  /** Number of flows: 1, or more for a ribbon of several small ones. */
   flows: number;
 }
 
@@ -100,8 +100,7 @@ export function layOut(given: readonly Stream[], space: number): Picture {
   const hopOrder = order(hops);
   const leftOf = new Map(ports.map((block) => [block.key, block.y]));
   const rightOf = new Map(hops.map((block) => [block.key, block.y]));
-  // At each end, ribbons lie in the order of what is at their other end: so they cross as little as
-  // can be.
+  // At each end, ribbons lie in the order of their other ends, so that few ribbons cross.
   const ends = new Map<string, { from: number; to: number }>();
   const rank = (first: Map<string, number>, a: string, b: string) =>
     (first.get(a) ?? 0) - (first.get(b) ?? 0);

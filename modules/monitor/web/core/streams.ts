@@ -5,7 +5,7 @@ import { rateBetween } from "@/core/series";
 import type { Direction, Flow, FlowList, Hop } from "../types";
 import type { Stream } from "./picture";
 
-/** A reading of the flow table: when, by a clock that does not jump, in seconds. */
+/** A reading of the flow table: its time, by a monotonic clock, in seconds. */
 export interface Reading {
   time: number;
   list: FlowList;
@@ -19,7 +19,7 @@ function end(address: string, port: number, names: ReadonlyMap<string, string>):
   return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** `laptop → 203.0.113.9:443`. A reply is told from the answering side. */
+/** Label such as `laptop → 203.0.113.9:443`. A reply is seen from the answering side. */
 function labelOf(
   flow: Flow,
   way: "original" | "reply",
@@ -42,8 +42,8 @@ export function namesOf(devices: readonly Device[]): Map<string, string> {
 }
 
 /**
- * Every proven direction of a flow that weir forwards, by its rate since the reading before.
- * Without one before, rates are 0.
+ * Every proven direction of a flow that weir forwards, by its rate since the previous reading.
+ * Without a previous reading, rates are 0.
  */
 export function streams(
   before: Reading | null,
@@ -76,7 +76,7 @@ export function streams(
 }
 
 /**
- * How a hop is called: the station behind it, or else its hardware address, or its number; and its
+ * Name of a hop: the station behind it, or else its hardware address, or its number; and its
  * device.
  */
 export function hopName(

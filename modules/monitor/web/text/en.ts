@@ -1,5 +1,5 @@
-// English: it defines the keys. `word(...)` makes those under `app.`, `quota.state.` and the like
-// from words that the daemon tells.
+// English: the catalogue that defines the keys. `word(...)` makes those under `app.`,
+// `quota.state.` and the like from the daemon's words.
 export const en = {
   "module.monitor": "Monitor",
   "view.dashboard": "Overview",

@@ -1,25 +1,25 @@
-// Uplinks that are used as one: from what the router tells to what the page shows. Pure.
+// Uplinks that are used as one: converts the router's data to display form. Pure.
 
 import { rateBetween, type Sample } from "@/core/series";
 import type { Path } from "../types";
 
-/** All of an uplink, whatever addresses it has. */
+/** An uplink with all of its addresses. */
 export interface Uplink {
   device: string;
   addresses: string[];
   gateways: string[];
   subflows: number;
   fell_back: number;
-  /** Something on the way of one of its addresses takes MPTCP out. */
+  /** True if a device on the path of one of its addresses removes MPTCP. */
   strips: boolean;
-  /** What keeps it from carrying, or would; null: nothing. */
+  /** Reason that the uplink does not, or would not, carry traffic; null: none. */
   note: Note | null;
   /** Microseconds; null while nothing moves. */
   rtt: number | null;
   sent: number;
   received: number;
   retransmitted: number;
-  /** Bytes by the tunnel, both ways. */
+  /** Bytes by the tunnel, in both directions. */
   tunnel: number;
 }
 
@@ -61,14 +61,14 @@ const EXPOSURES = [
   "clear",
 ] as const;
 
-/** What others than the partner may see; of a newer router, what is known here. */
+/** Traffic that others than the partner may see; of a newer router, only known kinds. */
 export type Exposure = (typeof EXPOSURES)[number];
 
 export function exposures(told: readonly string[] = []): Exposure[] {
   return EXPOSURES.filter((exposure) => told.includes(exposure));
 }
 
-/** One for each device, in the order in which they are told. */
+/** Uplinks, an entry for each device, in the reported order. */
 export function uplinks(paths: readonly Path[]): Uplink[] {
   const found = new Map<string, Uplink>();
   for (const path of paths) {
@@ -84,8 +84,8 @@ export function uplinks(paths: readonly Path[]): Uplink[] {
       subflows: (before?.subflows ?? 0) + path.subflows,
       fell_back: (before?.fell_back ?? 0) + path.fell_back,
       strips: (before?.strips ?? false) || path.strips === true,
-      // Where one address has nothing, the other decides; what holds for one of two only is none of
-      // the uplink's.
+      // If one address has no note, the other decides; a note of only one of two addresses does not
+      // apply to the uplink.
       note:
         before === undefined || before.subflows === 0
           ? noteOf(path)
@@ -102,24 +102,24 @@ export function uplinks(paths: readonly Path[]): Uplink[] {
   return [...found.values()];
 }
 
-/** What paths had carried, by a clock that does not jump, in seconds. */
+/** Counters of paths, by a monotonic clock, in seconds. */
 export interface PathsReading {
   time: number;
   paths: readonly Path[];
 }
 
 /**
- * The router looks once a second, the page every two: over so many looks, which of the router's
- * looks fell between does not show.
+ * The router samples once a second, the page polls every two: over this many polls, the phase of
+ * the router's samples does not show.
  */
 const LOOKS = 3;
 
-/** A reading later than this after the one before begins anew: nobody was looking in between. */
+/** Longest pause between readings, in seconds; a later reading restarts the rates. */
 const GAP = 15;
 
 /**
- * Rates of each uplink, bits a second, over the last few readings; and the readings to keep. Down
- * is what came from the partner.
+ * Rates of each uplink, bits per second, over the last few readings; and the readings to keep. Down
+ * is traffic from the partner.
  */
 export function pathRates(
   readings: readonly PathsReading[],
@@ -149,8 +149,7 @@ export function pathRates(
 }
 
 /**
- * Layers, one upon the other: times, and for each series the sum of it and of those below. Where
- * nobody looked nothing is drawn.
+ * Stacked layers: times, and for each series the sum of it and of those below. Gaps stay empty.
  */
 export function layers(
   series: readonly (readonly Sample[])[],
@@ -182,7 +181,7 @@ export function layers(
   return [times, ...sums];
 }
 
-/** What single layers are at a point, from the sums. */
+/** Thickness of single layers at a point, from the sums. */
 export function thickness(data: readonly (readonly (number | null)[])[], at: number): number[] {
   return data
     .slice(1)

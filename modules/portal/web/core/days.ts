@@ -1,25 +1,25 @@
 // Days as a row of bars. Pure.
 import type { PortalDay } from "../types";
 
-/** What there is of a day. */
+/** Figures of a day. */
 export const MEASURES = ["guests", "seconds", "bytes", "log_ins", "sold"] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** Bars that are drawn. */
+/** Number of bars. */
 export const BARS = 31;
 
 const DAY = 86_400;
 
-/** When a day begins, were it one of UTC; seconds. */
+/** Start of a day, as if in UTC; seconds. */
 export const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1000;
 
 export interface Bar {
   start: number;
-  /** null: the portal was not open. */
+  /** null: the portal was closed. */
   day: PortalDay | null;
 }
 
-/** The last days up to the last that is known, with those between on which nothing was counted. */
+/** The last days up to the last known one, including days without figures. */
 export function bars(days: readonly PortalDay[]): Bar[] {
   const known = new Map(days.map((day) => [startOf(day.day), day]));
   const last = Math.max(...known.keys());
@@ -30,7 +30,7 @@ export function bars(days: readonly PortalDay[]): Bar[] {
   });
 }
 
-/** How high the chart is: a round number from the highest bar up. */
+/** Height of the chart: a round number above the highest bar. */
 export function top(highest: number): number {
   if (highest <= 4) return 4;
   const power = 10 ** Math.floor(Math.log10(highest));

@@ -1,14 +1,14 @@
-// What is asked for when a voucher is sold. Pure.
+// Parameters of the sale of a voucher. Pure.
 
-/** Times that are sold by a tap, seconds; 0: for ever. */
+/** Durations that are sold by a tap, seconds; 0: unlimited. */
 export const TIMES = ["3600", "86400", "604800", "0"] as const;
 export type Time = (typeof TIMES)[number];
 
-/** When the time of a voucher goes by: always once it began, or only on-line. */
+/** Counting of a voucher's time: always once begun, or only online. */
 export const COUNTS = ["always", "online"] as const;
 export type Counts = (typeof COUNTS)[number];
 
-/** As the fields have it. */
+/** Contents of the fields. */
 export interface Sale {
   time: Time;
   name: string;
@@ -16,7 +16,7 @@ export interface Sale {
   devices: string;
   megabytes: string;
   megabits: string;
-  /** When its time goes by. */
+  /** Counting of its time. */
   counts: Counts;
 }
 
@@ -30,7 +30,7 @@ export const USUAL_SALE: Sale = {
   counts: "always",
 };
 
-/** Bounds of the fields of numbers. */
+/** Bounds of the numeric fields. */
 export const BOUNDS = {
   count: [1, 200],
   devices: [1, 1000],
@@ -40,14 +40,14 @@ export const BOUNDS = {
 
 export type Numbers = keyof typeof BOUNDS;
 
-/** The number that a field has; null: it has none that fits. */
+/** Number in a field; null: not a valid number. */
 export function numberOf(field: Numbers, text: string): number | null {
   const [least, most] = BOUNDS[field];
   const value = /^\d{1,12}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return value >= least && value <= most ? value : null;
 }
 
-/** Which field is wrong, if one is. */
+/** First invalid field, if any. */
 export function wrong(sale: Sale): Numbers | null {
   if (numberOf("count", sale.count) === null) return "count";
   if (numberOf("devices", sale.devices) === null) return "devices";

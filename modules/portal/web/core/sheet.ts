@@ -1,15 +1,15 @@
-// Which vouchers are printed on a sheet. Pure.
+// Vouchers printed on a sheet. Pure.
 import type { PortalVoucher } from "../types";
 
-/** Ids that an address has room for. */
+/** Most ids that fit into an address. */
 export const MOST = 500;
 
-/** Those of them that are of use to somebody who gets them. */
+/** Vouchers that are still usable. */
 export function printable(vouchers: readonly PortalVoucher[]): PortalVoucher[] {
   return vouchers.filter(({ state }) => state === "available");
 }
 
-/** Where the router has the sheet. */
+/** Address of the router's sheet. */
 export function sheetOf(vouchers: readonly PortalVoucher[], language: string): string {
   const ids = vouchers.map(({ id }) => id).join(",");
   return `/api/v1/portal/sheet?vouchers=${ids}&language=${language}`;

@@ -1,4 +1,4 @@
-// What is sent of the guests' page. Pure.
+// Content of the guests' page as it is sent. Pure.
 
 /** Bytes of the longest text and picture. */
 export const LONGEST_TEXT = 16 * 1024;

@@ -1,18 +1,17 @@
-// Access points that are peers, or may become some.
+// Access points that are, or may become, peers.
 import type { RadioPeer } from "../types";
 
-/** As far as a peer comes, from the beginning. */
+/** States of a peer, in order of progress. */
 export const STATES = ["seen", "waiting", "handshake", "installed", "alive"] as const;
 
-/** Why one waits. */
+/** Reasons for waiting. */
 export const WAITS = ["faint", "full"] as const;
 
-/** Nothing goes over these yet. */
+/** States without traffic. */
 const BEFORE: readonly string[] = ["seen", "waiting", "handshake"];
 
 /**
- * Whether what goes over it can be read by whoever is near, or will be; null: nothing goes over it
- * yet.
+ * True if others nearby can, or could, read the traffic with a peer; null: there is no traffic yet.
  */
 export function isOpen({ state, encrypted, clear }: RadioPeer): boolean | null {
   if (encrypted) return false;
@@ -20,12 +19,12 @@ export function isOpen({ state, encrypted, clear }: RadioPeer): boolean | null {
   return BEFORE.includes(state) ? null : true;
 }
 
-/** Why it waits, where that is told and known; null: it does not, or that is not known. */
+/** Reason for waiting, if reported and known; else null. */
 export function waiting({ state, waits }: RadioPeer): (typeof WAITS)[number] | null {
   return state === "waiting" ? (WAITS.find((why) => why === waits) ?? null) : null;
 }
 
-/** Order of those that came farthest first; of states that are not known, last. */
+/** Sort key: the most advanced state first, unknown states last. */
 export const order = ({ state }: RadioPeer): number => {
   const place = (STATES as readonly string[]).indexOf(state);
   return place < 0 ? 1 : -place;

@@ -1,22 +1,22 @@
-// What was tried with an access point, as it is drawn.
+// Power steps of an access point, in display form.
 import type { RadioStep, RadioSteps } from "../types";
 
-/** Seconds that are drawn. */
+/** Drawn time span, in seconds. */
 export const SPAN = 120;
 
-/** What is worth a mark: what was not looked for. */
+/** Reasons that get a mark: unexpected steps. */
 const TELLING = ["newcomer", "silent", "edge", "wall", "lost", "worse"];
 
-/** A step, and how many seconds ago it was. */
+/** A step, and its age in seconds. */
 export interface Point extends RadioStep {
-  /** No step has another's. */
+  /** Unique key of the step. */
   key: string;
-  /** No more than is drawn. */
+  /** Age, limited to the drawn span. */
   ago: number;
   telling: boolean;
 }
 
-/** Steps in the order of their times; the first may be one that held before what is drawn. */
+/** Steps in order of time; the first may have begun before the drawn span. */
 export function points({ now_ms, steps }: RadioSteps): Point[] {
   const seen = new Map<number, number>();
   return steps.map((step) => {
@@ -32,8 +32,8 @@ export function points({ now_ms, steps }: RadioSteps): Point[] {
 }
 
 /**
- * What is drawn as one line: all steps; where each is of a station, as each has a power of its own,
- * those of each.
+ * Steps drawn as one line: all of them; or, if each step belongs to a station with a power of its
+ * own, those of each station.
  */
 export function lines(all: readonly Point[]): Point[][] {
   const shared = all.some(({ station }) => station === null);
@@ -45,11 +45,11 @@ export function lines(all: readonly Point[]): Point[][] {
   return [...by.values()];
 }
 
-/** The end of a scale that has all of these in it, from nothing up. */
+/** End of a scale from zero that covers these values. */
 export const highest = (values: readonly (number | null)[]): number =>
   Math.max(0, ...values.filter((value) => value !== null));
 
-/** The place of the point that is nearest to so many seconds ago; null where there is none. */
+/** Index of the point with the nearest age; null without points. */
 export function nearest(all: readonly Point[], ago: number): number | null {
   let best: number | null = null;
   for (const [index, point] of all.entries()) {
