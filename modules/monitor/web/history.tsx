@@ -278,7 +278,7 @@ function partColumns(
   ];
 }
 
-// One device sends a copy between two devices and the other receives it: shows both, not their sum.
+// Sent and received copies between two devices: shows both, because their sum counts twice.
 const lanOf = (of: { lan: { received: Count; sent: Count } } | null): number =>
   Math.max(of?.lan.received.bytes ?? 0, of?.lan.sent.bytes ?? 0);
 

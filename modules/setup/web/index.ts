@@ -8,7 +8,7 @@ import "./style.css";
 import "./steps/services.css";
 import "./summary.css";
 
-/** From a fresh router to a working one. */
+/** Module for the setup of a fresh router. */
 export const setup: Module = {
   id: "setup",
   place: 80,

@@ -1,4 +1,4 @@
-// Files that are told once, and the states that the router was in before.
+// Files that are shown once, and former states of the router.
 import { useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { plain } from "@/core/plain";
@@ -35,13 +35,13 @@ export function Once() {
   );
 }
 
-/** A name that every system takes for a file, and its program for its own. */
+/** A file name that is valid on every system and that its program recognises. */
 const fileName = ({ name, tunnel }: ClientFile) =>
   `${name.replace(/[^\p{L}\p{N}_-]+/gu, "-").slice(0, 60) || "device"}.${
     tunnel === "openvpn" ? "ovpn" : "conf"
   }`;
 
-/** Saves a text as a file: by a link that lasts for a click, so that the secret is in no address. */
+/** Saves a text as a file, by a temporary link, so that the secret is in no address. */
 function save(file: ClientFile): void {
   const url = URL.createObjectURL(new Blob([file.file], { type: "text/plain" }));
   const link = document.createElement("a");

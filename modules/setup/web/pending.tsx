@@ -1,4 +1,4 @@
-// A change that waits to be confirmed: above every view, as its time is short.
+// A change that needs confirmation: above every view, because the time is short.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { live } from "@/api/live";
@@ -12,16 +12,16 @@ import { end, load, look, wizard } from "./store";
 import { t } from "./text";
 import type { Reach } from "./types";
 
-/** Until it is asked again whether it still waits, ms. */
+/** Interval of polls for the change's state, ms. */
 const EVERY = 2000;
-/** Who makes changes that nobody has to confirm: weir, when it moves ports. */
+/** Author of changes that need no confirmation: weir, when it moves ports. */
 const ITSELF = "weir cables";
 
 export function PendingAbove() {
   const { setup, ended } = useStore(wizard);
   const { status } = useStore(live);
   const runs = status?.modules.includes("setup") === true;
-  // Once: what comes later was made here, or is seen in the view.
+  // Once: later changes come from this page, or are seen in the view.
   useEffect(() => {
     if (runs && wizard.get().setup === null) void load();
   }, [runs]);
@@ -41,7 +41,7 @@ export function PendingAbove() {
   );
 }
 
-/** What weir changes, and keeps or takes back: it is told, and nobody is asked. */
+/** Reports an automatic change that weir keeps or reverts; no confirmation is needed. */
 function ByItself({ why }: { why: string }) {
   useEffect(() => {
     const again = setInterval(() => void look(), EVERY);
@@ -54,7 +54,7 @@ function ByItself({ why }: { why: string }) {
   );
 }
 
-/** Where the router is found after its address was changed. */
+/** Address of the router after a change of its address. */
 export function NewAddress({ address }: { address: string }) {
   const page = pageAt(address, location);
   return (
@@ -67,7 +67,7 @@ export function NewAddress({ address }: { address: string }) {
   );
 }
 
-/** Whether the Internet is there, as far as the router can tell. */
+/** State of the Internet access, as far as the router knows. */
 function Reached({ reach: { way, whom } }: { reach: Reach }) {
   const text =
     way === "no-names" && whom === null

@@ -1,4 +1,4 @@
-// What the wizard works out by itself: all but what the router is asked.
+// Logic of the wizard without the router.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -90,14 +90,14 @@ test("of the form is sent what was seen, without what is empty", () => {
     router: { name: "", password: "typed" },
   });
   const all = choices(FORM, [...STEPS]);
-  // What another kind of uplink needs is not sent; what this one needs is, so that it is missed.
+  // Fields of other kinds of uplink are left out; required ones are sent even if empty.
   assert.deepEqual(all.internet, { kind: "static", ipv6: true, address: "" });
-  // A key that was left empty stays as it is.
+  // An empty key stays as it is.
   assert.deepEqual(all.wifi?.networks[0], { ssid: "a", security: "mixed", for: "lan", radios: [] });
   assert.deepEqual(all.mesh, { kind: "batman", name: "", key: "k" });
   assert.deepEqual(all.wireguard?.clients, [{ name: "x", public_key: "k=" }]);
   assert.equal(all.lan?.first, 0);
-  // Nobody touched these, and the router told nothing of them.
+  // The user did not touch these parts, and the router did not report them.
   assert.ok(!("dns" in all) && !("openvpn" in all) && !("firewall" in all));
 });
 
@@ -134,7 +134,7 @@ test("an access point without an uplink stays without one", () => {
     assert.deepEqual(sent.lan, told.lan);
     assert.equal(sent.wifi?.networks[0]?.key, "another key");
   }
-  // The step shows "as it is"; the card of that name says the same to the router.
+  // The step shows "as it is"; the card of that name tells the router the same.
   assert.equal(DEFAULTS.internet.kind, "kept");
   const back = choices({ format: 1, internet: DEFAULTS.internet }, ["internet"]);
   assert.deepEqual(back.internet, { kind: "kept" });
@@ -150,7 +150,7 @@ test("a number takes digits as long as it can be one", () => {
   assert.deepEqual(list(" 1.1.1.1,  9.9.9.9\n"), ["1.1.1.1", "9.9.9.9"]);
 });
 
-/** Of a look at the uplink that told nothing. */
+/** Details of a detection without answers. */
 const NOTHING: Details = {
   services: [],
   concentrators: [],
@@ -181,7 +181,7 @@ test("what was found out comes into the form", () => {
   const form = take(FORM, found);
   assert.equal(form.internet?.kind, "pppoe");
   assert.equal(form.internet?.vlan, 7);
-  // Of two services the reader chooses.
+  // The reader chooses between two services.
   assert.equal(form.internet?.service, "");
   assert.equal(form.internet?.username, "old");
   assert.equal(form.lan?.address, "192.168.7.1/24");
@@ -293,7 +293,7 @@ test("countries by name, in the page's language: those that the router takes", (
   assert.equal(find("de", "DE"), "Deutschland (DE)");
   assert.equal(find("en", "GE"), "Georgia (GE)");
   assert.equal(find("en", "UK"), undefined);
-  // The country that the router has stays to be chosen, whatever it is.
+  // The router's country remains an option, even if invalid.
   for (const odd of ["00", "ZZ", "?"]) {
     assert.ok(countries("en", odd).some(({ value }) => value === odd));
   }

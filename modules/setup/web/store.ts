@@ -1,4 +1,4 @@
-// What the wizard knows and holds: the router as it is, the form, and what the router says of it.
+// State of the wizard: the router as it is, the form, and the router's problems with it.
 import { Failure, get, send } from "@/api/client";
 import { Store } from "@/core/store";
 import { begin, choices, harmless, secrets } from "./core/form";
@@ -10,22 +10,22 @@ export interface Wizard {
   failure: Failure | null;
   form: Choices;
   visited: Step[];
-  /** Fields that somebody typed in: what is wrong with others is not shown before "next". */
+  /** Fields that the user edited: problems of others are hidden until "next". */
   touched: string[];
-  /** Steps that somebody wanted to leave. */
+  /** Steps that the user tried to leave. */
   tried: Step[];
-  /** Secrets that were typed, and lost as the page was loaded again. */
+  /** Typed secrets that were lost on a reload. */
   forgotten: string[];
-  /** Secrets that the router has, by where they stand in the form. */
+  /** Paths of secrets that the router has. */
   kept: string[];
   plan: Plan | null;
   planFailure: Failure | null;
   applied: Applied | null;
-  /** When the change that waits is taken back, on the page's own clock, ms. */
+  /** Time of the automatic revert, on the page's own clock, ms. */
   deadline: number;
-  /** Whether the router was not reached while a change waits. */
+  /** True if the router was unreachable while a change waits. */
   lost: boolean;
-  /** What became of a change. */
+  /** Outcome of a change. */
   ended: "confirmed" | "reverted" | "over" | null;
 }
 
@@ -50,7 +50,7 @@ export const wizard = new Store<Wizard>(NOTHING);
 
 export const set = (part: Partial<Wizard>) => wizard.set({ ...wizard.get(), ...part });
 
-/** Who types is left alone for so long, ms. */
+/** Pause after typing before a request, ms. */
 const PAUSE = 250;
 const DRAFT = "weir.setup";
 
@@ -61,7 +61,7 @@ interface Draft {
   kept: string[];
 }
 
-// A browser may forbid storage: then the draft lasts as long as the page.
+// A browser may forbid storage: the draft then lasts as long as the page.
 function remember(): void {
   const { form, visited, forgotten, kept } = wizard.get();
   const draft: Draft = {
@@ -94,7 +94,7 @@ const deadline = (pending: SetupChange | null) => performance.now() + (pending?.
 
 const asFailure = (error: unknown) => (error instanceof Failure ? error : new Failure(0, "", ""));
 
-/** Asks how the router is; the first answer begins the form. */
+/** Fetches the router's state; the first answer starts the form. */
 export async function load(): Promise<boolean> {
   let setup: Setup;
   try {
@@ -112,12 +112,12 @@ export async function load(): Promise<boolean> {
   return true;
 }
 
-/** The same, and what would come of the form: for who looks at it. */
+/** Fetches the router's state, and the plan for the form. */
 export async function begun(): Promise<void> {
   if (await load()) ask();
 }
 
-/** Looks whether the change still waits; where it does not, says what became of it. */
+/** Checks if the change still waits; if not, stores its outcome. */
 export async function look(): Promise<void> {
   const waiting = wizard.get().setup?.pending;
   if (!waiting) return;
@@ -125,21 +125,21 @@ export async function look(): Promise<void> {
   try {
     setup = await get<Setup>("setup");
   } catch {
-    // The address may have changed; the time goes by all the same.
+    // The address may have changed; the time goes on.
     return set({ lost: true });
   }
-  // Meanwhile somebody may have pressed a button.
+  // The user may have pressed a button meanwhile.
   if (wizard.get().setup?.pending?.number !== waiting.number) return;
   if (setup.pending?.number === waiting.number) {
     return set({ setup, lost: false, deadline: deadline(setup.pending) });
   }
-  // It may have been confirmed at the new address.
+  // The change may have been confirmed at the new address.
   const confirmed = setup.states.some(({ number }) => number === waiting.number);
   set({ ended: confirmed ? "confirmed" : "over" });
   await anew();
 }
 
-/** Begins anew: as the router is now. */
+/** Restarts the form with the router's state. */
 export async function anew(): Promise<void> {
   drop();
   const { applied, ended } = wizard.get();
@@ -147,7 +147,7 @@ export async function anew(): Promise<void> {
   await begun();
 }
 
-/** With the session all is forgotten but the draft, in which no secret is. */
+/** Discards all but the draft, which has no secrets, with the session. */
 export function forget(): void {
   clearTimeout(timer);
   asked += 1;
@@ -155,7 +155,7 @@ export function forget(): void {
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** Number of the question asked last: an older answer that comes later is dropped. */
+/** Number of the last request: late answers to older ones are dropped. */
 let asked = 0;
 
 const sent = () => choices(wizard.get().form, wizard.get().visited);
@@ -179,7 +179,7 @@ function ask(): void {
   timer = setTimeout(() => void plan(), PAUSE);
 }
 
-/** Changes the form; `field` is where somebody typed. */
+/** Changes the form; `field` is the edited field. */
 export function change(form: Partial<Choices>, field?: string): void {
   const now = wizard.get();
   set({
@@ -193,7 +193,7 @@ export function change(form: Partial<Choices>, field?: string): void {
   ask();
 }
 
-/** Takes an element out of a list of the form: those behind it move up, with what is said of them. */
+/** Removes an element from a list of the form: later ones move up, with their problems. */
 export function removed(list: string, index: number): void {
   const move = (paths: string[]) =>
     paths.flatMap((path) => {
@@ -212,7 +212,7 @@ export function removed(list: string, index: number): void {
   });
 }
 
-/** Somebody came to a step. */
+/** Marks a step as visited. */
 export function visit(step: Step): void {
   const { visited } = wizard.get();
   if (visited.includes(step)) return;
@@ -221,7 +221,7 @@ export function visit(step: Step): void {
   ask();
 }
 
-/** Whether a step can be left: asks the router now, and shows what is wrong in it. */
+/** Returns true if a step can be left: asks the router now, and shows its problems. */
 export async function leave(step: Step): Promise<boolean> {
   const answer = await plan();
   if (answer === null) return false;
@@ -243,9 +243,9 @@ export async function apply(why: string, within: number): Promise<void> {
   });
 }
 
-/** Confirms the change that waits, or takes it back; with a number, goes back to before that one. */
+/** Confirms or reverts the waiting change; with a number, reverts to before that change. */
 export async function end(how: "confirm" | "revert", number?: number): Promise<void> {
-  // Whoever keeps a change keeps the one that is on this page, and no other.
+  // Only the change on this page may be confirmed.
   const seen = wizard.get().setup?.pending ?? null;
   const which = how === "confirm" && seen !== null && { number: seen.number, when: seen.when };
   const body = which || (number === undefined ? {} : { number });
@@ -253,6 +253,6 @@ export async function end(how: "confirm" | "revert", number?: number): Promise<v
   set({ ended: how === "confirm" ? "confirmed" : "reverted" });
   if (how === "revert") set({ applied: null });
   await anew();
-  // Going back to a former state is a change, too, and may have to be confirmed.
+  // A return to a former state is a change, too, and may need confirmation.
   if (wizard.get().setup?.pending) set({ ended: null });
 }

@@ -1,4 +1,4 @@
-// What would change, in words and exactly, and the button that does it.
+// The planned changes, in words and exactly, and the button that applies them.
 import { useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { plain } from "@/core/plain";
@@ -15,7 +15,7 @@ import { apply, wizard } from "./store";
 import { plural, t } from "./text";
 import type { Plan } from "./types";
 
-/** Seconds to confirm in. */
+/** Choices of the time to confirm, in seconds. */
 const TIMES = [60, 120, 300, 600];
 const USUAL = 120;
 

@@ -1,5 +1,5 @@
-// Wishes for the router, and its answers: the document of modules/setup/core, and
-// its messages.rs. Names in them may be anybody's: they go through `plain`.
+// Wishes for the router, and its answers: the document of modules/setup/core, and its messages.rs.
+// Names in them are untrusted: they go through `plain`.
 
 export interface Choices {
   format: number;
@@ -30,7 +30,7 @@ export type Uplink = "dhcp" | "static" | "pppoe" | "mobile" | "wifi" | "none" | 
 
 export interface Internet {
   kind: Uplink;
-  /** The device, where the router does not know it. */
+  /** The device, if the router does not know it. */
   port?: string;
   vlan?: number | null;
   ipv6: boolean;
@@ -104,7 +104,7 @@ export interface WireGuard {
   on: boolean;
   port: number;
   address: string;
-  /** By what clients find the router from outside. */
+  /** Address at which clients reach the router from outside. */
   endpoint?: string;
   private_key?: string;
   clients?: WireGuardClient[];
@@ -121,9 +121,9 @@ export interface OpenVpn {
   on: boolean;
   port: number;
   network: string;
-  /** By what clients find the router from outside. */
+  /** Address at which clients reach the router from outside. */
   endpoint?: string;
-  /** Without them whoever may come in already still may. */
+  /** Absent: the existing clients stay. */
   clients?: OpenVpnClient[];
 }
 
@@ -156,19 +156,19 @@ export interface Setup {
   radios: Radio[];
   ports: string[];
   choices: Choices;
-  /** Secrets that are set and not told: `wifi.networks[0].key`. */
+  /** Paths of stored secrets, which are not sent: `wifi.networks[0].key`. */
   kept: string[];
   pending: SetupChange | null;
-  /** The change that was taken back last, where none was confirmed since. */
+  /** The last reverted change, if none was confirmed since. */
   undone: SetupChange | null;
-  /** How far the router gets, while a change waits; null where it is to have no Internet. */
+  /** Reachability while a change waits; null if the router needs no Internet. */
   reach: Reach | null;
   states: SetupChange[];
 }
 
 export interface Reach {
   way: "reached" | "no-route" | "no-gateway" | "no-names";
-  /** Who does not answer. */
+  /** Name of the one that does not answer. */
   whom: string | null;
   says: string;
 }
@@ -186,24 +186,24 @@ export interface SetupChange {
   why: string;
   who: string;
   when: number;
-  /** Seconds that are left to confirm it. */
+  /** Seconds left to confirm the change. */
   left: number | null;
   files: string[];
   lines: string[];
 }
 
-/** What would come of the choices. */
+/** Result of the choices. */
 export interface Plan {
   problems: FieldProblem[];
   lines: Line[];
   sentences: Sentence[];
   strength: Strength | null;
-  /** Where the router is found afterwards, where that changes. */
+  /** New address of the router, if it changes. */
   address: string | null;
 }
 
 export interface FieldProblem {
-  /** `internet.address`, `wifi.networks[0].key`. */
+  /** Path such as `internet.address`, `wifi.networks[0].key`. */
   field: string;
   problem: string;
   values: Record<string, string>;
@@ -213,7 +213,7 @@ export interface FieldProblem {
 
 export interface Line {
   added: boolean;
-  /** `network.lan.proto`. */
+  /** Option such as `network.lan.proto`. */
   address: string;
   value: string;
   list: boolean;
@@ -239,26 +239,26 @@ export interface Applied {
   once: ClientFile[];
 }
 
-/** A client's file, which is told once. */
+/** A client's file, which is shown once. */
 export interface ClientFile {
   name: string;
   tunnel: "wireguard" | "openvpn";
   file: string;
-  /** Where a telephone could read it. */
+  /** QR code, if a telephone could use the file. */
   qr: { side: number; path: string } | null;
 }
 
-/** A look at the uplink that goes on, or is over. */
+/** A detection at the uplink, running or finished. */
 export interface Detection {
   running: boolean;
   port: string;
   evidence: Evidence[];
   suggestion: Suggestion | null;
-  /** Why it could not be done, and what to do. */
+  /** Reason for failure, and advice. */
   failed: string | null;
 }
 
-/** Something that was heard. */
+/** An observation. */
 export interface Evidence {
   kind: string;
   vlan: number | null;
@@ -268,19 +268,19 @@ export interface Evidence {
   text: string;
 }
 
-/** How the router is to reach the Internet. */
+/** Suggested way to reach the Internet. */
 export interface Suggestion {
   internet: "dhcp" | "static" | "pppoe" | "dhcpv6-only" | "none";
   vlan: number | null;
   details: Details;
-  /** Another network for the inside, where the provider has the same. */
+  /** Another network for the LAN, if the provider uses the same one. */
   lan: { former: string; network: string | null; why: string } | null;
   why: string[];
   sure: boolean;
   untold: string[];
 }
 
-/** What was learned of a way to the Internet. */
+/** Details of an Internet access. */
 export interface Details {
   services: string[];
   concentrators: string[];
@@ -298,7 +298,7 @@ export interface Details {
   portal: string | null;
 }
 
-/** What another node needs to join the mesh: a secret. */
+/** Data for another node to join the mesh: a secret. */
 export interface Join {
   document: string;
   qr: { side: number; path: string };

@@ -70,7 +70,7 @@ export function SetupView({ route }: { route: Route }) {
   );
 }
 
-/** What was typed is sent by no form: "enter" in a field goes on. */
+/** No form submits the text: "enter" in a field continues. */
 function Steps({ step, setup }: { step: Step; setup: Setup }) {
   const { planFailure, tried, plan } = useStore(wizard);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -97,7 +97,7 @@ function Steps({ step, setup }: { step: Step; setup: Setup }) {
       visit(next);
       go(next);
     } else {
-      // It is marked with the next drawing.
+      // The marking comes with the next drawing.
       setTimeout(() =>
         body.current?.querySelector<HTMLElement>("[aria-invalid=true], .wrong")?.focus(),
       );
@@ -198,7 +198,7 @@ function Progress({ now }: { now: Step }) {
   );
 }
 
-/** After the page was loaded again: secrets have to be typed again. */
+/** After a reload: secrets have to be typed again. */
 function Forgotten() {
   const { forgotten } = useStore(wizard);
   if (forgotten.length === 0) return null;
@@ -221,7 +221,7 @@ function Forgotten() {
   );
 }
 
-/** Forgets the draft, once somebody said so twice. */
+/** Discards the draft after a confirmation. */
 function Anew() {
   const { forgotten, touched } = useStore(wizard);
   const [sure, setSure] = useState(false);

@@ -1,4 +1,4 @@
-// The atlas's component: addresses, spans of time, answers, and what may come into a page.
+// The atlas's component: addresses, time spans, answers, and sanitizing of pictures.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Address, snippets } from "./core/address";

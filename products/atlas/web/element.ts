@@ -1,5 +1,5 @@
 // <weir-chart src="https://host/chart/growth?from=2019-01" theme lang>: a chart of an atlas in any
-// page. The picture is the server's; here are what points at it, zooms, filters, plays and saves.
+// page. The server draws the picture; this element points, zooms, filters, plays and saves.
 
 import { iconButton, make } from "@/parts/make";
 import css from "./component.css";
@@ -20,24 +20,24 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(css);
 
-/** Widths that pictures are asked for in, so that many readers ask for the same. */
+/** Requested widths of pictures, so that many readers request the same. */
 const WIDTHS = [320, 400, 480, 640, 800, 960, 1200, 1440];
-/** How much a picture may be stretched or shrunk before another is asked for. */
+/** Largest scaling of a picture before another is requested. */
 const STRETCHED = 1.3;
-/** How long a window that changes its size rests before other pictures are asked for, ms. */
+/** Pause after a resize before other pictures are requested, ms. */
 const REST = 150;
 /** Pixels below which a picture is higher than half of its width. */
 const NARROW = 560;
 /** Pixels below which the tools have no room beside a title. */
 const NO_ROOM = 420;
-/** What a frame keeps for the slider, and below the tools, pixels. */
+/** Space in a frame for the slider, and below the tools, pixels. */
 const SLIDER = 52;
 const GAP = 4;
-/** What the atlas draws at least, pixels. */
+/** Smallest drawing of the atlas, pixels. */
 const LEAST = 160;
-/** How long it is seen that something was done, ms. */
+/** Time for which a notice is shown, ms. */
 const TOLD = 6000;
-/** Views that one can go back to. */
+/** Number of views in the history of "back". */
 const MOST_BACK = 50;
 
 export class WeirChart extends HTMLElement {
@@ -47,7 +47,7 @@ export class WeirChart extends HTMLElement {
   #address: Address | undefined;
   #picture: Picture | undefined;
   #before: Address[] = [];
-  /** Counts what was asked for: only the latest answer is shown. */
+  /** Number of requests: only the latest answer is shown. */
   #asked = 0;
   #observer: ResizeObserver | undefined;
   #resized: ReturnType<typeof setTimeout> | undefined;
@@ -119,7 +119,7 @@ export class WeirChart extends HTMLElement {
     }
   }
 
-  /** Light or dark: as it is told, or as the reader's system says. */
+  /** Light or dark: by attribute, or by the reader's system. */
   get #theme(): "light" | "dark" {
     const told = this.#address?.query.get("theme") ?? this.getAttribute("theme");
     if (told === "light" || told === "dark") return told;
@@ -130,7 +130,7 @@ export class WeirChart extends HTMLElement {
     return this.#parts?.language ?? "en";
   }
 
-  /** The picture's address, as wide as the room there is. */
+  /** Address of the picture, as wide as the available room. */
   #url(address: Address, width = this.#width): string {
     const usual = width < NARROW ? 420 : Math.min(Math.round(width / 2), 520);
     const room = Math.floor((this.#room * width) / (this.clientWidth || width));
@@ -144,7 +144,7 @@ export class WeirChart extends HTMLElement {
     return address.with({ theme: this.#theme }).file("svg", more);
   }
 
-  /** Pixels that the picture may be high: where its frame is all there is, what that leaves. */
+  /** Available height of the picture, pixels: all that its frame leaves. */
   get #room(): number {
     if (!this.hasAttribute("data-frame")) return Number.POSITIVE_INFINITY;
     const beside = [...(this.parentElement?.children ?? [])].filter((one) => one !== this);
@@ -167,7 +167,7 @@ export class WeirChart extends HTMLElement {
     if (parts === undefined) return;
     this.#asked += 1;
     const asked = this.#asked;
-    // Files of a site answer no questions: what stands there is all there is.
+    // A static site answers no requests: the page has all there is.
     parts.frame.hidden = address === undefined;
     if (address === undefined) return this.#slot(true);
     parts.frame.setAttribute("aria-busy", "true");
@@ -192,7 +192,7 @@ export class WeirChart extends HTMLElement {
     this.#picture = picture;
     parts.show(picture, old, this.#before.length > 0);
     this.#slot(false);
-    // Whoever filters by the keyboard goes on where they were.
+    // The keyboard focus stays on the filter.
     const key = focused?.dataset.key;
     if (key !== undefined) linkOf(picture.svg, key)?.focus();
     if (!picture.overTime) {
@@ -205,7 +205,7 @@ export class WeirChart extends HTMLElement {
     this.dispatchEvent(new Event("drawn"));
   }
 
-  /** What went wrong is said; the picture before it stays, or else what the page has instead. */
+  /** Shows an error; the former picture stays, or else the page's replacement. */
   #fail(text: string) {
     this.#parts?.tell(text, "wrong");
     if (this.#picture === undefined) this.#slot(true);
@@ -231,7 +231,7 @@ export class WeirChart extends HTMLElement {
   }
 
   #zoomTo(range: Range | undefined) {
-    // How exact points are follows from the range.
+    // The range determines the resolution.
     const span = range === undefined ? { from: "", to: "" } : parameters(range);
     const next = this.#address?.with({ ...span, by: "" });
     if (next !== undefined) void this.#go(next);
@@ -259,7 +259,7 @@ export class WeirChart extends HTMLElement {
     const to = Address.read(link.href.baseVal, document.baseURI);
     if (to?.name !== this.#address?.name || to?.root !== this.#address?.root) return;
     event.preventDefault();
-    // How it looks is the page's business.
+    // The page decides the looks.
     const look = (name: string) => this.#address?.query.get(name);
     if (to) void this.#go(to.with({ theme: look("theme"), lang: look("lang") }));
   }
@@ -269,7 +269,7 @@ export class WeirChart extends HTMLElement {
     return this.#address === undefined ? null : askJson(this.#address.file("json", more), say);
   }
 
-  /** All that the atlas has, by its chart of growth. */
+  /** Range of all data, from the atlas's chart of growth. */
   async #whole(say: Say): Promise<Range> {
     const now = this.#picture?.range ?? { from: 0, to: 1 };
     if (this.#address === undefined) return now;
@@ -285,7 +285,7 @@ export class WeirChart extends HTMLElement {
     return { address, title, width, height, theme: this.#theme, language };
   }
 
-  /** Where a title has no room beside the tools, these stand above it. */
+  /** If a title has no room beside the tools, the tools go above. */
   #narrow() {
     this.#parts?.frame.classList.toggle("narrow", this.clientWidth < NO_ROOM);
   }
@@ -315,7 +315,7 @@ interface Asked {
   month(month: string, soon: boolean): Promise<void>;
 }
 
-/** What stands in the shadow. */
+/** Contents of the shadow tree. */
 class Parts {
   readonly frame = make("div", { class: "frame" });
   readonly stage = make("div", { class: "stage" });
@@ -379,7 +379,7 @@ class Parts {
     this.tell(old === undefined ? "" : words, "seen");
   }
 
-  /** Says it to screen readers; to all others too, where it is no more than what they see. */
+  /** Announces a text to screen readers; also visibly, unless readers see it anyway. */
   tell(text: string, kind: "seen" | "done" | "wrong" = "done") {
     this.#spoken.textContent = text;
     this.#spoken.dataset.kind = kind;

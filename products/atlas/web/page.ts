@@ -1,4 +1,4 @@
-// What makes a page of the atlas livelier: its main chart, its form and its address stay in step.
+// Script of the atlas's pages: keeps main chart, form and address in step.
 
 import { make } from "@/parts/make";
 import { Address } from "./core/address";
@@ -11,7 +11,7 @@ const chart = document.querySelector<HTMLElement>("weir-chart[data-main]");
 const form = document.querySelector<HTMLFormElement>("form[data-chart-form]");
 let asked = 0;
 
-/** Takes from the page of an address what depends on the state. */
+/** Replaces the parts of the page that depend on the state. */
 async function renew(address: string) {
   asked += 1;
   const mine = asked;
@@ -25,7 +25,7 @@ async function renew(address: string) {
   for (const part of document.querySelectorAll<HTMLElement>("[data-part]")) {
     const name = CSS.escape(part.dataset.part ?? "");
     const other = next.querySelector<HTMLElement>(`[data-part="${name}"]`);
-    // What is open, or has the focus, is left to whoever is there.
+    // Open or focused parts stay as they are.
     if (other === null || part.contains(document.activeElement)) continue;
     for (const [at, details] of part.querySelectorAll("details").entries()) {
       const same = other.querySelectorAll("details")[at];
@@ -77,7 +77,7 @@ const current = document.querySelector<HTMLElement>(".side [aria-current=page]")
 const side = current?.closest(".side");
 if (side) side.scrollLeft = (current?.offsetLeft ?? 0) - side.clientWidth / 2;
 
-/** The address of what is shown now. The browser's way back has each, but not a slider's months. */
+/** Address of the current view. The browser's history has each, but not a slider's months. */
 function go(address: string): void {
   const without = (text: string) => {
     const url = new URL(text, document.baseURI);

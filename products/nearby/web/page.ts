@@ -1,4 +1,4 @@
-// The page of weir-nearby: who is near, what is said, and a box to say something.
+// The page of weir-nearby: peers, messages, and a box to write one.
 
 import { plain } from "@/core/plain";
 import { make } from "@/parts/make";
@@ -10,14 +10,14 @@ import { listen, past, peers } from "./parts/source";
 import { Speak } from "./parts/speak";
 import { languageOf, says } from "./text";
 
-/** Between two questions for the same, ms: many events in a row are one. */
+/** Pause between two requests of a kind, ms: combines many events. */
 const REST = 250;
-/** Who is near, and how loud, is asked for so often, ms. */
+/** Interval of polls of peers and signals, ms. */
 const LOOK = 3_000;
 
 const language = languageOf(navigator.language);
 const say = says(language);
-/** As the reader writes times. */
+/** Locale of times. */
 const locale = languageOf(navigator.language) === "de" ? navigator.language : "en-GB";
 document.documentElement.lang = language;
 document.title = `${say("title")}: weir`;

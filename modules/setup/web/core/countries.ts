@@ -15,7 +15,7 @@ TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW
   .trim()
   .split(/\s+/);
 
-/** Each country with its name in a language, by name. A code that is not in the list stays. */
+/** All countries, by name in a language. A code that is not in the list stays. */
 export function countries(language: string, known: string): { value: string; text: string }[] {
   const names = new Intl.DisplayNames(language, { type: "region" });
   const all = known === "" || CODES.includes(known) ? CODES : [...CODES, known];
@@ -30,7 +30,7 @@ function name(names: Intl.DisplayNames, code: string): string {
     const found = names.of(code);
     return found === undefined || found === code ? code : `${found} (${code})`;
   } catch {
-    // The configuration may hold what is no region at all.
+    // The configuration may hold an invalid region.
     return code;
   }
 }

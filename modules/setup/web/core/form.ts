@@ -1,9 +1,9 @@
-// What the form holds, and what of it is sent or kept. Pure.
+// Content of the form, and the parts of it that are sent or stored. Pure.
 import type { Choices, Network, Part, Radio, Suggestion } from "../types";
 import { PARTS, type Step } from "./steps";
 
 /**
- * Values for parts that the router does not have: those of OpenWrt. A router without an uplink, such as an
+ * Values for parts that the router lacks: those of OpenWrt. A router without an uplink, such as an
  * access point, stays without one.
  */
 export const DEFAULTS: Readonly<Required<Omit<Choices, "format">>> = {
@@ -19,17 +19,17 @@ export const DEFAULTS: Readonly<Required<Omit<Choices, "format">>> = {
 };
 
 /**
- * Parts of every form. The uplink is not among them: where the router has none, none is sent until
- * the user chooses one.
+ * Parts of every form. The uplink is not among them: if the router has none, none is sent until the
+ * user chooses one.
  */
 const ALWAYS: readonly Part[] = ["router", "wifi"];
 
-/** A Wi-Fi network to be filled in, as well kept as these radios can. */
+/** A new Wi-Fi network, with the best security that these radios support. */
 export function newNetwork(radios: readonly Radio[], whom: Network["for"]): Network {
   return { ssid: "", security: radios.every(({ wpa3 }) => wpa3) ? "mixed" : "wpa2", for: whom };
 }
 
-/** The form as it begins: as the router is. With radios, but no network, there is one to fill in. */
+/** Initial form: the router's state. With radios, but no network, adds an empty network. */
 export function begin(told: Choices, radios: readonly Radio[]): Choices {
   const form: Choices = { ...told, format: 1 };
   for (const part of ALWAYS) Object.assign(form, { [part]: told[part] ?? DEFAULTS[part] });
@@ -38,13 +38,13 @@ export function begin(told: Choices, radios: readonly Radio[]): Choices {
   return form;
 }
 
-/** Names of fields that hold a secret, wherever they stand. */
+/** Names of fields that hold a secret, at any depth. */
 const SECRETS = ["password", "key", "pin", "private_key", "preshared_key"];
 
 type Tree = { [name: string]: unknown };
 const isTree = (value: unknown): value is Tree => typeof value === "object" && value !== null;
 
-/** Calls back for each value in it that is no object, with where it stands. */
+/** Calls back for each value that is not an object, with its path. */
 function walk(value: unknown, path: string, found: (path: string, name: string) => void): void {
   if (!isTree(value)) return;
   for (const [name, inner] of Object.entries(value)) {
@@ -58,7 +58,7 @@ function walk(value: unknown, path: string, found: (path: string, name: string) 
   }
 }
 
-/** Where secrets were typed. */
+/** Paths of typed secrets. */
 export function secrets(form: Choices): string[] {
   const all: string[] = [];
   walk(form, "", (path, name) => {
@@ -67,7 +67,7 @@ export function secrets(form: Choices): string[] {
   return all;
 }
 
-/** A copy without what `drop` names. */
+/** A copy without the values that `drop` selects. */
 function without(value: unknown, drop: (name: string, value: unknown) => boolean): unknown {
   if (Array.isArray(value)) return value.map((inner) => without(inner, drop));
   if (!isTree(value)) return value;
@@ -78,16 +78,16 @@ function without(value: unknown, drop: (name: string, value: unknown) => boolean
   );
 }
 
-/** What the browser may keep: no secret. */
+/** The part that the browser may store: no secrets. */
 export const harmless = (form: Choices): Choices =>
   without(form, (name) => SECRETS.includes(name)) as Choices;
 
-/** Fields that are texts even where nobody typed anything: without them there is no such thing. */
+/** Fields that stay as empty texts: the thing does not exist without them. */
 const NEEDED = ["name", "ssid", "address", "lease", "network", "port", "mac"];
 
 /**
- * What is sent: the parts of the steps that somebody came to. A field that is empty and need not be
- * filled in is left out: so a secret stays as it is.
+ * The document to send: parts of the visited steps. Optional empty fields are left out: so a secret
+ * stays as it is.
  */
 export function choices(form: Choices, visited: readonly Step[]): Choices {
   const sent: Choices = { format: 1 };
@@ -104,14 +104,14 @@ export function choices(form: Choices, visited: readonly Step[]): Choices {
     (name, value) =>
       value === null || value === undefined || (value === "" && !NEEDED.includes(name)),
   ) as Choices;
-  // An address that is not known yet is given by the router.
+  // The router assigns an unknown address.
   for (const client of cleaned.wireguard?.clients ?? []) {
     if (client.address === "") delete client.address;
   }
   return cleaned;
 }
 
-/** Fields of each kind of uplink; those of the others were typed before somebody changed his mind. */
+/** Fields of each kind of uplink; those of other kinds are leftovers of a former choice. */
 const KINDS = {
   dhcp: ["vlan", "ipv6"],
   static: ["vlan", "ipv6", "address", "gateway", "dns"],
@@ -130,7 +130,7 @@ function ofKind(internet: NonNullable<Choices["internet"]>): NonNullable<Choices
   return Object.fromEntries(fields) as unknown as NonNullable<Choices["internet"]>;
 }
 
-/** A whole number no larger than `most`, of what was typed; what is no digit is not taken. */
+/** Parses a whole number of at most `most`; ignores other characters than digits. */
 export function digits(typed: string, most: number): number | null {
   let number: number | null = null;
   for (const sign of typed.replace(/\D/g, "")) {
@@ -141,14 +141,14 @@ export function digits(typed: string, most: number): number | null {
   return number;
 }
 
-/** Addresses with commas, spaces or line ends between them. */
+/** Splits addresses at commas, spaces or line ends. */
 export const list = (typed: string): string[] => typed.split(/[\s,;]+/).filter(Boolean);
 
-/** The first address of a network, with its length: of `192.168.7.0/24`, `192.168.7.1/24`. */
+/** First address of a network, with its length: for `192.168.7.0/24`, `192.168.7.1/24`. */
 export const firstIn = (network: string): string =>
   network.replace(/\.(\d+)\//, (_, last) => `.${Number(last) + 1}/`);
 
-/** What was found out, in the form. */
+/** Puts the detected uplink into the form. */
 export function take(form: Choices, found: Suggestion): Choices {
   const only6 = found.internet === "dhcpv6-only";
   const kind = only6 ? "dhcp" : found.internet;
@@ -161,12 +161,12 @@ export function take(form: Choices, found: Suggestion): Choices {
       kind,
       vlan: found.vlan,
       ...(kind === "static" && {
-        // Which address is free nobody on the wire can tell.
+        // A free address cannot be detected.
         address: "",
         gateway: gateway ?? "",
         dns,
       }),
-      // One name is a suggestion; of several the reader chooses.
+      // A single name is a suggestion; the reader chooses among several.
       ...(kind === "pppoe" && { service: services.length === 1 ? services[0] : "" }),
     } as NonNullable<Choices["internet"]>,
   };
@@ -178,7 +178,7 @@ export function take(form: Choices, found: Suggestion): Choices {
   return taken;
 }
 
-/** Clients, and one more that may come in. */
+/** Clients, and one new client. */
 export const moreClients = <T extends { name: string }>(
   clients: readonly T[],
 ): (T | { name: string })[] => [...clients, { name: "" }];

@@ -1,4 +1,4 @@
-// The exact difference, as it is shown. Pure.
+// The exact difference, in display form. Pure.
 import type { Line } from "../types";
 
 export interface Group {
@@ -7,7 +7,7 @@ export interface Group {
   lines: Line[];
 }
 
-/** Lines by the file that they are of, in the order of the files. */
+/** Lines by file, in the order of the files. */
 export function grouped(lines: readonly Line[]): Group[] {
   const groups = new Map<string, Line[]>();
   for (const line of lines) {
@@ -17,11 +17,11 @@ export function grouped(lines: readonly Line[]): Group[] {
   return [...groups].map(([name, of]) => ({ name, lines: of }));
 }
 
-/** As `weir setup diff` writes it, without the sign. */
+/** Line as `weir setup diff` writes it, without the sign. */
 export const written = ({ address, value, list }: Line): string =>
   `${address}${list ? "+=" : "="}${value}`;
 
-/** Where the page of the router is after a change of its address. */
+/** Address of the router's page after a change of its address. */
 export function pageAt(address: string, here: { protocol: string; port: string }): string {
   const host = address.includes(":") ? `[${address}]` : address;
   return `${here.protocol}//${host}${here.port === "" ? "" : `:${here.port}`}/#/setup`;

@@ -1,4 +1,4 @@
-// A password that can be read out and typed. Pure, but for the numbers it is given.
+// A password that is easy to read out and type. Pure: the caller passes random numbers.
 
 const CONSONANTS = "bdfgklmnprstvz";
 const VOWELS = "aeiou";
@@ -6,10 +6,10 @@ const VOWELS = "aeiou";
 const SYLLABLES = 3;
 const WORDS = 4;
 
-/** How many random numbers it takes, each from 0 up to 2³². */
+/** Number of random numbers that are needed, each from 0 up to 2³². */
 export const NUMBERS = WORDS * SYLLABLES * 2 + 1;
 
-/** `Bofanu-tigemo-lazire-pukedo-52`: four words that mean nothing, and two digits. */
+/** `Bofanu-tigemo-lazire-pukedo-52`: four meaningless words, and two digits. */
 export function phrase(numbers: ArrayLike<number>): string {
   let at = 0;
   const next = (below: number) => Math.floor(((numbers[at++] ?? 0) / 2 ** 32) * below);

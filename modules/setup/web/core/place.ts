@@ -1,4 +1,4 @@
-// Degrees and where they are drawn. Pure.
+// Degrees and their positions in the picture. Pure.
 
 /** The picture's size: two units a degree. */
 export const WIDTH = 720;
@@ -25,7 +25,7 @@ export const pointed = (x: number, y: number): Place => ({
   east: clamp(x * 360 - 180, 180),
 });
 
-/** Where an arrow key leads; with shift by a tenth of a degree. `null`: it is another key. */
+/** New position after an arrow key; with shift by a tenth of a degree. `null`: another key. */
 export function moved(from: Place, key: string, fine: boolean): Place | null {
   const by = fine ? 0.1 : 1;
   const ways: Record<string, [number, number]> = {
@@ -39,13 +39,13 @@ export function moved(from: Place, key: string, fine: boolean): Place | null {
   return { north: clamp(from.north + way[0], 90), east: around(from.east + way[1]) };
 }
 
-/** As it is written down. */
+/** Text of the coordinates. */
 export const written = ({ north, east }: Place): [string, string] => [
   String(Number(north.toFixed(4))),
   String(Number(east.toFixed(4))),
 ];
 
-/** What was written down; `null` where it makes no place. */
+/** Parses coordinates; `null` if they are not valid. */
 export function read(place: readonly string[] | undefined): Place | null {
   if (place === undefined || place.some((degrees) => degrees.trim() === "")) return null;
   const [north, east] = place.map((degrees) => Number(degrees.trim().replace(",", ".")));
@@ -53,7 +53,7 @@ export function read(place: readonly string[] | undefined): Place | null {
   return Math.abs(north) <= 90 && Math.abs(east) <= 180 ? { north, east } : null;
 }
 
-/** Coasts, roughly: enough to see which continent a point is on. East and north, in degrees. */
+/** Rough coasts: enough to recognise the continent. East and north, in degrees. */
 const COASTS = [
   "-168,66 -156,71 -128,70 -95,72 -82,67 -94,60 -82,55 -79,52 -77,62 -65,60 -56,53 -66,50 -60,46 -70,43 -75,38 -81,31 -80,25 -84,30 -97,27 -97,20 -88,21 -87,16 -83,10 -78,8 -86,12 -95,16 -105,20 -113,31 -110,23 -117,32 -124,40 -124,48 -134,57 -150,60 -158,56 -165,61",
   "-78,8 -72,12 -60,9 -50,0 -35,-6 -39,-15 -48,-26 -58,-35 -65,-42 -68,-54 -74,-50 -71,-30 -70,-18 -81,-5 -78,2",
@@ -70,7 +70,7 @@ const COASTS = [
   "131,-1 150,-10 140,-8",
 ];
 
-/** The same as one path. */
+/** Coasts as one path. */
 export const LAND = COASTS.map((coast) => {
   const points = coast.split(" ").map((point) => {
     const [east = 0, north = 0] = point.split(",").map(Number);

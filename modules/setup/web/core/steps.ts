@@ -1,10 +1,10 @@
-// The wizard's steps, and which of them a field belongs to. Pure.
+// The wizard's steps and their fields. Pure.
 import type { FieldProblem, Part } from "../types";
 
 export const STEPS = ["language", "router", "internet", "wifi", "services", "summary"] as const;
 export type Step = (typeof STEPS)[number];
 
-/** What each step decides. */
+/** Parts of the document that each step edits. */
 export const PARTS: Record<Step, readonly Part[]> = {
   language: ["router"],
   router: ["router"],
@@ -14,7 +14,7 @@ export const PARTS: Record<Step, readonly Part[]> = {
   summary: [],
 };
 
-/** The step that the address names; the first where it names none, or one nobody came to yet. */
+/** Step in the address; the first if the address has none, or an unvisited one. */
 export function stepOf(word: string | undefined, visited: readonly Step[]): Step {
   const step = STEPS.find((known) => known === word);
   return step !== undefined && visited.includes(step) ? step : "language";
@@ -23,7 +23,7 @@ export function stepOf(word: string | undefined, visited: readonly Step[]): Step
 export const after = (step: Step): Step | undefined => STEPS[STEPS.indexOf(step) + 1];
 export const before = (step: Step): Step | undefined => STEPS[STEPS.indexOf(step) - 1];
 
-/** The step that has a field: `router.place[0]` is among the services. */
+/** Step with a field: `router.place[0]` is among the services. */
 export function stepOfField(field: string): Step {
   const [part, name] = field.split(/[.[]/);
   if (part === "router") {
@@ -33,14 +33,14 @@ export function stepOfField(field: string): Step {
   return STEPS.find((step) => PARTS[step].includes(part as Part)) ?? "summary";
 }
 
-/** Whether what is said of one field is of this one, or of something in it. */
+/** True if a problem of `field` belongs to the field `of`, or to a part of it. */
 export const within = (field: string, of: string): boolean =>
   of === field || of.startsWith(`${field}[`) || of.startsWith(`${field}.`);
 
 export const problemsOf = (problems: readonly FieldProblem[], step: Step): FieldProblem[] =>
   problems.filter(({ field }) => stepOfField(field) === step);
 
-/** The problem that a field shows: the first of itself or of what is in it. */
+/** Problem that a field shows: the first of its own or of its parts. */
 export const problemAt = (
   problems: readonly FieldProblem[],
   path: string,

@@ -1,5 +1,4 @@
-// Fields of the form: each knows where it stands in the document, and shows what the router says of
-// it.
+// Fields of the form: each knows its path in the document, and shows the router's problem with it.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { plain } from "@/core/plain";
@@ -10,7 +9,7 @@ import { t } from "../text";
 import { describedBy, idOf, useProblem, Wrong } from "./problem";
 
 interface Base {
-  /** Where it stands in the document: `internet.address`. */
+  /** Path in the document: `internet.address`. */
   path: string;
   label: string;
   hint?: string | undefined;
@@ -34,12 +33,12 @@ function Label({ id, label, optional }: { id: string; label: string; optional?: 
   );
 }
 
-/** A line of text. What machines read is written from left to right in every language. */
+/** A line of text. Text for machines is left-to-right in every language. */
 export function Text(
   props: Base & {
     value: string | undefined;
     set: (value: string) => void;
-    /** An address, a number or the like. */
+    /** True for an address, a number or the like. */
     machine?: boolean;
     numeric?: boolean;
     optional?: boolean;
@@ -81,7 +80,7 @@ export function Text(
   );
 }
 
-/** A whole number. A digit that would make it larger than `most` is not taken. */
+/** A whole number. A digit that would exceed `most` is ignored. */
 export function Numeric(
   props: Base & {
     value: number | null | undefined;
@@ -103,7 +102,7 @@ export function Numeric(
   );
 }
 
-/** A password: it can be shown, and one that the router has already need not be typed again. */
+/** A password: it can be shown, and a stored one need not be typed again. */
 export function Secret(
   props: Base & {
     value: string | undefined;
@@ -152,7 +151,7 @@ export function Secret(
   );
 }
 
-/** A choice; one that cannot be made is greyed. */
+/** A choice; unavailable options are greyed. */
 export function Select(
   props: Base & {
     value: string;
@@ -206,7 +205,7 @@ export function Check(props: Base & { value: boolean; set: (value: boolean) => v
   );
 }
 
-/** A choice among a few, each with a sentence. */
+/** A choice among a few options, each with a sentence. */
 export function Cards(
   props: Base & {
     value: string;
@@ -244,7 +243,7 @@ export function Cards(
   );
 }
 
-/** Several of a few. */
+/** A choice of several options. */
 export function Checks(
   props: Base & {
     value: readonly string[];
@@ -280,7 +279,7 @@ export function Checks(
   );
 }
 
-/** Addresses, with spaces between them. What was typed stays as it is while it is typed. */
+/** Addresses, separated by spaces. Text stays unchanged during typing. */
 export function Addresses(
   props: Base & {
     value: readonly string[] | undefined;
@@ -304,7 +303,7 @@ export function Addresses(
   );
 }
 
-/** One of several alike things, with a button that removes it. */
+/** An item of a list, with a button that removes it. */
 export function Item(props: {
   name: string;
   number: number;
@@ -326,7 +325,7 @@ export function Item(props: {
           onClick={(event) => {
             const after = event.currentTarget.closest("fieldset")?.nextElementSibling;
             props.remove();
-            // The last one takes the focus with it: then it goes to what stands behind.
+            // If the last item had the focus, the focus moves to the element behind.
             setTimeout(() => {
               if (document.activeElement === document.body) after?.querySelector("button")?.focus();
             });

@@ -1,4 +1,4 @@
-// What the router says of a field, at the field.
+// The router's problem with a field, at the field.
 import { useLayoutEffect } from "preact/hooks";
 import { plain } from "@/core/plain";
 import { Store, useStore } from "@/core/store";
@@ -41,16 +41,16 @@ export function SentenceText({ sentence }: { sentence: Sentence }) {
   return text === null ? <Told text={sentence.says} /> : <span>{text}</span>;
 }
 
-/** Paths of the fields that the page shows now. */
+/** Paths of the fields on the page. */
 export const fields = new Store<readonly string[]>([]);
 
-/** What is wrong with a field, as far as it is time to say so. */
+/** Problem of a field, if it may be shown yet. */
 export function useProblem(path: string): FieldProblem | null {
   const { plan, touched, tried } = useStore(wizard);
   useLayoutEffect(() => {
     fields.set([...fields.get(), path]);
     return () => {
-      // Only one: another field may have come to the path already.
+      // Removes only one: another field may have the path already.
       const others = [...fields.get()];
       others.splice(others.indexOf(path), 1);
       fields.set(others);
@@ -61,7 +61,7 @@ export function useProblem(path: string): FieldProblem | null {
   return touched.includes(path) || tried.includes(stepOfField(path)) ? found : null;
 }
 
-/** It is there also while nothing is wrong: so a screen reader hears what comes. */
+/** Always present, so that a screen reader announces new problems. */
 export function Wrong({ id, problem }: { id: string; problem: FieldProblem | null }) {
   return (
     <div aria-live="polite">
@@ -79,7 +79,7 @@ export function Wrong({ id, problem }: { id: string; problem: FieldProblem | nul
 
 export const idOf = (path: string) => `setup-${path.replace(/[^a-z0-9_]+/gi, "-")}`;
 
-/** What a field is described by. */
+/** Ids of the elements that describe a field. */
 export const describedBy = (id: string, hint: boolean, problem: FieldProblem | null) =>
   [hint ? `${id}-hint` : "", problem === null ? "" : `${id}-wrong`].filter(Boolean).join(" ") ||
   undefined;

@@ -1,4 +1,4 @@
-// The router finds out how the Internet comes in. What it sees is shown as it comes.
+// Detection of the Internet access by the router. Shows evidence as it arrives.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Failure, get, send } from "@/api/client";
 import { plain } from "@/core/plain";
@@ -12,7 +12,7 @@ import { change, wizard } from "../store";
 import { t } from "../text";
 import type { Detection, Suggestion } from "../types";
 
-/** Until it is asked again what was seen, ms. */
+/** Interval of polls for evidence, ms. */
 const EVERY = 300;
 
 export function Detect() {
@@ -107,7 +107,7 @@ function Suggested({ found }: { found: Suggestion }) {
     change(take(wizard.get().form, found), "internet.kind");
     setTaken(true);
   };
-  // No server offers a fixed address: the settings work, and there is nothing to be taken over.
+  // No server offers a fixed address: the settings work, and nothing needs to be applied.
   const works = found.internet === "static" && found.details.addresses.length === 0;
   return (
     <Notice kind={found.internet === "none" ? "warn" : works ? "good" : "info"}>

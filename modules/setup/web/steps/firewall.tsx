@@ -1,4 +1,4 @@
-// What may come in, and who may not go out.
+// Incoming access, and clients without outgoing access.
 import { useStore } from "@/core/store";
 import { changed, DEFAULTS } from "../core/form";
 import { Item, Select, Text } from "../parts/fields";

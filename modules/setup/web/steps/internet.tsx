@@ -1,4 +1,4 @@
-// How the Internet comes in. Only fields of the kind that was chosen are shown.
+// Kind of Internet access. Shows only fields of the selected kind.
 import { useStore } from "@/core/store";
 import { DEFAULTS, list } from "../core/form";
 import { Addresses, Cards, Check, Numeric, Secret, Select, Text } from "../parts/fields";
@@ -9,7 +9,7 @@ import { Detect } from "./detect";
 
 const KINDS: readonly Uplink[] = ["dhcp", "pppoe", "static", "mobile", "wifi", "none"];
 
-/** Kinds that come by a cable, in which there may be a VLAN. */
+/** Kinds over a cable, which may use a VLAN. */
 const WIRED: readonly Uplink[] = ["dhcp", "pppoe", "static"];
 
 type Words = "address" | "gateway" | "username" | "service" | "apn" | "modem" | "ssid";
@@ -41,7 +41,7 @@ export function InternetStep() {
     />
   );
   const radios = setup?.radios ?? [];
-  // Another protocol, which a router has already, can stay. So can a router without an uplink.
+  // Another protocol of the router can stay. So can a router without an uplink.
   const known = (setup?.choices.internet ?? DEFAULTS.internet).kind;
   const kinds = known === "kept" ? [known, ...KINDS] : KINDS;
   return (

@@ -1,4 +1,4 @@
-// Another node joins the mesh by a code, and this one joins by another's.
+// Joining the mesh: another node by this router's code, or this router by another's.
 import { useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { get, send } from "@/api/client";
@@ -9,7 +9,7 @@ import { change, wizard } from "../store";
 import { t } from "../text";
 import type { Choices, Join } from "../types";
 
-/** What another node's code says, typed or pasted: its mesh comes into the form. */
+/** Reads another node's code, typed or pasted: its mesh goes into the form. */
 export function JoinMesh() {
   const [document, setDocument] = useState("");
   const { busy, failure, run } = useAction();
@@ -48,7 +48,7 @@ export function JoinMesh() {
   );
 }
 
-/** The code of this router's own mesh: a secret, so it is shown only where somebody asks. */
+/** Code of this router's own mesh: a secret, so it is shown only on demand. */
 export function MeshCode() {
   const { setup } = useStore(wizard);
   const [join, setJoin] = useState<Join | null>(null);

@@ -74,7 +74,7 @@ const SERVERS: readonly DnsServer[] = [
 
 export function DnsGroup() {
   const { form, setup } = useStore(wizard);
-  // Other servers, which a router asks already, can stay.
+  // Other servers that the router uses already can stay.
   const known = setup?.choices.dns?.server;
   const servers = known === "kept" ? [known, ...SERVERS] : SERVERS;
   const dns = form.dns ?? DEFAULTS.dns;

@@ -8,7 +8,7 @@ import { Cards } from "../parts/fields";
 import { change, wizard } from "../store";
 import { t } from "../text";
 
-/** The language of this page, and of the router's own. */
+/** Language of this page, and of the router's own. */
 export function LanguageStep() {
   const { form } = useStore(wizard);
   const now = useStore(language);

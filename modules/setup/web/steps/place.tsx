@@ -1,5 +1,5 @@
-// The router's place: on a grid of degrees with coasts drawn roughly, so that nobody is asked for a
-// map; or in numbers; or as the browser tells it.
+// The router's location: on a grid of degrees with rough coasts, so that no map service is needed;
+// or in numbers; or from the browser.
 import { useState } from "preact/hooks";
 import { useStore } from "@/core/store";
 import { Notice } from "@/parts/basic";
@@ -25,7 +25,7 @@ const GRID = [
   ...Array.from({ length: 5 }, (_, at) => `M0 ${(at + 1) * 60}H${WIDTH}`),
 ].join("");
 
-/** Where an arrow key begins as long as there is no place. */
+/** Start of the arrow keys if there is no location yet. */
 const MIDDLE: Place = { north: 0, east: 0 };
 
 export function PlaceGroup() {

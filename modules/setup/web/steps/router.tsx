@@ -89,7 +89,7 @@ export function RouterStep() {
 
 const TONES = ["bad", "bad", "fair", "good", "good"];
 
-/** How hard the password is to guess, as the router reckons. */
+/** Strength of the password, as the router estimates. */
 function Strength({ typed }: { typed: boolean }) {
   const { plan } = useStore(wizard);
   const strength = typed ? plan?.strength : null;

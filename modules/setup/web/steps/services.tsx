@@ -1,4 +1,4 @@
-// What else the router does: each in a group that can be opened.
+// Further services of the router: each in a group that can be opened.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useStore } from "@/core/store";
@@ -44,10 +44,10 @@ export function ServicesStep() {
   );
 }
 
-/** It opens by itself where something in it is wrong. */
+/** A group that opens by itself if one of its fields has a problem. */
 function Group(props: {
   part: "lan" | "dns" | "mesh" | "wireguard" | "openvpn" | "firewall" | "place";
-  /** Where its fields stand; else below `part`. */
+  /** Path of its fields; else below `part`. */
   field?: string;
   tag?: string | undefined;
   children: ComponentChildren;
@@ -57,7 +57,7 @@ function Group(props: {
   const wrong = plan?.problems.some((problem) => within(field, problem.field)) === true;
   const [open, setOpen] = useState(wrong);
   useEffect(() => {
-    // It does not close by itself: somebody may be typing in it.
+    // Never closes by itself: the user may be typing.
     if (wrong) setOpen(true);
   }, [wrong]);
   return (

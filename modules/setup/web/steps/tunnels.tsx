@@ -1,4 +1,4 @@
-// Ways in from afar.
+// Remote access by tunnels.
 import type { ComponentChildren } from "preact";
 import { useStore } from "@/core/store";
 import { changed, DEFAULTS, moreClients } from "../core/form";
@@ -9,7 +9,7 @@ import type { OpenVpn, WireGuard, WireGuardClient } from "../types";
 
 const MOST_PORT = 65_535;
 
-/** The fields that a tunnel of either kind has. */
+/** Common fields of both kinds of tunnel. */
 function Tunnel<C extends { name: string }>(props: {
   part: "wireguard" | "openvpn";
   value: { on: boolean; port: number; endpoint?: string; clients?: C[] };
@@ -17,10 +17,10 @@ function Tunnel<C extends { name: string }>(props: {
     part: { on?: boolean; port?: number; endpoint?: string; clients?: C[] },
     field: string,
   ) => void;
-  /** What only this kind has. */
+  /** Fields of this kind only. */
   children: ComponentChildren;
   hint?: string;
-  /** What else a client has. */
+  /** Further fields of a client. */
   more?: (client: C, index: number) => ComponentChildren;
 }) {
   const { part, value, set, more } = props;

@@ -18,7 +18,7 @@ export function WifiStep() {
   const wifi: Wifi = form.wifi ?? DEFAULTS.wifi;
   const { networks } = wifi;
   if (radios.length === 0) return <Notice kind="info">{t("wifi.none")}</Notice>;
-  // Another encryption, which a network has already, can stay.
+  // Another encryption of an existing network can stay.
   const kept = setup?.choices.wifi?.networks.some(({ security }) => security === "kept") ?? false;
   const securities: readonly Security[] = kept ? ["kept", ...SECURITY] : SECURITY;
   const set = (part: Partial<Wifi>, field: string) =>
@@ -72,7 +72,7 @@ export function WifiStep() {
   );
 }
 
-/** `radio0 (2.4 GHz)`. */
+/** Name such as `radio0 (2.4 GHz)`. */
 export const radioName = ({ name, bands }: Radio) =>
   t("wifi.radio", {
     name: plain(name),
@@ -91,7 +91,7 @@ function NetworkItem(props: {
   const path = (field: string) => `wifi.networks[${index}].${field}`;
   const set = (part: Partial<Network>, field: string) => props.set({ ...network, ...part }, field);
   const chosen = network.radios ?? [];
-  // Those that it is sent by: all, where none is named.
+  // Radios that send the network: all, if none is named.
   const used = chosen.length === 0 ? radios : radios.filter(({ name }) => chosen.includes(name));
   const without = used.filter(({ wpa3 }) => !wpa3);
   return (

@@ -3,19 +3,19 @@
 
 const PATH = /^(.*)\/(?:chart|embed)\/([a-z][a-z0-9-]*)(?:\.(?:svg|json|csv))?\/?$/;
 
-/** What a picture looks like, and not what it shows: the component decides on it. */
+/** Parameters of a picture's looks, not its content: the component sets them. */
 const LOOKS = ["width", "height", "notes", "fit"];
 
 export class Address {
   private constructor(
-    /** Where the atlas is, without a slash at the end. */
+    /** Address of the atlas, without a slash at the end. */
     readonly root: string,
     /** The chart's name. */
     readonly name: string,
     readonly query: ReadonlyMap<string, string>,
   ) {}
 
-  /** Reads an address of a page, embed or file; nothing where it is no chart's. */
+  /** Parses an address of a page, embed or file; undefined for other addresses. */
   static read(text: string, base: string): Address | undefined {
     let url: URL;
     try {
@@ -30,7 +30,7 @@ export class Address {
     return new Address(url.origin + folder, name, query);
   }
 
-  /** The same with other parameters; an empty one is taken away. */
+  /** This address with other parameters; an empty one is removed. */
   with(changes: Readonly<Record<string, string | undefined>>): Address {
     const query = new Map(this.query);
     for (const [key, value] of Object.entries(changes)) {
@@ -57,7 +57,7 @@ export class Address {
     return this.#at(`chart/${this.name}.${kind}`, more);
   }
 
-  /** Whether its end is that of the data, whenever it is asked. */
+  /** True if its end is that of the data at any time. */
   get goesOn(): boolean {
     return !this.query.get("at") && !this.query.get("to");
   }
@@ -85,7 +85,7 @@ export class Address {
 const escaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 
-/** What to put into a page so that the chart stands there. */
+/** Code that embeds the chart in a page. */
 export function snippets(address: Address, title: string) {
   const page = escaped(address.page());
   const picture = escaped(address.file("svg"));

@@ -1,4 +1,4 @@
-// What of a picture from elsewhere comes into a page: a list of what may, all else is left out.
+// Allow list for pictures from elsewhere: everything else is left out.
 
 const ELEMENTS = new Set(
   `svg g a path rect circle ellipse line polyline polygon text tspan title desc defs pattern clipPath
@@ -18,13 +18,13 @@ const ATTRIBUTES = new Set(
   color-interpolation-filters mix-blend-mode`.split(/\s+/),
 );
 
-/** Nodes and levels that a picture may have. */
+/** Largest numbers of nodes and levels of a picture. */
 export const MOST_NODES = 40_000;
 export const MOST_LEVELS = 24;
 
 export const elementAllowed = (name: string): boolean => ELEMENTS.has(name);
 
-/** Whether a value asks for nothing but what is in the picture itself. */
+/** True if a value refers only to the picture itself. */
 const inside = (value: string) =>
   !/url\s*\(\s*(?!['"]?#)/i.test(value) && !/image-set|@import|expression|\\/i.test(value);
 
@@ -33,9 +33,9 @@ export function attributeAllowed(element: string, name: string, value: string): 
   return (/^(data|aria)-[a-z-]+$/.test(name) || ATTRIBUTES.has(name)) && inside(value);
 }
 
-/** A link within the atlas, or by HTTP: none that runs anything. */
+/** True for a link within the atlas, or by HTTP: none that runs anything. */
 export function linkAllowed(value: string): boolean {
-  // Browsers leave out blanks and control characters before they look for a scheme.
+  // Browsers skip blanks and control characters before a scheme.
   const plain = value.replace(/[\u0000-\u0020\u007f-\u009f]+/g, "");
   return /^https?:/i.test(plain) || !/^[^/?#]*:/.test(plain);
 }

@@ -1,26 +1,26 @@
-// What a chart's JSON says at each time, for those who point at it.
+// Values of a chart's JSON at each time, for the pointer.
 
 import { hourOf } from "./time";
 
 type Cell = string | number | null;
 type Row = Readonly<Record<string, Cell>>;
 
-/** What is said of a point: of which series, and how much, in as many numbers as there are. */
+/** A line of a point: its series, and its values. */
 export interface Line {
   readonly key: string;
   readonly name: string;
   readonly values: readonly (number | null)[];
 }
 
-/** A time, and what is known of it. */
+/** A time, and its values. */
 export interface Point {
   readonly hour: number;
-  /** What the values are, where there are several. */
+  /** Titles of the values, if there are several. */
   readonly heads: readonly string[];
   readonly lines: readonly Line[];
 }
 
-/** More rows than a chart may have are not read. */
+/** Largest number of rows that are read. */
 const MOST = 100_000;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -35,15 +35,15 @@ function rowsOf(answer: Record<string, unknown>): Row[] {
   return rows.slice(0, MOST).filter(isObject) as Row[];
 }
 
-/** What columns are called, by their keys. */
+/** Titles of columns, by key. */
 function titlesOf(answer: Record<string, unknown>): Map<string, string> {
   const columns = Array.isArray(answer.columns) ? answer.columns.filter(isObject) : [];
   return new Map(columns.map((column) => [String(column.key), String(column.title)]));
 }
 
 /**
- * The points of an answer, by time. Rows of the same time are one point: the first text in each
- * says what it is of. Where there is no text, each number in the row is a line.
+ * Points of an answer, by time. Rows of the same time are one point: the first text of a row names
+ * its series. Without a text, each number in the row is a line.
  */
 export function points(answer: unknown): Point[] {
   if (!isObject(answer)) return [];
@@ -73,7 +73,7 @@ export function points(answer: unknown): Point[] {
     .sort((one, other) => one.hour - other.hour);
 }
 
-/** Which of the places, which ascend, is nearest. */
+/** Index of the nearest position; positions ascend. */
 export function nearest(places: readonly number[], to: number): number {
   let [low, high] = [0, Math.max(places.length - 1, 0)];
   while (high - low > 1) {
@@ -85,7 +85,7 @@ export function nearest(places: readonly number[], to: number): number {
   return away(high) < away(low) ? high : low;
 }
 
-/** The record as a whole, as an answer without parameters tells it. */
+/** Range of the whole record, from an answer without parameters. */
 export function whole(answer: unknown): { from: number; to: number } | undefined {
   if (!isObject(answer)) return undefined;
   const [from, to] = [hourOf(answer.from), hourOf(answer.to)];

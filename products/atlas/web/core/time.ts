@@ -1,4 +1,4 @@
-// Spans of time as hours since 1970, and as addresses write them. All times are UTC.
+// Time spans in hours since 1970, and in the form of addresses. All times are UTC.
 
 export type Unit = "hour" | "day" | "month";
 
@@ -11,7 +11,7 @@ export interface Range {
 const HOUR = 3_600_000;
 const DAY = 24;
 
-/** The hour of an ISO 8601 time; nothing where it is none. */
+/** Hour of an ISO 8601 time; undefined if invalid. */
 export function hourOf(text: unknown): number | undefined {
   if (typeof text !== "string" || !/^\d{4}-\d\d/.test(text)) return undefined;
   const hour = Date.parse(text) / HOUR;
@@ -20,7 +20,7 @@ export function hourOf(text: unknown): number | undefined {
 
 const iso = (hour: number) => new Date(hour * HOUR).toISOString();
 
-/** The begin of the hour, day or month that an hour is in, or of the one after it. */
+/** Start of the hour, day or month of an hour, or of a later one. */
 export function begin(hour: number, unit: Unit, more = 0): number {
   if (unit === "hour") return Math.floor(hour) + more;
   if (unit === "day") return (Math.floor(hour / DAY) + more) * DAY;
@@ -28,20 +28,20 @@ export function begin(hour: number, unit: Unit, more = 0): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + more, 1) / HOUR;
 }
 
-/** As addresses name it: `2019-10`, `2019-10-17`, `2019-10-17T22`. */
+/** Form in addresses: `2019-10`, `2019-10-17`, `2019-10-17T22`. */
 export function written(hour: number, unit: Unit): string {
   return iso(hour).slice(0, { month: 7, day: 10, hour: 13 }[unit]);
 }
 
-/** How exactly a span of so many hours is worth naming. */
+/** Unit that fits a span of this many hours. */
 export function grain(hours: number): Unit {
   if (hours > 24 * 730) return "month";
   return hours > 24 * 14 ? "day" : "hour";
 }
 
 /**
- * The whole days or months that a range touches, or the hours nearest to it, one at least: else an
- * hour that begins between two would become two.
+ * The whole days or months that a range touches, or the nearest hours, at least one: rounding
+ * outwards could turn one hour into two.
  */
 export function snapped({ from, to }: Range): Range & { unit: Unit } {
   const unit = grain(to - from);
@@ -50,7 +50,7 @@ export function snapped({ from, to }: Range): Range & { unit: Unit } {
     return { from: first, to: Math.max(Math.round(to), first + 1), unit };
   }
   const first = begin(from, unit);
-  // What lies on the edge is not touched.
+  // The edge itself is not touched.
   const last = begin(Math.max(to - 1e-6, from), unit, 1);
   return { from: first, to: Math.max(last, begin(first, unit, 1)), unit };
 }
@@ -81,7 +81,7 @@ export function months({ from, to }: Range): string[] {
   return named;
 }
 
-/** A time as readers write it. */
+/** Formats a time for readers. */
 export function told(hour: number, unit: Unit, language: string): string {
   const options: Intl.DateTimeFormatOptions = { year: "numeric", month: "long", timeZone: "UTC" };
   if (unit !== "month") options.day = "numeric";

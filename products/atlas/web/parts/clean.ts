@@ -1,4 +1,4 @@
-// A picture of an atlas, made anew of what may come into the page.
+// Sanitizes a picture of an atlas: a new one of allowed parts only.
 
 import {
   attributeAllowed,
@@ -11,7 +11,7 @@ import {
 const SVG = "http://www.w3.org/2000/svg";
 const XLINK = "http://www.w3.org/1999/xlink";
 
-/** Where a page wants to know who parses texts, it is told. What comes out does nothing. */
+/** Trusted Types policy for pages that require one. Parsed text is inert. */
 interface Policy {
   createHTML(text: string): string;
 }
@@ -26,7 +26,7 @@ function trusted(text: string): string {
   return policy?.createHTML(text) ?? text;
 }
 
-/** The picture in a text; nothing where there is none. */
+/** Picture in a text; undefined without a picture. */
 export function parse(text: string, base: string): SVGSVGElement | undefined {
   const root = new DOMParser().parseFromString(trusted(text), "image/svg+xml").documentElement;
   return clean(root, base);

@@ -1,4 +1,4 @@
-// What one can take away: files, the address, code for other pages.
+// Menu of exports: files, the address, code for other pages.
 
 import { iconButton, make } from "@/parts/make";
 import { type Address, snippets } from "../core/address";
@@ -56,7 +56,7 @@ export class Menu {
       });
   }
 
-  /** Whoever goes on elsewhere needs it no more. */
+  /** Closes when the focus or the pointer goes elsewhere. */
   leave(event: Event) {
     const path = event.composedPath();
     if (!path.includes(this.panel) && !path.includes(this.button)) this.#toggle(false);

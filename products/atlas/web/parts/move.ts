@@ -4,7 +4,7 @@ import type { Picture } from "./picture";
 
 const DURATION = 350;
 
-/** Remembers where bars are; what it gives moves those of the next picture from there. */
+/** Stores the bars' positions; returns a function that moves the next picture's bars from there. */
 export function moved(old: Picture): ((next: Picture) => void) | undefined {
   if (old.svg.dataset.plot !== "bars") return undefined;
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return undefined;

@@ -1,4 +1,4 @@
-// A picture that the server drew, and what its attributes say of it.
+// A picture that the server drew, and the data in its attributes.
 
 import { begin, type Range, type Unit } from "../core/time";
 
@@ -11,19 +11,19 @@ const UNITS: readonly string[] = ["hour", "day", "month"];
 
 export class Picture {
   readonly name: string;
-  /** The same without the time in it. */
+  /** Address without the time. */
   readonly lasting: string;
-  /** Over time, so that one can zoom in it; else it shows one time. */
+  /** True for a chart over time, which can be zoomed; else it shows one time. */
   readonly overTime: boolean;
   readonly range: Range | undefined;
   readonly by: Unit;
-  /** Its own units. */
+  /** Size in its own units. */
   readonly width: number;
   readonly height: number;
   readonly plot: { readonly left: number; readonly right: number; top: number; bottom: number };
   /** Bars, words or places, in the order in which they were drawn. */
   readonly items: readonly Item[];
-  /** Where points are, across. */
+  /** Horizontal positions of the points. */
   readonly #points: readonly number[];
 
   constructor(readonly svg: SVGSVGElement) {
@@ -85,7 +85,7 @@ export class Picture {
     return this.plot.left + ((hour - from) / (to - from)) * (this.plot.right - this.plot.left);
   }
 
-  /** Where point `at` of `of`, which begins at an hour, is drawn. */
+  /** Position of point `at` of `of`, which begins at an hour. */
   drawnAt(hour: number, at: number, of: number): number {
     const told = this.#points.length === of ? this.#points[at] : undefined;
     return told ?? this.placeOf((hour + begin(hour, this.by, 1)) / 2);
@@ -104,12 +104,12 @@ export class Picture {
     return "currentColor";
   }
 
-  /** What a series is called in the picture. */
+  /** Name of a series in the picture. */
   nameOf(key: string): string | undefined {
     return this.#series(".series", key)?.dataset.name;
   }
 
-  /** Whether a series is drawn, or stands in the legend all the same. */
+  /** True if a series is drawn or is in the legend. */
   has(key: string): boolean {
     return this.#series(":is(.series, .entry)", key) !== undefined;
   }

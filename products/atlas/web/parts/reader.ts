@@ -10,12 +10,12 @@ import type { Picture } from "./picture";
 const MOST_LINES = 12;
 
 export class Reader {
-  /** What has the focus for keys: over the plot, and nothing for pointers. */
+  /** Focus element for keys: over the plot, and transparent for pointers. */
   readonly handle = make("div", { class: "handle", role: "slider", tabindex: "0" });
   readonly #cross = make("div", { class: "cross", hidden: true });
   readonly #box = make("div", { class: "box", hidden: true, "aria-hidden": "true" });
   #picture: Picture | undefined;
-  /** Of a picture over time; asked for when somebody points at it. */
+  /** Points of a picture over time; requested on the first pointing. */
   #points: Promise<readonly Point[]> | undefined;
   #known: readonly Point[] = [];
   #at = -1;
@@ -40,7 +40,7 @@ export class Reader {
     });
   }
 
-  /** Another picture is shown. */
+  /** Switches to another picture. */
   show(picture: Picture) {
     this.hide();
     this.#picture = picture;
@@ -70,7 +70,7 @@ export class Reader {
   point(event: PointerEvent) {
     const picture = this.#picture;
     if (picture === undefined) return;
-    // While a range is chosen, its own words are told.
+    // While a range is chosen, its own words are shown.
     if (this.stage.dataset.busy !== undefined) return this.hide();
     if (!picture.overTime) {
       const element = (event.target as Element).closest?.(".item");
@@ -90,7 +90,7 @@ export class Reader {
     void this.#go(() => nearest(this.#places(picture), x));
   }
 
-  /** Where the points that are known are drawn. */
+  /** Positions of the known points. */
   #places(picture: Picture): number[] {
     return this.#known.map(({ hour }, at) => picture.drawnAt(hour, at, this.#known.length));
   }
@@ -101,7 +101,7 @@ export class Reader {
 
   #key(event: KeyboardEvent) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    // What is pressed before points are known counts once they are.
+    // A key pressed before points are known takes effect later.
     const last = () =>
       (this.#picture?.overTime ? this.#known : (this.#picture?.items ?? [])).length - 1;
     const steps: Record<string, () => number> = {
@@ -128,7 +128,7 @@ export class Reader {
       try {
         this.#known = await this.#points;
       } catch {
-        // Asked again at the next movement; the picture is there all the same.
+        // Requested again at the next movement; the picture stays.
         this.#points = undefined;
         return;
       }
@@ -173,7 +173,7 @@ export class Reader {
     this.#describe(this.#known.length - 1, `${time}: ${said}`);
   }
 
-  /** What of a point is shown: what is drawn with its colour, then what else stands in the row. */
+  /** Lines of a point: drawn series with their colours, then other values of the row. */
   #lines(point: Point, picture: Picture): (Line & { colour: string | undefined })[] {
     const all = point.lines.map((line) => ({
       ...line,

@@ -11,7 +11,7 @@ function save(blob: Blob, name: string) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Saves what is at an address: by a request, as a browser opens a file of another host instead. */
+/** Saves the file at an address, by a request: a browser would open a file of another host. */
 export async function saveFile(url: string, name: string) {
   const response = await fetch(url, { credentials: "omit" });
   if (!response.ok) throw new Error(String(response.status));
@@ -19,8 +19,8 @@ export async function saveFile(url: string, name: string) {
 }
 
 /**
- * Saves a picture as PNG. It is loaded from its address, which a policy that shows pictures of that
- * host allows; `blob:` would have to be allowed for it.
+ * Saves a picture as PNG. Loads it from its address, which a policy that shows pictures of that
+ * host allows; `blob:` would need a permission of its own.
  */
 export async function savePng(url: string, width: number, height: number, name: string) {
   const image = new Image();
@@ -41,7 +41,7 @@ export async function copy(text: string, near: Node): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // By HTTP there is no clipboard but by a selection.
+    // Without HTTPS only a selection can fill the clipboard.
     const field = document.createElement("textarea");
     field.value = text;
     near.appendChild(field);

@@ -1,4 +1,4 @@
-// What the atlas answers: asked without cookies, each address once, the latest kept.
+// Requests to the atlas: without cookies, each address once, the latest answers cached.
 
 import type { Say } from "../text";
 
@@ -7,7 +7,7 @@ const MOST = 4_000_000;
 const KEPT = 32;
 const PATIENCE = 30_000;
 
-/** What went wrong, as readers are told. */
+/** A failure, in words for readers. */
 export class Failure extends Error {}
 
 const answers = new Map<string, Promise<string>>();
@@ -46,7 +46,7 @@ async function fetched(url: string, say: Say): Promise<string> {
   return text;
 }
 
-/** What the atlas says is wrong. */
+/** The atlas's own error text. */
 function reason(text: string): string | undefined {
   try {
     const { error, hint } = JSON.parse(text);

@@ -4,16 +4,16 @@ import { changeIcon, iconButton, make } from "@/parts/make";
 import { hourOf, months, type Range, told } from "../core/time";
 import type { Language, Say } from "../text";
 
-/** How long a month is shown, ms; longer for those who want less to move. */
+/** Time per month, ms; longer for readers who prefer reduced motion. */
 const SHOWN = 650;
 const SHOWN_CALMLY = 1600;
-/** How long the slider rests before the atlas is asked, ms. */
+/** Pause of the slider before a request, ms. */
 const REST = 90;
 
 interface Asked {
-  /** A month is to be shown. */
+  /** Shows a month. */
   go(month: string): Promise<void>;
-  /** It will be, soon. */
+  /** Announces that a month will be shown soon. */
   soon(month: string): void;
 }
 
@@ -42,13 +42,13 @@ export class Times {
     });
   }
 
-  /** Over these months; the one of `at` is shown. */
+  /** Offers these months; the one of `at` is shown. */
   show(whole: Range, at: number | undefined) {
     this.#months = months(whole);
     this.#slider.max = String(this.#months.length - 1);
     const before = this.#months.filter((month) => (hourOf(month) ?? 0) <= (at ?? whole.to));
     const place = before.length - 1;
-    // Somebody may have moved it on while the picture was on its way.
+    // The user may have moved the slider while the picture loaded.
     const moving = this.#playing || this.row.matches(":has(input:active)");
     if (!moving) this.#slider.value = String(Math.max(place, 0));
     this.row.hidden = this.#months.length < 2;

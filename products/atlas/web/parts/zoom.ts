@@ -7,17 +7,17 @@ import type { Picture } from "./picture";
 
 /** Pixels that a pointer moves before it chooses. */
 const SLIGHT = 6;
-/** How long the wheel rests before the atlas is asked, ms. */
+/** Pause of the wheel before a request, ms. */
 const REST = 140;
 
 interface Asked {
-  /** All that there is to see. */
+  /** Returns the range of all data. */
   whole(): Promise<Range>;
-  /** A range is to be shown; nothing: all of it. */
+  /** Shows a range; undefined: all data. */
   go(range: Range | undefined): void;
-  /** The view before is to be shown; false where there is none. */
+  /** Shows the former view; false without a former view. */
   back(): boolean;
-  /** Somebody turns the wheel over the chart, which alone does not zoom. */
+  /** Hints that the wheel alone does not zoom. */
   hint(): void;
 }
 
@@ -25,11 +25,11 @@ export class Zoom {
   readonly #chosen = make("div", { class: "chosen", hidden: true });
   readonly #label = make("span");
   #picture: Picture | undefined;
-  /** Where a drag began, in pixels of the stage. */
+  /** Start of a drag, in pixels of the stage. */
   #from: number | undefined;
   readonly #fingers = new Map<number, number>();
   #pinch: { readonly apart: number; readonly at: number } | undefined;
-  /** What wheel or fingers have asked for by now, and the atlas has not drawn yet. */
+  /** Zoom by wheel or fingers that the atlas has not drawn yet. */
   #factor = 1;
   #hour = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -159,7 +159,7 @@ export class Zoom {
     // Pinching on a touch pad comes as a wheel with ctrl; without it, the page scrolls.
     if (!this.#inPlot(event)) return;
     if (!event.ctrlKey) {
-      // Once: who scrolls past a chart wants nothing of it.
+      // Only once: a user who scrolls past a chart needs no hint.
       if (!this.#hinted) this.asked.hint();
       this.#hinted = true;
       return;
@@ -172,7 +172,7 @@ export class Zoom {
     this.#timer = setTimeout(() => void this.#ask(), REST);
   }
 
-  /** The picture that is there, stretched, until the atlas has drawn another. */
+  /** Stretches the current picture until the atlas has drawn another. */
   #preview(factor: number, hour: number) {
     this.#factor = Math.min(Math.max(factor, 1 / 4000), 4000);
     this.#hour = hour;
@@ -225,7 +225,7 @@ export class Zoom {
     event.stopPropagation();
   }
 
-  /** A range as readers write it. */
+  /** Formats a range for readers. */
   words(range: Range): string {
     const { from, to, unit } = snapped(range);
     const [first, last] = [from, to - 1].map((hour) => told(hour, unit, this.language));

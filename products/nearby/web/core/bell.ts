@@ -1,16 +1,16 @@
-// Many events in a row ask for one thing once, and once more at the end.
+// Combines many events in a row: one run at once, and one more at the end.
 
 export class Bell {
   #runs = false;
   #again = false;
 
-  /** `rest`: how long is waited between two runs, ms. */
+  /** `rest`: pause between two runs, ms. */
   constructor(
     private readonly run: () => Promise<void>,
     private readonly rest: number,
   ) {}
 
-  /** `run` begins now, or after the one that is under way. */
+  /** Starts `run` now, or after the current one. */
   ring(): void {
     if (this.#runs) {
       this.#again = true;

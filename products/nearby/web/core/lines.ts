@@ -2,13 +2,13 @@
 
 import type { Said } from "./types";
 
-/** Characters of a line that is not finished: what is longer is no message. */
+/** Longest incomplete line, in characters: a longer one is not a message. */
 const LONGEST = 1 << 20;
 
 export class Lines {
   #begun = "";
 
-  /** What is whole by this piece. Lines that are no event are passed over. */
+  /** Returns the messages completed by this piece. Skips malformed lines. */
   push(piece: string): Said[] {
     const lines = (this.#begun + piece).split("\n");
     this.#begun = lines.pop() ?? "";

@@ -4,34 +4,34 @@ export interface Peer {
   /** 16 hexadecimal digits. */
   readonly id: string;
   readonly formats: readonly string[];
-  /** By what there are connections. */
+  /** Kinds of links to the peer. */
   readonly linked: readonly string[];
   /** dBm. */
   readonly signal: number | null;
   /** Milliseconds since 1970, by the program's clock. */
   readonly last_seen: number;
-  /** Messages that wait for it. */
+  /** Messages that wait for the peer. */
   readonly waiting: number;
 }
 
 export interface Message {
-  /** By which peer it came; of one that was said here to one peer alone, to whom. */
+  /** Peer that the message came through; for an own message to one peer, that peer. */
   readonly peer: string | null;
   readonly format: string | null;
   readonly sender: string;
   readonly text: string;
-  /** Milliseconds since 1970, by the sender's clock: anything. */
+  /** Milliseconds since 1970, by the sender's clock: untrusted. */
   readonly time: number;
   readonly own: boolean;
   readonly number: number | null;
-  /** To how many it was said here, how many have it, and to how many it did not get. */
+  /** Number of recipients of an own message, of deliveries, and of failures. */
   readonly to: number;
   readonly done: number;
   readonly failed: number;
 }
 
-/** What comes by the stream; the page asks anew for what it shows, and need not know more. */
-/** To how many something was said who are near, and for how many who are not it waits. */
+/** Event of the stream; the page fetches its data again, and needs no more. */
+/** Numbers of near recipients, and of absent ones for whom the message waits. */
 export interface Answer {
   peers: number;
   waiting: number;

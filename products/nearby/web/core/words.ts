@@ -4,10 +4,10 @@ import { plain } from "@/core/plain";
 import type { Say } from "../text";
 import type { Answer, Message, Peer } from "./types";
 
-/** Characters of a message that are shown; the program takes no longer ones for itself. */
+/** Longest shown message, in characters; the program accepts no longer ones for itself. */
 const LONGEST = 65_536;
 
-/** How many of four bars a signal has: none where it is not known. */
+/** Number of bars of a signal, of four: zero if unknown. */
 export function bars(signal: number | null): number {
   if (signal === null) return 0;
   // A receiver of Bluetooth LE hears down to some -95 dBm.
@@ -28,7 +28,7 @@ export function formatWords(format: string, say: Say): string {
   return plain(format);
 }
 
-/** What there is between this node and a peer. */
+/** Describes the links between this node and a peer. */
 export function linkWords(peer: Peer, say: Say): string {
   const by = peer.linked.map((format) => plain(format)).join(", ");
   return by === "" ? say("notLinked") : say("linked", { by });
@@ -39,7 +39,7 @@ export function waitWords(waiting: number, say: Say): string {
   return waiting === 1 ? say("waitsOne") : say("waits", { count: String(waiting) });
 }
 
-/** How long ago, by one clock. */
+/** Age, by one clock. */
 export function ago(then: number, now: number, language: string): string {
   const seconds = Math.max(0, Math.round((now - then) / 1000));
   const words = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
@@ -48,7 +48,7 @@ export function ago(then: number, now: number, language: string): string {
     : words.format(-Math.round(seconds / 60), "minute");
 }
 
-/** What became of a message that was said here. */
+/** Outcome of an own message. */
 export function fate(message: Message, say: Say): string {
   const { to, done, failed } = message;
   if (to === 0) return say("heardByNobody");
@@ -56,7 +56,7 @@ export function fate(message: Message, say: Say): string {
   return failed === 0 ? say("at", counts) : say("atFailed", counts);
 }
 
-/** To whom something was said now: who is near, and for how many who are not it waits. */
+/** Recipients of a message: those near, and the number of absent ones for whom it waits. */
 export function saidWords({ peers, waiting }: Answer, say: Say): string {
   const waits = { count: String(waiting) };
   if (peers === 0 && waiting > 0) return say("saidLater", waits);
@@ -65,7 +65,7 @@ export function saidWords({ peers, waiting }: Answer, say: Say): string {
   return waiting === 0 ? said : `${said} ${say("saidWaits", waits)}`;
 }
 
-/** When, by the sender's clock, which may say anything: the day too, where it is another one. */
+/** Time by the sender's untrusted clock, with the date if it is another day. */
 export function when(time: number, now: number, language: string, say: Say): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return say("noTime");
@@ -76,13 +76,13 @@ export function when(time: number, now: number, language: string, say: Say): str
     : date.toLocaleString(language, { ...clock, year: "numeric", month: "short", day: "numeric" });
 }
 
-/** A message as it is shown: its lines stay, and nothing in it turns or hides what is beside it. */
+/** A message for display: keeps its lines, without characters that turn or hide text around it. */
 export function readable(text: string): string {
   const lines = text.slice(0, LONGEST).replace(/\r\n?/g, "\n").split("\n");
   return lines.map((line) => plain(line.replace(/\t/g, " "), LONGEST)).join("\n");
 }
 
-/** A name for each message that stays while others come and go. */
+/** A key for each message that stays while others come and go. */
 export function keys(messages: readonly Message[]): string[] {
   const seen = new Map<string, number>();
   return messages.map((message) => {

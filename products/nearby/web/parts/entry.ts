@@ -1,11 +1,11 @@
-// Asks for the token, where the program wants one.
+// Asks for the token, if the program needs one.
 
 import { plain } from "@/core/plain";
 import { make } from "@/parts/make";
 import type { Say } from "../text";
 import { enter, Refused } from "./source";
 
-/** A form that is there until the token was right. */
+/** A form that stays until the token is right. */
 export function askToken(say: Say, place: HTMLElement): Promise<void> {
   const field = make("input", {
     id: "token",

@@ -1,4 +1,4 @@
-// What was said, the newest at the end.
+// Messages, the newest at the end.
 
 import { plain } from "@/core/plain";
 import { make } from "@/parts/make";
@@ -6,7 +6,7 @@ import type { Message } from "../core/types";
 import { fate, formatWords, keys, readable, when } from "../core/words";
 import type { Say } from "../text";
 
-/** Pixels from the end within which whoever reads is taken to read the end. */
+/** Distance from the end, in pixels, that counts as reading the end. */
 const NEAR = 40;
 
 interface Entry {
@@ -36,7 +36,7 @@ export class Messages {
     );
   }
 
-  /** Shows these, and leaves those alone that are there already. */
+  /** Shows these messages, and keeps elements that exist already. */
   show(messages: readonly Message[], now: number) {
     const log = this.element;
     const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR;
@@ -81,7 +81,7 @@ export class Messages {
   }
 }
 
-/** Sets a text only where it is another: what is read out is not read out twice. */
+/** Sets a text only if it differs: a screen reader does not repeat itself. */
 export function set(element: HTMLElement, text: string) {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -1,14 +1,14 @@
-// What the page asks of the program.
+// Requests of the page to the program.
 
 import { Lines } from "../core/lines";
 import type { Answer, Message, Peer, Said } from "../core/types";
 
-/** How long it may be silent: it says something each five seconds, ms. */
+/** Longest silence, ms: the program sends an event every five seconds. */
 const SILENT = 15_000;
-/** How long is waited before it is tried again, at first and at most, ms. */
+/** First and longest pause before another attempt, ms. */
 const AGAIN = [1_000, 15_000] as const;
 
-/** Why something was not done, as the program says it. */
+/** Reason for a refusal, in the program's words. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -37,7 +37,7 @@ const post = (path: string, body: unknown) =>
     body: JSON.stringify(body),
   });
 
-/** All who are near, and what time it is there. */
+/** Peers, and the program's time. */
 export async function peers(): Promise<{ peers: Peer[]; now: number }> {
   const answer = await ask("/api/peers");
   const now = Date.parse(answer.headers.get("date") ?? "");
@@ -49,7 +49,7 @@ export async function past(): Promise<Message[]> {
   return ((await (await ask("/api/past")).json()) as { messages: Message[] }).messages;
 }
 
-/** Says something. Gives to how many who are near, and for how many who are not it waits. */
+/** Sends a message. Returns the numbers of near recipients and of waiting ones. */
 export async function speak(to: string, text: string): Promise<Answer> {
   return (await (await post("/api/messages", { to, text })).json()) as Answer;
 }
@@ -58,14 +58,14 @@ export async function enter(token: string): Promise<void> {
   await post("/api/login", { token });
 }
 
-/** What a listener is told. */
+/** Callbacks of a listener. */
 export interface Ears {
-  /** It is connected from now on. */
+  /** The stream is connected. */
   on(): void;
   said(said: Said): void;
-  /** It is not connected any more. */
+  /** The stream is disconnected. */
   off(): void;
-  /** A token is asked for: listening goes on when what this gives is done. */
+  /** A token is required: listening continues when the returned promise resolves. */
   shut(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export async function listen(ears: Ears): Promise<never> {
   }
 }
 
-/** Listens until it ends. */
+/** Listens until the stream ends. */
 async function hear(ears: Ears, begun: () => void): Promise<void> {
   const ends = new AbortController();
   let silence = setTimeout(() => ends.abort(), SILENT);

@@ -1,4 +1,4 @@
-// The box to say something, to all or to one.
+// The box to write a message, to all or to one peer.
 
 import { plain } from "@/core/plain";
 import { make } from "@/parts/make";
@@ -14,7 +14,7 @@ export class Speak {
   readonly #told: HTMLElement;
   #under = false;
 
-  /** `said`: something was said. */
+  /** `said`: a message was sent. */
   constructor(
     private readonly say: Say,
     private readonly said: () => void,
@@ -42,14 +42,14 @@ export class Speak {
       void this.#send();
     });
     this.#text.addEventListener("keydown", (event) => {
-      // What is being composed, as in Chinese, ends with Enter, too.
+      // Enter also ends composition, as in Chinese.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       this.element.requestSubmit();
     });
   }
 
-  /** These may be chosen. Who was chosen stays so, though it is gone. */
+  /** Offers these peers. A selected peer stays selected, even if it is gone. */
   show(peers: readonly Peer[]) {
     const chosen = this.#to.value;
     const ids = peers.map((peer) => peer.id);
@@ -64,7 +64,7 @@ export class Speak {
         const option = this.#to.options[at];
         return option?.value === id && option.text === name(id);
       });
-    // A list that is open would be closed by another one.
+    // Replacing the options would close an open list.
     if (same) return;
     this.#to.replaceChildren(...wanted.map((id) => make("option", { value: id }, name(id))));
     this.#to.value = chosen;
@@ -76,7 +76,7 @@ export class Speak {
     this.#under = true;
     try {
       const answer = await speak(this.#to.value, text);
-      // What was typed meanwhile stays.
+      // Text typed meanwhile stays.
       if (this.#text.value === text) this.#text.value = "";
       this.#tell(saidWords(answer, this.say), false);
       this.said();
