@@ -1,4 +1,4 @@
-// A browser that the tests drive, and what it must never do.
+// A browser that the tests drive, and checks for errors.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -26,15 +26,15 @@ export async function launch(more = []) {
   });
 }
 
-/** How long a step may take, ms: long, as the machine may be busy with other tests. */
+/** Longest time of a step, ms: long, as the machine may be busy with other tests. */
 export const PATIENCE = Number(process.env.WEIR_WEB_PATIENCE ?? 90_000);
 
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 360, height: 740 };
 
 /**
- * A page of its own, with what went wrong in it: errors on the console, exceptions, requests to
- * another origin. `clean()` fails where there was any; `allow` is what a test provokes on purpose.
+ * A page of its own that records errors: on the console, exceptions, requests to another origin.
+ * `clean()` fails on any error; `allow` matches errors that a test provokes.
  */
 export async function open(
   browser,
@@ -88,13 +88,13 @@ export async function open(
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Fails where axe finds anything in the page as it is. */
+/** Fails if axe finds any problem in the page as it is. */
 export async function accessible(page, what) {
   await page.evaluate(`if (!window.axe) { ${AXE} }`);
   const violations = await page.evaluate(async () => {
     const found = await window.axe.run(document, {
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-      // What guests see is in a frame of no origin, once that has loaded: axe can say nothing to it.
+      // The guests' preview is in a frame of no origin once loaded: axe cannot inspect it.
       iframes: false,
     });
     return found.violations.map((violation) => ({
@@ -107,7 +107,7 @@ export async function accessible(page, what) {
   assert.deepEqual(violations, [], `axe: ${what}`);
 }
 
-/** Nothing is wider than the window, so that nobody has to scroll sideways. */
+/** Checks that nothing is wider than the window, so that no sideways scrolling is needed. */
 export async function fits(page, what) {
   const wide = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -115,7 +115,7 @@ export async function fits(page, what) {
   assert.ok(wide <= 0, `${what} is ${wide} pixels wider than the window`);
 }
 
-/** Saves a picture of the whole page, where WEIR_WEB_SHOTS names a directory. */
+/** Saves a picture of the whole page, if WEIR_WEB_SHOTS names a directory. */
 export async function shoot(page, name) {
   const directory = process.env.WEIR_WEB_SHOTS;
   if (!directory) return;

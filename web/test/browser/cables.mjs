@@ -1,4 +1,4 @@
-// What ports are for, by the keyboard alone: at two widths and in three languages, one of which is
+// Roles of ports, by the keyboard alone: at two widths and in three languages, one of which is
 // written from right to left. Uses the mock server. WEIR_WEB_SHOTS=DIRECTORY saves pictures;
 // WEIR_WEB_LANGUAGES=en,de names the languages.
 import assert from "node:assert/strict";
@@ -22,7 +22,7 @@ after(async () => {
   await browser?.close();
 });
 
-/** A test with a router and a page of its own, at which nothing may go wrong. */
+/** A test with a router and a page of its own, in which no error may occur. */
 function journey(name, options, walk) {
   const skip = process.env.WEIR_WEB_URL
     ? "needs the mock server"
@@ -40,19 +40,19 @@ function journey(name, options, walk) {
   });
 }
 
-/** What the sockets are for, in their order, as classes tell. */
+/** Roles of the sockets, in order, from their classes. */
 const roles = (page) =>
   page
     .locator(".socket")
     .evaluateAll((all) => all.map((one) => /role-(\w+)/.exec(one.className)?.[1]));
 
-/** Waits until a port is shown as that. */
+/** Waits until a port has this role. */
 const is = (page, device, role) =>
   page.locator(`.socket.role-${role}:has(input[value="${device}"])`).waitFor();
 
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 
-/** Gives what looks at the page as it is, light and dark. */
+/** Returns a function that takes pictures of the page, light and dark. */
 const looker = (page, language, size) => async (what) => {
   await fits(page, what);
   for (const colorScheme of ["light", "dark"]) {
@@ -65,7 +65,7 @@ const looker = (page, language, size) => async (what) => {
 
 async function byKeyboard(page, cables, { language, size }) {
   const look = looker(page, language, size);
-  // As long as it is looked at here.
+  // Stays so during this check.
   cables.settles = Number.POSITIVE_INFINITY;
   await page.goto("/");
   await page.waitForFunction(() => document.activeElement?.id === "password");
@@ -87,11 +87,11 @@ async function byKeyboard(page, cables, { language, size }) {
   assert.deepEqual([...shown].sort(), ["client", "listening", "loop", "none", "uplink"]);
   assert.equal(await page.locator(".socket-drawn").count(), 5);
   assert.equal(await page.locator(".socket-plug").count(), 4, "a plug where there is a link");
-  // Nothing of it is told by colour alone.
+  // Colour is never the only sign.
   for (const text of await page.locator(".socket-role").allInnerTexts())
     assert.ok(text.trim() !== "");
   assert.equal(await page.locator(".socket-role .icon").count(), 5);
-  // A role that cannot be chosen cannot be accepted.
+  // An unavailable role cannot be accepted.
   await tab(page, "input[name=port]");
   const chosen = () => page.locator(".socket input:checked").inputValue();
   const choose = async (device) => {
@@ -116,7 +116,7 @@ async function byKeyboard(page, cables, { language, size }) {
   assert.equal(await page.locator(".news .notice").count(), 1);
   assert.equal(await page.locator(".heard .at-decided").count(), 1);
 
-  // The suggestion of another is accepted, and that is taken back.
+  // Accepts the suggestion for another port, and reverts that.
   await choose("wan");
   await page.locator(".port.role-uplink").waitFor();
   await look("uplink");
@@ -155,7 +155,7 @@ async function byKeyboard(page, cables, { language, size }) {
   assert.doesNotMatch(await page.locator("main").innerText(), controls);
 }
 
-/** Weir moves ports: one is kept apart while it listens, one is a loop, one cannot be moved. */
+/** Automatic moves: one port is separate while listening, one is a loop, one cannot be moved. */
 async function byItself(page, cables, { language, size }) {
   const look = looker(page, language, size);
   moves(cables);
@@ -163,7 +163,7 @@ async function byItself(page, cables, { language, size }) {
   await logIn(page, password);
   await page.goto("/#/cables?port=lan3");
   await page.locator(".port.role-listening .port-shut").waitFor();
-  // By a sign and a word, at each that is kept apart and at no other.
+  // A sign and a word mark each separate port, and no other.
   for (const sign of [".socket-bar", ".socket-shut .icon"])
     assert.equal(await page.locator(`.socket ${sign}`).count(), 2, sign);
   for (const text of await page.locator(".socket-shut").allInnerTexts())
@@ -177,7 +177,7 @@ async function byItself(page, cables, { language, size }) {
   await choose("lan2", "ArrowUp");
   await page.locator(".port.role-loop .port-shut").waitFor();
   await choose("lan3", "ArrowDown");
-  // What somebody should see to is said once, where warnings are.
+  // The notices have each problem once.
   await choose("lan4", "ArrowDown");
   await page.locator(".port.role-uplink").waitFor();
   const refused = /It cannot be made the uplink/g;
@@ -190,7 +190,7 @@ async function byItself(page, cables, { language, size }) {
   await page.locator(".port-moving", { hasText: "kept so once that works" }).waitFor();
   assert.equal(await page.locator(".port .notice.warn").count(), 0);
   await look("moved");
-  // The role and the use that it says are told of once; a use by itself, too.
+  // A role with its use is reported once; a use by itself, too.
   cables.settles = 0;
   await is(page, "lan3", "switch");
   await page.locator(".news .notice", { hasText: "lan3" }).waitFor();
@@ -229,7 +229,7 @@ journey("what goes wrong is told", { allow: /status of (404|500)/ }, async (page
   await page.locator(".port-done [role=alert]", { hasText: "No space left" }).waitFor();
   await accessible(page, "a choice that is not written");
   await shoot(page, "cables-failed");
-  // The name of a device may have signs in it, of which none does anything here.
+  // The name of a device may have special characters, which have no effect.
   await page.locator(".socket.role-none").click();
   await page.locator(".card.port.role-none").waitFor();
   assert.match(await page.locator(".card.port h2").innerText(), /^<b>p\ufffd4$/);
@@ -304,7 +304,7 @@ journey("what happened is listed, the newest first", unavailable, async (page, c
   assert.match(all[6], / wan The link came$/);
   assert.equal(await page.locator("main img, main script, main b").count(), 0);
   assert.doesNotMatch(await page.locator("main").innerText(), controls);
-  // No more is asked for than what is new; no more are shown than twenty.
+  // Requests only new events, and shows at most twenty.
   const now = (more) => ({ device: "lan1", text: "It is.", when: Date.now() / 1000, ...more });
   const plugs = Array.from({ length: 18 }, () => now({ kind: "link", value: "up" }));
   cables.events.push(...plugs, now({ kind: "new", value: "lan" }));
@@ -315,7 +315,7 @@ journey("what happened is listed, the newest first", unavailable, async (page, c
   await page.waitForResponse((response) => response.url().endsWith("cables/events?after=26"));
   assert.equal(cables.asked.filter((after) => after === 7).length > 0, true);
   assert.equal(cables.asked.at(-1), 26);
-  // It does not answer: that is told there, and what was known stays.
+  // The list reports a failed request, and keeps the known events.
   cables.deaf = true;
   await card.getByRole("alert").waitFor();
   assert.equal(await rows.count(), 20);
@@ -325,7 +325,7 @@ journey("what happened is listed, the newest first", unavailable, async (page, c
   cables.deaf = false;
   await card.getByRole("button").click();
   await card.getByRole("alert").waitFor({ state: "detached" });
-  // Weir was started anew: its numbers began again.
+  // weir restarted: its numbers begin again.
   cables.events = [first];
   await page.waitForFunction(() => document.querySelectorAll(".happened li").length === 1);
 });
@@ -356,7 +356,7 @@ journey("what to write where ports are not looked at", {}, async (page, cables) 
   await accessible(page, "ports that are not looked at");
   await fits(page, "ports that are not looked at");
   await shoot(page, "cables-off");
-  // Once weir was started anew with that, nobody need do anything.
+  // Once weir has restarted with that, no action is needed.
   cables.mode = "suggest";
   await page.locator(".socket").first().waitFor();
   await page.locator('nav a[href="#/cables"]').waitFor();

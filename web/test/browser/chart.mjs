@@ -1,5 +1,5 @@
-// <weir-chart> in somebody else's page with a strict policy, with pictures made by hand: pointing,
-// keys, zoom, legend, slider, files, and what no atlas should send. Pages and charts of a real
+// <weir-chart> embedded in a page with a strict policy, with handmade pictures: pointing, keys,
+// zoom, legend, slider, files, and pictures that no atlas should send. Pages and charts of a real
 // atlas are in atlas.mjs.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ after(async () => {
   await browser?.close();
 });
 
-/** A test with an atlas, and a page that has `body(host)` in it, at which nothing may go wrong. */
+/** A test with an atlas, and a page with `body(host)`, in which no error may occur. */
 function journey(name, { body, lang, allow, ...options }, walk) {
   test(name, { timeout: 2 * PATIENCE }, async () => {
     const host = await atlas();
@@ -52,7 +52,7 @@ const reads = async (page, text) => {
     text,
   );
 };
-/** Waits for a state, and that its picture is drawn. */
+/** Waits for a state, and for its picture. */
 const becomes = async (page, ending) => {
   await page.waitForFunction((ending) => {
     const chart = document.querySelector("weir-chart");
@@ -81,7 +81,7 @@ journey("values by pointer and by keys", { body: growth }, async (page, host) =>
   await box(page).waitFor({ state: "hidden" });
 
   await handle(page).focus();
-  // Keys go on where the pointer was.
+  // Keys continue from the pointer's position.
   await reads(page, "January 2019: Live 1,012, stale 12");
   await page.keyboard.press("ArrowLeft");
   await reads(page, "December 2018");
@@ -158,7 +158,7 @@ journey("one gesture chooses a range, and the way back", { body: growth }, async
   await becomes(page, "/chart/growth");
 });
 
-/** What fingers do, as the browser hears it of a screen. */
+/** Touch events, as the browser receives them from a screen. */
 async function fingers(page) {
   const session = await page.context().newCDPSession(page);
   const send = (type, touchPoints) =>
@@ -201,7 +201,7 @@ journey("one finger reads values, and scrolls the page", touched, async (page) =
   for (const part of [0.3, 0.4, 0.51]) await hand.move([part]);
   await box(page).getByText("January 2019").waitFor();
   await hand.up();
-  // It stays, to be read once the finger is away, and nothing was zoomed.
+  // The box stays after the finger has left, and the chart is not zoomed.
   assert.ok(await box(page).isVisible());
   assert.ok((await src(page)).endsWith("/chart/growth"));
   await hand.down(0.5);
@@ -219,7 +219,7 @@ journey(
     await becomes(page, "/chart/growth?only=live");
     assert.equal(await page.locator("weir-chart .series").count(), 1);
     assert.equal(new URL(page.url()).origin, theirs.url);
-    // By the keyboard too, which stays where it was.
+    // The filter by keyboard keeps the focus.
     await link.focus();
     await page.keyboard.press("Enter");
     await becomes(page, "/chart/growth");
@@ -250,7 +250,7 @@ journey("a slider over the months, which plays", { body: ranking }, async (page,
   await page.getByRole("button", { name: "Anhalten" }).waitFor();
   await becomes(page, "/chart/top?at=2019-12");
   await page.getByRole("button", { name: "Abspielen" }).waitFor();
-  // Over the end it begins anew, and the month after was asked for before it was shown.
+  // The playback wraps around, and requests the next month before showing it.
   await page.getByRole("button", { name: "Abspielen" }).click();
   await becomes(page, "/chart/top?at=2018-01");
   assert.ok(host.asked.some((url) => url.startsWith("/chart/top.svg?at=2018-02")));
@@ -293,7 +293,7 @@ journey("files and code to take away", { body: growth, allow: none }, async (pag
     (await navigator.clipboard.readText()).startsWith("<iframe"),
   );
   assert.match(await copied(), new RegExp(`src="${host.url}/embed/growth" title="Growth"`));
-  // What the atlas does not have is told.
+  // Reports a file that the atlas lacks.
   await page.getByRole("button", { name: "Save as CSV" }).click();
   await page.locator("weir-chart .spoken").getByText("cannot be saved: 404").waitFor();
   await page.keyboard.press("Escape");
@@ -301,7 +301,7 @@ journey("files and code to take away", { body: growth, allow: none }, async (pag
 });
 
 const hostile = (host) => `<weir-chart src="${host}/chart/hostile"></weir-chart>`;
-// The policy forbids what the picture tries, and says so before it is left out.
+// The policy blocks the picture's attempts, and reports them before their removal.
 const tries = "(Applying inline style|Executing inline event handler) violates";
 journey(
   "what no atlas should send does nothing",
@@ -320,7 +320,7 @@ journey(
     await page.locator("weir-chart #bait").click();
     await page.waitForTimeout(300);
     assert.equal(await page.evaluate(() => window.ran), undefined);
-    // What is good in it is shown all the same.
+    // The valid parts of the picture are shown.
     assert.equal(await page.locator("weir-chart .series").count(), 2);
     assert.ok(!host.asked.some((url) => url.includes("elsewhere")));
   },
@@ -354,7 +354,7 @@ journey(
     await page.getByText("Another").waitFor();
     await page.getByText("A third").waitFor();
     assert.equal(await page.locator("weir-chart b").count(), 0);
-    // It recovers once it is told better.
+    // The element recovers after a valid answer.
     await page
       .locator("weir-chart")
       .first()
@@ -377,7 +377,7 @@ journey("narrow windows", { body: growth, viewport: NARROW, lang: "de" }, async 
   await fits(page, "the menu");
   await shoot(page, "chart-narrow");
   assert.equal(await src(page), `${host.url}/chart/growth`);
-  // Given room, a picture that fits it is asked for.
+  // With more room, the element requests a fitting picture.
   await page.setViewportSize(WIDE);
   await page.waitForFunction(
     () => document.querySelector("weir-chart").shadowRoot.querySelector("[aria-busy]") === null,

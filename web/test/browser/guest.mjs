@@ -9,7 +9,7 @@ import { accessible, fits, launch, PATIENCE, shoot } from "./browser.mjs";
 const outside = process.env.WEIR_GUEST_PAGE;
 const code = process.env.WEIR_GUEST_CODE;
 const [name, password] = process.env.WEIR_GUEST_ACCOUNT.split(":");
-/** The smallest telephone there is, and a desk. */
+/** The smallest telephone, and a desktop. */
 const SIZES = { narrow: { width: 320, height: 568 }, wide: { width: 1280, height: 800 } };
 
 let browser;
@@ -24,7 +24,7 @@ async function visit(options, walk) {
   const page = await context.newPage();
   const faults = [];
   page.on("console", (message) => {
-    // A refusal has its status; that is no fault of the page.
+    // A refusal has its status, which is not an error of the page.
     if (message.type() === "error" && !/status of 403/.test(message.text()))
       faults.push(message.text());
   });
@@ -37,7 +37,7 @@ async function visit(options, walk) {
   }
 }
 
-/** What every state of the page is held to. */
+/** Checks of every state of the page. */
 async function looks(page, name) {
   await accessible(page, name);
   await fits(page, name);
@@ -73,7 +73,7 @@ test("by the keyboard, without a script: in, on, and out again", () =>
     await page.goto(outside);
     await page.locator("#code").waitFor();
     await page.keyboard.press("Tab");
-    // As somebody types it who has it on paper.
+    // Typed like a code on paper.
     await page.keyboard.type(` ${code.toLowerCase().replace("-", " ")} `);
     await page.keyboard.press("Enter");
     await page.getByRole("status").waitFor();

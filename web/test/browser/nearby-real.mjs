@@ -1,6 +1,5 @@
-// The page of weir-nearby before the program itself: two of them are a village of two, joined by IP,
-// and each has its page in a browser. What is said on one is read and answered on the other.
-// WEIR_NEARBY names the program.
+// The page of weir-nearby with the real program: two instances, joined by IP, each with its page in
+// a browser. A message on one is read and answered on the other. WEIR_NEARBY names the program.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +24,7 @@ let browser;
 let folder;
 const nodes = [];
 
-/** Starts one, and waits until it says where its page and its door are. */
+/** Starts an instance, and waits for the addresses of its page and its door. */
 async function run(name, more) {
   const words = ["--socket", join(folder, `${name}.sock`), "run", "--adapter", "none"];
   words.push("--state", join(folder, name), "--village", join(folder, "secret"));
@@ -40,7 +39,7 @@ async function run(name, more) {
     if (node.door && node.page) break;
   }
   assert.ok(node.page, `${name} ended before it had a page`);
-  // What else it writes is nobody's.
+  // Discards further output.
   child.stderr.resume();
   return node;
 }
@@ -96,7 +95,7 @@ test("two talk by their pages", { timeout: 4 * PATIENCE }, async () => {
   await say(there.page, `Here ${FAMILY}`);
   await text(here.page, 1).waitFor();
   assert.equal(await text(here.page, 1).textContent(), `Here ${FAMILY}`);
-  // Somebody at a terminal is in it, too.
+  // A user at a terminal takes part, too.
   ask(two, "send", "all", "by hand");
   await text(here.page, 2).waitFor();
   const past = JSON.parse(ask(one, "peers", "--json"));
@@ -106,7 +105,7 @@ test("two talk by their pages", { timeout: 4 * PATIENCE }, async () => {
     await fits(page, "messages");
     assert.equal(await page.evaluate(() => window.ran), undefined);
   }
-  // It ends, and its page says so; the other has nobody near after a while.
+  // The program ends, and its page reports that; the other has no peer after a while.
   two.child.kill();
   await there.page.getByText("Connected", { exact: true }).waitFor({ state: "hidden" });
   await near(here.page, 0);

@@ -1,6 +1,6 @@
-// The page of weir-nearby in use, in front of a room that is made up: peers come and go, somebody
-// speaks by keys alone and sees to how many it got, the connection is lost and comes again, a token
-// is asked for. Wide and narrow, light and dark. WEIR_WEB_SHOTS=DIRECTORY saves pictures.
+// The page of weir-nearby in use, with a simulated room: peers come and go, a user writes by keys
+// alone and checks the deliveries, the connection is lost and returns, a token is requested. Wide
+// and narrow, light and dark. WEIR_WEB_SHOTS=DIRECTORY saves pictures.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { serve } from "../mock/nearby.mjs";
@@ -8,7 +8,7 @@ import { accessible, fits, launch, NARROW, open, shoot, WIDE } from "./browser.m
 import { tab } from "./steps/keys.mjs";
 
 const [ANNA, BERT, CLEO] = ["ab597ba8806c0443", "0598f7b34b75adcb", "7f00000000000001"];
-/** What a stranger may write: markup, and characters that turn what follows. */
+/** Hostile text: markup, and characters that turn the text behind them. */
 const HOSTILE =
   '<img src=x onerror="window.ran=1"><script>window.ran=2</script>\u202egnp.exe\u0007 &amp; \u{1f600}';
 
@@ -76,7 +76,7 @@ for (const [size, viewport] of [
         assert.equal(/[\u202e\u0007]/.test(texts[1]), false);
         assert.equal(texts[2].split("\n").length, 2);
         assert.match(await page.locator(".message").nth(3).innerText(), /at a time that is none/);
-        // What is newest is seen.
+        // The newest message is visible.
         const end = await page.evaluate(() => {
           const log = document.querySelector(".log");
           return log.scrollHeight - log.scrollTop - log.clientHeight;
@@ -122,7 +122,7 @@ journey("by keys alone: something is said to all, and to one", {}, async (page, 
   await page.keyboard.press("Space");
   await page.getByText("Said to one who is near.").waitFor();
   await page.locator(".message.own", { hasText: `to ${BERT}` }).waitFor();
-  // Nothing is said without a word, nor twice.
+  // Empty messages are not sent, and no message is sent twice.
   await tab(page, "#text");
   await page.keyboard.press("Enter");
   assert.equal(mock.room.own.length, 2);

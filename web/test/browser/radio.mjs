@@ -21,7 +21,7 @@ after(async () => {
   await browser?.close();
 });
 
-/** A test with a router and a page of its own, at which nothing may go wrong. */
+/** A test with a router and a page of its own, in which no error may occur. */
 function journey(name, options, walk) {
   test(name, { skip, timeout: 2 * PATIENCE }, async () => {
     const mock = await serve({ password });
@@ -36,7 +36,7 @@ function journey(name, options, walk) {
   });
 }
 
-/** Looks at the page as it is, light and dark. */
+/** Takes pictures of the page, light and dark. */
 const looker = (page, language, size) => async (what) => {
   await fits(page, what);
   for (const colorScheme of ["light", "dark"]) {
@@ -65,7 +65,7 @@ async function byKeyboard(page, { language, size }) {
   assert.equal(await page.locator("main > div[lang=en]").count(), 0, "it is translated");
   assert.equal(await page.locator(".radio-power").count(), 2);
   await page.locator(".radio-peers tbody tr").nth(4).waitFor();
-  // What others named is text.
+  // Names from the network are plain text.
   assert.equal(await page.locator("main img, main b, main script").count(), 0);
   assert.doesNotMatch(await page.locator("main").innerText(), /\u202e/);
 
@@ -87,7 +87,7 @@ async function byKeyboard(page, { language, size }) {
   assert.deepEqual(shapes.outside, []);
   assert.ok(shapes.least > 10, JSON.stringify(shapes));
 
-  // Arrow keys read single steps, and what is read stays the same one as time goes on.
+  // Arrow keys read single steps, and the selected step stays as time goes on.
   await tab(page, ".radio-room");
   const said = () => page.locator(".chart [aria-live]").first().innerText();
   const heard = [];
@@ -103,7 +103,7 @@ async function byKeyboard(page, { language, size }) {
   assert.equal(await page.locator(".radio-room .at").count(), 1);
   await look("all");
 
-  // Those who do not look at pictures have the same as a table.
+  // A table has the same information for users who cannot see pictures.
   await tab(page, ".radio-steps summary");
   await page.keyboard.press("Enter");
   await page.locator(".radio-steps tbody tr").nth(10).waitFor();
@@ -169,7 +169,7 @@ journey("a radio that is watched, is still, or is none, says so", {}, async (pag
   await shoot(page, "radio-watch");
   radio.radios = [];
   await page.getByText("No device of this router is an access point now.").waitFor();
-  // Nothing about power, and peers all the same.
+  // Without power data, peers are still shown.
   radio.mode = "off";
   await page.locator(".radio-off pre").waitFor();
   await page.locator(".radio-peers").waitFor();
@@ -184,7 +184,7 @@ journey("no view of radios where there are none", {}, async (page, radio) => {
   await logIn(page, password);
   await page.locator('nav a[href="#/devices"]').waitFor();
   assert.equal(await page.locator('nav a[href="#/radio"]').count(), 0);
-  // Its address says how to have it.
+  // The page explains how to enable the module.
   await page.goto("/#/radio");
   await page.locator(".radio-off pre").waitFor();
 });

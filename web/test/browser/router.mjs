@@ -1,6 +1,6 @@
-// A real router is set up by the keyboard, from a browser in its LAN: tests/netns/setup.rs has the
-// router. WEIR_SETUP_PHASE: "begin", up to the change of the address; then "confirm", at the new one.
-// WEIR_WEB_URL, WEIR_WEB_PASSWORD as in run.mjs; WEIR_SETUP_CLAIM: the code of the console.
+// Setup of a real router by the keyboard, from a browser in its LAN: tests/netns/setup.rs has the
+// router. WEIR_SETUP_PHASE: "begin", up to the change of the address; then "confirm", at the new
+// one. WEIR_WEB_URL, WEIR_WEB_PASSWORD as in run.mjs; WEIR_SETUP_CLAIM: the code of the console.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { accessible, fits, launch, NARROW, open, shoot } from "./browser.mjs";
@@ -13,7 +13,7 @@ const {
   WEIR_SETUP_PHASE: phase,
 } = process.env;
 
-/** Types into the field that has the focus, instead of what is there. */
+/** Replaces the text of the focused field. */
 async function write(page, selector, text) {
   await tab(page, selector);
   await page.keyboard.press("Control+A");
@@ -48,7 +48,7 @@ async function begin(page) {
   await page.locator(".step-language").waitFor();
 
   await on(page, "router");
-  // The router's own word on what is typed.
+  // The router's own problem with the typed text.
   await write(page, "#setup-router-name", "my router!");
   await page.locator("#setup-router-name-wrong").waitFor();
   await write(page, "#setup-router-name", "linde");
@@ -95,7 +95,7 @@ test(`a router is set up: ${phase}`, async () => {
   const opened = await open(browser, url, { viewport: NARROW });
   try {
     await (phase === "begin" ? begin : confirm)(opened.page);
-    // What is asked while the address goes is lost, and the browser says so.
+    // Requests fail while the address changes, and the browser reports that.
     opened.clean(phase === "begin" ? /Failed to load resource/ : /^$/);
   } finally {
     await opened.close();

@@ -1,8 +1,8 @@
-// Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL,
-// WEIR_WEB_PASSWORD; WEIR_WEB_FIRST where it has no password yet: this one is set; WEIR_WEB_PATHS:
-// the number of its uplinks, where it has a partner; WEIR_WEB_PORTAL: it has a portal; WEIR_WEB_CABLES: its ports are looked at; WEIR_WEB_RADIO: it has access points; WEIR_WEB_SETUP: its setup process runs; WEIR_WEB_VIEWS: the views to look at, with
-// commas between them). WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide
-// and narrow, with the mock's time sped up so that lines have a length.
+// Drives the built page in a browser, with the mock server or a router (WEIR_WEB_URL,
+// WEIR_WEB_PASSWORD). Of a router: WEIR_WEB_FIRST sets its first password; WEIR_WEB_PATHS: uplinks,
+// with a partner; WEIR_WEB_PORTAL, WEIR_WEB_CABLES, WEIR_WEB_RADIO, WEIR_WEB_SETUP: modules that
+// run; WEIR_WEB_VIEWS: views, separated by commas. WEIR_WEB_SHOTS=DIRECTORY saves a picture of each
+// view, light and dark, wide and narrow, with the mock's time sped up so that lines have a length.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -16,15 +16,15 @@ import * as steps from "./steps.mjs";
 const real = process.env.WEIR_WEB_URL;
 const password = process.env.WEIR_WEB_PASSWORD ?? "weir weir";
 const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
-/** Uplinks of a router that has a partner. */
+/** Number of uplinks of a router with a partner. */
 const uplinks = real ? Number(process.env.WEIR_WEB_PATHS ?? 0) : 3;
-/** Whether there is a portal. */
+/** True if there is a portal. */
 const guests = real ? process.env.WEIR_WEB_PORTAL !== undefined : true;
-/** Whether its ports are looked at. */
+/** True if the router observes its ports. */
 const ports = real ? process.env.WEIR_WEB_CABLES !== undefined : true;
-/** Whether it has access points. */
+/** True if the router has access points. */
 const radios = real ? process.env.WEIR_WEB_RADIO !== undefined : true;
-/** Whether its setup process runs. */
+/** True if its setup process runs. */
 const setup = real ? process.env.WEIR_WEB_SETUP !== undefined : true;
 const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
   (view) =>
@@ -53,7 +53,7 @@ after(async () => {
   await mock?.close();
 });
 
-/** A test with a page of its own, at which nothing may go wrong. */
+/** A test with a page of its own, in which no error may occur. */
 function journey(name, options, walk) {
   test(name, options.test ?? {}, async () => {
     const opened = await open(browser, options.base?.() ?? base, options);
@@ -182,7 +182,7 @@ journey("what each path carries", { test: withPaths }, async (page) => {
   const sum = shares.reduce((all, share) => all + share);
   assert.ok(sum > 97 && sum < 103, `${shares}`);
   if (!real) {
-    // Of the made-up ones one loses MPTCP on the way, and one has an address twice.
+    // One simulated path loses MPTCP, and one address is used twice.
     const says = (text) => page.locator(".notice", { hasText: text }).count();
     assert.equal(await says("Something on the way takes MPTCP out"), 1);
     assert.equal(await says("usb1 has the same address as usb0"), 1);
@@ -199,7 +199,7 @@ journey("ten vouchers are sold and printed", { test: withPortal }, async (page) 
   await steps.logIn(page, password);
   const sheet = await steps.sheet(page);
   await accessible(page, "ten vouchers");
-  // As the browser's print does it; needs a look, where pictures are wanted.
+  // Like the browser's print; needs a check by eye, if pictures are wanted.
   if (process.env.WEIR_WEB_SHOTS) {
     await shoot(page, "ten-vouchers");
     const path = join(process.env.WEIR_WEB_SHOTS, "sheet.pdf");
@@ -247,7 +247,7 @@ journey("a device's time is ended", { test: mockOnly }, async (page) => {
   await steps.visit(page, "guests");
   const ends = page.getByRole("button", { name: /^End: / });
   const before = await ends.count();
-  // The page asks first.
+  // The page asks for confirmation.
   const sure = page.locator(".sure");
   await ends.first().click();
   await sure.getByRole("button", { name: "Keep it" }).click();
@@ -442,7 +442,7 @@ for (const colorScheme of ["light", "dark"]) {
         await fits(page, "log-in");
         await shoot(page, `login-${colorScheme}-${size}`);
         await steps.logIn(page, password);
-        // Long enough for a line to be seen.
+        // Long enough for a visible line.
         if (shooting) await page.waitForTimeout(24_000);
         for (const view of views) {
           await steps.visit(page, view);
@@ -552,7 +552,7 @@ journey("a page that nobody sees asks nothing", { test: mockOnly }, async (page)
     Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
     document.dispatchEvent(new Event("visibilitychange"));
   });
-  // One look may have been under way.
+  // A poll may have been under way.
   await page.waitForTimeout(1000);
   const asked = mock.state.requests.length;
   await page.waitForTimeout(5000);
@@ -579,13 +579,13 @@ test("a module more has its view, in the languages that it has", mockOnly, async
     for (const [locale, group, hello, often] of [
       ["en-GB", "Sample", "Hello, ", "5 times greeted"],
       ["de-DE", "Muster", "Hallo, ", "5 Mal willkommen geheißen"],
-      // A language that the module has not.
+      // A language that the module lacks.
       ["ar", "Sample", "Hello, ", "5 times greeted"],
     ]) {
       const opened = await open(browser, sampled.url, { locale });
       const { page } = opened;
       await steps.logIn(page, password);
-      // Its group stands where it says.
+      // Its group is at its position.
       await page.locator('nav a[href="#/greeting"]').click();
       assert.equal(await page.locator(".nav-group > p").nth(3).innerText(), group);
       await page.locator(".greeting").waitFor();
@@ -608,7 +608,7 @@ test("the first password is set in the page, and can be changed there", mockOnly
   const opened = await open(browser, fresh.url);
   const { page } = opened;
   try {
-    // From elsewhere it takes the code of the console.
+    // From another host the code of the console is required.
     fresh.state.local = false;
     await page.goto("/");
     await page.locator("#code").waitFor();
@@ -654,7 +654,7 @@ test("the first password is set in the page, and can be changed there", mockOnly
     await page.locator("main form button[type=submit]").click();
     await page.getByText("The password is changed.").waitFor();
     assert.equal(fresh.state.password, "another one");
-    // The page asks on while its session is taken from it.
+    // The page polls while its session is revoked.
     opened.clean(/status of 40[13]/);
   } finally {
     await opened.close();

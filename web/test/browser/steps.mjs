@@ -1,5 +1,5 @@
-// What a person does with the page, step by step. Used against the mock server and against a real
-// router: they rely on nothing but that somebody uses the network.
+// Users' actions in the page, step by step. Used with the mock server and with a real router: the
+// steps only need some traffic in the network.
 export * from "./steps/cables.mjs";
 export * from "./steps/choices.mjs";
 export * from "./steps/keys.mjs";

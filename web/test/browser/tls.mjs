@@ -1,6 +1,6 @@
-// Logs in at a server with a certificate of its own making (WEIR_WEB_URL, WEIR_WEB_PASSWORD), which
-// the browser is told to trust by its key and nothing else (WEIR_WEB_CERTIFICATE, a PEM file).
-// crates/web/tests/tls.rs runs it.
+// Logs in at a server with a self-signed certificate (WEIR_WEB_URL, WEIR_WEB_PASSWORD). The browser
+// trusts only the certificate's key (WEIR_WEB_CERTIFICATE, a PEM file). crates/web/tests/tls.rs
+// runs this.
 import assert from "node:assert/strict";
 import { createHash, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -50,6 +50,6 @@ test("one that does logs in, with a cookie for TLS alone, and out", () =>
     await page.locator(".side-foot button").click();
     await page.locator("#password").waitFor();
     assert.deepEqual(await cookies(), [device], "it goes on being known");
-    // The test's daemon has few of the rows that the page asks for.
+    // The test's daemon has few of the routes that the page requests.
     clean(/status of 404|TrustedHTML/);
   }));

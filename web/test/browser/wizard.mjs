@@ -23,7 +23,7 @@ after(async () => {
   await browser?.close();
 });
 
-/** A test with a router and a page of its own, at which nothing may go wrong. */
+/** A test with a router and a page of its own, in which no error may occur. */
 function journey(name, options, walk) {
   const skip = process.env.WEIR_WEB_URL ? "needs the mock server" : false;
   test(name, { skip, timeout: 2 * PATIENCE }, async () => {
@@ -43,7 +43,7 @@ const focused = (page) => page.evaluate(() => document.activeElement?.id);
 
 const next = (page) => page.locator(".step-buttons [type=submit]");
 
-/** Types into the field that has the focus, instead of what is there. */
+/** Replaces the text of the focused field. */
 async function write(page, text) {
   await page.keyboard.press("Control+A");
   await page.keyboard.type(text);
@@ -89,7 +89,7 @@ async function byKeyboard(page, setup, { language, size }) {
   await tab(page, "#setup-router-name");
   await write(page, "my router!");
   await page.locator("#setup-router-name-wrong").waitFor();
-  // It stays, and the field has the focus.
+  // The step stays, and the field has the focus.
   await page.keyboard.press("Enter");
   await page.locator(".step-router .notice.warn").waitFor();
   await page.waitForFunction(() => document.activeElement?.id === "setup-router-name");
@@ -142,7 +142,7 @@ async function byKeyboard(page, setup, { language, size }) {
   await look("7-services");
   await tab(page, "#group-lan > summary");
   await page.keyboard.press("Enter");
-  // What was found out came with another network.
+  // The detection suggested another network.
   assert.equal(await page.locator("#setup-lan-address").inputValue(), "192.168.7.1/24");
   await tab(page, "#group-mesh > summary");
   await page.keyboard.press("Enter");
@@ -195,7 +195,7 @@ async function byKeyboard(page, setup, { language, size }) {
   ]);
   assert.equal(download.suggestedFilename(), "Anna-s-phone.conf");
   assert.match(readFileSync(await download.path(), "utf8"), /^\[Interface\]\n/);
-  // OpenVPN's has no picture, and a name that its apps open.
+  // The file of OpenVPN has no QR code, and a name that its apps open.
   assert.equal(await page.locator(".once .qr").count(), 1);
   await tab(page, ".once li:nth-child(2) .button");
   const [other] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
@@ -228,7 +228,7 @@ async function byKeyboard(page, setup, { language, size }) {
   await tab(page, ".pending .primary");
   await page.keyboard.press("Enter");
   await page.locator(".pending-room .notice.good").waitFor();
-  // A busy machine answers what the key began a moment later.
+  // A busy machine answers a moment after the key.
   for (let tries = 0; setup.pending !== null && tries < 100; tries += 1) {
     await page.waitForTimeout(50);
   }
@@ -259,7 +259,7 @@ journey("the browser's back and forward go through the steps", {}, async (page) 
   await page.locator(".step-language").waitFor();
   await page.goForward();
   await page.locator(".step-router").waitFor();
-  // Steps that were seen can be gone to; others not.
+  // Visited steps can be opened; others cannot.
   await page.locator(".progress a", { hasText: "Internet" }).click();
   await page.locator(".step-internet").waitFor();
   assert.equal(await page.locator(".progress a").count(), 3);
@@ -291,12 +291,12 @@ journey("a draft outlives a reload, but no secret does", {}, async (page, setup)
   await visit(page, "setup-wifi");
   await page.locator("#setup-wifi-networks-0-key").fill("the family's key");
   await page.getByText("type these again").waitFor({ state: "detached" });
-  // Begun anew, it is as the router is.
+  // After a restart, the form has the router's state.
   await page.getByRole("button", { name: "Start anew" }).click();
   await page.getByRole("button", { name: "Yes" }).click();
   await visit(page, "setup-router");
   assert.equal(await page.locator("#setup-router-name").inputValue(), "OpenWrt");
-  // The page leaves who types alone for a while, before it asks.
+  // The page waits for a pause in typing before it sends a request.
   while (setup.asked.at(-1).router.name !== "OpenWrt") await page.waitForTimeout(50);
 });
 
@@ -353,7 +353,7 @@ journey("what weir moves by itself is told, and nobody is asked", {}, async (pag
   assert.equal(await page.locator(".pending-room button").count(), 0);
   assert.equal(await page.locator(".pending-room img").count(), 0);
   await accessible(page, "a port that weir moves, above the dashboard");
-  // It is kept, and the note goes.
+  // The change is confirmed, and the notice disappears.
   setup.pending = null;
   await page
     .locator(".pending-room .notice", { hasText: "by itself" })
@@ -471,7 +471,7 @@ journey(
     const group = page.locator("#group-firewall");
     await group.locator(".group-body > p .button").first().click();
     await page.locator("#setup-firewall-forwards-0-to").fill("10.9.9");
-    // The mock says so by a word of its own.
+    // The mock reports this by a word of its own.
     const says = group.locator(".wrong [lang=en]");
     await says.filter({ hasText: "no device inside has this address" }).waitFor();
     await page.locator("#setup-firewall-forwards-0-port").fill("443");
@@ -482,7 +482,7 @@ journey(
     await page.locator(".step-wifi").waitFor();
     assert.equal(await page.locator("main img, main script").count(), 0);
     assert.doesNotMatch(await page.locator("main").innerText(), /\u202e/);
-    // Without the first, the second is the first: what the router keeps of one is no other's.
+    // Without the first item, the second becomes the first: stored secrets do not move to another.
     await page.locator(".item .button").first().waitFor();
     await page.locator(".item > p .button").first().click();
     assert.equal(await page.locator(".item").count(), 1);
@@ -522,7 +522,7 @@ journey("an access point gets another key, and no uplink", {}, async (page, setu
   await page.locator('input[value="kept"]:checked').waitFor();
   await visit(page, "setup-wifi");
   await page.locator("#setup-wifi-networks-0-key").fill("the family's key");
-  // Guests have no way out here. No field is to blame, so the reason is beneath the step.
+  // Guests have no way out here. The problem has no field, so it is shown beneath the step.
   await page.locator(".step .buttons .button + .button").click();
   await page.locator("#setup-wifi-networks-1-ssid").fill("guests");
   await page.locator("#setup-wifi-networks-1-key").fill("welcome to us");
@@ -532,7 +532,7 @@ journey("an access point gets another key, and no uplink", {}, async (page, setu
   assert.equal(await why.count(), 1);
   assert.equal(await page.locator(".step [aria-invalid=true]").count(), 0);
   await accessible(page, "a problem without a field");
-  // A problem that a field shows is not repeated.
+  // A problem at a field is not repeated.
   await page.locator("#setup-wifi-networks-1-ssid").fill("");
   await page.locator("#setup-wifi-networks-1-ssid-wrong").waitFor();
   assert.equal(await why.count(), 1);

@@ -1,5 +1,5 @@
-// An atlas with pictures made by hand, some of which no atlas should send, and a page of somebody
-// else that shows them under a strict policy.
+// An atlas with handmade pictures, some of which no atlas should send, and a foreign page that
+// shows them under a strict policy.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2018, month, 1) / HOUR);
 const [FROM, TO] = [months[0], Date.UTC(2020, 0, 1) / HOUR];
 
-/** What must not come into a page, and what must not keep the rest from it. */
+/** Parts that must not enter a page, and must not prevent the rest from entering. */
 const HOSTILE = `<script>window.ran = "script"</script>
   <style>@import url("https://elsewhere.example/x.css");</style>
   <foreignObject><body xmlns="http://www.w3.org/1999/xhtml" onload="window.ran = 'body'"><img src="x" onerror="window.ran = 'img'"/></body></foreignObject>
@@ -74,7 +74,7 @@ const listen = async (answer) => {
   };
 };
 
-/** Starts it; `asked` has the addresses that were asked for. */
+/** Starts the atlas; `asked` has the requested addresses. */
 export async function atlas() {
   const asked = [];
   const served = await listen((request, response) => {
@@ -101,8 +101,8 @@ export async function atlas() {
 }
 
 /**
- * Somebody else's page, which allows `host` to give scripts, answers and pictures, and nothing
- * more. `body(host)` is what stands in it.
+ * A foreign page, which allows scripts, answers and pictures of `host` only. `body(host)` is its
+ * content.
  */
 export async function stranger(host, body, lang = "en") {
   const policy = `default-src 'none'; script-src ${host}; connect-src ${host}; img-src ${host}; frame-src ${host}; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'`;

@@ -1,4 +1,4 @@
-// Ports of the household's router. What the page asks for changes them.
+// Ports of the household's router. Requests of the page change them.
 import { HOSTILE } from "./world.mjs";
 
 const ROLES = ["uplink", "mesh", "radio", "client", "border", "switch", "loop", "unknown"];
@@ -100,7 +100,7 @@ const FOUND = {
 
 const REFUSED = `It cannot be made the uplink: pppoe needs a user name (${HOSTILE.markup}); set it in the wizard`;
 
-/** As they are where weir moves ports. */
+/** Ports if weir moves them. */
 const MOVED = {
   wan: { ...FOUND.wan, moving: "It is made the uplink, and kept so once that works" },
   lan1: FOUND.lan1,
@@ -120,7 +120,7 @@ const MOVED = {
 const BEGUN = 1_780_000_000;
 const event = (device, kind, value, text) => ({ device, kind, value, text });
 
-/** The oldest first; a test adds to them. */
+/** Events, the oldest first; a test adds to them. */
 const EVENTS = [
   event("wan", "link", "up", "A cable is plugged in"),
   event("<b>p\u202e4", "link", "down", "There is no link"),
@@ -132,9 +132,9 @@ const EVENTS = [
 ];
 
 /**
- * May be changed by a test: `mode`, `settles` (looks until it is known what is at a port that
- * listens), `found` (what is found at a port, by name), `held`, `full` (the disk is), `events` (what
- * happened), `deaf` (of that nothing is told), and `asked`: after which number it was asked.
+ * Changeable by a test: `mode`, `settles` (polls until a listening port is decided), `found` (role
+ * at a port, by name), `held`, `full` (the disk is full), `events`, `deaf` (requests for events
+ * fail), and `asked`: number after which events were requested.
  */
 export function begin() {
   return {
@@ -150,13 +150,13 @@ export function begin() {
   };
 }
 
-/** Weir moves ports from now on. */
+/** Makes weir move ports from now on. */
 export function moves(state) {
   state.mode = "auto";
   state.found = { ...MOVED };
 }
 
-/** As the router numbers them. */
+/** Numbers events like the router. */
 function told(state, after) {
   const all = state.events.map((one, index) => ({
     number: index + 1,
@@ -191,7 +191,7 @@ function cable(state, device) {
   };
 }
 
-/** What is answered to a call; undefined: it is another's. */
+/** Answers a request; undefined: not one of these. */
 export function answer(state, call, body, query) {
   const off = state.mode === "off";
   const refused = (status, error, detail, hint) => ({ status, error, detail, hint });
@@ -227,7 +227,7 @@ export function answer(state, call, body, query) {
       `${body.role} is no role`,
       `no role; there are ${ROLES.join(", ")}`,
     );
-  // The router compares the name as it stands in the path.
+  // The router compares the undecoded name in the path.
   if (!Object.hasOwn(state.found, device))
     return refused(404, "no_port", `no port is called ${device}`, "there are: wan, lan1");
   if (what === "set") state.held[device] = body.role;

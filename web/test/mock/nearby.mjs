@@ -1,5 +1,5 @@
-// A weir-nearby whose room is made up: the page's files, what it asks, and a stream. Peers come and
-// go, and speak, as the test says. It is as strict as the program is.
+// A weir-nearby with a simulated room: the page's files, its requests, and a stream. The test makes
+// peers come and go, and write. As strict as the real program.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
@@ -18,7 +18,7 @@ const FILES = {
 const OWN = "00c0ffee00c0ffee";
 const COOKIE = "weir-nearby=letters";
 
-/** `port`: the same one again, after a stop. `token`: what is asked for. */
+/** `port`: reused after a stop. `token`: the required token. */
 export async function serve({ port = 0, token } = {}) {
   let peers = [];
   let messages = [];
@@ -26,7 +26,7 @@ export async function serve({ port = 0, token } = {}) {
   const tell = (said) => {
     for (const stream of streams) stream.write(`${JSON.stringify(said)}\n`);
   };
-  /** What was said last here, and to whom it did not come yet. */
+  /** Last message sent here, and its missing recipients. */
   let last;
 
   const room = {
@@ -45,12 +45,12 @@ export async function serve({ port = 0, token } = {}) {
       messages = messages.slice(-200);
       tell({ event: "message", ...said });
     },
-    /** What was said here is at so many more, or is not. */
+    /** Reports more deliveries of the message, or failures. */
     outcome(done) {
       last[done ? "done" : "failed"] += 1;
       tell({ event: "outcome", number: last.number, peer: peers[0]?.id, done });
     },
-    /** What was said here. */
+    /** Messages sent here. */
     get own() {
       return messages.filter((message) => message.own);
     },

@@ -10,8 +10,8 @@ const UPLINKS = [
 ];
 
 /**
- * `speed` as for the status. What was carried is the sum of rates that swing: the page makes them
- * of it again.
+ * `speed` as for the status. Byte counters are sums of varying rates: the page derives the rates
+ * again.
  */
 export function paths(now, speed) {
   const carried = (rate, seed) => {

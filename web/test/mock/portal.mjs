@@ -1,10 +1,10 @@
-// Guests and vouchers of the household. What the page asks for changes them.
+// Guests and vouchers of the household. Requests of the page change them.
 import { HOSTILE, START } from "./world.mjs";
 
 const HOUR = 3600;
 const MACS = ["15", "11", "12", "13", "14"].map((last) => `02:00:5e:10:00:${last}`);
 
-/** What the router lets a document do that is to be printed, and one that is shown in the page. */
+/** Policies of the router for a printable document, and for one in the page. */
 const SHEET =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
   "frame-ancestors 'none'";
@@ -12,7 +12,7 @@ const PREVIEW =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'self'";
 
-/** A QR code's picture need not be one that can be read. */
+/** The QR code need not be readable. */
 const QR = { side: 29, path: "M4 4h7v7h-7zM18 4h7v7h-7zM4 18h7v7h-7zM13 13h3v3h-3zM20 20h4v1h-4z" };
 
 function voucher(number, more) {
@@ -39,13 +39,13 @@ function voucher(number, more) {
   };
 }
 
-/** One pixel. */
+/** A picture of a single pixel. */
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==",
   "base64",
 );
 
-/** What the configuration says of the guests' page. */
+/** The configured guests' page. */
 const CONFIGURED = { title: "Café am Markt", text: "# Rules\n\nBe *kind*.\n" };
 
 /** Two weeks and a gap of three days. */
@@ -62,7 +62,7 @@ function days() {
     }));
 }
 
-/** A page by itself, as far as a test needs one. */
+/** Escapes text for a simple page. */
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 const document = (title, body) =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escaped(title)}</title>` +
@@ -133,7 +133,7 @@ function client(mac, state, number, more = {}) {
   };
 }
 
-/** What is answered to a call; undefined: it is none of these. */
+/** Answers a request; undefined: not one of these. */
 export function answer(portal, call, body, query) {
   const [, id, what] = /^(?:GET|POST) v1\/portal\/vouchers\/([^/]+)(?:\/(\w+))?$/.exec(call) ?? [];
   const found = portal.vouchers.find((one) => one.id === id);

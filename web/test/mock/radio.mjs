@@ -1,10 +1,10 @@
-// Radios of the household's router: two access points, and what is tried with one of them.
+// Radios of the household's router: two access points, and power steps of one of them.
 import { HOSTILE } from "./world.mjs";
 
 const NEAR = "02:00:5e:10:00:14";
 const FAR = "02:00:5e:10:00:15";
 
-/** A search of twenty seconds: ms after its begin, dBm, why, who decided, Mbit/s. */
+/** A search of twenty seconds: ms after its start, dBm, reason, station, Mbit/s. */
 const SEARCH = [
   [0, 20, "reference", null, null, null, null],
   [400, 18, "trial", null, null, null, null],
@@ -30,7 +30,7 @@ function steps(now, seconds) {
     for (const [after, power_dbm, reason, station, arrives, reference, rate] of SEARCH) {
       const at_ms = begin + after;
       if (at_ms > now) continue;
-      // The last one before what is asked for held then.
+      // The last step before the requested time was in force then.
       if (at_ms < from) all.length = 0;
       all.push({
         at_ms,
@@ -111,8 +111,8 @@ const PEERS = [
 ];
 
 /**
- * May be changed by a test: `mode`, `off` (the module does not run), `radios`, `peering` (the device
- * that has peers; empty: none), `peers`, `notices`, and `still` (nothing was tried).
+ * Changeable by a test: `mode`, `off` (the module does not run), `radios`, `peering` (the device
+ * with peers; empty: none), `peers`, `notices`, and `still` (no steps).
  */
 export function begin() {
   return {
@@ -126,7 +126,7 @@ export function begin() {
   };
 }
 
-/** What is answered to a call; undefined: it is another's. */
+/** Answers a request; undefined: not one of these. */
 export function answer(state, call, query, now) {
   switch (call) {
     case "GET v1/radio":

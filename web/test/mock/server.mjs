@@ -1,5 +1,5 @@
-// Serves dist/ and the API as the router does: the same paths, headers and refusals, with made-up
-// figures.
+// Serves dist/ and the API like the router: the same paths, headers and refusals, with simulated
+// data.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize, sep } from "node:path";
@@ -11,12 +11,12 @@ import * as radio from "./radio.mjs";
 import * as setup from "./setup.mjs";
 import * as world from "./world.mjs";
 
-/** The page as it is built. */
+/** The built page. */
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
 
 /**
- * What the router sends with the page: anything not from its own origin, and anything inline, is
- * refused by the browser.
+ * Policy of the router for the page: the browser refuses anything inline, and anything from another
+ * origin.
  */
 const POLICY =
   "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -33,11 +33,11 @@ const TYPES = {
 };
 
 /**
- * Begins to serve on a free port of the loopback. `speed` makes the household's time run faster.
- * The answer's `state` may be changed by a test: `password` (null: none was set), `local` (whether
- * the browser runs on the router), `broken` (every API call fails with 503), `alone` (there is no
- * partner), `paths` (what is told of them otherwise), and `sessions`. A page of another directory
- * may be served, and `more` be told: what the status has besides, and answers by name.
+ * Starts a server on a free port of the loopback. `speed` makes the household's time run faster. A
+ * test may change the answer's `state`: `password` (null: none was set), `local` (the browser runs
+ * on the router), `broken` (every API call fails with 503), `alone` (no partner), `paths` (replaces
+ * the paths), and `sessions`. `dist` selects another page, and `more` adds to the status and to the
+ * answers.
  */
 export async function serve({
   password = null,
@@ -51,7 +51,7 @@ export async function serve({
     password,
     broken: false,
     local: true,
-    /** The code that the console would tell. */
+    /** Code of the console. */
     claim: "ABCD-2345",
     sessions,
     requests: [],
@@ -74,7 +74,7 @@ export async function serve({
   await new Promise((ready) => server.listen(port, "127.0.0.1", ready));
   return {
     state,
-    /** Paths as they would be told. */
+    /** Paths as usually reported. */
     paths: () => paths(now(), speed).paths,
     url: `http://127.0.0.1:${server.address().port}`,
     close: () =>

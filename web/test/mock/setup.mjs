@@ -1,7 +1,7 @@
-// A router that is being set up: it knows as much of networks as a wizard's test needs.
+// A router during setup: knows only as much of networks as a wizard's test needs.
 import { HOSTILE, START } from "./world.mjs";
 
-/** A QR code's picture need not be one that can be read. */
+/** The QR code need not be readable. */
 const QR = { side: 29, path: "M4 4h7v7h-7zM18 4h7v7h-7zM4 18h7v7h-7zM13 13h3v3h-3zM20 20h4v1h-4z" };
 
 const MESH = { kind: "batman", name: "roofs", key: "what the neighbours know", country: "DE" };
@@ -81,19 +81,19 @@ const change = (number, more) => ({
 
 export function begin() {
   return {
-    /** Whether the process that does it runs. */
+    /** True if the setup process runs. */
     runs: true,
     known: true,
     choices: structuredClone(CHOICES),
     kept: ["wifi.networks[0].key", "router.password"],
     pending: null,
     undone: null,
-    /** How far it gets, while a change waits. */
+    /** Reachability while a change waits. */
     reach: { way: "reached", whom: null, says: "the router reaches the Internet" },
     before: null,
     states: [change(2, { why: HOSTILE.markup }), change(1)],
     detect: null,
-    /** Documents that were planned or applied, for tests to look at. */
+    /** Planned and applied documents, for checks by tests. */
     asked: [],
     applied: [],
   };
@@ -146,7 +146,7 @@ function problems(choices, now, kept) {
     const at = `wifi.networks[${index}]`;
     if (network.ssid === "") wrong(`${at}.ssid`, "required", "a name is needed");
     if (["open", "owe"].includes(network.security)) continue;
-    // A key that is left out is that of the network of this name.
+    // An omitted key is that of the network with this name.
     const before = now.wifi.networks.findIndex(({ ssid }) => ssid === network.ssid);
     if (!network.key && !kept.includes(`wifi.networks[${before}].key`))
       wrong(`${at}.key`, "needs-key", "it needs a key");
@@ -163,7 +163,7 @@ function problems(choices, now, kept) {
     wrong("mesh.name", "required", "a name is needed");
   for (const [index, forward] of (firewall?.forwards ?? []).entries()) {
     if (!forward.port) wrong(`firewall.forwards[${index}].port`, "required", "a port is needed");
-    // A word that no catalogue has.
+    // A keyword that no catalogue has.
     if (!isAddress(forward.to))
       wrong(`firewall.forwards[${index}].to`, "not-inside", "no device inside has this address");
   }
@@ -195,7 +195,7 @@ function plan(setup, choices) {
   for (const { ssid } of wifi?.networks ?? [])
     if (!setup.choices.wifi.networks.some((one) => one.ssid === ssid))
       say("wifi", "wifi-network", `The Wi-Fi network ${ssid} is there.`, { ssid });
-  // One whose word no catalogue has.
+  // A sentence with a keyword that no catalogue has.
   if (lines.length > 0) say("services", "firewall-reload", "The firewall is loaded anew.");
   const address =
     lan && lan.address !== setup.choices.lan.address ? lan.address.split("/")[0] : null;
@@ -217,7 +217,7 @@ const strength = (length) => ({
   suggestions: length < 15 ? ["Add another word or two."] : [],
 });
 
-/** The former state is back where nobody confirmed the change in time. */
+/** Reverts a change that was not confirmed in time. */
 function tick(setup) {
   if (setup.pending === null || Date.now() < setup.pending.until) return;
   setup.undone = setup.pending.change;
@@ -230,7 +230,7 @@ const told = ({ change: made, until }) => ({
   left: Math.max(0, Math.ceil((until - Date.now()) / 1000)),
 });
 
-/** What is answered to a call; undefined: it is none of these. */
+/** Answers a request; undefined: not one of these. */
 export function answer(setup, call, body) {
   if (!/^(GET|POST) v1\/setup/.test(call)) return undefined;
   if (!setup.runs)
@@ -313,7 +313,7 @@ export function answer(setup, call, body) {
         setup.choices = setup.before;
         return { json: { change: made } };
       }
-      // A change, too, which waits.
+      // A return is a change, too, which waits.
       const made = change(setup.states[0].number + 1, { why: `back to before ${body.number}` });
       setup.before = structuredClone(setup.choices);
       setup.pending = { change: made, until: Date.now() + 120_000 };
@@ -322,7 +322,7 @@ export function answer(setup, call, body) {
     case "GET v1/setup/join":
       return { json: { document: JOIN, qr: QR } };
     case "POST v1/setup/read":
-      // Of a document it knows one.
+      // Accepts only one document.
       if (body.document.trim() !== JOIN.trim()) {
         const detail = "the document cannot be read";
         const hint = "weir setup export writes one";
@@ -350,7 +350,7 @@ export function answer(setup, call, body) {
   }
 }
 
-/** Without secrets, as the router tells what it is. */
+/** State without secrets, as the router reports it. */
 function harmless(tree) {
   if (Array.isArray(tree)) return tree.map(harmless);
   if (typeof tree !== "object" || tree === null) return tree;

@@ -1,5 +1,5 @@
-// A household that the mock server tells of: plausible, moving with the time given, and with names
-// as hostile as a network can make them. Pure: the same time gives the same answers.
+// Simulated household of the mock server: plausible, moving with the given time, and with names as
+// hostile as a network can make them. Pure: the same time gives the same answers.
 
 export const HOSTILE = {
   markup: '<img src=x onerror="document.title=`owned`">',
@@ -57,7 +57,7 @@ export function noise(...seed) {
   return (hash >>> 0) / 4294967296;
 }
 
-/** How a rate moves: around one, slowly, with a little noise. */
+/** Factor of a rate: around one, slowly changing, with a little noise. */
 function swing(kind, seed, now) {
   if (kind === "still") return 0;
   const phase = noise(seed) * 60;
@@ -74,7 +74,7 @@ const counts = (bytes) => ({ bytes: Math.round(bytes), packets: Math.ceil(bytes 
 export const START = 1_767_000_000;
 export const PARTNER = "partner.example.net:9349";
 
-/** `given`: what somebody said of them, by hardware address. */
+/** `given`: labels by users, by hardware address. */
 export function devices(now, given = {}) {
   const since = now - 93_600;
   const own = DEVICES.map(([mac, name, name_from, port, down, up, kind], index) => {
@@ -91,7 +91,7 @@ export function devices(now, given = {}) {
       uplink: false,
       received: counts(received),
       sent: counts(sent),
-      // The second is a disk that others copy to.
+      // The second is a disk with incoming copies.
       lan: {
         received: counts(index === 1 ? 7e9 : 3e5 * index),
         sent: counts(index === 1 ? 4e8 : 2e5 * index),
@@ -238,7 +238,7 @@ export function talks(now, query) {
       all.push(talk);
     }
   }
-  // Queries that were answered, as each device has them by the dozen.
+  // Answered queries, as each device has them by the dozen.
   const asker = devices(now).devices.find(({ name, uplink }) => name !== null && !uplink);
   for (let number = 0; number < 30; number += 1)
     all.push({
@@ -259,7 +259,7 @@ export function talks(now, query) {
       first_seen: now - 60 - number,
       last_seen: now - 59 - number,
     });
-  // What the router says itself, seen at the uplink: there the far end is the station.
+  // Conversations of the router itself, seen at the uplink: the remote end is the station there.
   all.push({
     id: 99,
     port: "wan",
@@ -316,7 +316,7 @@ export function history(now, query) {
   const scale = { hour: 1, day: 24, month: 24 * 30 }[unit] ?? 24;
   const periods = [];
   for (let time = start(from, 0); time < to && periods.length < 200; time = start(time, 1)) {
-    // A quiet spell, as there is in every household.
+    // A quiet period, as in every household.
     if (noise("quiet", unit, time) < 0.06) continue;
     const parts = [];
     for (const [index, [mac, name, , , down, up]] of DEVICES.entries()) {
@@ -355,7 +355,7 @@ export function history(now, query) {
   return { unit, by, offset_minutes: OFFSET, periods };
 }
 
-/** `speed` is that of the household's time: the page tells rates of packets by its own clock. */
+/** `speed` of the household's time: the page derives packet rates by its own clock. */
 export function status(now, begun, speed) {
   const packets = Math.round(((now - begun) / speed) * 9000 + 400 * Math.sin(now / 7));
   return {
@@ -435,7 +435,7 @@ export function flows(now, query, speed) {
     .talks.filter((talk) => talk.hook !== undefined)
     .map((talk) => {
       const hop = DEVICES.findIndex(([mac]) => mac === talk.mac) + 1;
-      // Bytes grow by the rate of now: what the page makes of two looks is near it.
+      // Bytes grow by the current rate: the page's result from two polls is near that rate.
       const bytes = (rate) => Math.round((rate / 8) * ((now - START) / speed + 1000));
       const steady = DEVICES[hop - 1];
       const share = FAR.find(([, far]) => far === talk.far)?.[6] ?? 0;
@@ -505,7 +505,7 @@ export function explain(query) {
   };
 }
 
-/** Conditions that need attention, as the router would report them of this household. */
+/** Conditions that the router would report for this household. */
 export function conditions(now, status) {
   const own = devices(now).devices;
   const mac = (index) => own.filter((device) => !device.uplink)[index];

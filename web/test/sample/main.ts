@@ -1,5 +1,5 @@
-// The page with one module more than it has: the proof that a module needs nothing but its own
-// folder and a line in the list. It is the page's part of `weir-sample` (tests/sample).
+// The page with an additional module: proves that a module needs only its own folder and a line in
+// the list. Web part of `weir-sample` (tests/sample).
 import { begin } from "@/begin";
 import * as modules from "@/modules";
 import { sample } from "./sample";

@@ -87,7 +87,7 @@ test("times ago and spans", () => {
 
 test("periods are named in the router's zone, over a change to summer time too", () => {
   const start = Date.UTC(2026, 2, 28, 23) / 1000;
-  // 29 March 2026 in Berlin has 23 hours; the router tells the offset of summer for it.
+  // 29 March 2026 in Berlin has 23 hours; the router reports the offset of summer for it.
   assert.equal(de.period("day", start, start + 23 * 3600, 120, true), "29. März");
   assert.equal(
     en.period(

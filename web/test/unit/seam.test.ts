@@ -21,7 +21,7 @@ function built(name: string, main: string): string {
 test("a module more has its texts, route and style in the page, which has none without it", () => {
   const page = built("page", "src/main.ts");
   const more = built("sample", "test/sample/main.ts");
-  // What a builder writes otherwise than it was written is left out.
+  // Texts that a builder changes are left out.
   const texts = [...Object.values(en), ...Object.values(de)].filter((text) =>
     /^[ -~]+$/.test(text),
   );
@@ -39,7 +39,7 @@ const names = readdirSync("../modules").filter((name) =>
   existsSync(join("../modules", name, "web")),
 );
 
-/** Imports below a folder that lead to other modules: the file, and the module's name. */
+/** Imports of other modules below a folder: the file, and the module's name. */
 function imported(folder: string, own?: string): string[] {
   const files = readdirSync(folder, { recursive: true }).map(String);
   return files

@@ -17,7 +17,7 @@ async function told(module: string | null): Promise<[string, Catalogue][]> {
   const names = Object.keys(LANGUAGES);
   return Promise.all(
     names.map(async (name): Promise<[string, Catalogue]> => {
-      // The builder takes in whatever such names may be.
+      // The builder includes all names of this pattern.
       const taken =
         module === null
           ? await import(`../../src/text/${name}.ts`)
@@ -49,7 +49,7 @@ for (const module of [null, ...modules]) {
     const en = all[0]?.[1] ?? {};
     assert.ok(Object.keys(en).length > 0);
     for (const [name, catalogue] of all) {
-      // Further forms of a plural, of languages that have them.
+      // Further plural forms of languages that have them.
       const forms = new Intl.PluralRules(name).resolvedOptions().pluralCategories;
       const more = (key: string) => {
         const [, stem, form] = /^(.*)\.(zero|two|few|many)$/.exec(key) ?? [];
@@ -60,7 +60,7 @@ for (const module of [null, ...modules]) {
       for (const [key, text] of Object.entries(catalogue)) {
         assert.notEqual(text.trim(), "", `${name} ${key}`);
         const english = en[key] ?? en[key.replace(/[a-z]+$/, "other")] ?? "";
-        // One and two can be said without a number.
+        // The forms for one and two need no number.
         const wanted = placeholders(english);
         const few = /\.(zero|one|two)$/.test(key) && placeholders(text).length === 0;
         if (!few) assert.deepEqual(placeholders(text), wanted, `${name} ${key}`);
@@ -78,7 +78,7 @@ for (const module of [null, ...modules]) {
       const last = parts.pop() ?? "";
       const stem = parts.join(".");
       // Made of a prefix and a word: t(`prefix.${word}`), word("prefix", …), plural("prefix", …).
-      // Others than `word` may take such a prefix, too.
+      // Functions other than `word` may take such a prefix, too.
       const plurals = (last === "one" || last === "other") && used.includes(`plural("${stem}"`);
       return !(used.includes(`\`${stem}.\${`) || used.includes(`("${stem}", `) || plurals);
     });

@@ -33,7 +33,7 @@ export function stepOfField(field: string): Step {
   return STEPS.find((step) => PARTS[step].includes(part as Part)) ?? "summary";
 }
 
-/** True if a problem of `field` belongs to the field `of`, or to a part of it. */
+/** True if `of`, the field of a problem, is this field or a part of it. */
 export const within = (field: string, of: string): boolean =>
   of === field || of.startsWith(`${field}[`) || of.startsWith(`${field}.`);
 

@@ -57,7 +57,7 @@ export class Address {
     return this.#at(`chart/${this.name}.${kind}`, more);
   }
 
-  /** True if its end is that of the data at any time. */
+  /** True if the chart always ends with the newest data. */
   get goesOn(): boolean {
     return !this.query.get("at") && !this.query.get("to");
   }

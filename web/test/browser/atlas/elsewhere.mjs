@@ -1,4 +1,4 @@
-// In somebody else's page under a strict policy, in frames, and as it was copied.
+// Embedded in a page with a strict policy, in frames, and by copied code.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { stranger } from "../../mock/atlas.mjs";
@@ -27,7 +27,7 @@ for (const [size, viewport] of SIZES) {
         await page.getByRole("slider", { name: "Zeit" }).waitFor();
         await page.locator("weir-chart .handle").first().focus();
         await page.locator("weir-chart .box").first().waitFor();
-        // What is outside the window a frame does not draw.
+        // A frame outside the window is not drawn.
         await page.setViewportSize({ ...viewport, height: 2400 });
         await shoot(page, `atlas-elsewhere-${size}-${colorScheme}`);
         await page.locator(".stage .legend a").first().click();
@@ -44,7 +44,7 @@ for (const [size, viewport] of SIZES) {
   }
 }
 
-/** What there is to copy of a chart. */
+/** Code to copy from a chart's menu. */
 async function copied(path) {
   const text = await fetch(`${base}${path}`).then((answer) => answer.text());
   const plain = (html) =>
@@ -65,7 +65,7 @@ for (const [size, viewport] of SIZES)
     const [component, frame, image] = await copied(path);
     const oembed = `${base}/oembed?url=${encodeURIComponent(base + path)}&maxwidth=320&maxheight=300`;
     const { html } = await fetch(oembed).then((answer) => answer.json());
-    // The script stands in the page's head.
+    // The script is in the page's head.
     const body = [component.replace(/<script.*?<\/script>/, ""), frame, image, html];
     const theirs = await stranger(base, body.map((one) => `<p>${one}</p>`).join("\n"));
     const opened = await open(browser, theirs.url, { viewport });
@@ -82,7 +82,7 @@ for (const [size, viewport] of SIZES)
         const { width } = await box.boundingBox();
         assert.ok(width <= viewport.width && width >= 300, `${width}`);
       }
-      // Letters of a picture are as large as they were meant, also on a telephone.
+      // Letters of a picture have their intended size, also on a telephone.
       const shown = await page.locator("img").evaluate((img) => [img.width, img.currentSrc]);
       assert.equal(/width=340/.test(shown[1]), size === "narrow", `${shown}`);
       // Nothing is cut off below.

@@ -11,7 +11,7 @@ for (const [size, viewport] of SIZES) {
       await page.locator(".stage svg.weir-chart").waitFor();
       assert.equal(await page.locator("h1").count(), 1);
       await look(page, name, size);
-      // There is something to see, and it has a name.
+      // The chart has content and a name.
       const said = await page.locator(".stage svg.weir-chart").getAttribute("aria-label");
       assert.ok(said.length > 20, `${name}: ${said}`);
       const many = ".stage :is(.series, .item)";

@@ -1,4 +1,4 @@
-// What a page says beside its chart, on paper, how soon it is there, and as the documents show it.
+// Text beside a chart, printing, loading time, and the examples of the documents.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { NARROW, shoot } from "../browser.mjs";
@@ -11,7 +11,7 @@ journey("notes stand once, and odd numbers are marked", {}, async (page) => {
   await page.locator(".notes").getByText(says).waitFor();
   const inPicture = page.locator(".stage svg text").filter({ hasText: says });
   assert.equal(await inPicture.count(), 0);
-  // Also in the pictures that come later.
+  // The filter also applies to later pictures.
   await page.locator(".stage .legend a").first().click();
   await goesTo(page, /only=/);
   await drawn(page);
@@ -27,7 +27,7 @@ journey("a table that goes on says so where bars are hidden", {}, async (page) =
   const table = page.locator("[data-part=table] .scroll");
   const goesOn = await table.evaluate((one) => one.scrollHeight > one.clientHeight + 50);
   assert.ok(goesOn);
-  // What lies over the shadows scrolls with the rows, the shadows do not.
+  // The covers of the shadows scroll with the rows, the shadows do not.
   const attached = await table.evaluate((one) => getComputedStyle(one).backgroundAttachment);
   assert.equal(attached, "local, local, local, local, scroll, scroll, scroll, scroll");
 });

@@ -1,6 +1,6 @@
-// What the atlas's browser tests share: a real `weir-atlas serve` with the real data, a browser, and
-// how one waits for charts. WEIR_ATLAS names the program, WEIR_ATLAS_DATA a folder with data that is
-// there already.
+// Shared parts of the atlas's browser tests: a real `weir-atlas serve` with the real data, a
+// browser, and waiting for charts. WEIR_ATLAS names the program, WEIR_ATLAS_DATA a folder with
+// existing data.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ export const SIZES = [
   ["wide", WIDE],
   ["narrow", NARROW],
 ];
-/** What charts need to be asked. */
+/** Required parameters of charts. */
 export const ASKED = { community: "key=ffac-acffapi" };
 
 export let browser;
@@ -51,7 +51,7 @@ after(async () => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A test with a page of its own, at which nothing may go wrong. */
+/** A test with a page of its own, in which no error may occur. */
 export function journey(name, { allow, ...options }, walk) {
   test(name, { timeout: 4 * PATIENCE }, async () => {
     const opened = await open(browser, base, { viewport: WIDE, ...options });
@@ -73,7 +73,7 @@ export const drawn = (page) =>
     }),
   );
 
-/** Looks at a page, in light and dark. */
+/** Takes pictures of a page, in light and dark. */
 export async function look(page, name, size) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });

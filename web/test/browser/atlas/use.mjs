@@ -5,7 +5,7 @@ import { base, drawn, goesTo, journey } from "./served.mjs";
 
 const state = (page) => page.evaluate(() => location.pathname + location.search);
 const handle = (page) => page.locator("weir-chart .handle[role=slider]");
-/** Goes to something in the chart by Tab alone, and sees that it shows that it has the focus. */
+/** Reaches an element of the chart by Tab alone, and checks that its focus is visible. */
 async function tabTo(page, selector) {
   for (let step = 0; step < 100; step += 1) {
     await page.keyboard.press("Tab");
@@ -78,7 +78,7 @@ journey("address, form, table and chart stay in step, by keys alone", {}, async 
   await page.keyboard.press("Enter");
   await goesTo(page, /only=/);
   await accessible(page, "a filtered chart");
-  // The same state anew, from its address.
+  // Reloads the state from its address.
   await page.reload();
   await drawn(page);
   assert.match(await state(page), /only=/);

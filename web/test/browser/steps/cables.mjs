@@ -1,10 +1,10 @@
-// The cables: a port and what it is kept as.
+// The cables: a port and its fixed role.
 import { visit } from "./views.mjs";
 
-/** A port is kept as somebody says, is found out again, and is kept once more. */
+/** A port gets a fixed role, returns to detection, and gets a fixed role again. */
 export async function port(page) {
   await visit(page, "cables");
-  // As many are shown as kept apart as the router says.
+  // The page shows as many separate ports as the router reports.
   const apart = await page.evaluate(async () => {
     const { cables } = await (await fetch("/api/v1/cables")).json();
     return cables.filter(({ shut }) => shut).length;

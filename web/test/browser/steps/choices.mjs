@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { visit } from "./views.mjs";
 
-/** German and back, by the switch; the page says so to a screen reader too. */
+/** German and back, by the switch; screen readers are informed. */
 export async function language(page) {
   await visit(page, "devices");
   await page.locator("#language").selectOption("de");

@@ -1,7 +1,7 @@
 // By the keyboard alone.
 import assert from "node:assert/strict";
 
-/** Presses Tab until something has the focus, and shows that it has; it may yet have to come. */
+/** Presses Tab until an element has a visible focus; the element may appear later. */
 export async function tab(page, selector, most = 120) {
   await page.locator(selector).first().waitFor({ state: "attached" });
   for (let step = 0; step < most; step += 1) {

@@ -1,8 +1,8 @@
-// What the network does: rates, devices, conversations, history, paths.
+// Activity of the network: rates, devices, conversations, history, paths.
 import assert from "node:assert/strict";
 import { visit } from "./views.mjs";
 
-/** The rates of now are shown, and move. */
+/** Current rates are shown, and change. */
 export async function dashboard(page) {
   await visit(page, "");
   const value = page.locator(".now-value").first();
@@ -34,8 +34,8 @@ export async function device(page) {
 }
 
 /**
- * A device is called as somebody says, by the keyboard; whose it is and what it is stands there, too.
- * One that has a name in the configuration cannot be renamed here.
+ * A device gets a name, an owner and a kind, by the keyboard. A device with a name in the
+ * configuration cannot be renamed here.
  */
 export async function rename(page) {
   const called = page.locator("tbody tr th a bdi");
@@ -68,7 +68,7 @@ export async function rename(page) {
   const row = page.locator("tbody tr", { hasText: "kitchen radio" });
   await row.locator(".kind .icon").waitFor();
   assert.ok((await called.allInnerTexts()).includes("kitchen radio"));
-  // And the name that it had is back once this one is taken away: spaces are none.
+  // The former name is back after the removal of this one: spaces count as empty.
   await opened(mac);
   await page.locator("#label-name").fill("  ");
   await page.locator("#label-name").press("Enter");
@@ -76,7 +76,7 @@ export async function rename(page) {
   assert.equal(await page.locator("#label-name").inputValue(), "");
 }
 
-/** A conversation shows its path from the device to the far end. */
+/** A conversation shows its path from the device to the remote end. */
 export async function talk(page) {
   await visit(page, "talks");
   // Finished queries are in one line, which opens and closes.
@@ -122,8 +122,8 @@ export async function history(page) {
 }
 
 /**
- * What each path carries is shown, the other way too; arrow keys read it. Without a partner there
- * is no such view in the navigation.
+ * Shows the traffic of each path, also in the other direction; arrow keys read it. Without a
+ * partner the navigation has no such view.
  */
 export async function paths(page) {
   await page.locator('nav a[href="#/paths"]').click();

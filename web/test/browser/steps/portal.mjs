@@ -1,10 +1,10 @@
-// Guests: vouchers, and what they are welcomed with.
+// Guests: vouchers, and the guests' page.
 import assert from "node:assert/strict";
 import { visit } from "./views.mjs";
 
 /**
- * A voucher is sold in two taps, and its code can be scanned; it gets a name, and is called back,
- * which is asked for twice.
+ * A voucher is sold in two taps, and its code can be scanned; it gets a name, and is revoked after
+ * a confirmation.
  */
 export async function sale(page) {
   await page.locator('nav a[href="#/guests"]').click();
@@ -15,7 +15,7 @@ export async function sale(page) {
   const code = await link.innerText();
   assert.match(code, /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/);
   await page.getByRole("img", { name: `QR code of ${code}` }).waitFor();
-  // What is no number is told, beside the field.
+  // The field reports an invalid number.
   await page.locator(".sale summary").click();
   await page.locator("#sale-devices").fill("none");
   await page.locator(".sale button[type=submit]").click();
@@ -62,7 +62,7 @@ export async function sheet(page) {
   ]);
   await opened.locator(".code").nth(9).waitFor();
   assert.deepEqual(await opened.locator(".code").allInnerTexts(), await codes.allInnerTexts());
-  // It may look as it likes.
+  // The window's looks do not matter.
   const display = await opened
     .locator("main")
     .evaluate((element) => getComputedStyle(element).display);
@@ -99,7 +99,7 @@ export async function welcome(page) {
   await page.locator("main [role=alert]", { hasText: "PNG" }).waitFor();
 }
 
-/** What was edited goes: the configuration holds again. */
+/** Removes the edits: the configuration applies again. */
 export async function unwelcome(page) {
   await visit(page, "welcome");
   await page.getByRole("button", { name: "Remove the picture" }).click();

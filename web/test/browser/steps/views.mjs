@@ -1,4 +1,4 @@
-// The views of the page, and how one comes to each.
+// The views of the page, and the ways to open each.
 
 /** Every view, by the address it has; `device` and `talk` are found by following a link. */
 export const VIEWS = [
@@ -43,7 +43,7 @@ export async function visit(page, view) {
       return;
     case "talk":
       await visit(page, "talks");
-      // Of those that weir can explain.
+      // A conversation that weir can explain.
       await page.locator("tbody tr th a").first().click();
       await page.waitForURL(/#\/talks\/./);
       await page.locator(".path li").first().waitFor();
@@ -57,7 +57,7 @@ export async function visit(page, view) {
     case "setup-wifi":
     case "setup-services":
     case "setup-summary":
-      // A step can be come to only by those before it.
+      // A step opens only after those before it.
       await visit(page, "setup?step=language");
       for (let step = "language"; `setup-${step}` !== view; ) {
         await page.locator(".step-buttons [type=submit]").click();

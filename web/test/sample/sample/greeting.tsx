@@ -1,4 +1,4 @@
-// Who is greeted, and how often.
+// Greetings and their number.
 import { useResource } from "@/api/poller";
 import { plain } from "@/core/plain";
 import { USUAL } from "@/core/poll";

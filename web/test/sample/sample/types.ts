@@ -1,4 +1,4 @@
-// What the daemon tells of the sample.
+// The daemon's data about the sample.
 
 declare module "@/api/types" {
   interface Status {
