@@ -22,8 +22,8 @@ pub struct Condition {
     pub severity: Severity,
     /// Key of the text, which translations go by: `loop`, `uplink-down`.
     pub key: String,
-    /// Values of the text, by name. Numbers are in full: bytes, bits a second, milliseconds, seconds
-    /// since 1970.
+    /// Values of the text, by name. Numbers are in full: bytes, bits a second, milliseconds,
+    /// seconds since 1970.
     pub parameters: BTreeMap<String, String>,
     /// The text in English.
     pub text: String,

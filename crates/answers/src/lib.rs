@@ -1,5 +1,5 @@
-//! Requests to weir and its answers: types that the daemon shares with the command line, the laboratory and the tests.
-//! Each module has a file or a folder, and so has the daemon itself.
+//! Types of weir's requests and answers, shared by the daemon, the command line, the laboratory and
+//! the tests. Each module has a file or a folder, and so has the daemon itself.
 //!
 //! | request | answer |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! | `POST /v1/portal/vouchers` | created [`PortalVouchers`], of [`NewVouchers`] |
 //! | `GET /v1/portal/vouchers/{id}` | [`PortalVoucher`] with its signed form and a QR code |
 //! | `POST /v1/portal/vouchers/{id}/rename` | [`PortalVoucher`], of a [`VoucherName`] |
-//! | `POST /v1/portal/vouchers/{id}/activate` | [`PortalVoucher`] that lets a [`VoucherDevice`] in |
+//! | `POST /v1/portal/vouchers/{id}/activate` | active [`PortalVoucher`], of a [`VoucherDevice`] |
 //! | `POST /v1/portal/vouchers/{id}/invalidate` | revoked [`PortalVoucher`] |
 //! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: the remaining devices |
 //! | `POST /v1/portal/import` | [`Imported`], of [`FormerVouchers`] |
@@ -40,23 +40,23 @@
 //! | `POST /v1/portal/notes` | [`NotesHeard`], of [`PortalNotes`] of other nodes |
 //! | `GET /v1/cables` | [`Cables`]: roles of ports |
 //! | `GET /v1/cables/events?…` | [`CableEvents`], of a [`CableEventsQuery`] |
-//! | `POST /v1/cables/{device}/set`, `…/auto` | [`Cable`] that has a [`CableRole`] from now on, or is found out again |
+//! | `POST /v1/cables/{device}/set`, `…/auto` | [`Cable`], of a [`CableRole`], or detected again |
 //! | `GET /v1/radio` | [`Radios`]: transmit power, and the throughput at stations |
 //! | `GET /v1/radio/log` | [`RadioLog`]: power steps, of a [`RadioLogQuery`] |
 //! | `GET /v1/radio/peers` | [`RadioPeers`]: access points that are peers |
-//! | `/v1/setup…` | types of `setup_core::messages`, and a [`SetupDetection`]: `docs/setup.md` has the rows |
-//! | `GET /v1/setup/pending` | the change that waits, or null; the socket of `weir setup serve` alone answers |
+//! | `/v1/setup…` | types of `setup_core::messages`, and [`SetupDetection`]: see `docs/setup.md` |
+//! | `GET /v1/setup/pending` | waiting change, or null; only on the socket of `weir setup serve` |
 //! | `GET /v1/page/claim` | [`PageClaim`]: the code for the first password |
-//! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
+//! | `POST /v1/capture?…` | pcapng, of a [`CaptureQuery`]; a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //! | `GET /v1/config` | [`Config`] |
 //! | `POST /v1/reload` | [`Reloaded`] |
 //!
-//! Every type is one JSON object; field names are the interface and are only ever added to. An error is an
-//! [`api::Problem`].
+//! Every type is one JSON object; field names are the interface and are only ever added to. An
+//! error is an [`api::Problem`].
 //!
-//! Counters start at 0 with the daemon and only rise. *Packets* are IP packets as the fast path saw them; *bytes* count
-//! from the first byte of the IP header, without link-layer header and padding. Those of a [`Port`] are the device's.
+//! Counters start at 0 with the daemon and only rise. *Packets* are IP packets on the fast path.
+//! *Bytes* count from the IP header on, without padding; those of a [`Port`] are the device's.
 
 mod cables;
 pub mod capture;

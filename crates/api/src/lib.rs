@@ -1,7 +1,8 @@
 //! The HTTP API of the daemon, used by the command line, the web page and Prometheus.
 //!
-//! HTTP/1.1 and JSON over a UNIX socket, so `curl --unix-socket /run/weir/weir.sock
-//! http://weir/v1/status` works. The crate `web` serves the API over TCP, behind a login.
+//! HTTP/1.1 and JSON over a UNIX socket, so
+//! `curl --unix-socket /run/weir/weir.sock http://weir/v1/status` works. The crate `web` serves the
+//! API over TCP, behind a login.
 //!
 //! The crate `answers` has the types of requests and answers.
 //!

@@ -83,8 +83,8 @@ impl Drop for Screen {
     }
 }
 
-/// Waits for the signals that end the process, so that the terminal can be restored first. Must be
-/// called before other threads start: they inherit the signal mask.
+/// Blocks the signals that end the process, and calls `stop` on the first one, so that the terminal
+/// can be restored. Must be called before other threads start: they inherit the signal mask.
 ///
 /// # Errors
 /// The signals cannot be blocked.

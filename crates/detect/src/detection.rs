@@ -369,7 +369,7 @@ impl Detection {
     }
 }
 
-/// Returns the number of probes in a VLAN, from a seed by SplitMix64's finalizer.
+/// Returns the number that probes in a VLAN carry, from a seed by SplitMix64's finalizer.
 fn question(seed: u64, vlan: Option<u16>) -> u32 {
     let mut mixed = seed ^ (u64::from(vlan.unwrap_or(0)) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,6 +1,6 @@
 // A guest in front of the portal (tests/netns/portal/browser.rs): from any page to the form, and
-// with a voucher's code to that page. WEIR_GUEST_PAGE: a page outside, by HTTP, that says "outside";
-// WEIR_GUEST_CODE: a code that is good; WEIR_GUEST_ACCOUNT: name and password of an account, with a
+// with a voucher's code to that page. WEIR_GUEST_PAGE: a page outside, by HTTP, with "outside" in
+// it; WEIR_GUEST_CODE: a valid code; WEIR_GUEST_ACCOUNT: name and password of an account, with a
 // colon between them; WEIR_WEB_SHOTS as in run.mjs.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";

@@ -1,6 +1,6 @@
-// Power and peers of access points, by the keyboard alone: in a wide window, and in a narrow one from
-// right to left. Uses the mock server. WEIR_WEB_SHOTS=DIRECTORY saves pictures, of both languages at
-// both widths.
+// Power and peers of access points, by the keyboard alone: in a wide window, and in a narrow one
+// from right to left. Uses the mock server. WEIR_WEB_SHOTS=DIRECTORY saves pictures, of both
+// languages at both widths.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { serve } from "../mock/server.mjs";

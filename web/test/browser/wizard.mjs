@@ -1,6 +1,6 @@
-// The whole wizard, by the keyboard alone: at two widths and in three languages, one of which is
-// written from right to left. Uses the mock server. WEIR_WEB_SHOTS=DIRECTORY saves a picture of each
-// step; WEIR_WEB_LANGUAGES=en,de names the languages.
+// The whole wizard, by the keyboard alone: at two widths and in three languages, one of them
+// right-to-left. Uses the mock server. WEIR_WEB_SHOTS=DIRECTORY saves a picture of each step;
+// WEIR_WEB_LANGUAGES=en,de names the languages.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test, { after, before } from "node:test";

@@ -18,7 +18,7 @@ pub struct PortalPage {
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalPicture {
-    /// Media type: `GET /v1/portal/picture` returns the picture itself.
+    /// Media type: `GET /v1/portal/page/picture` returns the picture itself.
     pub media: String,
     /// Pixels from side to side.
     pub width: u32,

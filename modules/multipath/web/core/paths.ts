@@ -24,8 +24,8 @@ export interface Uplink {
 }
 
 /**
- * The partner does not answer by it in the tunnel; never used; resting, as it slowed others down; waiting until others fail; used for lack of
- * others.
+ * The partner does not answer by it in the tunnel; never used; no TCP for a while, as it slowed
+ * others down; waiting until others fail; used for lack of others.
  */
 export type Note =
   | "silent"
