@@ -171,7 +171,7 @@ impl Throttle {
         Ok(())
     }
 
-    /// Returns a try that turned out to be right.
+    /// Gives back a try that turned out to be right.
     pub fn give_back(&mut self, client: impl Into<Client>) {
         let (keys, counted) = self.keys(client.into());
         for (key, allowed) in keys.into_iter().flatten() {
@@ -232,7 +232,7 @@ impl<K: Copy + Eq + Hash> Tries<K> {
         Ok(())
     }
 
-    /// Returns a try that turned out to be right.
+    /// Gives back a try that turned out to be right.
     pub fn give_back(&mut self, who: K) {
         if let Some(bucket) = self.buckets.get_mut(&who) {
             bucket.give_back(self.each);

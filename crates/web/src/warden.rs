@@ -40,8 +40,8 @@ pub struct Warden {
 
 impl Warden {
     /// Reads the certificate, or creates one: to be called before the daemon gives up writing
-    /// files. Later it reads the certificate's and the password's files, and writes the latter if a
-    /// password is set or changed.
+    /// files. Later the warden reads the certificate's and the password's files, and writes the
+    /// latter if a password is set or changed.
     pub fn new(settings: Settings) -> Result<Self, WebError> {
         Self::with_clock(settings, clock::start())
     }
@@ -151,7 +151,7 @@ impl Warden {
         )
     }
 
-    /// Returns the client of a request, by the header of the page's server.
+    /// Returns the access of a request, by the header of the page's server.
     pub fn who(&self, headers: &HeaderMap) -> Who {
         let session = guard::only(headers, HeaderName::from_static(SESSION_HEADER));
         let token = session.and_then(Token::parse);
