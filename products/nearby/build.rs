@@ -9,8 +9,8 @@ fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
     println!("cargo::rerun-if-changed=build.rs");
     let built = root.join("../../web/dist-nearby");
-    // Cargo cannot wait for a directory that is not there: it would build anew each time.
-    // `make web` touches this file instead.
+    // Cargo rebuilds on every run if a watched directory is missing. `make web` touches this file
+    // instead.
     if built.is_dir() {
         println!("cargo::rerun-if-changed={}", built.display());
     }
@@ -18,7 +18,7 @@ fn main() -> io::Result<()> {
         let octets = fs::read(built.join(name)).unwrap_or_default();
         fs::write(out.join(name), octets)?;
     }
-    // The profile has its programs stripped, which is lost where a package has an opt-level of its own.
+    // The profile strips programs, which is lost for a package with its own opt-level.
     if env::var("PROFILE").as_deref() == Ok("release") {
         println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
     }

@@ -1,13 +1,13 @@
-//! One end of a link as qaul's program for Linux has it, to be measured beside weir-nearby: made anew
-//! from its description (`docs/nearby-protocol.md`). And frames as fast as the link takes them.
+//! One end of a link as qaul's program for Linux implements it, rebuilt from its description
+//! (`docs/nearby-protocol.md`) for comparison with weir-nearby. Or writes frames at full speed.
 //!
 //! ```text
-//! predecessor ADAPTER hear                                        tells what comes, a line of JSON each
-//! predecessor ADAPTER command|request ADDRESS COUNT OCTETS SEED   writes so many messages
-//! predecessor ADAPTER raw ADDRESS COUNT OCTETS SEED               writes so many frames, which are not read
+//! predecessor ADAPTER hear                                        prints events as lines of JSON
+//! predecessor ADAPTER command|request ADDRESS COUNT OCTETS SEED   writes messages
+//! predecessor ADAPTER raw ADDRESS COUNT OCTETS SEED               writes frames that are not parsed
 //! ```
-//! COUNT and OCTETS are those of messages, or frames. `command` is how it writes today, without a response.
-//! Each message is of an id of its own, as if it were of so many people: what is lost depends on it.
+//! COUNT and OCTETS describe messages or frames. `command` writes as qaul does, without a response.
+//! Each message has its own sender id, which affects the losses.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -31,10 +31,10 @@ use nix::sys::socket::{MsgFlags, send};
 const SERVICE: Uuid = Uuid::from_u128(0x99e91399_80ed_4943_9bcb_39c532a76023);
 const ID: Uuid = Uuid::from_u128(0x99e91401_80ed_4943_9bcb_39c532a76023);
 const MESSAGE: Uuid = Uuid::from_u128(0x99e91402_80ed_4943_9bcb_39c532a76023);
-/// It names this one, too, and does not use it.
+/// Characteristic that the program of qaul names too, without using it.
 const RAW: Uuid = Uuid::from_u128(0x99e91403_80ed_4943_9bcb_39c532a76023);
 const OWN: Id = Id([0xab, 0x59, 0x7b, 0xa8, 0x80, 0x6c, 0x04, 0x43]);
-/// BlueZ may have more of it than the link took: whoever measures ends this program.
+/// Time from the last write to the exit: BlueZ may still hold frames.
 const STAYS: Duration = Duration::from_secs(600);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -78,7 +78,7 @@ fn tell(event: &str, octets: &[u8]) {
     );
 }
 
-/// Looks for somebody, connects, and finds what is to be written to.
+/// Finds and connects the device, and returns the characteristic to write to.
 async fn reach(
     adapter: &Adapter,
     address: Address,
@@ -94,7 +94,7 @@ async fn reach(
     {
         let events = adapter.discover_devices_with_changes().await?;
         let mut events = std::pin::pin!(events);
-        // What BlueZ remembers of before is not near.
+        // A cached device without a signal strength is not near.
         while !matches!(device.rssi().await, Ok(Some(_))) {
             events.next().await;
         }
@@ -270,13 +270,13 @@ async fn next(reader: Option<&CharacteristicReader>) -> Option<Vec<u8>> {
     }
 }
 
-/// What its receiver has of a message: hexadecimal digits.
+/// Part of a message that the receiver has, in hexadecimal digits.
 #[derive(Default)]
 struct Heard(String);
 
 impl Heard {
-    /// A write came: twenty octets of it, zeros where there were fewer; of one with a `$` the zeros at
-    /// the end are taken away, also that of a `0`, which is 30.
+    /// Appends a write, padded to twenty octets with zeros; after a `$` the zeros at the end are
+    /// removed, also that of a `0`, which is 30.
     fn write(&mut self, octets: &[u8]) {
         let mut twenty = octets.to_vec();
         twenty.resize(v1::WRITE, 0);

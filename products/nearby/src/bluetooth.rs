@@ -1,5 +1,5 @@
-//! One adapter of BlueZ's, in both roles: what is near is told, connections are made and taken, and
-//! what is written by one comes out of it.
+//! One adapter of BlueZ, in both roles: reports devices nearby, opens and accepts connections, and
+//! reads and writes their frames.
 
 mod adapter;
 mod call;
@@ -32,13 +32,13 @@ use self::service::Service;
 use crate::power::Needs;
 use crate::room::Format;
 
-/// One format is said for so long, then the other: an adapter of Bluetooth 4 says one at a time.
+/// Duration of each format's advertisement in turn: Bluetooth 4 adapters advertise one at a time.
 const TURN: Duration = Duration::from_secs(1);
-/// Until BlueZ answered what it knows.
+/// Timeout for answers of BlueZ about its state.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Until connections are ended: BlueZ itself takes 2 s for one.
+/// Timeout for closing connections: BlueZ itself takes 2 s for one.
 const LEAVES: Duration = Duration::from_secs(5);
-/// It is looked so often whether BlueZ and the adapter are still there.
+/// Interval of the check that BlueZ and the adapter still exist.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// An adapter that advertises, and looks for others. Dropping it ends both.
@@ -52,15 +52,15 @@ pub struct Bluetooth {
     discovery: Discovery,
     /// Calls end with it.
     calls: RefCell<JoinSet<()>>,
-    /// Which is under way.
+    /// Call in progress.
     called: RefCell<Option<(Address, AbortHandle)>>,
     _served: ApplicationHandle,
     _said: Vec<AdvertisementHandle>,
 }
 
 impl Bluetooth {
-    /// Begins to advertise and to look for others. `name`: of an adapter, or its address; one that is
-    /// off is switched on if `may_switch`.
+    /// Advertises, and discovers others. `name`: name or address of an adapter; `may_switch` allows
+    /// to switch it on.
     ///
     /// # Errors
     /// There is no such adapter, or it does not do it.
@@ -71,7 +71,7 @@ impl Bluetooth {
         numbers: Numbers,
         told: mpsc::Sender<Told>,
     ) -> Result<Self, Error> {
-        // BlueZ that begins anew meanwhile is to be noticed.
+        // A restart of BlueZ in the meantime must be noticed.
         let service = Service::find().await.map_err(Error::Service)?;
         let session = bluer::Session::new().await.map_err(Error::service)?;
         let refused = |what| move |error| Error::Refused(name.to_owned(), what, error);
@@ -96,10 +96,10 @@ impl Bluetooth {
         let served = adapter.serve_gatt_application(application).await;
         let served = served.map_err(refused("serve"))?;
         let discovery = Discovery::new(adapter.clone(), &speaks, told.clone());
-        // Who begins at the same moment is heard, too.
+        // Devices that start at the same moment are found too.
         discovery.begin().await;
         let mut said = Vec::new();
-        // What was said first is heard first: v2 says the id, too, and who knows it calls.
+        // BlueZ sends the first advertisement first: v2 has the id, which known peers need to call.
         for format in speaks.formats.iter().rev() {
             let handle = adapter.advertise(advertisement(&speaks, *format)).await;
             said.push(handle.map_err(refused("advertise"))?);
@@ -146,7 +146,7 @@ impl Bluetooth {
                 Ok(false) => return Error::Off(name()),
                 Err(error) => return Error::Adapter(name(), format!(" any more: {error}")),
             }
-            // It was there again before it was missed, or somebody took what was said there.
+            // BlueZ restarted between two checks, or another program removed the advertisements.
             match self.adapter.active_advertising_instances().await {
                 Ok(count) if usize::from(count) >= self.speaks.formats.len() => {}
                 Ok(_) => {
@@ -161,12 +161,12 @@ impl Bluetooth {
         }
     }
 
-    /// What others are looked for, from now on.
+    /// Sets the formats and peers to look for from now on.
     pub fn need(&self, needs: Needs) {
         self.discovery.need(needs);
     }
 
-    /// Calls somebody: what comes of it is told.
+    /// Calls a device and reports the result as events.
     pub fn call(&self, address: Address) {
         let (adapter, told) = (self.adapter.clone(), self.told.clone());
         let (speaks, numbers) = (self.speaks.clone(), self.numbers.clone());
@@ -208,11 +208,11 @@ impl Bluetooth {
     /// still has some.
     pub async fn leave(&self, addresses: impl IntoIterator<Item = Address>) {
         let parts = addresses.into_iter().map(|it| part(&self.adapter, it));
-        // Where BlueZ is gone there is nothing to be ended.
+        // A missing BlueZ has nothing to end.
         let _ = tokio::time::timeout(LEAVES, futures::future::join_all(parts)).await;
     }
 
-    /// Whether there is a connection with somebody.
+    /// Returns true if a device is connected.
     pub async fn is_connected(&self, address: Address) -> bool {
         let Ok(device) = self.adapter.device(address) else {
             return false;
@@ -223,7 +223,7 @@ impl Bluetooth {
     }
 }
 
-/// What fits into the 31 octets of any adapter: each format has one of its own.
+/// Advertisement of one format; each fits into the 31 octets of any adapter.
 fn advertisement(speaks: &Speaks, format: Format) -> Advertisement {
     let [least, most] = speaks.power.says().map(Duration::from_millis);
     let mut said = Advertisement {

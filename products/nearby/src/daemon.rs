@@ -37,17 +37,17 @@ use crate::envelope::Key;
 
 /// The room's clock.
 const TICK: Duration = Duration::from_millis(100);
-/// It is looked so often who is still connected.
+/// Interval of the check for closed connections.
 const LOOK: Duration = Duration::from_secs(2);
 /// The name of no adapter.
 pub const NO_ADAPTER: &str = "none";
-/// What an adapter may tell before it is looked at.
+/// Capacity of the event queue of an adapter.
 const AHEAD: usize = 64;
 
-/// Runs until it is told to end.
+/// Runs until a signal ends the program.
 ///
 /// # Errors
-/// It cannot begin: in a sentence.
+/// The daemon cannot start: the reason in a sentence.
 pub async fn run(settings: &Settings) -> Result<(), String> {
     let key = Arc::new(key(&settings.state)?);
     let _alone = alone(&settings.state)?;
@@ -88,7 +88,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(wrong)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(wrong)?;
     let mut clock = tokio::time::interval(TICK);
-    // What BlueZ keeps waiting keeps nobody else waiting.
+    // Runs separately, so that a slow BlueZ delays nothing else.
     let mut kept = std::pin::pin!(keep::keep(&state, open));
     let mut looks = std::pin::pin!(async {
         loop {
@@ -113,7 +113,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// Nobody else may use the same key and queue: until this is dropped.
+/// Locks the state folder against a second daemon until the returned file is dropped.
 fn alone(state: &Path) -> Result<std::fs::File, String> {
     let path = state.join("lock");
     let mut options = std::fs::OpenOptions::new();
@@ -196,7 +196,7 @@ fn key(state: &Path) -> Result<Key, String> {
     })
 }
 
-/// Why nobody could ask, and what helps.
+/// Returns the error for a socket that cannot be opened, with a hint.
 fn no_socket(error: &SocketError) -> String {
     match error {
         SocketError::InUse(path) => format!(

@@ -1,5 +1,5 @@
-//! What messages carry: qaul's protobuf messages (`qaul.net.ble`, `qaul.net.feed`,
-//! `qaul.net.messaging`), as far as a third one can read them.
+//! Content of messages: qaul's protobuf messages (`qaul.net.ble`, `qaul.net.feed`,
+//! `qaul.net.messaging`), as far as a third party can read them.
 
 mod node;
 mod profile;
@@ -13,8 +13,8 @@ pub use node::Node;
 pub use profile::Profile;
 use wire::{Addressed, Envelope, FeedMessage, Identification, Kind, Name, Signed, decoded};
 
-/// Octets of a text at most: with who says it, when, and the signature it is the longest message that
-/// both formats have.
+/// Largest text, in octets: with sender, time and signature it fills the longest message of both
+/// formats.
 pub const LONGEST_TEXT: usize = crate::v1::LONGEST - 129;
 
 /// A node's secret key.
@@ -27,13 +27,13 @@ impl Key {
         Ed25519KeyPair::from_seed_unchecked(seed).ok().map(Self)
     }
 
-    /// Whose key it is.
+    /// Returns the node of the key.
     pub fn node(&self) -> Node {
         let key = self.0.public_key().as_ref();
         Node(std::array::from_fn(|at| key[at]))
     }
 
-    /// Its signature of something.
+    /// Signs octets.
     pub fn sign(&self, octets: &[u8]) -> [u8; 64] {
         let signature = self.0.sign(octets);
         std::array::from_fn(|at| signature.as_ref()[at])
@@ -47,50 +47,50 @@ pub enum Content {
     Feed(Feed),
     /// From person to person, encrypted: octets of what they say.
     Direct {
-        /// Who says so that it is from them.
+        /// Claimed sender, whose signature the message has.
         sender: Node,
-        /// For whom it is.
+        /// Receiver.
         receiver: Node,
-        /// Octets.
+        /// Size in octets.
         octets: usize,
     },
-    /// Who the neighbour says that it is, and whether it asks the same.
+    /// A neighbour's claim of its identity, with a flag that requests the same.
     Identification {
-        /// It wants an answer.
+        /// True if the neighbour wants an answer.
         asks: bool,
-        /// Who it is; anybody can say so.
+        /// Claimed identity; anybody can claim any.
         node: Option<Node>,
     },
-    /// Whom a neighbour can reach, and who they say to be.
+    /// Profiles of nodes that a neighbour can reach.
     Routing(Vec<Profile>),
     /// Encrypted from neighbour to neighbour.
     Sealed,
 }
 
-/// What somebody said to all.
+/// A message to all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
-    /// Who said it: the signature is theirs.
+    /// Sender, who signed the message.
     pub sender: Node,
-    /// What.
+    /// Text.
     pub text: String,
-    /// When, by their clock, in milliseconds since 1970.
+    /// Time by the sender's clock, in milliseconds since 1970.
     pub time: u64,
 }
 
 /// Why a message cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It is no such protobuf message.
+    /// Not a valid protobuf message of this type.
     #[error("it is no message of qaul: {0}")]
     Decode(String),
-    /// It says nothing.
+    /// The message has no content.
     #[error("it is empty")]
     Empty,
-    /// A name in it is none.
+    /// The sender or the receiver is not a valid node.
     #[error("a sender or receiver in it is no node")]
     Node,
-    /// It is not from whom it says.
+    /// The signature is not the sender's.
     #[error("its signature is not its sender's")]
     Signature,
 }
@@ -101,10 +101,10 @@ impl From<prost::DecodeError> for Error {
     }
 }
 
-/// Reads a message, and checks that it is from whom it says.
+/// Reads a message and verifies its signature.
 ///
 /// # Errors
-/// It cannot be read, or is somebody else's.
+/// The message is malformed, or its signature is not the sender's.
 pub fn read(octets: &[u8]) -> Result<Content, Error> {
     let node = |octets: &[u8]| Node::read(octets).ok_or(Error::Node);
     let checked = |signed: &Signed, sender: &Node| {
@@ -144,9 +144,9 @@ pub fn read(octets: &[u8]) -> Result<Content, Error> {
     }
 }
 
-/// A message without what nobody signed: what is signed and its signature alone, in one way to write
-/// them. Else whoever passes it on could make many of it, each of which is from its sender. `None`:
-/// nothing in it is signed.
+/// Returns a message without its unsigned parts, in a unique encoding. Otherwise a node that passes
+/// the message on could make many variants of it, all with a valid signature. `None`: nothing is
+/// signed.
 pub fn plain(octets: &[u8]) -> Option<Vec<u8>> {
     let again = |octets: &[u8]| decoded::<Signed>(octets).map(|signed| signed.encode_to_vec());
     let kind = match decoded::<Envelope>(octets).ok()?.kind? {
@@ -174,7 +174,7 @@ pub fn feed(key: &Key, text: &str, time: u64) -> Vec<u8> {
     Envelope { kind }.encode_to_vec()
 }
 
-/// Who this node is, and whether the other is to say the same.
+/// Returns an identification of this node, and asks for the other's if `asks` is true.
 pub fn identification(own: &Node, asks: bool) -> Vec<u8> {
     let node = Name { id: own.octets() };
     let kind = Some(Kind::Identification(Identification {

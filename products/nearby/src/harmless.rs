@@ -5,11 +5,11 @@ use unicode_width::UnicodeWidthChar;
 
 /// Marks that may stand on one letter: a hundred would climb over the lines above.
 const MARKS: usize = 2;
-/// What stands for a letter that a terminal would obey, or that nobody sees.
+/// Replaces characters that a terminal would obey or that are invisible.
 const OBEYED: char = '\u{fffd}';
 
-/// Without what moves a cursor (control characters), what turns the order of letters around or hides
-/// some (Unicode's format characters), and piles of marks. Lines stay lines; a tab is a space.
+/// Removes control characters, Unicode's format characters that reorder or hide letters, and piles
+/// of marks. Lines stay lines; a tab is a space.
 pub fn harmless(text: &str) -> String {
     let mut marks = MARKS;
     let mut clean = String::with_capacity(text.len());
@@ -21,8 +21,8 @@ pub fn harmless(text: &str) -> String {
                 marks = MARKS;
             }
             '\t' => clean.push(' '),
-            // Joiners and variants change the look of what is beside them. Terminals do not agree how
-            // wide that is then.
+            // Joiners and variants change the look of their neighbours, and terminals disagree
+            // about the resulting width.
             '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {}
             _ if is_hidden(letter) => {
                 clean.push(OBEYED);

@@ -1,19 +1,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Who somebody is: the first octets of an Ed25519 public key.
+/// Id of a node: the first octets of an Ed25519 public key.
 ///
-/// Nobody proves it at this layer: whoever says an id has it.
+/// Ids are not proven at this layer: any device may claim any id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub [u8; 8]);
 
-/// What is no id.
+/// Error for an invalid id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// So many octets instead of eight.
+    /// Number of octets, which is not eight.
     #[error("an id has 8 octets, not {0}")]
     Length(usize),
-    /// Other than 16 hexadecimal digits.
+    /// Text that is not 16 hexadecimal digits.
     #[error("{0:?} is no id: it is written with 16 hexadecimal digits, as 0598f7b34b75adcb")]
     Text(String),
 }

@@ -1,12 +1,11 @@
-//! Messages by Bluetooth Low Energy between people without a network, as the messenger qaul sends
-//! them, in both of its formats, which do not understand each other: [`v1`] of Linux and iOS, [`v2`]
-//! of Android. What they are, octet by octet: `docs/nearby-protocol.md`.
+//! Messages by Bluetooth Low Energy between people without a network, compatible with the messenger
+//! qaul in both of its incompatible formats: [`v1`] of Linux and iOS, [`v2`] of Android.
+//! `docs/nearby-protocol.md` describes both, octet by octet.
 //!
-//! The formats and the [`room`], with all who are near, have no input and output, no clock and no
-//! Bluetooth: what was heard and what time it is goes in, what is to be written comes out. All of what
-//! is heard is a stranger's, so all of it is bounded: a message's size, the messages that one sends at
-//! once, and how long an unfinished one is kept. The program around it speaks to BlueZ, and to whoever
-//! runs `weir-nearby`.
+//! The formats and the [`room`], with the peers nearby, have no input and output, no clock and no
+//! Bluetooth: events and times go in, actions come out. All input comes from strangers and is
+//! bounded: a message's size, the messages of one peer at once, and the lifetime of an unfinished
+//! message. The program around them speaks to BlueZ and to the user of `weir-nearby`.
 
 #[cfg(feature = "bluetooth")]
 mod bluetooth;

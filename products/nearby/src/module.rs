@@ -1,13 +1,12 @@
-//! What libqaul says to a Bluetooth module, and what that answers: the protobuf messages of
-//! `qaul.sys.ble` (`ble.proto` of qaul's `ble_module`), with the [`room`](crate::room) behind them.
+//! Protocol between libqaul and its Bluetooth module: the protobuf messages of `qaul.sys.ble`
+//! (`ble.proto` of qaul's `ble_module`), with the [`room`](crate::room) behind them.
 //!
-//! For whoever builds libqaul with this in the place of its own module: what libqaul sends goes to
-//! [`Module::command`], what the radio tells to [`Module::event`]; what comes out is to be given to
-//! libqaul, or to be done by the radio. libqaul passes messages on itself, so the room does not.
+//! Replaces the module in a build of libqaul: requests of libqaul go to [`Module::command`], events
+//! of the radio to [`Module::event`]; the results are messages for libqaul or actions for the
+//! radio. libqaul passes messages on itself, so the room does not.
 //!
-//! Other than the predecessor: a send's result carries the message's id, not the receiver's; it tells
-//! of success when the message was acknowledged, not when it was put into a queue; and it is told of
-//! every message, once.
+//! Differences from the predecessor: a send's result carries the message's id, not the receiver's;
+//! success means that the message was acknowledged, not queued; and each message gets one result.
 
 mod wire;
 
@@ -23,30 +22,30 @@ pub use crate::power::Power;
 use crate::room::{Action, Address, Event, Format, Room, Settings, To};
 use crate::v2::LONGEST;
 
-/// Messages of which no result was told yet, at most.
+/// Largest number of messages without a result.
 const SENDING: usize = 1024;
 
-/// The adapter, as libqaul is told of it.
+/// Adapter, as reported to libqaul.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its name: `hci0`.
+    /// Name: `hci0`.
     pub name: String,
-    /// Its Bluetooth address.
+    /// Bluetooth address.
     pub address: Address,
-    /// Whether it is switched on.
+    /// True if the adapter is switched on.
     pub on: bool,
 }
 
-/// What is to be done.
+/// Action for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Out {
-    /// These octets are for libqaul.
+    /// Send these octets to libqaul.
     Tell(Vec<u8>),
-    /// The radio is to begin, as this id; what came of it is [`Module::began`].
+    /// Start the radio with this id; report the result to [`Module::began`].
     Begin(Id, Power),
-    /// The radio is to end.
+    /// Stop the radio.
     End,
-    /// The radio is to do this: never [`Action::Near`], [`Action::Message`] or [`Action::Outcome`].
+    /// Perform this action; never [`Action::Near`], [`Action::Message`] or [`Action::Outcome`].
     Radio(Action),
 }
 
@@ -57,7 +56,7 @@ pub struct Module {
     formats: BTreeSet<Format>,
     links: usize,
     room: Option<Room>,
-    /// Whom libqaul was told of.
+    /// Peers that libqaul knows.
     told: BTreeSet<Id>,
     /// Messages by number, with the ids that libqaul knows them by.
     sending: BTreeMap<u64, Vec<u8>>,
@@ -65,7 +64,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// One that was not told to begin yet, with `links` connections at most.
+    /// Creates a stopped module with at most `links` connections.
     pub fn new(device: Device, formats: BTreeSet<Format>, links: usize) -> Self {
         Self {
             device,
@@ -78,10 +77,10 @@ impl Module {
         }
     }
 
-    /// libqaul says something.
+    /// Handles a message of libqaul.
     ///
     /// # Errors
-    /// It is no message of `qaul.sys.ble`, or one that only a module says.
+    /// The message is not one of `qaul.sys.ble`, or only a module may send it.
     pub fn command(&mut self, now: u64, octets: &[u8]) -> Result<Vec<Out>, Error> {
         let mut out = Vec::new();
         match wire::read(octets)? {
@@ -94,7 +93,7 @@ impl Module {
         Ok(out)
     }
 
-    /// What came of [`Out::Begin`].
+    /// Handles the result of [`Out::Begin`].
     pub fn began(&mut self, done: Result<(), (Why, String)>) -> Vec<Out> {
         let mut out = Vec::new();
         if done.is_err() {
@@ -114,7 +113,7 @@ impl Module {
         out
     }
 
-    /// What is to be written next by a connection, asked for when it takes more, and what follows.
+    /// Returns the next frame of a connection that has room for one, and the resulting actions.
     pub fn next(&mut self, now: u64, link: u32) -> (Option<Vec<u8>>, Vec<Out>) {
         let (mut out, mut actions) = (Vec::new(), Vec::new());
         let room = self.room.as_mut();
@@ -157,7 +156,7 @@ impl Module {
                 return self.tell(Kind::StartResult(wire::result(failed)), out);
             }
         };
-        // Whoever asks twice begins anew.
+        // A second start replaces the first.
         if self.room.is_some() {
             self.end(out);
         }
@@ -183,7 +182,7 @@ impl Module {
         self.tell(Kind::StopResult(wire::result(Ok(()))), out);
     }
 
-    /// Nobody is near any more, and what was to be sent came to nothing.
+    /// Ends the room: all peers become unavailable, and unfinished messages fail.
     fn end(&mut self, out: &mut Vec<Out>) {
         self.room = None;
         for message in std::mem::take(&mut self.sending).into_values() {

@@ -6,10 +6,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// What one takes beside its octets, about.
+/// Approximate overhead of a message beside its octets.
 const BESIDE: usize = 128;
 
-/// A message's octets; copies are the same.
+/// Shared octets of a message; a clone refers to the same octets.
 #[derive(Clone)]
 pub struct Octets(Rc<Counted>);
 
@@ -23,7 +23,7 @@ struct Counted {
 pub struct Pool(Rc<Cell<usize>>);
 
 impl Pool {
-    /// One more is there.
+    /// Adds octets to the pool.
     pub fn take(&self, mut octets: Vec<u8>) -> Octets {
         octets.shrink_to_fit();
         self.0.set(self.0.get() + weight(octets.len()));
@@ -33,14 +33,14 @@ impl Pool {
         }))
     }
 
-    /// What all that are there take, octets.
+    /// Returns the memory of all octets in the pool, in octets.
     pub fn used(&self) -> usize {
         self.0.get()
     }
 }
 
 impl Octets {
-    /// What it takes, octets.
+    /// Returns the memory of these octets, in octets.
     pub fn weight(&self) -> usize {
         weight(self.len())
     }
@@ -50,7 +50,7 @@ fn weight(length: usize) -> usize {
     length + BESIDE
 }
 
-/// One that is counted nowhere.
+/// Octets outside any shared pool.
 impl From<Vec<u8>> for Octets {
     fn from(octets: Vec<u8>) -> Self {
         Pool::default().take(octets)

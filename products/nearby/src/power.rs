@@ -1,23 +1,23 @@
-//! How much power is spent to hear others soon: when the next round of looking for them begins.
+//! Power profiles: the time between rounds of discovery.
 
-/// How much power may be spent to hear others soon.
+/// Power profile of the radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
-    /// As little as can be: there are rests between rounds.
+    /// Least power: pauses between rounds.
     Low,
-    /// One round after the other.
+    /// Continuous rounds.
     Balanced,
-    /// Whatever it takes: shorter rounds, as an adapter tells of each once a round.
+    /// Continuous and shorter rounds, as an adapter reports each device once a round.
     Fast,
 }
 
-/// From the begin of a round to that of the next, ms, where little power is spent.
+/// Interval between the starts of two rounds, ms, in the low power profile.
 pub const EACH: u64 = 30_000;
-/// The same where nobody is near, or something waits for who is not connected, ms.
+/// Interval if no peer is near, or a message waits for a peer without a connection, ms.
 pub const SOONER: u64 = 15_000;
 
 impl Power {
-    /// How long a round is, ms. BlueZ itself makes one of 10 s and rests for 5 s.
+    /// Returns the duration of a round, ms. BlueZ itself makes one of 10 s and rests for 5 s.
     pub fn round(self) -> u64 {
         match self {
             Self::Low | Self::Balanced => 5_000,
@@ -25,8 +25,8 @@ impl Power {
         }
     }
 
-    /// How often an adapter says that it is there, at least and at most, ms. BlueZ 5.66 as it is takes
-    /// none of this: each 1.28 s was seen, as the interval is one of its experimental interfaces.
+    /// Returns the shortest and longest interval of advertisements, ms. BlueZ 5.66 ignores both by
+    /// default: 1.28 s was measured, as the interval is an experimental interface.
     pub fn says(self) -> [u64; 2] {
         match self {
             Self::Low => [1_000, 1_300],
@@ -35,7 +35,7 @@ impl Power {
         }
     }
 
-    /// So much longer it takes until who is near is heard again, ms.
+    /// Returns the delay that pauses add until a peer is seen again, ms.
     pub fn rests(self) -> u64 {
         match self {
             Self::Low => EACH - self.round(),
@@ -44,25 +44,25 @@ impl Power {
     }
 }
 
-/// What there is to be looked for.
+/// Reasons to discover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// How many are near.
+    /// Number of peers nearby.
     pub near: usize,
-    /// How many messages wait for those to whom there is no connection.
+    /// Number of messages that wait for peers without a connection.
     pub waiting: usize,
 }
 
-/// When others are looked for.
+/// Schedule of discovery rounds.
 #[derive(Debug)]
 pub struct Rounds {
     power: Power,
-    /// When the last whole round began, and for how many messages it was made.
+    /// Start of the last complete round, and the number of messages that waited then.
     last: Option<(u64, usize)>,
 }
 
 impl Rounds {
-    /// There was none yet.
+    /// Creates a schedule without a past round.
     pub fn new(power: Power) -> Self {
         Self { power, last: None }
     }
@@ -77,7 +77,7 @@ impl Rounds {
         let Some((begun, waited)) = &mut self.last else {
             return 0;
         };
-        // One more than there were: it is looked for its receiver at once, not as long as it waits.
+        // An additional message starts discovery at once; a message that still waits does not.
         if self.power != Power::Low || needs.waiting > *waited {
             return *begun;
         }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(Power::Low.rests() + Power::Low.round(), EACH);
     }
 
-    /// A message for somebody who is away for a week is no reason to look for a week.
+    /// A message for a peer that is away for a week does not keep discovery running for a week.
     #[test]
     fn for_a_message_that_waits_it_is_looked_at_once_and_then_sooner_than_else() {
         let mut rounds = Rounds::new(Power::Low);
@@ -126,7 +126,7 @@ mod tests {
         rounds.done(7_000, waits(1));
         assert_eq!(rounds.next(waits(1)), 7_000 + SOONER);
         assert_eq!(rounds.next(waits(2)), 7_000, "one more");
-        // One was taken to its receiver, and there is another.
+        // One message was delivered, and another one is new.
         rounds.done(9_000, waits(2));
         assert_eq!(rounds.next(waits(1)), 9_000 + SOONER);
         assert_eq!(rounds.next(waits(2)), 9_000);

@@ -1,10 +1,10 @@
-//! Messages that wait for peers on the disk, as a mail server keeps its own: `queue/ID/PLACE` is one
-//! message for one peer, and one that is for many is one file with many names. Taken away is what was
-//! acknowledged, what is too old, and the oldest where there is too much.
+//! Messages that wait for peers on the disk, as in a mail server: `queue/ID/PLACE` is a message for
+//! one peer, and a message for many peers is one file with many names. Acknowledged and old
+//! messages are removed, and the oldest ones if the queue is full.
 //!
-//! A file has a name in a peer's folder only when it is whole and on the disk. What is there and is no
-//! message is named in the log, and stays. Ages are counted by how long the program ran: the clocks of
-//! routers are wrong until they hear of a network, and one that jumps makes nothing old.
+//! A file gets its name in a peer's folder once it is complete and synced. The log names invalid
+//! files, which stay. Ages count the running time of the program: routers' clocks are wrong until
+//! they reach a network, and a clock that jumps must make no message old.
 
 mod disk;
 mod file;
@@ -29,17 +29,17 @@ use notes::{Notes, Seen};
 use crate::Id;
 use crate::room::{Keep, Message};
 
-/// What is older is given up, ms.
+/// Age at which a message is dropped, ms.
 pub const AGE: u64 = 7 * 86_400_000;
-/// After something went wrong it is tried again after so long, ms.
+/// Delay after a disk error before the next attempt, ms.
 const AGAIN: u64 = 30_000;
-/// What is remembered is written so often, ms: it is no message's, and a disk may be a flash.
+/// Interval of writing the notes, ms: they belong to no message, and a disk may be a flash.
 const NOTES: u64 = 3_600_000;
-/// The same where somebody new is known.
+/// Delay of writing the notes after a new peer, ms.
 const SOON: u64 = 60_000;
-/// So many numbers of messages are taken at once: they are not written one by one.
+/// Size of a block of message numbers: the notes store blocks rather than single numbers.
 const NUMBERS: u64 = 64;
-/// Places of messages are below this.
+/// Upper bound of the sequence of messages.
 const PLACES: u64 = 1 << 62;
 
 /// The queue.
@@ -48,20 +48,20 @@ pub struct Queue<D: Disk = Files> {
     disk: D,
     index: Index,
     notes: Notes,
-    /// Who is known and has no folder yet.
+    /// Known peers without a folder.
     unmade: BTreeSet<Id>,
-    /// Numbers up to this one are those of messages that are said here by this run.
+    /// Upper bound of the numbers reserved for own messages of this run.
     number: u64,
-    /// When it is to be written what is remembered.
+    /// Time of the next write of the notes.
     due: u64,
-    /// The last place of which there is anything.
+    /// Highest sequence in use.
     last: u64,
-    /// It does not work until then.
+    /// End of the pause after a disk error.
     trouble: Option<u64>,
 }
 
 impl<D: Disk> Queue<D> {
-    /// Reads what is there. What is wrong with it is in the log.
+    /// Opens the queue in a folder, and logs damaged entries.
     pub fn open(folder: PathBuf, limit: u64, disk: D) -> Self {
         let mut queue = Self {
             index: Index::new(limit),
@@ -103,7 +103,7 @@ impl<D: Disk> Queue<D> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => warn!(path = %path.display(), %error, "cannot be read: passed over"),
         }
-        // What is known is who has a folder.
+        // Known peers are those with a folder.
         let clock = self.notes.clock;
         let known = std::mem::take(&mut self.notes.peers);
         let mut known: Vec<(Id, Seen)> = known.into_iter().collect();
@@ -116,7 +116,7 @@ impl<D: Disk> Queue<D> {
                     self.notes.peers.entry(id).or_insert(seen);
                 }
                 _ if name == "notes" || name == "seen" => {}
-                // What was not whole yet.
+                // Files of an interrupted write.
                 _ if name == "new" || name == "notes.new" => _ = self.disk.remove(&path),
                 _ => warn!(path = %path.display(), "is none of weir-nearby's: passed over"),
             }
@@ -153,13 +153,13 @@ impl<D: Disk> Queue<D> {
         self.notes.clock
     }
 
-    /// Who is known, and when each was near last by this clock.
+    /// Returns the known peers, with the time of the last contact by this clock.
     pub fn known(&self) -> Vec<(Id, u64)> {
         let known = self.notes.peers.iter();
         known.map(|(id, seen)| (*id, seen.clock)).collect()
     }
 
-    /// When somebody who is away was near last: milliseconds since 1970, or 0.
+    /// Returns the last contact with a peer: milliseconds since 1970, or 0.
     pub fn last_seen(&self, id: Id) -> u64 {
         self.notes.peers.get(&id).map_or(0, |seen| seen.time)
     }
@@ -169,7 +169,7 @@ impl<D: Disk> Queue<D> {
         self.last
     }
 
-    /// How many messages wait for somebody.
+    /// Returns the number of messages that wait for a peer.
     pub fn waiting(&self, id: Id) -> usize {
         self.index.count(id)
     }
@@ -184,7 +184,7 @@ impl<D: Disk> Queue<D> {
         self.number
     }
 
-    /// Somebody is near, or was until now.
+    /// Notes that a peer is near, or was until now.
     pub fn saw(&mut self, now: u64, time: u64, id: Id) {
         let seen = Seen { clock: now, time };
         if self.notes.peers.insert(id, seen).is_none() {
@@ -194,8 +194,8 @@ impl<D: Disk> Queue<D> {
         }
     }
 
-    /// Keeps a message for its peers: for all of them, or none. Gives whether it is, and what had to go
-    /// for it; or the message itself, for whom nothing gives way to it.
+    /// Stores a message for all of its peers, or for none. Returns true on success, and the entries
+    /// dropped; the message itself is among them for peers without room.
     pub fn keep(&mut self, now: u64, keep: &Keep) -> (bool, Vec<Lost>) {
         let octets = file::write(&keep.message);
         let size = octets.len() as u64;
@@ -244,7 +244,7 @@ impl<D: Disk> Queue<D> {
         let from = match self.index.holder(sequence) {
             Some(id) => self.path(id, sequence),
             None => {
-                // What is written to it would be written to whatever has its other names.
+                // Writing to the old file would change all its links.
                 gone(self.disk.remove(&new))?;
                 self.disk.write(&new, octets)?;
                 new.clone()
@@ -254,7 +254,7 @@ impl<D: Disk> Queue<D> {
         let done = self.link(sequence, peers, &from, &mut linked);
         if done.is_err() {
             for path in linked {
-                // At worst somebody gets it all the same.
+                // At worst a peer gets the message all the same.
                 let _ = self.disk.remove(&path);
             }
         }
@@ -281,8 +281,8 @@ impl<D: Disk> Queue<D> {
         folders.try_for_each(|it| self.disk.sync(&it))
     }
 
-    /// Messages for somebody beyond a place, in order: so many octets, or one. Gives whether that is
-    /// all, and what could not be read.
+    /// Loads messages for a peer beyond a sequence, in order: so many octets, or one message.
+    /// Returns the messages, true if there are no more, and those that could not be read.
     pub fn load(
         &mut self,
         id: Id,
@@ -312,13 +312,13 @@ impl<D: Disk> Queue<D> {
         (messages, true, lost)
     }
 
-    /// Somebody has a message.
+    /// Removes a message that a peer has received.
     pub fn done(&mut self, id: Id, place: u64) {
         let lost = self.index.get(id, place);
         self.remove_all(lost.as_slice());
     }
 
-    /// Somebody is known no longer. Gives what waited.
+    /// Forgets a peer. Returns the messages that waited.
     pub fn forget(&mut self, id: Id) -> Vec<Lost> {
         let all = self.index.of(id);
         self.remove_all(&all);
@@ -331,7 +331,7 @@ impl<D: Disk> Queue<D> {
         all
     }
 
-    /// Whether it is time for [`Self::tick`].
+    /// Returns true if [`Self::tick`] is due.
     pub fn is_due(&self, now: u64) -> bool {
         now >= self.due
     }
@@ -350,7 +350,7 @@ impl<D: Disk> Queue<D> {
         self.write_notes(now);
     }
 
-    /// What could not be written is in memory, and written when there is room.
+    /// Writes the notes; after a failure they stay in memory until the next attempt.
     fn write_notes(&mut self, now: u64) {
         self.due = now + NOTES;
         self.notes.clock = now;
@@ -362,7 +362,7 @@ impl<D: Disk> Queue<D> {
         }
     }
 
-    /// Who is known has a folder. Gives whether all have.
+    /// Creates the folders of known peers. Returns true if all exist.
     fn make_folders(&mut self, now: u64) -> bool {
         while let Some(id) = self.unmade.first().copied() {
             if !self.works(now) {
@@ -390,7 +390,7 @@ impl<D: Disk> Queue<D> {
         self.went(now, written)
     }
 
-    /// Which messages were here lately, the oldest first: as it was written last.
+    /// Returns the sums of recent messages, the oldest first, as last written.
     pub fn remembered(&self) -> Vec<[u8; seen::SUM]> {
         let path = self.folder.join("seen");
         let all = match fs::read(&path) {
@@ -412,7 +412,7 @@ impl<D: Disk> Queue<D> {
     fn remove_all(&mut self, all: &[Lost]) {
         for lost in all {
             let path = self.path(lost.id, lost.sequence);
-            // It would come again after the next start, and be discarded by who has it.
+            // The message would be sent again after the next start, and be discarded there.
             if let Err(error) = gone(self.disk.remove(&path)) {
                 warn!(path = %path.display(), %error, "cannot be taken away");
             }
@@ -420,12 +420,12 @@ impl<D: Disk> Queue<D> {
         }
     }
 
-    /// Whether it is worth a try.
+    /// Returns true unless a disk error is recent.
     pub fn works(&self, now: u64) -> bool {
         self.trouble.is_none_or(|until| now >= until)
     }
 
-    /// What came of something, which is in the log when it is news. Gives whether it went well.
+    /// Logs a change between success and failure. Returns true for success.
     fn went(&mut self, now: u64, done: io::Result<()>) -> bool {
         let path = self.folder.display();
         match done {

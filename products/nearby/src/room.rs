@@ -1,7 +1,7 @@
 //! Everybody who is near: who they are, to whom there is a connection, and what goes to whom.
 //!
-//! A message to all that comes by one format goes on to all peers, by whichever they understand: so
-//! those of Linux and those of Android hear each other. Each goes once to each.
+//! A message to all goes on to all peers, in whichever format they understand, once to each. Thus
+//! devices of Linux and Android hear each other.
 
 mod connection;
 mod counts;
@@ -33,12 +33,11 @@ use crate::envelope::{self, Content};
 use crate::v2::link;
 use crate::village::HOPS;
 
-/// Who was not seen for so long, and has no connection, is out of range, ms.
+/// Time after which an unseen peer without a connection is out of range, ms.
 pub const GONE: u64 = 15_000;
-/// A connection of v1 without anything to write is kept for so long, ms: the other may not call while
-/// it is there.
+/// Time after which an idle connection of v1 is closed, ms: it prevents a call from the peer.
 const IDLE: u64 = 2_000;
-/// A message that does not get through is given up after so long, ms.
+/// Age at which an undelivered message is dropped, ms.
 pub const AGE: u64 = 600_000;
 
 /// All who are near.
@@ -47,12 +46,12 @@ pub struct Room {
     settings: Settings,
     sightings: Sightings,
     delivery: Delivery,
-    /// Who was not heard for so long is gone, ms.
+    /// Time after which an unseen peer is gone, ms.
     gone: u64,
 }
 
 impl Room {
-    /// Nobody is near yet.
+    /// Creates a room without peers.
     pub fn new(settings: Settings) -> Self {
         Self {
             sightings: Sightings::new(settings.own, settings.address),
@@ -62,8 +61,8 @@ impl Room {
         }
     }
 
-    /// The radio is no longer, or another one is there, at this address: what was heard by the one before
-    /// is not called by the next until it hears it, too.
+    /// Handles the loss or replacement of the radio, now at this address. The new radio must see an
+    /// address before calling it.
     pub fn anew(&mut self, address: Option<Address>) {
         self.sightings.anew(address);
     }
@@ -78,8 +77,8 @@ impl Room {
         &mut self.delivery
     }
 
-    /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many who are
-    /// near; where messages are kept, it waits for those who are away.
+    /// Sends a message; its outcomes have this number, which is below 2⁶³. Returns the number of
+    /// recipients nearby. With storage, the message waits for those that are away.
     pub fn send(
         &mut self,
         now: u64,
@@ -91,17 +90,17 @@ impl Room {
         self.delivery.send(now, to, number, octets, out)
     }
 
-    /// What it has done since it began.
+    /// Returns the counters since the start.
     pub fn counts(&self) -> Counts {
         self.delivery.counts()
     }
 
-    /// Whether there is a link with somebody by IP.
+    /// Returns true if there is an IP link with a node.
     pub fn reaches(&self, id: Id) -> bool {
         self.delivery.links.reaches(id)
     }
 
-    /// The radio rests for so long, ms: who is near is heard so much later.
+    /// Sets the pause of the radio, ms, which delays the next sighting of a peer.
     pub fn rests(&mut self, time: u64) {
         self.gone = GONE + time;
     }
@@ -125,7 +124,7 @@ impl Room {
         }
     }
 
-    /// What is to be written next by a connection: asked for when it takes more.
+    /// Returns the next frame of a connection that has room for one.
     pub fn next(&mut self, now: u64, link: u32, out: &mut Vec<Action>) -> Option<Vec<u8>> {
         let connection = self.delivery.links.get_mut(link)?;
         let (octets, done) = connection.next(now);
@@ -136,7 +135,7 @@ impl Room {
         octets
     }
 
-    /// What happened, and when; what is to be done comes out, in this order.
+    /// Handles an event; returns the actions in order.
     pub fn handle(&mut self, now: u64, event: Event<'_>) -> Vec<Action> {
         let mut out = Vec::new();
         match event {
@@ -261,7 +260,7 @@ impl Room {
         if !self.delivery.is_new(now, &octets) {
             return;
         }
-        // What nobody signed goes no further: whoever is asked for it would be this node.
+        // Unsigned content goes no further: this node would be taken for its source.
         if let Ok(Content::Feed(_) | Content::Direct { .. }) = content {
             self.delivery.pass_on(now, from, hops, &octets, out);
         }
@@ -337,13 +336,13 @@ impl Room {
         if !is_full {
             self.know(now, link, id, out);
         }
-        // One who is nobody's peer would be told nothing.
+        // An id without a place in the list of peers would receive nothing.
         if is_full || !self.delivery.has(id) {
             out.push(Action::Close(link));
         }
     }
 
-    /// Who is at the other end of a connection.
+    /// Sets the peer at the other end of a connection.
     fn know(&mut self, now: u64, link: u32, id: Id, out: &mut Vec<Action>) {
         let Some(connection) = self.delivery.links.get(link) else {
             return;

@@ -1,19 +1,19 @@
 //! The format of Linux and iOS: JSON between `$$`, in writes of twenty octets.
 //!
-//! There is no number, no sum and no acknowledgement in it but those of Bluetooth itself, and it
-//! takes four octets to send one. A `$` never stands in such JSON, so that frames can be told apart.
+//! The format has no number, no checksum and no acknowledgement of its own, and takes four octets
+//! to send one. Such JSON never contains a `$`, so frames can be told apart.
 
 use serde::{Deserialize, Serialize};
 
 use super::Id;
 
-/// A longer message is not taken, octets.
+/// Longest message, in octets; longer ones are refused.
 pub const LONGEST: usize = 65_536;
-/// What stands before and after each frame.
+/// Mark before and after each frame.
 const MARK: &[u8] = b"$$";
-/// Octets of a write: the least that every link can.
+/// Size of a write, in octets: the least of every link.
 pub const WRITE: usize = 20;
-/// Octets of a frame: "-128," is the longest that one octet becomes, and white space may be between.
+/// Largest frame, in octets: "-128," is the longest form of one octet, and white space is allowed.
 const MOST: usize = 6 * LONGEST + 256;
 
 #[derive(Serialize, Deserialize)]
@@ -22,13 +22,13 @@ struct Said {
     message: Vec<i8>,
 }
 
-/// What is no frame.
+/// Error for a malformed frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Not such JSON.
+    /// The JSON is malformed.
     #[error("what stands between $$ is no message: {0}")]
     Json(String),
-    /// The sender's id is none.
+    /// The sender's id is not valid.
     #[error(transparent)]
     Id(#[from] super::IdError),
     /// The frame does not end, or the message in it is longer than allowed.
@@ -47,11 +47,11 @@ pub fn frame(from: Id, message: &[u8]) -> Vec<u8> {
     [MARK, &json, MARK].concat()
 }
 
-/// The writes of a frame, one after another.
+/// Returns the writes of a frame, one after another.
 ///
-/// They are cut where no receiver loses any: one of qaul's takes a `0` from the end of each write
-/// that has a `$`, if it has twenty octets, and another understands no `$$` that is in two of them.
-/// So the first write ends with the `[` before the sender's id, and the last one is never one octet.
+/// The cuts suit all receivers: one of qaul's drops a `0` from the end of each write that has a
+/// `$`, if the write has twenty octets, and another misses a `$$` that spans two. So the first
+/// write ends with the `[` before the sender's id, and the last is never one octet.
 pub fn writes(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
     const HEAD: usize = r#"$${"qaul_id":["#.len();
     let rest = frame.len().saturating_sub(HEAD);
@@ -63,9 +63,9 @@ pub fn writes(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Puts frames together from what one peer writes. What is before and between them is passed over.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// What came since `$$`, with it.
+    /// Octets since `$$`, including it.
     heard: Vec<u8>,
-    /// Octets of it in which no further mark begins.
+    /// Number of octets searched for a mark.
     searched: usize,
 }
 

@@ -1,10 +1,10 @@
-//! Nodes that reach each other by IP, and so are one village: links between two of them.
+//! Nodes that reach each other by IP, and thus form a village: links between two of them.
 //!
-//! A [`Handshake`] makes octets of a TCP connection into a [`Session`], whose two halves seal and open
-//! records. Only who has the village's [`Secret`] gets that far, and has proven its id by its key.
-//! By the records two [`Exchange`] messages. A [`Door`] bounds how many strangers are tried at once.
+//! A [`Handshake`] turns a TCP connection into a [`Session`], whose two halves seal and open
+//! records. Only nodes with the village's [`Secret`] and a proof of their id get there. Over the
+//! records two [`Exchange`] messages. A [`Door`] bounds the handshakes in progress.
 //!
-//! All of it is pure, as the rest: octets go in, octets come out. `docs/nearby-protocol.md` has them.
+//! All of it is pure: octets go in, octets come out. `docs/nearby-protocol.md` specifies them.
 
 mod door;
 mod exchange;
@@ -29,8 +29,8 @@ pub const PATIENCE: u64 = 5_000;
 /// Pauses between two tries to reach a node: the first, twice as long each time, and at most, ms.
 pub const PAUSES: [u64; 2] = [1_000, 60_000];
 
-/// How long it is waited for the next try, after so many that came to nothing: up to a quarter less or
-/// more by chance, so that those who lost a node do not all come back at once.
+/// Returns the delay before the next try after so many failed ones. A random part of up to a
+/// quarter prevents that all nodes return at once.
 pub fn pause(tries: u32, chance: u8) -> u64 {
     let [first, most] = PAUSES;
     let whole = (first << tries.min(10)).min(most);

@@ -1,6 +1,6 @@
-//! What libqaul says to a module; what strangers send by Bluetooth: frames of both formats, by connections that come and go, and what
-//! messages carry; what they say to a node of a village, and what nodes say to each other by IP. No panic,
-//! and no more peers and links than are kept.
+//! Feeds all parsers: messages of libqaul, Bluetooth frames of both formats on connections that
+//! open and close, their envelopes, and IP traffic of clients and nodes of a village. Checks for
+//! panics and for the limits on peers and links.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bluer::{Adapter, Address};
 use tracing::warn;
 
-/// What BlueZ does not do now is asked for again after so long.
+/// Delay before repeating a request that BlueZ refused.
 pub const AGAIN: Duration = Duration::from_secs(2);
 
 /// Why there is no Bluetooth.
@@ -14,13 +14,13 @@ pub enum Error {
     /// BlueZ does not run.
     #[error("there is no Bluetooth service on this machine: {0}")]
     Service(String),
-    /// It has no such adapter.
+    /// BlueZ has no adapter of this name.
     #[error("there is no Bluetooth adapter {0}{1}")]
     Adapter(String, String),
-    /// Somebody switched it off.
+    /// The adapter is switched off.
     #[error("the Bluetooth adapter {0} is switched off")]
     Off(String),
-    /// It refused something.
+    /// BlueZ refused a request.
     #[error("the Bluetooth adapter {0} does not {1}: {2}")]
     Refused(String, &'static str, bluer::Error),
 }
@@ -50,11 +50,11 @@ pub async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error
     Err(Error::Adapter(name.to_owned(), others))
 }
 
-/// Ends the connection with somebody, and has BlueZ forget who it was: it would remember everybody for
-/// ever, and what they were then able to do rather than what they say now.
+/// Disconnects a device and removes it from BlueZ, which would otherwise remember every device for
+/// ever, with outdated capabilities.
 pub async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
     let device = adapter.device(address)?;
-    // Whom somebody paired with here stays.
+    // Paired or trusted devices stay.
     match device.is_paired().await? || device.is_trusted().await? {
         true => device.disconnect().await,
         false => adapter.remove_device(address).await,

@@ -1,4 +1,4 @@
-//! Calls somebody who advertises.
+//! Connects to a device that advertises.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use super::profile::{
 use crate::Id;
 use crate::room::Format;
 
-/// Until somebody answered a call. Two that call each other do not hear each other's: then both would
-/// wait for 20 s, if one did not end it.
+/// Timeout for a call. Two devices that call each other miss each other's call: both would wait for
+/// 20 s without this limit.
 const ANSWERS: Duration = Duration::from_secs(5);
-/// Until it said what it can, and who it is.
+/// Timeout for the peer's services and id.
 const PATIENCE: Duration = Duration::from_secs(10);
 fn error(text: &str) -> bluer::Error {
     bluer::Error {
@@ -34,8 +34,8 @@ fn error(text: &str) -> bluer::Error {
     }
 }
 
-/// Calls somebody, and has the connection told of. What is half done stays: the other may have called
-/// meanwhile, and what BlueZ has of both is one.
+/// Calls a device and reports the connection. A failed call leaves the connection open: the device
+/// may have called meanwhile, and BlueZ merges both.
 pub async fn call(
     adapter: &Adapter,
     address: Address,
@@ -97,7 +97,7 @@ async fn choose(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(F
     Err(error("it has none of the services"))
 }
 
-/// Where the id is read, where messages go, and where the number of a channel is read, if anywhere.
+/// Finds the characteristics for the id, for the messages and for the channel's number.
 async fn find(
     service: &Service,
     format: Format,
@@ -201,8 +201,8 @@ async fn write_each(
     let _ = told.send(Told::Closed(link)).await;
 }
 
-/// What comes is told, until the connection ends. BlueZ (5.66) notifies all of what is for one of them:
-/// where there is a channel, what is for this one comes by it.
+/// Reports received frames until the connection ends. BlueZ (5.66) notifies all devices of what is
+/// for one of them: with a channel, the frames for this side arrive there.
 async fn read(
     link: u32,
     reader: CharacteristicReader,

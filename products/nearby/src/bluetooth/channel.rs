@@ -1,7 +1,7 @@
-//! Channels beside GATT (L2CAP): who offers one has its number read, and who calls makes it.
+//! Channels beside GATT (L2CAP): one side offers a number, the other reads it and calls.
 //!
-//! Whatever goes wrong with one, the connection goes on without. A channel carries frames only when
-//! both sides said by it who they are: qaul's says nothing by it, and would take a frame for a message.
+//! After an error the connection goes on without the channel. A channel carries frames only after
+//! introductions by both sides: qaul sends none there, and would take a frame for a message.
 
 use std::future::Future;
 use std::io;
@@ -27,28 +27,28 @@ use crate::Id;
 use crate::v2::channel::{self, FRAME, Reader};
 use crate::v2::frame::{Control, Frame};
 
-/// What the other may write at once, octets: a frame and its length.
+/// Receive size of a channel, in octets: a frame and its length.
 const TAKES: u16 = FRAME as u16 + 4;
-/// Who called and is not taken in yet.
+/// Backlog of connections that wait for accept.
 const BACKLOG: u32 = 4;
-/// Until a number is read and a channel is there.
+/// Timeout for reading the number and opening the channel.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What a channel does not take for so long, or does not finish, it will not.
+/// Timeout for a write to a channel to start or to finish.
 const STALLS: Duration = Duration::from_secs(5);
-/// Who calls and can be told nothing for so long, by GATT or a channel, has no use of its connection.
+/// Timeout for reaching a caller by GATT or a channel; a caller beyond it is dropped.
 pub const UNHEARD: Duration = Duration::from_secs(2);
-/// What was notified before a channel carried anything is there after so long.
+/// Time until all notifications sent before a channel carried frames have arrived.
 const SETTLES: Duration = Duration::from_secs(1);
-/// It may be that one cannot be accepted now: it is tried again after so long.
+/// Delay before the next accept after a failed one.
 const AGAIN: Duration = Duration::from_secs(1);
-/// BlueZ has as much as it takes: it is asked again after so long.
+/// Delay before the next write when BlueZ's buffer is full.
 const FULL: Duration = Duration::from_millis(5);
 
 /// A channel that was made.
 pub struct Made<S> {
-    /// What is read and written.
+    /// Byte stream of the channel.
     pub stream: S,
-    /// Whether this side called.
+    /// True if this side called.
     pub caller: bool,
 }
 
@@ -59,12 +59,12 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// What is read by others.
+    /// PSM that others read to open a channel.
     pub fn number(&self) -> i32 {
         i32::from(self.psm)
     }
 
-    /// Gives all that are made, until nobody takes them.
+    /// Accepts channels and sends them on until the receiver is dropped.
     pub async fn run(self, made: mpsc::Sender<(Address, Stream)>) {
         loop {
             tokio::select! {
@@ -151,9 +151,9 @@ fn psm(octets: &[u8]) -> Option<u16> {
         .then_some(psm)
 }
 
-/// What a connection has without a channel.
+/// GATT side of a connection, used without a channel.
 pub trait Gatt: Send + Sync {
-    /// Whether anything can be written.
+    /// Returns true if frames can be written.
     fn is_there(&self) -> bool;
 
     /// Writes one frame.
@@ -165,8 +165,8 @@ impl Gatt for CharacteristicWriter {
         true
     }
 
-    /// Writes one frame. The writer itself refuses what is longer than its link could carry when it was made:
-    /// who calls may say only later how much it can, and 20 octets always fit.
+    /// Writes one frame. The writer itself refuses more than the link's initial frame size: a
+    /// caller may announce more later, and 20 octets always fit.
     async fn put(&self, frame: &[u8]) -> io::Result<()> {
         loop {
             self.sendable().await?;
@@ -184,7 +184,7 @@ impl Gatt for CharacteristicWriter {
     }
 }
 
-/// Where it comes later, or never: BlueZ may notify somebody else.
+/// A GATT side that may appear later or never: BlueZ may notify another device.
 impl<G: Gatt> Gatt for Arc<OnceLock<G>> {
     fn is_there(&self) -> bool {
         self.get().is_some_and(Gatt::is_there)
@@ -198,18 +198,18 @@ impl<G: Gatt> Gatt for Arc<OnceLock<G>> {
     }
 }
 
-/// One connection, and what it writes by.
+/// One connection and its transports.
 pub struct Line<S, G> {
     pub link: u32,
     pub own: Id,
     pub gatt: G,
     /// Octets of a frame by GATT: more than when it began, when the other says so.
     pub frame: Arc<AtomicUsize>,
-    /// Whether a channel carries what is said, for a while: what is notified now is for others.
+    /// True while a channel carries the frames: notifications are then for other devices.
     pub carried: Arc<AtomicBool>,
-    /// Whether nothing is to go by GATT for a while.
+    /// True while no frames may go by GATT.
     pub hushed: watch::Receiver<bool>,
-    /// What is to be written.
+    /// Frames to write.
     pub frames: mpsc::Receiver<Vec<u8>>,
     /// A channel that is made takes the place of the one before.
     pub made: mpsc::Receiver<Made<S>>,
@@ -220,7 +220,7 @@ pub struct Line<S, G> {
 struct Channel<S> {
     writer: WriteHalf<S>,
     reader: AbortHandle,
-    /// What came of it: that the other says who it is, and with its end that it is over.
+    /// Progress: one message when the other side introduces itself; the sender closes at the end.
     news: mpsc::Receiver<()>,
     introduced: bool,
     /// Both said who they are.
@@ -326,7 +326,7 @@ where
         }
     }
 
-    /// A channel is over. What it was to carry is cut anew for GATT: chunks that wait here are not.
+    /// Drops an ended channel. Its waiting chunks are discarded: they are cut anew for GATT.
     async fn drop(&mut self, channel: &mut Option<Channel<S>>) {
         let Some(over) = channel.take() else { return };
         self.carried.store(false, Ordering::Relaxed);
@@ -357,7 +357,7 @@ where
                 }
             }
         }
-        // A longer one was cut for a channel that is over, and goes again, cut for GATT.
+        // A longer frame was cut for an ended channel and will be resent in GATT size.
         match frame.len() > self.frame.load(Ordering::Relaxed) {
             true => Ok(()),
             false => self.gatt.put(frame).await,
@@ -365,7 +365,7 @@ where
     }
 }
 
-/// Whether a frame is flow control, and so no chunk.
+/// Returns true if a frame is flow control rather than a chunk.
 fn is_control(frame: &[u8]) -> bool {
     matches!(frame, [0..8, ..])
 }
@@ -377,7 +377,7 @@ async fn put<S: AsyncWrite>(channel: &mut Channel<S>, frame: &[u8]) -> io::Resul
     written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// Tells what comes by a channel, until it ends, or nothing can be understood any more.
+/// Reports frames of a channel until the channel ends or a frame is malformed.
 async fn read<S: AsyncRead + Unpin>(
     link: u32,
     mut stream: S,

@@ -1,25 +1,25 @@
-//! Who calls while BlueZ (5.66) notifies somebody else hears all that is notified: an acknowledgement of
-//! the other's message it would take for one of its own. So nobody is notified for as long as such a one
-//! is to be called instead, or makes a channel.
+//! A caller that connects while BlueZ (5.66) notifies another device receives all notifications,
+//! and would take the other's acknowledgements for its own. So notifications pause until that
+//! caller is called instead or opens a channel.
 
 use std::time::{Duration, Instant};
 
 use super::channel::UNHEARD;
 
-/// Nobody is notified for so long at most, and then for as long nobody is in the way.
+/// Longest pause of notifications, and least time between two pauses.
 const HUSH: Duration = UNHEARD;
 
-/// Whether somebody hears what is not for it.
+/// Pause of notifications while a device would receive frames of others.
 #[derive(Debug, Default)]
 pub struct Crowd {
-    /// Since when nobody is notified.
+    /// Start of the current pause.
     since: Option<Instant>,
-    /// When that was over last.
+    /// End of the last pause.
     over: Option<Instant>,
 }
 
 impl Crowd {
-    /// Whether nobody is to be notified now. `hears`: there is somebody who hears what is not for it.
+    /// Returns true if notifications must pause now. `hears`: a device receives frames of others.
     pub fn is(&mut self, now: Instant, hears: bool) -> bool {
         match self.since {
             Some(since) if !hears || now >= since + HUSH => {

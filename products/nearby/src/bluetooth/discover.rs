@@ -1,4 +1,4 @@
-//! Looks for others: in rounds, and not while somebody is called.
+//! Discovers devices in rounds that pause during calls.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,10 +20,10 @@ use crate::room::Format;
 
 /// BlueZ ends a round in the background.
 const ENDS: Duration = Duration::from_millis(50);
-/// Until a round is over, before somebody is called all the same: another program may look, too.
+/// Longest wait for the end of a round before a call: another program may discover too.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Addresses that BlueZ is told to forget, at most.
+/// Largest number of addresses that BlueZ is asked to forget.
 const ADDRESSES: usize = 256;
 
 /// Looks for others at one adapter.
@@ -32,11 +32,11 @@ pub struct Discovery {
     formats: BTreeSet<Format>,
     told: mpsc::Sender<Told>,
     power: Power,
-    /// What there is to be looked for.
+    /// Formats and peers to look for.
     needs: watch::Sender<Needs>,
-    /// How many need it to be quiet.
+    /// Number of calls that need discovery to pause.
     quiet: watch::Sender<usize>,
-    /// Whom BlueZ was told to forget.
+    /// Addresses that BlueZ was asked to forget.
     forgotten: RefCell<BTreeSet<Address>>,
     /// The round that was begun first.
     begun: RefCell<Option<Events>>,
@@ -44,8 +44,8 @@ pub struct Discovery {
 
 type Events = Pin<Box<dyn Stream<Item = AdapterEvent>>>;
 
-/// As long as there is one it is quiet: a call waits for an advertisement of the other, and while
-/// others are looked for the adapter does not tell of it again.
+/// Pauses discovery while it exists: a call waits for an advertisement of the other device, and
+/// during discovery the adapter does not report that advertisement again.
 pub struct Quiet {
     adapter: Adapter,
     quiet: watch::Sender<usize>,
@@ -68,7 +68,7 @@ impl Drop for Quiet {
 }
 
 impl Discovery {
-    /// At an adapter: it tells of who speaks one of these.
+    /// Creates a discovery for an adapter that reports devices with a format of `speaks`.
     pub fn new(adapter: Adapter, speaks: &Speaks, told: mpsc::Sender<Told>) -> Self {
         Self {
             adapter,
@@ -82,19 +82,19 @@ impl Discovery {
         }
     }
 
-    /// Begins the first round, if it can: what is heard is told when it [runs](Self::run).
+    /// Begins the first round, if it can. [`run`](Self::run) reports its results.
     pub async fn begin(&self) {
         let begun = self.start().await.ok();
         *self.begun.borrow_mut() = begun;
     }
 
-    /// What there is to be looked for, from now on.
+    /// Sets the formats and peers to look for from now on.
     pub fn need(&self, needs: Needs) {
         self.needs
             .send_if_modified(|it| std::mem::replace(it, needs) != needs);
     }
 
-    /// It is to be quiet from now on.
+    /// Pauses discovery until the returned guard is dropped.
     pub fn quiet(&self) -> Quiet {
         self.quiet.send_modify(|count| *count += 1);
         Quiet {
@@ -103,7 +103,7 @@ impl Discovery {
         }
     }
 
-    /// Others are looked for, again and again: somebody else may have BlueZ end it, or keep it from it.
+    /// Runs rounds for ever: another program may end a round or prevent one.
     pub async fn run(&self) -> Infallible {
         let mut quiet = self.quiet.subscribe();
         let mut fails = false;
@@ -112,8 +112,8 @@ impl Discovery {
             self.rest(began, &mut rounds).await;
             // The sender is here: it does not end.
             let _ = quiet.wait_for(|count| *count == 0).await;
-            // BlueZ that was asked for a round and whose answer nobody waits for has one until the program
-            // ends, and gives no other: so this is not left before the answer came.
+            // Do not cancel a request for a round: BlueZ would keep that round until the program
+            // ends, and start no other.
             let (now, needs) = (began.elapsed().as_millis() as u64, *self.needs.borrow());
             let begun = self.begun.borrow_mut().take();
             let round = match begun {
@@ -183,13 +183,13 @@ impl Discovery {
         while let Ok(event) = timeout_at(until, events.next()).await {
             match event {
                 Some(AdapterEvent::DeviceAdded(address)) => {
-                    // It may be gone again.
+                    // The device may be gone again.
                     if let Err(error) = self.see(address).await {
                         debug!(%address, %error, "not seen");
                     }
                 }
                 Some(_) => {}
-                // Somebody else had it ended.
+                // Another program ended the round.
                 None => {
                     sleep(AGAIN).await;
                     break;
@@ -200,7 +200,7 @@ impl Discovery {
 
     async fn see(&self, address: Address) -> bluer::Result<()> {
         let device = self.adapter.device(address)?;
-        // What BlueZ remembers of before is not near.
+        // A cached device without a signal strength is not near.
         let Some(signal) = device.rssi().await? else {
             return Ok(());
         };
@@ -209,8 +209,8 @@ impl Discovery {
         let begin = makers
             .get(&COMPANY)
             .and_then(|it| <[u8; 5]>::try_from(it.as_slice()).ok());
-        // BlueZ believes what it found at a connection, which may be long ago, and the filter let through
-        // only who says it is one of ours.
+        // BlueZ caches services of an earlier connection, and the filter passes only devices that
+        // advertise one of ours.
         let is_stale = !services.contains(&V1)
             && !services.contains(&V2)
             && (begin.is_some()
@@ -230,14 +230,14 @@ impl Discovery {
                     prefix: begin.filter(|_| format == Format::V2),
                     signal: Some(signal),
                 };
-                // Whoever does not listen any more ends.
+                // A closed receiver ends the program.
                 let _ = self.told.send(seen).await;
             }
         }
         Ok(())
     }
 
-    /// Each is forgotten once: it may be somebody who has nothing to do with this.
+    /// Returns true the first time for an address, which may belong to another kind of device.
     fn is_first(&self, address: Address) -> bool {
         let mut forgotten = self.forgotten.borrow_mut();
         forgotten.len() < ADDRESSES && forgotten.insert(address)

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use crate::Id;
 use crate::room::Format;
 
-/// What happens at an adapter.
+/// Event of an adapter.
 pub enum Told {
-    /// An advertisement was heard.
+    /// The adapter received an advertisement.
     Seen {
         address: Address,
         format: Format,
@@ -20,19 +20,19 @@ pub enum Told {
     },
     /// There is a connection.
     Opened(Opened),
-    /// Who was called was not reached, and why.
+    /// A call failed, with the reason.
     Refused(Address, String),
     /// A frame came by a connection.
     Heard(u32, Vec<u8>),
     /// A whole message came by its channel.
     Whole(u32, Vec<u8>),
-    /// There is a channel beside it that takes longer frames, or no longer.
+    /// A channel with longer frames opened beside the connection, or closed.
     Channel(u32, bool),
-    /// Frames of it may have so many octets from now on.
+    /// The frame size of a connection changed, in octets.
     Frames(u32, usize),
-    /// A frame was written to it.
+    /// A frame was written to a connection.
     Written(u32),
-    /// It is no longer.
+    /// A connection closed.
     Closed(u32),
 }
 
@@ -45,7 +45,7 @@ pub struct Opened {
     pub id: Option<Id>,
     /// Octets of a frame.
     pub frame: usize,
-    /// Where frames are to be put to be written.
+    /// Queue of frames to write.
     pub writer: mpsc::Sender<Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ pub struct Opened {
 pub struct Numbers(Arc<AtomicU32>);
 
 impl Numbers {
-    /// One that no other has.
+    /// Returns an unused number.
     pub fn next(&self) -> u32 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }

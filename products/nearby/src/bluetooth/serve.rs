@@ -1,4 +1,4 @@
-//! What others find here when they call.
+//! GATT services that other devices find here.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -32,8 +32,8 @@ const NO_CHANNEL: i32 = -1;
 /// Channels of those who did not write yet, at most: each is there for [`UNHEARD`].
 const STRANGERS: usize = 4;
 
-/// Octets of a frame that is notified on a link that can so much: where who calls takes several values
-/// at once, BlueZ says the length of each, and of what does not fit then it leaves the end away.
+/// Returns the frame size of notifications for an MTU: if the caller accepts several values at
+/// once, BlueZ adds a length to each and truncates what does not fit.
 fn octets(mtu: usize) -> usize {
     super::call::octets(mtu.saturating_sub(2))
 }
@@ -109,7 +109,7 @@ async fn take(
     numbers: Numbers,
     told: mpsc::Sender<Told>,
 ) {
-    // Whether a connection was closed is seen by what it would be written to.
+    // A closed frame queue shows that its connection was closed.
     let mut links: BTreeMap<Address, (u32, mpsc::Receiver<Vec<u8>>)> = BTreeMap::new();
     while let Some((address, octets)) = writes.recv().await {
         links.retain(|_, (_, frames)| !frames.is_closed());
@@ -159,7 +159,7 @@ fn v2(
         told: told.clone(),
     };
     tokio::spawn(accept(control, writes, made, ends));
-    // BlueZ has one socket for what all write, and does not say who wrote: so each write is asked for.
+    // BlueZ has one socket for all writers and hides the writer: so use requests.
     let write = move |octets: Vec<u8>, asked: bluer::gatt::local::CharacteristicWriteRequest| {
         let heard = heard.clone();
         Box::pin(async move {
@@ -195,17 +195,17 @@ fn v2(
     }
 }
 
-/// Who writes, by a link that can so much; and what.
+/// A write: address and MTU of the writer, and the octets.
 type Write = ((Address, usize), Vec<u8>);
 
 /// Connections of v2 that others made.
 struct Ends {
     own: Id,
     all: BTreeMap<Address, End>,
-    /// Channels with whom there is no connection yet: BlueZ tells later of those.
+    /// Channels without a connection so far: BlueZ reports the connection later.
     strangers: VecDeque<(Instant, Address, Stream)>,
     crowd: Crowd,
-    /// Whether nobody is to be notified.
+    /// True while notifications pause.
     hushed: watch::Sender<bool>,
     numbers: Numbers,
     told: mpsc::Sender<Told>,
@@ -214,21 +214,21 @@ struct Ends {
 struct End {
     link: u32,
     since: Instant,
-    /// What is to be told, until there is something to tell it by.
+    /// Frames to send, until there is a socket or a channel.
     frames: Option<mpsc::Receiver<Vec<u8>>>,
     /// Octets of a frame.
     frame: Arc<AtomicUsize>,
     /// The socket by which it is notified, when it has one.
     gatt: Arc<OnceLock<CharacteristicWriter>>,
     make: mpsc::Sender<Made<Stream>>,
-    /// Channels that were made, until somebody writes to them.
+    /// Channels that were made, until the first frame is sent.
     made: Option<mpsc::Receiver<Made<Stream>>>,
-    /// It cannot be had any more where nobody writes to the connection.
+    /// Weak, so that the queue closes once no frames can be sent to the connection.
     writer: mpsc::WeakSender<Vec<u8>>,
 }
 
 impl End {
-    /// There is something to tell it by: a socket, or a channel.
+    /// Starts the line once there is a socket or a channel.
     fn begin(&mut self, own: Id, hushed: watch::Receiver<bool>, told: &mpsc::Sender<Told>) {
         if let Some((frames, made)) = self.frames.take().zip(self.made.take()) {
             let line = Line {
@@ -248,7 +248,7 @@ impl End {
 }
 
 impl Ends {
-    /// The connection with somebody, made where there is none.
+    /// Returns the connection of an address, creating a missing one.
     async fn of(&mut self, (address, mtu): (Address, usize)) -> &mut End {
         self.all.retain(|_, end| end.writer.upgrade().is_some());
         match self.all.entry(address) {
@@ -290,18 +290,18 @@ impl Ends {
         }
     }
 
-    /// Somebody wrote.
+    /// Handles a write.
     async fn write(&mut self, (from, value): Write) {
         let end = self.of(from).await;
         let link = end.link;
-        // Who called said meanwhile how much a frame may have.
+        // The caller has announced its MTU in the meantime.
         let frame = octets(from.1);
         end.frame.store(frame, Ordering::Relaxed);
         let _ = self.told.send(Told::Frames(link, frame)).await;
         let _ = self.told.send(Told::Heard(link, value)).await;
     }
 
-    /// Somebody is to be notified: who is already has another connection now.
+    /// Handles a subscription to notifications: a second one means a new connection.
     async fn notify(&mut self, output: CharacteristicWriter) {
         let from = (output.device_address(), output.mtu());
         let is_old = |end: &End| end.gatt.get().is_some() && end.writer.upgrade().is_some();
@@ -320,13 +320,13 @@ impl Ends {
         end.begin(own, hushed, &told);
     }
 
-    /// Somebody made a channel: it is for who has a connection, or has one soon.
+    /// Handles a new channel, for a connection of now or soon.
     fn channel(&mut self, address: Address, stream: Stream) {
         let end = self.all.get_mut(&address);
         match end.filter(|end| end.writer.upgrade().is_some()) {
             Some(end) => {
                 let caller = false;
-                // Who makes more than are looked at has those closed.
+                // Surplus channels of one device are closed.
                 let _ = end.make.try_send(Made { stream, caller });
                 end.begin(self.own, self.hushed.subscribe(), &self.told);
             }
@@ -341,7 +341,7 @@ impl Ends {
         }
     }
 
-    /// Who is not notified hears what others are.
+    /// Pauses notifications while an unsubscribed caller would receive those of others.
     fn hush(&mut self) {
         let hears = |end: &End| end.gatt.get().is_none() && end.since.elapsed() < UNHEARD;
         let hushed = self.crowd.is(Instant::now(), self.all.values().any(hears));
@@ -349,8 +349,8 @@ impl Ends {
             .send_if_modified(|it| std::mem::replace(it, hushed) != hushed);
     }
 
-    /// Older ones of BlueZ (5.66 is) have one socket for all who are to be notified, and what goes into it
-    /// goes to all of them: so one at a time calls, and the others are called.
+    /// Older BlueZ (5.66 is one) has one socket for all subscribers, and sends each notification to
+    /// all: so only one peer may call, and this side calls the others.
     async fn let_go(&mut self) {
         self.strangers.retain(|(since, address, _)| {
             let stays = since.elapsed() < UNHEARD;
@@ -368,7 +368,7 @@ impl Ends {
     }
 }
 
-/// Who calls is to be notified, and writes: with the first of both there is a connection.
+/// Serves callers: a subscription or a write, whichever is first, opens a connection.
 async fn accept(
     control: CharacteristicControl,
     mut writes: mpsc::Receiver<Write>,

@@ -1,5 +1,5 @@
-//! Whether BlueZ is still the one that was there at the beginning: one that is killed says nothing when
-//! it goes, and what was registered with it is unknown to the next.
+//! Checks that BlueZ is still the instance found at the start: a killed BlueZ sends no message, and
+//! its successor knows none of the registrations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ const BUS: &str = "org.freedesktop.DBus";
 /// The bus itself answers at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One BlueZ, from when it was found on.
+/// Instance of BlueZ, identified by its owner name on the bus.
 pub struct Service {
     connection: Arc<SyncConnection>,
-    /// It ends with the bus.
+    /// Task that ends with the bus.
     bus: JoinHandle<()>,
     owner: String,
 }
@@ -47,10 +47,10 @@ impl Service {
         Ok(service)
     }
 
-    /// Whether it is still there.
+    /// Checks that the instance still runs.
     ///
     /// # Errors
-    /// It is not: why.
+    /// The instance ended: the reason.
     pub async fn check(&self) -> Result<(), String> {
         match self.owner().await? == self.owner {
             true => Ok(()),
@@ -58,7 +58,7 @@ impl Service {
         }
     }
 
-    /// Who has BlueZ's name on the bus: each that starts is another one.
+    /// Returns the owner of BlueZ's name on the bus, which differs for each start.
     async fn owner(&self) -> Result<String, String> {
         let gone = || Err("the D-Bus system bus is gone".to_owned());
         // A connection that ended answers nothing, not even that it is late.

@@ -3,22 +3,22 @@
 use super::keys::Key;
 use super::model::Told;
 
-/// Events that wait for the loop: whoever has more waits.
+/// Capacity of the event queue; a full queue blocks its senders.
 pub const AHEAD: usize = 64;
 
-/// What happens to the loop.
+/// Event of the chat's loop.
 #[derive(Debug)]
 pub enum Event {
     Key(Key),
-    /// What was put in from elsewhere.
+    /// Pasted text.
     Pasted(String),
     Told(Told),
-    /// A line of standard input, or why it is none; nothing at its end.
+    /// A line of standard input, or an error; `None` at the end of the input.
     Line(Option<Result<String, String>>),
     /// The terminal has another size.
     Resized,
-    /// To end, without anybody having pressed a key.
+    /// A request to end from outside, by a signal.
     Stop,
-    /// A thread panicked, which it has told already.
+    /// A thread panicked and has already printed the message.
     Panicked,
 }

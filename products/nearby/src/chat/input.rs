@@ -1,4 +1,4 @@
-//! The line that somebody types.
+//! Input line with editing and history.
 
 use super::text::{letters, width};
 use crate::envelope::LONGEST_TEXT as LONGEST;
@@ -14,11 +14,11 @@ pub struct Input {
     /// In octets; between two letters.
     at: usize,
     before: Vec<String>,
-    /// Which of those is shown, counted from the latest.
+    /// Index of the line shown, counted from the latest.
     shown: Option<usize>,
 }
 
-/// What changes a line.
+/// Edits of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
     /// To the letter on the left.
@@ -50,14 +50,14 @@ pub enum Edit {
 }
 
 impl Input {
-    /// What there is.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Types something.
     pub fn put(&mut self, text: &str) {
-        // What is put in from elsewhere has lines, and goes as one.
+        // Pasted text may have several lines, and becomes one.
         let clean = harmless(text).replace('\n', " ");
         if self.text.len() + clean.len() > LONGEST {
             return;
@@ -105,7 +105,7 @@ impl Input {
         text
     }
 
-    /// What is seen of it in so many columns, and in which the cursor is.
+    /// Returns the part that is visible in so many columns, and the cursor's column.
     pub fn seen(&self, columns: usize) -> (String, usize) {
         // The cursor needs a place behind the last letter.
         let most = columns.saturating_sub(1);
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(edited("one two", &[Home, Delete, End]), "ne two|");
         assert_eq!(edited("one two", &[WordLeft, Begin]), "|two");
         assert_eq!(edited("one two", &[WordLeft, Rest]), "one |");
-        // One letter, however many signs it is made of.
+        // A letter may consist of several characters.
         assert_eq!(edited("ae\u{301}", &[Backspace]), "a|");
         assert_eq!(edited("写真", &[Left]), "写|真");
         assert_eq!(edited("a\nb\x1b", &[]), "a b\u{fffd}|");

@@ -21,12 +21,12 @@ pub enum Key {
     Interrupt,
     /// Ctrl and D: end, where nothing is typed; else the letter at the cursor goes.
     End,
-    /// Ctrl and L: draw all of it anew.
+    /// Ctrl and L: redraw the screen.
     Redraw,
 }
 
 impl Key {
-    /// `None` for all that means nothing here.
+    /// `None` for keys without a meaning here.
     pub fn of(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;

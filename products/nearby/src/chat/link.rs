@@ -1,4 +1,4 @@
-//! The daemon, asked by threads: one hears what is told, one says what is to be said. All of them only
+//! Connection to the daemon, in threads: one receives events, one sends messages. All of them only
 //! send to the loop.
 
 use std::io::BufRead;
@@ -13,19 +13,19 @@ use super::event::Event;
 use super::model::Told;
 use crate::daemon::{Answer, Lately, Peers, Said, Say};
 
-/// It is asked so often who is near.
+/// Interval of requests for the peers nearby.
 const LOOK: Duration = Duration::from_secs(1);
-/// A daemon that is gone is looked for so often.
+/// Interval of attempts to reach a daemon that has ended.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Tells events from a thread; also that it panicked: without it, all would stand still for ever.
+/// Sends events of a thread, and reports its panic, after which the chat would hang.
 #[derive(Debug)]
 pub struct Teller(pub SyncSender<Event>);
 
 impl Drop for Teller {
     fn drop(&mut self) {
         if thread::panicking() {
-            // Nobody is there any more, where it cannot be told.
+            // A failed send means that the loop has ended.
             let _ = self.0.send(Event::Panicked);
         }
     }
@@ -41,7 +41,7 @@ fn words(error: &ClientError) -> String {
     }
 }
 
-/// Hears what is told, and begins again where that ends.
+/// Receives events, and reconnects when the stream ends.
 pub fn hear(socket: PathBuf, events: SyncSender<Event>) {
     let teller = Teller(events);
     thread::spawn(move || {
@@ -96,7 +96,7 @@ pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: SyncSender<Event>) {
                 Ok(what) => Told::Answered(say(&socket, what)),
                 Err(RecvTimeoutError::Timeout) => {
                     wait = LOOK;
-                    // That it is gone is told by who hears.
+                    // The receiving thread reports a lost daemon.
                     let peers = Client::new(&socket).and_then(|it| it.get::<Peers>("/v1/peers"));
                     let Ok(told) = peers else { continue };
                     Told::Peers(told.peers)

@@ -1,5 +1,5 @@
-//! What a chat knows: what was said, who is near, what is typed. Pure: keys and what the daemon tells
-//! go in, what is to be done comes out.
+//! State of a chat: messages, peers nearby and the input line. Pure: keys and events of the daemon
+//! go in, actions come out.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -20,37 +20,37 @@ pub const HELP: &str = "\
 /quit            ends; so do Ctrl-C and Ctrl-D
 Page up and down show what was said before.";
 
-/// Shown with each line that goes to one alone: it looks private, and whoever hears it passes it on.
+/// Notice on each direct message: the line looks private, but every receiver passes the message on.
 pub const PUBLIC: &str = "everybody can read it";
 
-/// What the daemon tells.
+/// Event from the daemon.
 #[derive(Debug)]
 pub enum Told {
-    /// It is there, and this was said lately.
+    /// The daemon is reachable; with its recent messages.
     Begun(Vec<Message>),
     /// Something happens.
     Said(Said),
-    /// Who is near.
+    /// Peers nearby.
     Peers(Vec<PeerShown>),
-    /// It is there no longer, and why.
+    /// The daemon is unreachable, with the reason.
     Lost(String),
-    /// What was to be said was; or it was not: to whom it was to be, what, and why not.
+    /// The result of sending a message; for a failure the recipient, the text and the reason.
     Answered(Result<Answer, [String; 3]>),
 }
 
-/// A line that was said, or that tells what happened.
+/// A message or a notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Milliseconds since 1970.
     pub time: u64,
-    /// What it is.
+    /// Content of the entry.
     pub kind: Kind,
 }
 
-/// What a line is.
+/// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Somebody said something.
+    /// A chat message.
     Message(Message),
     /// Something happened.
     Note(String),
@@ -58,7 +58,7 @@ pub enum Kind {
     Wrong(String),
 }
 
-/// What is to be done.
+/// Action for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Say it, to `all` or an id.
@@ -70,7 +70,7 @@ pub enum Action {
 /// All of a chat.
 #[derive(Debug, Default)]
 pub struct Chat {
-    /// What is typed.
+    /// Input line.
     pub input: Input,
     /// Rows below what is seen.
     pub scrolled: usize,
@@ -87,12 +87,12 @@ impl Chat {
         self.entries.iter()
     }
 
-    /// Who is near.
+    /// Returns the peers nearby.
     pub fn peers(&self) -> &[PeerShown] {
         &self.peers
     }
 
-    /// Whether the daemon is there.
+    /// Returns true if the daemon is reachable.
     pub fn is_there(&self) -> bool {
         self.is_there
     }
@@ -102,7 +102,7 @@ impl Chat {
         self.to.as_deref()
     }
 
-    /// How an id is shown: short, where nobody else's begins alike.
+    /// Returns an id for display, shortened if the short form is unique.
     pub fn name(&self, id: &str) -> String {
         let short: String = id.chars().take(SHORT).collect();
         let mut alike: BTreeSet<&str> = BTreeSet::from([id]);
@@ -124,7 +124,7 @@ impl Chat {
             Told::Said(said) => self.said(said, now),
             Told::Peers(peers) => self.peers = peers,
             Told::Lost(why) => {
-                // Until it is there again, it is told once.
+                // Report a lost daemon once until the daemon returns.
                 if std::mem::take(&mut self.is_there) || !self.was_there {
                     self.was_there = true;
                     let text = format!("weir-nearby is gone: {why}. It is tried again.");
@@ -132,11 +132,11 @@ impl Chat {
                 }
                 self.peers.clear();
             }
-            // What was said is told, too.
+            // The daemon also reports own messages as events.
             Told::Answered(Ok(_)) => {}
             Told::Answered(Err([to, text, why])) => {
                 self.put(now, Kind::Wrong(format!("not said: {why}")));
-                // It is there to be tried again, unless something else is typed meanwhile.
+                // Restores the text for another attempt, unless the user has typed something else.
                 let now = self.to.as_deref().unwrap_or("all");
                 if self.input.text().is_empty() {
                     match to == now {
@@ -154,7 +154,7 @@ impl Chat {
             self.put(now, Kind::Note("weir-nearby is there again".to_owned()));
         }
         self.was_there = true;
-        // One that begins anew counts anew.
+        // A restarted daemon restarts its numbers.
         for entry in &mut self.entries {
             if let Kind::Message(message) = &mut entry.kind {
                 message.number = None;
@@ -212,7 +212,7 @@ impl Chat {
                 });
                 if let Some(message) = message {
                     match done {
-                        // What came with the past came once.
+                        // The message may have arrived with the history too.
                         true => message.done = (message.done + 1).min(message.to),
                         false => message.failed = (message.failed + 1).min(message.to),
                     }
@@ -260,7 +260,7 @@ impl Chat {
                 None
             }
             "/to" => self.turn(rest, now),
-            // One that was meant for this shall not be heard by everybody.
+            // An unknown command may be a private message: do not send it to all.
             _ if command.starts_with('/') => {
                 let text = format!("{command} is no command: /help has them");
                 self.put(now, Kind::Wrong(text));
@@ -325,7 +325,7 @@ impl Chat {
     }
 }
 
-/// Whether one was told of twice: a moment is a millisecond of its sender's.
+/// Returns true for two copies of one message: `time` is in milliseconds of the sender's clock.
 fn same(one: &Message, other: &Message) -> bool {
     (&one.sender, one.time, &one.text) == (&other.sender, other.time, &other.text)
 }

@@ -19,12 +19,12 @@ const LONGEST: u64 = LONGEST_TEXT as u64;
 /// Messages that are remembered: who comes back tells the last ones again.
 const KNOWN: usize = 500;
 
-/// How it went.
+/// Result of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// All lines were said.
     Well,
-    /// One or more were not, which was told.
+    /// At least one line was not sent; the errors are on standard error.
     NotAllSaid,
 }
 
@@ -42,7 +42,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
     let mut known = Known::default();
     let (mut waits, mut is_over, mut ended) = (0, false, Ended::Well);
     let mut is_there = true;
-    // For how many what is said waits, where nobody is near.
+    // Number of absent peers that a message waits for.
     let mut later = None;
     for event in happening {
         match event {
@@ -50,7 +50,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                 eprintln!("weir-nearby: {count} events were missed, as this was too slow");
             }
             Event::Told(Told::Said(said)) => {
-                // What was said here needs not be told here.
+                // The user's own messages need no echo.
                 if let Some(message) = Message::of(&said).filter(|it| !it.own)
                     && known.is_new(&message)
                 {
@@ -62,7 +62,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                 if !std::mem::replace(&mut is_there, true) {
                     eprintln!("weir-nearby: it is there again");
                 }
-                // What was said before this began is not news; what was said while it was gone is.
+                // The first history is not news; after a reconnect the missed messages are.
                 let is_first = known.begin();
                 for message in past.iter().filter(|it| !it.own) {
                     if known.is_new(message) && !is_first {
@@ -93,7 +93,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                     }
                 }
             }
-            // Whoever types means a command by it, and shall not be heard with it by everybody.
+            // A typed line with a slash is meant as a command and must not go to all peers.
             Event::Line(Some(Ok(text))) if is_typed && text.starts_with('/') => match text.trim() {
                 "/quit" => is_over = true,
                 command => {
@@ -171,7 +171,7 @@ fn lines(events: SyncSender<Event>) {
     });
 }
 
-/// A line, or why it is none. One that is too long is passed over, and not kept.
+/// Reads a line. Returns an error for an invalid line, and skips one that is too long.
 fn read(input: &mut impl BufRead) -> Option<Result<String, String>> {
     let mut octets = Vec::new();
     let mut is_long = false;
@@ -182,7 +182,7 @@ fn read(input: &mut impl BufRead) -> Option<Result<String, String>> {
             .take(LONGEST + 1)
             .read_until(b'\n', &mut octets);
         match taken {
-            // One that cannot be read is over, as one that ends.
+            // An input error counts as the end of the input.
             Err(_) => return None,
             Ok(0) if !is_long => return None,
             Ok(_) => {}

@@ -17,7 +17,7 @@ use super::model::{Action, Chat};
 use super::view::{self, Look};
 use crate::daemon::Say;
 
-/// Talks until somebody has had enough.
+/// Runs the chat until the user quits.
 ///
 /// # Errors
 /// The terminal cannot be taken over, or written to.
@@ -43,8 +43,8 @@ pub fn run(socket: &Path, look: Look) -> io::Result<()> {
             return Ok(());
         };
         let mut next = Some(event);
-        // All that has happened meanwhile, before it is drawn: a key that is held down must not run ahead
-        // of the picture.
+        // Handle all pending events before drawing: a key held down must not run ahead of the
+        // picture.
         while let Some(event) = next {
             match event {
                 Event::Stop => return Ok(()),

@@ -8,7 +8,7 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// What a person takes for letters.
+/// Splits a text into grapheme clusters with their offsets.
 pub fn letters(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
     text.grapheme_indices(true)
 }

@@ -1,4 +1,4 @@
-//! What a chat looks like: rows of text that fit, and then a terminal's cells.
+//! View of a chat: rows of text that fit, and then a terminal's cells.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -20,7 +20,7 @@ const COLOURS: [Color; 6] = [
     Color::Cyan,
 ];
 
-/// How things may look.
+/// Capabilities of the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Colours may be used.
@@ -29,25 +29,25 @@ pub struct Look {
     pub signs: bool,
 }
 
-/// What a piece of text is.
+/// Style of a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// What was said.
+    /// Normal text.
     Plain,
-    /// Of less weight.
+    /// Secondary text.
     Dim,
-    /// Who said it: the id.
+    /// The sender, with the id.
     Name(String),
-    /// It got there.
+    /// Delivered.
     Good,
-    /// It did not, or something else is wrong.
+    /// Failed.
     Bad,
 }
 
 /// A row: pieces of text.
 pub type Row = Vec<(String, Tone)>;
 
-/// What is told of a message that was said here.
+/// Returns the delivery status of an own message.
 pub fn outcome(message: &Message, signs: bool) -> (String, Tone) {
     let Message {
         to, done, failed, ..
@@ -100,7 +100,7 @@ pub fn rows(
         Kind::Wrong(text) => (text, Tone::Bad, None),
     };
     let begin: usize = head.iter().map(|(text, _)| width(text)).sum();
-    // Where there is no place beside who said it, there is one below.
+    // Without room beside the sender, the text begins in the next row.
     let beside = begin + 10 <= columns;
     let indent = if beside { begin } else { 2.min(columns / 4) };
     let mut out = Vec::new();
@@ -164,7 +164,7 @@ fn start(text: &str, columns: usize) -> String {
     letters(text).take_while(fits).map(|(_, it)| it).collect()
 }
 
-/// Who is near, in one row of so many columns.
+/// Returns the peers nearby, in one row of so many columns.
 pub fn near(chat: &Chat, columns: usize) -> String {
     if !chat.is_there() {
         return start("weir-nearby is not there: it is tried again", columns);

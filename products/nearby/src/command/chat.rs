@@ -28,7 +28,7 @@ Examples:
 pub(super) struct Arguments {}
 
 pub(super) fn run(socket: &Path, output: &mut impl Write) -> Result<(), Failure> {
-    // Whoever has not started it is told at once, and how.
+    // A missing daemon is reported at once, with a hint.
     let _: Peers = Client::new(socket)?.get("/v1/peers")?;
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         return Ok(chat::run(socket, look(|name| std::env::var(name).ok()))?);
@@ -42,8 +42,8 @@ pub(super) fn run(socket: &Path, output: &mut impl Write) -> Result<(), Failure>
     }
 }
 
-/// As the environment tells: `NO_COLOR` (no-color.org), and the first of three that is set (POSIX, 8.2).
-/// The console of Linux has UTF-8, but few signs in its font.
+/// Reads the environment: `NO_COLOR` (no-color.org), and the first locale variable set of three
+/// (POSIX, 8.2). The Linux console has UTF-8, but few signs in its font.
 fn look(variable: impl Fn(&str) -> Option<String>) -> Look {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let term = set("TERM").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What `run` is told of the page.
+//! Options of `run` for the page.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// What the page is to be, where there is to be one.
+    /// Returns the settings of the page, if there is to be one.
     pub fn settings(&self) -> Option<PageSettings> {
         self.page.map(|listen| PageSettings {
             listen,

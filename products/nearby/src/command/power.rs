@@ -1,4 +1,4 @@
-//! What `run` is told of power.
+//! Option of `run` for power.
 
 use clap::ValueEnum;
 

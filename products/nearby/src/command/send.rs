@@ -73,7 +73,7 @@ fn unread(file: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure(what, "name another file".to_owned())
 }
 
-/// What is in a file; of one that is too long, one byte more than is taken.
+/// Reads a file, up to one byte more than the limit.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     let file = std::fs::File::open(path)?;

@@ -1,4 +1,4 @@
-//! What the command line says of a village, and the file with its secret.
+//! Options for a village, and the file with its secret.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -32,7 +32,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// What is to be run, where there is a village.
+    /// Returns the settings of the village, if there is one.
     pub fn settings(&self) -> Result<Option<Settings>, Failure> {
         let Some(path) = &self.village else {
             return Ok(None);

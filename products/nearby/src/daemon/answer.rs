@@ -1,4 +1,4 @@
-//! What is asked by the socket, and answered.
+//! Routes of the socket.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::envelope::LONGEST_TEXT as LONGEST;
 use crate::room::To;
 use api::{Asked, Later, Method, Problem, Response, Route, Routes, Who};
 
-/// What is asked, octets: JSON says some characters with six.
+/// Largest request body, in octets: JSON encodes some characters with six.
 const BODY: usize = 6 * LONGEST + 1024;
 /// Listeners at once, by the socket and by the page: one more is refused.
 pub const LISTENERS: usize = 32;
-/// What waits for somebody who listens, octets.
+/// Largest amount of data that waits for a listener, in octets.
 const WAITING: usize = 1 << 20;
 
-/// What can be asked.
+/// Returns all routes.
 pub fn routes(state: &State) -> Routes {
     let [peers, say, listen, past] = [(); 4].map(|()| state.clone());
     Routes::new([
@@ -109,7 +109,7 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
             "the log says what is wrong with the disk".to_owned(),
         )
     };
-    // What goes nowhere is not said: it has no number, and no place in what was said.
+    // An undeliverable message gets no number and no entry in the history.
     match (state.near(to), state.waits(to), to) {
         (0, Err(id), _) => return Err(not_kept(id)),
         (0, Ok(0), To::All) => {
@@ -132,7 +132,7 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
     }
     let peers = state.say(to, &say.text);
     match (peers, state.waits(to)) {
-        // It became so by this message.
+        // This message itself filled the queue.
         (0, Err(id)) => Err(not_kept(id)),
         (peers, waiting) => Ok(Answer {
             peers,

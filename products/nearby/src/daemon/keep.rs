@@ -1,4 +1,4 @@
-//! The adapter is kept: when it goes it is waited for, and all that was registered is registered anew.
+//! Keeps the adapter: reopens a lost adapter and repeats all registrations.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::bluetooth::{Bluetooth, Error};
 /// Until an adapter that is not there is looked for again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Keeps it. `open` is told whether it may switch the adapter on: not where somebody switched it off
-/// while it ran.
+/// Keeps the adapter open. `open` receives true if it may switch the adapter on, false if the
+/// adapter was switched off during the run.
 pub async fn keep(
     state: &State,
     open: impl AsyncFn(bool) -> Result<Bluetooth, Error>,
@@ -36,7 +36,7 @@ pub async fn keep(
                 }
                 Err(again) => {
                     debug!(error = %again, "Bluetooth is not there yet");
-                    // Who switched it off may also have ended BlueZ, or taken the adapter out.
+                    // The user may also have ended BlueZ or removed the adapter.
                     if !matches!(error, Error::Off(_)) {
                         error = again;
                     }

@@ -13,12 +13,12 @@ pub struct Link {
     format: Format,
     caller: bool,
     writer: mpsc::Sender<Vec<u8>>,
-    /// What it does not take yet.
+    /// Frame that the connection does not take yet.
     held: Option<Vec<u8>>,
 }
 
 impl Link {
-    /// One that was made now.
+    /// Creates a link.
     pub fn new(place: Place, format: Format, caller: bool, writer: mpsc::Sender<Vec<u8>>) -> Self {
         Self {
             place,
@@ -47,8 +47,8 @@ impl Link {
         self.format
     }
 
-    /// Writes the next frame, which is asked for where there is room. Gives its octets; nothing where
-    /// no frame goes.
+    /// Writes the next frame, requested only if there is room. Returns its size in octets, or
+    /// `None`.
     pub fn write(&mut self, next: impl FnOnce() -> Option<Vec<u8>>) -> Option<usize> {
         let held = self.held.take();
         let frame = held.or_else(|| match self.writer.capacity() {
@@ -62,7 +62,7 @@ impl Link {
                 self.held = Some(frame);
                 None
             }
-            // That it is closed is told as well.
+            // The adapter also reports a closed connection.
             Err(TrySendError::Closed(_)) => None,
         }
     }
@@ -116,7 +116,7 @@ impl Links {
         all.map(|(number, _)| *number).collect()
     }
 
-    /// Whether there is a connection with somebody.
+    /// Returns true if there is a connection with a device.
     pub fn reaches(&self, place: Place) -> bool {
         self.0.values().any(|it| it.place == place)
     }

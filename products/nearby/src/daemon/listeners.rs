@@ -1,4 +1,4 @@
-//! Who listens to what is told, and what each of them missed.
+//! Listeners of the event stream, with the number of events that each missed.
 
 use api::Feed;
 
@@ -10,12 +10,12 @@ pub struct Listeners(Vec<Listener>);
 
 struct Listener {
     feed: Feed,
-    /// What was told while it did not take it, so many.
+    /// Number of events missed while the listener was too slow.
     missed: u64,
 }
 
 impl Listener {
-    /// Whoever takes too little for a while is told so when it takes more.
+    /// Offers a line, after a notice of missed events if there are any.
     fn tell(&mut self, line: &[u8]) -> bool {
         if self.missed > 0 {
             let missed = Said::Missed { count: self.missed };
@@ -31,12 +31,12 @@ impl Listener {
 }
 
 impl Listeners {
-    /// One more listens.
+    /// Adds a listener.
     pub fn add(&mut self, feed: Feed) {
         self.0.push(Listener { feed, missed: 0 });
     }
 
-    /// All are told a line.
+    /// Sends a line to all listeners.
     pub fn tell(&mut self, line: &[u8]) {
         for one in &mut self.0 {
             if !one.tell(line) {
@@ -45,19 +45,19 @@ impl Listeners {
         }
     }
 
-    /// All are told that there is nothing to be told.
+    /// Sends an empty line to all listeners.
     pub fn beat(&mut self) {
         for one in &mut self.0 {
             one.tell(b"\n");
         }
     }
 
-    /// How many there are.
+    /// Returns the number of listeners.
     pub fn count(&self) -> usize {
         self.0.iter().filter(|it| !it.feed.is_gone()).count()
     }
 
-    /// Those who went away are forgotten.
+    /// Removes listeners that have left.
     pub fn sweep(&mut self) {
         self.0.retain(|it| !it.feed.is_gone());
     }

@@ -10,7 +10,7 @@ use crate::power::Needs;
 use crate::queue::{Files, Lost, Queue};
 use crate::room::{self, Action, Address, Event, PIECE, Place, Room, Shown, Store, To};
 
-/// Those who are near or away, with what waits for them.
+/// Peers nearby and away, with the messages that wait for them.
 pub struct Mailbox {
     room: Room,
     queue: Queue,
@@ -42,12 +42,12 @@ impl Mailbox {
         }
     }
 
-    /// Who is near, and by which connections.
+    /// Returns the peers nearby and their connections.
     pub fn room(&self) -> &Room {
         &self.room
     }
 
-    /// As [`Self::room`], to tell of its connections and its adapter.
+    /// Returns the room, for changes of its connections and its adapter.
     pub fn room_mut(&mut self) -> &mut Room {
         &mut self.room
     }
@@ -73,7 +73,7 @@ impl Mailbox {
         (number, self.room.send(now, to, number, octets, out))
     }
 
-    /// All who are near, and how long ago each was heard, ms.
+    /// Returns the peers nearby, each with the time since the last contact, in ms.
     pub fn heard(&self) -> Vec<(Shown, u64)> {
         let now = self.now();
         let ago = |shown: Shown| {
@@ -83,7 +83,7 @@ impl Mailbox {
         self.room.shown().map(ago).collect()
     }
 
-    /// Who is known and away.
+    /// Returns the known peers that are away.
     pub fn away(&self) -> Vec<AwayShown> {
         let away = self.room.delivery().away().map(|(id, _)| AwayShown {
             id: id.to_string(),
@@ -93,7 +93,7 @@ impl Mailbox {
         away.collect()
     }
 
-    /// Those of the meant who are known and away.
+    /// Returns those recipients that are known and away.
     pub fn away_of(&self, to: To) -> impl Iterator<Item = Id> {
         let is_meant = move |id: &Id| to == To::All || to == To::One(*id);
         self.room
@@ -103,10 +103,10 @@ impl Mailbox {
             .filter(is_meant)
     }
 
-    /// For how many who are away a message waits that was said now.
+    /// Returns the number of peers away for whom a new message would wait.
     ///
     /// # Errors
-    /// It cannot be kept for this one.
+    /// The peer for whom the message cannot be stored.
     pub fn waits(&self, to: To) -> Result<usize, Id> {
         let mut away = self.away_of(to);
         match self.queue.works(self.now()) {
@@ -141,7 +141,7 @@ impl Mailbox {
         match store {
             Store::Keep(mut keep) => {
                 let (is, lost) = self.queue.keep(now, &keep);
-                // It may itself be among them.
+                // The new message itself may be among the lost ones.
                 let (itself, lost): (Vec<Lost>, _) = lost
                     .into_iter()
                     .partition(|it| it.sequence == keep.sequence);
@@ -194,12 +194,12 @@ impl Mailbox {
         }
     }
 
-    /// Somebody is near, or was until now.
+    /// Notes that a peer is near, or was until now.
     pub fn saw(&mut self, id: Id, unix: u64) {
         self.queue.saw(self.now(), unix, id);
     }
 
-    /// What waits in memory is to wait on the disk until the next start.
+    /// Stores the messages in memory on the disk until the next start.
     pub fn keep_all(&mut self, unix: u64) -> Vec<Action> {
         self.saw_all(unix);
         self.room.delivery_mut().keep_all()

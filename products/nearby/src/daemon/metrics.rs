@@ -1,4 +1,4 @@
-//! What is exported for Prometheus. No label is an id: strangers choose those, as many as they like.
+//! Metrics for Prometheus. No label is an id: strangers choose ids, as many as they like.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use api::metrics::Text;
 use super::wire::Said;
 use crate::room::{self, Format, Shown};
 
-/// What is counted from the start of the program.
+/// Counters since the start of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// By the format's name, and what it was.
+    /// By the format's name and the message's kind.
     heard: BTreeMap<(&'static str, &'static str), u64>,
     said: u64,
     done: u64,
@@ -19,24 +19,24 @@ pub struct Counts {
     written: BTreeMap<&'static str, u64>,
 }
 
-/// What there is now, and what was counted.
+/// Current values and counters.
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// All who are near.
     pub peers: Vec<Shown>,
-    /// What is spoken by each connection.
+    /// Format of each connection.
     pub connections: Vec<Format>,
-    /// How many listen to what comes.
+    /// Number of listeners.
     pub listeners: usize,
-    /// What the room counted.
+    /// Counters of the room.
     pub room: room::Counts,
-    /// What was counted around it.
+    /// Counters of the daemon.
     pub counts: Counts,
 }
 
-/// Formats that are told even where there is nothing to tell.
+/// Formats that are exported even with a count of zero.
 const FORMATS: [Format; 3] = [Format::V1, Format::V2, Format::Ip];
-/// What a message may be.
+/// Kinds of messages.
 const KINDS: [&str; 5] = ["feed", "direct", "routing", "sealed", "unreadable"];
 
 api::metrics! {
@@ -67,7 +67,7 @@ api::metrics! {
 }
 
 impl Counts {
-    /// Something is told to those who listen.
+    /// Counts an event for the listeners.
     pub fn note(&mut self, said: &Said) {
         match said {
             Said::Message { format, .. } => self.hear(format, "feed"),

@@ -1,11 +1,11 @@
-//! What others call themselves.
+//! Names that other nodes use for themselves.
 
 use std::collections::BTreeMap;
 
 use crate::Id;
 use crate::envelope::Profile;
 
-/// Names at most: whoever comes later is shown by id alone.
+/// Largest number of names; later nodes are shown by id alone.
 const MOST: usize = 256;
 
 /// Names that their owners signed.
@@ -13,11 +13,11 @@ const MOST: usize = 256;
 pub struct Names(BTreeMap<Id, Profile>);
 
 impl Names {
-    /// Somebody's profile was told.
+    /// Stores a node's profile.
     pub fn note(&mut self, profile: Profile) {
         let id = profile.node.id();
         let newer = match self.0.get(&id) {
-            // Another key may begin with the same octets: who was first stays.
+            // Another key may begin with the same octets: the first one stays.
             Some(known) => known.node == profile.node && known.version <= profile.version,
             None => self.0.len() < MOST,
         };
@@ -26,7 +26,7 @@ impl Names {
         }
     }
 
-    /// What somebody calls themselves.
+    /// Returns the name of a node.
     pub fn of(&self, id: Id) -> Option<&str> {
         self.0.get(&id).map(|it| it.name.as_str())
     }

@@ -2,14 +2,14 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /`, `/page.js`, `/page.css`, `/icon.svg` | the page; nothing in it is anybody's secret |
-//! | `GET /api/peers`, `GET /api/past`, `GET` and `POST /api/messages` | what the socket has at `/v1/…` |
+//! | `GET /`, `/page.js`, `/page.css`, `/icon.svg` | the page, without any secret |
+//! | `GET /api/peers`, `GET /api/past`, `GET` and `POST /api/messages` | as the socket at `/v1/…` |
 //! | `POST /api/login` | `{"token": …}`: a cookie, where a token is asked for |
 //! | `GET /metrics` | figures |
 //!
-//! A page of somebody else's must not speak in one's name, nor read: who comes by a name that is not
-//! ours is refused (DNS rebinding), and so is what another site's page asks for; nothing but JSON is
-//! taken, which a form cannot send. Connections are bounded by the server of the router's page.
+//! Refuses requests with an unknown host name (DNS rebinding) or from other sites, which could
+//! otherwise read or speak in the user's name. Accepts only JSON, which a form cannot send. The
+//! server of the router's page bounds the connections.
 
 mod door;
 mod entry;
@@ -29,7 +29,7 @@ use super::state::State;
 use door::Door;
 use entry::Entry;
 
-/// Who listens hears of it at least so often, so that it is seen when the other end is gone.
+/// Interval of a heartbeat to listeners, so that a lost connection is noticed.
 const BEAT: Duration = Duration::from_secs(5);
 
 /// A page that has its socket.
@@ -42,8 +42,8 @@ impl Page {
     /// Reads the token, and binds the address.
     ///
     /// # Errors
-    /// In a sentence: whoever reaches it could read and speak, the file holds no token, or the address
-    /// is taken.
+    /// In a sentence: an open address without a token, a file without a token, or an address in
+    /// use.
     pub fn open(settings: &PageSettings) -> Result<Self, String> {
         let address = settings.listen;
         let entry = match &settings.token {
@@ -63,7 +63,7 @@ impl Page {
         Ok(Self { listeners, entry })
     }
 
-    /// Where it listens: with the port that the system chose, where 0 was asked for.
+    /// Returns the address with the port that the system chose, where 0 was requested.
     pub fn address(&self) -> Option<SocketAddr> {
         self.listeners.addresses().first().copied()
     }

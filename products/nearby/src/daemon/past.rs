@@ -1,4 +1,4 @@
-//! What was said lately, by whoever it was: for who begins to listen later.
+//! Recent messages of all senders, for listeners that connect later.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::wire::{Message, Said};
 
 /// Messages at most.
 pub const MESSAGES: usize = 200;
-/// Octets of all texts at most: what strangers say is long, if they want it so.
+/// Largest total length of the texts, in octets: strangers choose long ones.
 pub const OCTETS: usize = 1 << 20;
 
 /// The last messages, the oldest first.
@@ -17,13 +17,13 @@ pub struct Past {
 }
 
 impl Past {
-    /// Something is told to those who listen now.
+    /// Stores a message, or updates its delivery status.
     pub fn note(&mut self, said: &Said) {
         if let Some(message) = Message::of(said) {
             self.put(message);
         } else if let Said::Outcome { number, done, .. } = said {
             let mut all = self.messages.iter_mut();
-            // It may be forgotten already.
+            // The message may already be dropped.
             if let Some(message) = all.find(|it| it.number == Some(*number)) {
                 match done {
                     true => message.done += 1,

@@ -8,35 +8,35 @@ use super::village;
 use crate::power::Power;
 use crate::room::Format;
 
-/// How it is to run.
+/// Settings of the daemon.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which adapter; `none`: no Bluetooth.
+    /// Name of the adapter; `none`: no Bluetooth.
     pub adapter: String,
-    /// What is spoken.
+    /// Formats to speak.
     pub formats: BTreeSet<Format>,
     /// Connections at most.
     pub links: usize,
-    /// Whether channels are made and offered beside connections of v2.
+    /// True if channels are made and offered beside connections of v2.
     pub channels: bool,
-    /// How much power is spent to hear others soon.
+    /// Power profile.
     pub power: Power,
-    /// Where the key is.
+    /// Folder of the key.
     pub state: PathBuf,
-    /// What waits for others there takes so many octets at most.
+    /// Largest size of the queue there, in octets.
     pub queue: u64,
-    /// Where others ask.
+    /// Path of the daemon's socket.
     pub socket: PathBuf,
     /// The page, where there is to be one.
     pub page: Option<PageSettings>,
-    /// Who else is reached, by IP.
+    /// Settings of the village: nodes reached by IP.
     pub village: Option<village::Settings>,
 }
 
-/// How the page is to be served.
+/// Settings of the page.
 #[derive(Clone, Debug)]
 pub struct PageSettings {
-    /// Where it listens.
+    /// Address to listen on.
     pub listen: SocketAddr,
     /// The file with the token that is asked for.
     pub token: Option<PathBuf>,

@@ -21,10 +21,10 @@ use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Content, Key};
 use crate::room::{Action, Event, Format, Place, Shown, To};
 
-/// What is said may be said to be so much later, ms: more than that is another clock.
+/// Largest lead of a message's time over the clock, ms: beyond, the clock was set back.
 const DRIFT: u64 = 60_000;
 
-/// All of a running program; copies are the same.
+/// Shared state of the daemon; a clone refers to the same state.
 #[derive(Clone)]
 pub struct State(Rc<RefCell<Inner>>);
 
@@ -46,8 +46,8 @@ pub fn unix_millis() -> u64 {
     net::clock::unix().as_millis() as u64
 }
 
-/// When something is said now: what is said twice in a millisecond would else be one message to others,
-/// which is told once. Not where the clock was set back.
+/// Returns the time of a new message: two messages of one millisecond would be one message to
+/// others. A clock that was set back is followed.
 fn after(last: u64, now: u64) -> u64 {
     match last >= now && last - now < DRIFT {
         true => last + 1,
@@ -128,7 +128,7 @@ impl State {
         inner.listeners.sweep();
     }
 
-    /// BlueZ does not say that whoever called is gone.
+    /// Closes links of callers that have gone, because BlueZ does not report their end.
     pub async fn look(&self) {
         let Some(bluetooth) = self.bluetooth() else {
             self.0.borrow_mut().beat();
@@ -143,17 +143,17 @@ impl State {
         self.0.borrow_mut().beat();
     }
 
-    /// All who are near, and how long ago each was heard, ms.
+    /// Returns the peers nearby, each with the time since the last contact, in ms.
     pub fn peers(&self) -> Vec<(Shown, u64)> {
         self.0.borrow().mailbox.heard()
     }
 
-    /// What somebody calls themselves.
+    /// Returns the name of a node.
     pub fn name(&self, id: Id) -> Option<String> {
         self.0.borrow().names.of(id).map(str::to_owned)
     }
 
-    /// How many of those who are meant are near.
+    /// Returns the number of recipients that are near.
     pub fn near(&self, to: To) -> usize {
         let is_meant = |it: &Shown| to == To::All || to == To::One(it.id);
         self.0
@@ -165,22 +165,22 @@ impl State {
             .count()
     }
 
-    /// Who is known and away.
+    /// Returns the known peers that are away.
     pub fn away(&self) -> Vec<AwayShown> {
         self.0.borrow().mailbox.away()
     }
 
-    /// For how many who are away a message waits that was said now.
+    /// Returns the number of peers away for whom a new message would wait.
     ///
     /// # Errors
-    /// It cannot be kept for this one.
+    /// The peer for whom the message cannot be stored.
     pub fn waits(&self, to: To) -> Result<usize, Id> {
         self.0.borrow().mailbox.waits(to)
     }
 
     /// Says something to all who are near, or to one of them. Gives to how many.
     pub fn say(&self, to: To, text: &str) -> usize {
-        // Also where it cannot be kept for them: then it is told that it did not get there.
+        // Peers for whom the message cannot be stored count too: their outcome is a failure.
         let mut inner = self.0.borrow_mut();
         let away = inner.mailbox.away_of(to).count();
         let time = after(inner.said, unix_millis());
@@ -192,7 +192,7 @@ impl State {
             To::All => None,
             To::One(id) => Some(id.to_string()),
         };
-        // Whom nobody hears, and nobody will, said nothing.
+        // A direct message without a recipient leaves no trace.
         let all = count + away;
         if peer.is_none() || all > 0 {
             let sender = inner.key.node().id().to_string();
@@ -209,27 +209,27 @@ impl State {
         count
     }
 
-    /// What was said lately.
+    /// Returns the recent messages.
     pub fn past(&self) -> Vec<Message> {
         self.0.borrow().past.messages().cloned().collect()
     }
 
-    /// Somebody listens from now on.
+    /// Adds a listener.
     pub fn listen(&self, feed: Feed) {
         self.0.borrow_mut().listeners.add(feed);
     }
 
-    /// How many listen.
+    /// Returns the number of listeners.
     pub fn listeners(&self) -> usize {
         self.0.borrow().listeners.count()
     }
 
-    /// Whoever listens is told that there is nothing to be told.
+    /// Sends a heartbeat to the listeners.
     pub fn beat(&self) {
         self.0.borrow_mut().beat();
     }
 
-    /// What is exported.
+    /// Returns the values for the metrics.
     pub fn figures(&self) -> Figures {
         let inner = self.0.borrow();
         Figures {
@@ -337,7 +337,7 @@ impl Inner {
                     "a connection"
                 );
                 self.links.insert(opened.link, link);
-                // It goes both ways: a call that is under way would wait in vain.
+                // The new connection serves both directions: a call in progress would wait in vain.
                 if !opened.caller
                     && opened.format == Format::V2
                     && let Some(bluetooth) = &self.bluetooth
@@ -422,7 +422,7 @@ impl Inner {
         }
     }
 
-    /// What BlueZ has of an address ends, unless somebody speaks by it.
+    /// Closes BlueZ's connection with an address unless a link uses the address.
     fn let_go(&self, address: bluer::Address) {
         let place = Place::Bluetooth(address.0);
         if !self.links.reaches(place)
@@ -443,7 +443,7 @@ impl Inner {
             if let Some(octets) = written {
                 self.counts.wrote(link.format(), octets);
             }
-            // What follows from it wakes others, and not this one again.
+            // The resulting actions wake other links, not this one again.
             out.retain(|it| *it != Action::Wake(number));
             self.act(out);
             if written.is_none() {
@@ -452,14 +452,14 @@ impl Inner {
         }
     }
 
-    /// Whoever listens is told that there is nothing to be told.
+    /// Sends a heartbeat to the listeners.
     fn beat(&mut self) {
         self.listeners.beat();
     }
 }
 
 impl Drop for Inner {
-    /// What waits in memory waits on the disk until the next start.
+    /// Stores the messages in memory on the disk until the next start.
     fn drop(&mut self) {
         let actions = self.mailbox.keep_all(unix_millis());
         self.act(actions);

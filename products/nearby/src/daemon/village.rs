@@ -1,5 +1,5 @@
-//! Links of a village, by TCP: nodes that are named are called, and those who call are taken. What a
-//! link is stands in [`crate::village`]; here are its sockets.
+//! TCP links of a village: calls the configured nodes, and accepts callers. [`crate::village`] has
+//! the protocol; this module has the sockets.
 
 mod link;
 mod listen;
@@ -26,23 +26,23 @@ use crate::village::{Handshake, Secret, Through, pause};
 const CONNECTS: Duration = Duration::from_secs(10);
 /// A link that was there for so long was of use: the next call need not wait.
 const OF_USE: Duration = Duration::from_secs(10);
-/// It is looked so often whether one who called is still there.
+/// Interval of the check that a node is still linked.
 const LOOK: Duration = Duration::from_secs(1);
-/// How it is to be.
+/// Settings of a village.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What all share.
+    /// Secret that all nodes share.
     pub secret: Secret,
-    /// Where to listen; nothing: at all addresses.
+    /// Addresses to listen on; empty: all addresses.
     pub listen: Vec<SocketAddr>,
-    /// Who is called.
+    /// Nodes to call.
     pub nodes: Vec<Name>,
 }
 
 /// Begins to listen and to call.
 ///
 /// # Errors
-/// It cannot listen: in a sentence.
+/// A listener cannot be opened: the reason in a sentence.
 pub fn begin(
     settings: &Settings,
     key: Arc<Key>,
@@ -62,7 +62,7 @@ pub fn begin(
 async fn keep(around: Arc<Around>, name: Name) {
     let (mut tries, mut known, mut said) = (0u32, None, String::new());
     loop {
-        // It may have called, or have another name, too.
+        // The node may have called here, or have another name too.
         if known.is_some_and(|id| around.is_linked(id)) {
             (tries, said) = (0, String::new());
             sleep(LOOK).await;

@@ -14,53 +14,53 @@ use crate::room::Format;
 pub struct Peers {
     /// By id.
     pub peers: Vec<PeerShown>,
-    /// Those who were near in the last seven days and are not, by id.
+    /// Peers that were near in the last seven days and are away now, by id.
     #[serde(default)]
     pub away: Vec<AwayShown>,
 }
 
-/// Somebody who was near.
+/// A peer that is away.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AwayShown {
     /// 16 hexadecimal digits.
     pub id: String,
-    /// When it was near last: milliseconds since 1970; none where that is not known.
+    /// Time of the last contact, in milliseconds since 1970; `None` if unknown.
     pub last_seen: Option<u64>,
-    /// Messages that wait for it.
+    /// Number of messages that wait for the peer.
     pub waiting: usize,
 }
 
-/// Somebody who is near.
+/// A peer nearby.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PeerShown {
     /// 16 hexadecimal digits.
     pub id: String,
-    /// What it calls itself, where that was told and signed.
+    /// Name from the peer's signed profile.
     pub name: Option<String>,
-    /// Where it was heard last: a Bluetooth address, or where there is a link by IP an address and port.
+    /// Last Bluetooth address, or address and port of a link by IP.
     pub address: String,
-    /// What it speaks: `v1`, `v2`, `ip`.
+    /// Formats that the peer speaks: `v1`, `v2`, `ip`.
     pub formats: Vec<String>,
-    /// By what there are connections.
+    /// Formats with a connection.
     pub linked: Vec<String>,
-    /// Whether a channel (L2CAP) carries what v2 says to it.
+    /// True if a channel (L2CAP) carries the messages of v2 to the peer.
     #[serde(default)]
     pub channel: bool,
-    /// How loud it was, dBm.
+    /// Signal strength, dBm.
     pub signal: Option<i16>,
-    /// When it was heard last: milliseconds since 1970.
+    /// Time of the last contact, in milliseconds since 1970.
     pub last_seen: u64,
-    /// Messages that wait for it.
+    /// Number of messages that wait for the peer.
     pub waiting: usize,
 }
 
-/// What is to be said.
+/// Request to send a message.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Say {
     /// `all`, or an id.
     pub to: String,
-    /// What.
+    /// Text of the message.
     pub text: String,
 }
 
@@ -69,101 +69,101 @@ impl Body for Say {
         "a JSON object with \"to\", which is \"all\" or an id, and \"text\"";
 }
 
-/// What was said lately.
+/// Recent messages.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lately {
     /// The oldest first.
     pub messages: Vec<Message>,
 }
 
-/// To whom something was said.
+/// Recipients of a message.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answer {
-    /// How many of those who are near.
+    /// Number of recipients that are near.
     pub peers: usize,
-    /// For how many it waits who are not near.
+    /// Number of recipients away for whom the message waits.
     #[serde(default)]
     pub waiting: usize,
 }
 
-/// What is told to who listens: a line of JSON each.
+/// Event for listeners, a line of JSON each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Said {
-    /// Somebody is near.
+    /// A peer came near.
     Near {
-        /// Who.
+        /// Id of the peer.
         peer: String,
     },
-    /// Somebody is near no longer.
+    /// A peer is no longer near.
     Gone {
-        /// Who.
+        /// Id of the peer.
         peer: String,
     },
-    /// Somebody said something to all, and signed it.
+    /// A signed message to all.
     Message {
-        /// By which peer it came.
+        /// Peer that delivered the message.
         peer: String,
-        /// By which format.
+        /// Format of the connection.
         format: String,
-        /// Who said it.
+        /// Id of the sender.
         sender: String,
-        /// What.
+        /// Text of the message.
         text: String,
-        /// When, by their clock: milliseconds since 1970.
+        /// Time by the sender's clock, in milliseconds since 1970.
         time: u64,
     },
     /// A message from person to person, encrypted by them and passed on.
     Direct {
-        /// By which peer it came.
+        /// Peer that delivered the message.
         peer: String,
-        /// By which format.
+        /// Format of the connection.
         format: String,
-        /// Who signed it.
+        /// Id of the sender, who signed the message.
         sender: String,
-        /// For whom it is.
+        /// Id of the receiver.
         receiver: String,
-        /// Its octets.
+        /// Size of the message, in octets.
         octets: usize,
     },
-    /// Something was said here.
+    /// An own message.
     Own {
-        /// Which one: they are counted from 1.
+        /// Number of the message, counted from 1.
         number: u64,
-        /// Who this is.
+        /// Id of this node.
         sender: String,
-        /// What.
+        /// Text of the message.
         text: String,
-        /// When: milliseconds since 1970.
+        /// Time, in milliseconds since 1970.
         time: u64,
-        /// To how many.
+        /// Number of recipients.
         to: u64,
-        /// To whom, where it was said to one alone.
+        /// Recipient of a direct message.
         peer: Option<String>,
     },
-    /// A message that is not to be read here.
+    /// A message without readable content.
     Other {
-        /// By which peer it came.
+        /// Peer that sent the message.
         peer: String,
-        /// By which format.
+        /// Format of the connection.
         format: String,
-        /// `routing`, `sealed`, or why it is no message of qaul's.
+        /// `routing`, `sealed`, or the reason why the message is not valid.
         kind: String,
-        /// Its octets.
+        /// Size of the message, in octets.
         octets: usize,
     },
-    /// What became of something that was said here.
+    /// Result for one recipient of an own message.
     Outcome {
-        /// Which one: they are counted from 1.
+        /// Number of the message, counted from 1.
         number: u64,
-        /// To whom.
+        /// Recipient.
         peer: String,
-        /// It was acknowledged.
+        /// True if the recipient acknowledged the message.
         done: bool,
     },
-    /// Whoever listens did not take all that was told, for a while.
+    /// The listener missed events because it was too slow.
     Missed {
-        /// How much was told meanwhile, lines.
+        /// Number of missed lines.
         count: u64,
     },
 }
@@ -214,26 +214,26 @@ pub struct Message {
     pub peer: Option<String>,
     /// By which format it came.
     pub format: Option<String>,
-    /// Who said it.
+    /// Id of the sender.
     pub sender: String,
-    /// What.
+    /// Text of the message.
     pub text: String,
-    /// When, by their clock: milliseconds since 1970.
+    /// Time by the sender's clock, in milliseconds since 1970.
     pub time: u64,
-    /// It was said here.
+    /// True for an own message.
     pub own: bool,
-    /// Which one of those that were said here.
+    /// Number of an own message.
     pub number: Option<u64>,
-    /// To how many it was said here.
+    /// Number of recipients of an own message.
     pub to: u64,
-    /// How many of them have it.
+    /// Number of recipients that acknowledged the message.
     pub done: u64,
-    /// How many it did not get to.
+    /// Number of recipients whom the message did not reach.
     pub failed: u64,
 }
 
 impl Message {
-    /// What is told as it happens, where it is a message.
+    /// Returns the message of an event, if the event is one.
     pub fn of(said: &Said) -> Option<Self> {
         match said {
             Said::Message {
@@ -283,7 +283,7 @@ impl Message {
     }
 }
 
-/// Names of formats, as they are told.
+/// Returns the names of formats, as exported.
 pub fn names(formats: &BTreeSet<Format>) -> Vec<String> {
     formats.iter().map(|it| it.name().to_owned()).collect()
 }

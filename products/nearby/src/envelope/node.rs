@@ -3,7 +3,7 @@
 use super::small;
 use crate::Id;
 
-/// What a node's whole name begins with; its public key follows. libp2p has it so for short keys.
+/// Prefix of a node's whole name, before the public key, as in libp2p for short keys.
 const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
 
 /// A node's whole name: its Ed25519 public key.
@@ -11,7 +11,7 @@ const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
 pub struct Node(pub [u8; 32]);
 
 impl Node {
-    /// The octets that messages name it by.
+    /// Returns the octets that name the node in messages.
     pub fn octets(&self) -> Vec<u8> {
         [&PREFIX[..], &self.0].concat()
     }
@@ -23,7 +23,7 @@ impl Node {
         node.filter(|node: &Self| !small::is_small(&node.0))
     }
 
-    /// Its short name.
+    /// Returns the short name.
     pub fn id(&self) -> Id {
         Id(std::array::from_fn(|at| self.0[at]))
     }

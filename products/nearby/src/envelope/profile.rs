@@ -1,23 +1,23 @@
-//! Who says to be whom: profiles in what neighbours tell of the net (`qaul.net.router_net_info`).
+//! Signed profiles in a neighbour's routing information (`qaul.net.router_net_info`).
 
 use ring::signature::{ED25519, UnparsedPublicKey};
 
 use super::node::Node;
 use super::wire::{Signed, decoded};
 
-/// Names longer than this are not taken, octets.
+/// Longest name that is accepted, in octets.
 const LONGEST: usize = 128;
-/// Answers about users, of all that is told of the net.
+/// Module number of answers about users in the routing information.
 const USERS: i32 = 4;
 
-/// Somebody's name, as they signed it.
+/// Name of a node, signed by that node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Who.
+    /// Node of the profile.
     pub node: Node,
-    /// What they call themselves. Others may call themselves the same.
+    /// Name that the node chose. Other nodes may have the same name.
     pub name: String,
-    /// Which of their profiles it is: the highest is the newest.
+    /// Version of the profile: the highest is the newest.
     pub version: u64,
 }
 
@@ -29,7 +29,7 @@ struct Told {
     content: Vec<u8>,
 }
 
-/// Field 1 has names that nobody signed: they are not read.
+/// Field 1 has unsigned names, which are ignored.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Users {
     #[prost(message, repeated, tag = "2")]
@@ -54,8 +54,8 @@ struct UserProfile {
     version: u64,
 }
 
-/// The profiles in what a neighbour tells of the net: those that their owners signed. What cannot be
-/// read has none.
+/// Returns the profiles in routing information that their owners signed; none if the information is
+/// malformed.
 pub fn profiles(octets: &[u8]) -> Vec<Profile> {
     let users = decoded::<Signed>(octets)
         .and_then(|signed| decoded::<Told>(&signed.message))

@@ -1,7 +1,7 @@
-//! Keys of which anybody knows signatures: points of small order (RFC 7748, section 7, names the same
-//! ones for X25519; <https://cr.yp.to/ecdh.html#validate> has the list).
+//! Keys with publicly known signatures: points of small order (RFC 7748, section 7, for X25519;
+//! <https://cr.yp.to/ecdh.html#validate> has the list).
 
-/// The y coordinates of all such points, and other ways to write them; the last bit of a key is x's sign.
+/// The y coordinates of all such points, in all encodings; the last bit of a key is x's sign.
 const SMALL: [[u8; 32]; 7] = [
     line(0, 0, 0),
     line(1, 0, 0),
@@ -27,7 +27,7 @@ const fn line(first: u8, between: u8, last: u8) -> [u8; 32] {
     line
 }
 
-/// Whether a key is of small order: its signatures prove nothing.
+/// Returns true if a key is of small order: its signatures prove nothing.
 pub fn is_small(key: &[u8; 32]) -> bool {
     let mut y = *key;
     y[31] &= 0x7f;

@@ -251,7 +251,7 @@ fn a_start_that_fails_is_told_and_nothing_runs() {
     assert_eq!(place.failures()[0].1, "the module was not told to start");
 }
 
-/// What stops is said by nothing at all: libqaul leaves the envelope away.
+/// A stop request is an empty message: libqaul omits the envelope.
 #[test]
 fn a_stop_tells_what_came_to_nothing_and_that_nobody_is_near() {
     for stop in [octets(Kind::StopRequest(wire::Nothing {})), Vec::new()] {
@@ -284,7 +284,7 @@ fn what_only_a_module_says_is_refused() {
         place.module.command(0, &[0xff]),
         Err(Error::Decode(_))
     ));
-    // A field that nobody knows.
+    // An unknown field.
     assert!(matches!(
         place.module.command(0, &[0x78, 0x01]),
         Err(Error::Decode(_))

@@ -4,16 +4,16 @@ use prost::Message as _;
 
 use crate::Id;
 
-/// What stands for a signal that is not known.
+/// Value of an unknown signal.
 pub const NO_SIGNAL: i32 = 999;
 
-/// What is no message of `qaul.sys.ble`.
+/// Error for an invalid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Not such protobuf.
+    /// The protobuf is malformed.
     #[error("it is no message of qaul.sys.ble: {0}")]
     Decode(String),
-    /// A message that a module says, and nobody says to one.
+    /// Only a module may send this message.
     #[error("that is said by a module, not to one")]
     Module,
 }
@@ -21,13 +21,13 @@ pub enum Error {
 /// Why the radio does not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It is not said.
+    /// No reason given.
     Unknown,
-    /// BlueZ does not let us.
+    /// BlueZ denies permission.
     Rights,
-    /// It did not answer in time.
+    /// BlueZ did not answer in time.
     Timeout,
-    /// There is no such adapter.
+    /// The adapter does not exist.
     Device,
 }
 
@@ -96,7 +96,7 @@ pub struct StartRequest {
     pub power_setting: i32,
 }
 
-/// What came of a start or a stop.
+/// Result of a start or a stop.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Done {
     #[prost(bool, tag = "1")]
@@ -163,19 +163,19 @@ pub struct DirectReceived {
 /// Reads a message.
 ///
 /// # Errors
-/// It is none.
+/// The message is malformed.
 pub fn read(octets: &[u8]) -> Result<Kind, Error> {
     let wrong = |error: prost::DecodeError| Error::Decode(error.to_string());
     let message = Ble::decode(octets).map_err(wrong)?.message;
     match message {
         Some(message) => Ok(message),
-        // libqaul's `module_stop` leaves the envelope away, so nothing is what comes of it.
+        // libqaul's `module_stop` omits the envelope, so the message is empty.
         None if octets.is_empty() => Ok(Kind::StopRequest(Nothing {})),
         None => Err(Error::Decode("it says nothing that is known".to_owned())),
     }
 }
 
-/// What is told of a start or a stop.
+/// Returns the message for a result of a start or a stop.
 pub fn result(done: Result<(), (Why, String)>) -> Done {
     let reason = |why| match why {
         Why::Unknown => 0,

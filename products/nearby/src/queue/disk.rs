@@ -1,23 +1,23 @@
-//! What is done to a disk, so that a test can do otherwise.
+//! Disk operations, behind a trait so that tests can replace them.
 
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What changes files. Each is done, or not.
+/// Operations that change files; each succeeds or fails as a whole.
 pub trait Disk {
-    /// Writes a new file, which is on the disk then.
+    /// Writes and syncs a new file.
     fn write(&self, path: &Path, octets: &[u8]) -> io::Result<()>;
-    /// Gives a file another name, too.
+    /// Adds another name for a file.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Gives a file another name, whatever had it.
+    /// Renames a file, replacing an existing one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Takes a name away.
+    /// Removes a name.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Makes a folder, if it is not there.
+    /// Creates a folder, if it is missing.
     fn folder(&self, path: &Path) -> io::Result<()>;
-    /// The names in a folder are on the disk then.
+    /// Syncs the names in a folder.
     fn sync(&self, folder: &Path) -> io::Result<()>;
 }
 

@@ -1,32 +1,32 @@
-//! What is in a file of the queue.
+//! Format of a file in the queue.
 
 use crate::room::Message;
 use crate::v2::LONGEST;
 use crate::v2::outbox::Priority;
 
-/// How each begins.
+/// First octets of each file.
 const MAGIC: &[u8; 8] = b"weirmsg1";
-/// Octets before the message.
+/// Size of the header, in octets.
 pub const HEAD: usize = 36;
-/// Octets of a file, at most.
+/// Largest size of a file, in octets.
 pub const MOST: usize = HEAD + LONGEST;
 
-/// What is no message.
+/// Error for an invalid file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// It does not begin as one.
+    /// The file has another magic.
     #[error("it is no message of weir-nearby's")]
     Foreign,
-    /// It has another length than it says.
+    /// The file's size does not match its header.
     #[error("it has {0} octets instead of {1}")]
     Length(usize, usize),
-    /// Its sum is another one.
+    /// The checksum does not match.
     #[error("its octets are not those that were written")]
     Sum,
 }
 
-/// A message's file: magic, number or 0 (8), when it was taken in (8), priority (1), zeros (3), octets
-/// (4), CRC-32 of all but itself (4), the message. Numbers are big endian.
+/// Returns a message's file: magic, number or 0 (8), time of arrival (8), priority (1), zeros (3),
+/// length (4), CRC-32 of all but itself (4), the message. Numbers are big endian.
 pub fn write(message: &Message) -> Vec<u8> {
     let mut all = Vec::with_capacity(HEAD + message.octets.len());
     all.extend(MAGIC);
@@ -40,10 +40,10 @@ pub fn write(message: &Message) -> Vec<u8> {
     all
 }
 
-/// Number and time of the message in a file that has so many octets and begins so.
+/// Returns number and time of the message in a file of this size, from the file's first octets.
 ///
 /// # Errors
-/// It is none.
+/// The header is invalid.
 pub fn head(begin: &[u8], size: usize) -> Result<(Option<u64>, u64), Wrong> {
     let head = begin.first_chunk::<HEAD>();
     let head = head.filter(|it| it.starts_with(MAGIC));
@@ -61,7 +61,7 @@ pub fn head(begin: &[u8], size: usize) -> Result<(Option<u64>, u64), Wrong> {
 /// Reads a file.
 ///
 /// # Errors
-/// It is no message.
+/// The file is invalid.
 pub fn read(all: &[u8]) -> Result<Message, Wrong> {
     let (number, since) = head(all, all.len())?;
     let (head, octets) = all.split_at(HEAD);

@@ -1,4 +1,4 @@
-//! What is read of the queue's folders, whoever put it there.
+//! Reads the queue's folders, whose files may come from elsewhere.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -17,7 +17,7 @@ pub fn place_name(place: u64) -> String {
     format!("{place:016x}")
 }
 
-/// What is not there is taken away.
+/// Treats a missing file as removed.
 pub fn gone(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -46,10 +46,10 @@ pub fn names(folder: &Path) -> Vec<(String, PathBuf)> {
 /// Why a file is no message.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
-    /// It was read, and is none.
+    /// The file was read and is invalid.
     #[error(transparent)]
     Wrong(#[from] file::Wrong),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Disk(#[from] io::Error),
 }

@@ -1,12 +1,12 @@
-//! Which messages are there for whom, and which go when there are too many.
+//! Index of the messages for each peer, and the choice of those to drop when the queue is full.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Id;
 
-/// For one peer at most this part of all.
+/// Largest share of the queue for one peer, as a divisor of the limit.
 const SHARE: u64 = 4;
-/// For one peer, messages at most.
+/// Largest number of messages for one peer.
 const MOST: usize = 4096;
 /// Octets of a disk that the smallest file takes.
 const BLOCK: u64 = 4096;
@@ -14,11 +14,11 @@ const BLOCK: u64 = 4096;
 /// A message that is there.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its number, where it was said here.
+    /// Number of an own message.
     pub number: Option<u64>,
-    /// When it was taken in.
+    /// Time of arrival.
     pub since: u64,
-    /// Octets of its file.
+    /// Size of its file, in octets.
     pub size: u64,
 }
 
@@ -27,18 +27,18 @@ pub struct Entry {
 pub struct Lost {
     /// For whom it was.
     pub id: Id,
-    /// Its place.
+    /// Sequence of the message.
     pub sequence: u64,
-    /// Its number, where it was said here.
+    /// Number of an own message.
     pub number: Option<u64>,
 }
 
-/// What is there.
+/// Index of the queue.
 #[derive(Debug)]
 pub struct Index {
     limit: u64,
     peers: BTreeMap<Id, BTreeMap<u64, Entry>>,
-    /// For how many each is there: it takes room once.
+    /// Size and number of receivers of each message: a message takes space once.
     shared: BTreeMap<u64, (u64, usize)>,
     total: u64,
 }
@@ -96,7 +96,7 @@ impl Index {
         self.total
     }
 
-    /// How many are there for somebody.
+    /// Returns the number of messages for a peer.
     pub fn count(&self, id: Id) -> usize {
         self.peers.get(&id).map_or(0, BTreeMap::len)
     }
@@ -114,7 +114,7 @@ impl Index {
         holder.map(|(id, _)| *id)
     }
 
-    /// What is there for somebody beyond a place, in order.
+    /// Returns the messages for a peer beyond a sequence, in order.
     pub fn after(&self, id: Id, place: u64) -> impl Iterator<Item = (u64, u64)> {
         let all = self.peers.get(&id).into_iter();
         let beyond = (std::ops::Bound::Excluded(place), std::ops::Bound::Unbounded);
@@ -134,21 +134,21 @@ impl Index {
         entry.map_or(0, |it| it.since)
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     pub fn messages(&self) -> usize {
         self.shared.len()
     }
 
-    /// All that is there for somebody.
+    /// Returns all messages for a peer.
     pub fn of(&self, id: Id) -> Vec<Lost> {
         let all = self.peers.get(&id).into_iter().flatten();
         all.map(|(sequence, entry)| lost(id, *sequence, entry))
             .collect()
     }
 
-    /// What is to go so that a message has room: what is passed on for others, and then, for what is said
-    /// here, the oldest of that. Where it is the message itself that goes for somebody, nothing gives
-    /// way to it. None if it has no room at all.
+    /// Returns the entries to drop so that a message has room: first passed-on messages, and then,
+    /// for an own message, the oldest own ones. For a peer without room for the message, the entry
+    /// is the message itself. `None` if the message cannot fit at all.
     pub fn room_for(&self, peers: &[Id], sequence: u64, size: u64, own: bool) -> Option<Vec<Lost>> {
         let share = self.limit / SHARE;
         if room(size) > share {
@@ -208,7 +208,7 @@ impl Index {
         (total + new <= self.limit).then_some(go)
     }
 
-    /// What is to go so that a message more is within somebody's share. None where nothing may.
+    /// Returns the entries to drop so that a message fits into a peer's share. `None` if it cannot.
     fn room_of(&self, id: Id, size: u64, own: bool) -> Option<Vec<Lost>> {
         let share = self.limit / SHARE;
         let Some(all) = self.peers.get(&id) else {
@@ -229,7 +229,7 @@ impl Index {
         Some(go)
     }
 
-    /// What is older than this.
+    /// Returns the entries older than `age`.
     pub fn old(&self, now: u64, age: u64) -> Vec<Lost> {
         let all = self.peers.iter().flat_map(|(id, all)| {
             let old = all

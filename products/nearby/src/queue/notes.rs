@@ -1,4 +1,4 @@
-//! What is remembered beside the messages: a text, a line each.
+//! Notes beside the messages: a text, a line each.
 //!
 //! ```text
 //! clock 86400000
@@ -12,11 +12,11 @@ use std::fmt::Write;
 use crate::Id;
 use crate::room::AWAY;
 
-/// Those that are known, at most: near and away.
+/// Largest number of known peers: near and away.
 const MOST: usize = AWAY + crate::room::PEERS;
 
-/// When somebody was near last: by the queue's clock, and in milliseconds since 1970, as far as that
-/// was known.
+/// Last contact with a peer: by the queue's clock, and in milliseconds since 1970, as far as the
+/// time was known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// By the queue's clock, ms.
@@ -32,12 +32,12 @@ pub struct Notes {
     pub clock: u64,
     /// Messages that are said here have numbers above this.
     pub number: u64,
-    /// Who is known.
+    /// Known peers.
     pub peers: BTreeMap<Id, Seen>,
 }
 
 impl Notes {
-    /// As it is written.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         let mut text = format!("clock {}\nnumber {}\n", self.clock, self.number);
         for (id, seen) in &self.peers {

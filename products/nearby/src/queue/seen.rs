@@ -2,9 +2,9 @@
 
 /// Octets of a sum.
 pub const SUM: usize = 16;
-/// How the file begins.
+/// First octets of the file.
 const MAGIC: &[u8; 8] = b"weirsum1";
-/// Sums that are read, at most.
+/// Largest number of sums that are read.
 const MOST: usize = 65_536;
 
 /// A file: magic, CRC-32 of the rest (4), sums, the oldest first.

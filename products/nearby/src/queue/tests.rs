@@ -160,7 +160,7 @@ fn a_message_is_kept_wholly_or_not_wherever_it_ends() {
             let whole = |(place, it): &(u64, Message)| it.octets == vec![*place as u8; 9000];
             assert!(messages.iter().all(whole), "{steps}");
         }
-        // What was left behind is in nobody's way.
+        // Files of an interrupted write do no harm.
         assert!(queue.keep(0, &message(3, &[A], 10)).0);
         assert!(!folder.0.join("new").exists());
         assert_eq!(fs::metadata(queue.path(A, 1)).expect("there").len(), 9036);
@@ -251,7 +251,7 @@ fn the_oldest_goes_where_there_is_too_much() {
     assert_eq!(again.index.total(), 16 * 4096, "and so it is on the disk");
 }
 
-/// One that is passed on.
+/// A message that is passed on.
 fn passed(sequence: u64, peers: &[Id], size: usize) -> Keep {
     let mut keep = message(sequence, peers, size);
     keep.message.number = None;
@@ -277,7 +277,7 @@ fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
     for sequence in [3, 4] {
         assert!(keep(&mut queue, &passed(sequence, &[A], 100)).0);
     }
-    // What is passed on drives out its own kind, and goes for what is said here.
+    // Passed-on messages replace only passed-on ones, and give way to own messages.
     assert_eq!(
         keep(&mut queue, &passed(5, &[A], 100)),
         (true, vec![(A, 3)])
@@ -310,7 +310,7 @@ fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
     assert_eq!(again.waiting(A), 4, "and so it is on the disk");
 }
 
-/// The same where all together is full.
+/// An own message is refused when the whole queue is full.
 #[test]
 fn nor_where_all_together_take_too_much() {
     let folder = Folder::new("own-all");
@@ -348,7 +348,7 @@ fn nor_where_all_together_take_too_much() {
     );
 }
 
-/// Who was met while the disk was full is known after it is not, and after a restart.
+/// A peer met while the disk was full is stored once there is room, and after a restart.
 #[test]
 fn who_came_while_the_disk_was_full_is_written_when_there_is_room() {
     let folder = Folder::new("full-known");

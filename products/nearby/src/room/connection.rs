@@ -11,15 +11,15 @@ use crate::{Id, v1};
 const AHEAD: usize = 4;
 /// Octets of their frames: beyond that none is taken.
 const HEAVY: usize = 32_768;
-/// Frames in v1 in a row that are none, until the connection is closed.
+/// Malformed frames of v1 in a row until the connection is closed.
 const WRONG: u32 = 16;
 
-/// Where both call at once there are two connections for less than this, ms.
+/// Longest time, ms, for which simultaneous calls may leave two connections.
 pub const SETTLED: u64 = 10_000;
-/// Others say something each five seconds: who was silent for longer may be gone, ms.
+/// Time without a frame after which a peer may be gone, ms: peers send one each five seconds.
 pub const ALIVE: u64 = 6_000;
 
-/// Who is called says who it is at once: without a word for so long it cannot, ms.
+/// Time until a called peer without a frame counts as mute, ms.
 const DUMB: u64 = 1_500;
 
 /// A connection.
@@ -29,11 +29,11 @@ pub struct Connection {
     caller: bool,
     kind: Kind,
     opened: u64,
-    /// When something was heard last.
+    /// Time of the last frame received.
     heard: u64,
-    /// Whether anything ever was.
+    /// True after the first frame received.
     speaks: bool,
-    /// When something was written or heard last.
+    /// Time of the last frame in either direction.
     busy: u64,
 }
 
@@ -56,7 +56,7 @@ enum Kind {
 }
 
 impl Connection {
-    /// One that was opened now.
+    /// Creates a connection at its opening.
     pub fn new(
         format: Format,
         address: Address,
@@ -94,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// A village's link that was made now, with somebody who proved their id.
+    /// Creates a link of a village with a node of proven id.
     pub fn by_ip(address: SocketAddr, caller: bool, peer: Id, now: u64) -> Self {
         Self {
             place: Place::Ip(address),
@@ -121,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// Whether there is a channel beside it.
+    /// Returns true if there is a channel beside the connection.
     pub fn has_channel(&self) -> bool {
         matches!(&self.kind, Kind::V2(link) if link.has_channel())
     }
@@ -136,13 +136,13 @@ impl Connection {
         }
     }
 
-    /// Whether it is there for a while, and the other still is: nobody takes its place by saying the
-    /// same id. Who begins anew waits until it is silent.
+    /// Returns true if the connection is settled and the peer active: no other connection with the
+    /// same id replaces it. A restarted peer waits until it is silent.
     pub fn stands(&self, now: u64) -> bool {
         now >= self.opened + SETTLED && now < self.heard + ALIVE
     }
 
-    /// Whether the other, who was called, had time to say something, and nothing was heard.
+    /// Returns true if a called peer had time to send a frame and sent none.
     pub fn is_dumb(&self, now: u64) -> bool {
         self.caller && self.is_double() && !self.speaks && now >= self.opened + DUMB
     }
@@ -160,12 +160,12 @@ impl Connection {
         }
     }
 
-    /// Whether this side called.
+    /// Returns true if this side called.
     pub fn is_caller(&self) -> bool {
         self.caller
     }
 
-    /// What is spoken.
+    /// Returns the format.
     pub fn format(&self) -> Format {
         match self.kind {
             Kind::V1 { .. } => Format::V1,
@@ -174,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// Who the other is, where it is known.
+    /// Returns the peer's id, if known.
     pub fn peer(&self) -> Option<Id> {
         match &self.kind {
             Kind::V1 { peer, .. } => *peer,
@@ -183,12 +183,12 @@ impl Connection {
         }
     }
 
-    /// Whether messages can be sent by it.
+    /// Returns true if messages can be sent by the connection.
     pub fn sends(&self) -> bool {
         self.caller || self.is_double()
     }
 
-    /// Whether messages go both ways.
+    /// Returns true if messages go both ways.
     pub fn is_double(&self) -> bool {
         self.format() != Format::V1
     }
@@ -212,8 +212,8 @@ impl Connection {
         }
     }
 
-    /// What is written next, and the messages that are written: of v1 each write is acknowledged before
-    /// the next is asked for.
+    /// Returns the next frame, and the messages completely written: v1 acknowledges each write
+    /// before the next.
     pub fn next(&mut self, now: u64) -> (Option<Vec<u8>>, Vec<u64>) {
         match &mut self.kind {
             Kind::V1 {
@@ -258,7 +258,7 @@ impl Connection {
                 let mut events = Vec::new();
                 for told in reader.write(octets) {
                     match told {
-                        // Who writes is who it says, as long as it is the same one.
+                        // The sender is as claimed, as long as the claim does not change.
                         Ok((from, message)) if peer.is_none_or(|peer| peer == from) => {
                             if peer.is_none() {
                                 *peer = Some(from);
@@ -290,8 +290,8 @@ impl Connection {
         }
     }
 
-    /// Whether nothing went by it for so long, and nothing is to, where a connection is for messages
-    /// only.
+    /// Returns true if a connection that exists only for messages has been idle for `time` and has
+    /// none left.
     pub fn is_idle(&self, now: u64, time: u64) -> bool {
         match &self.kind {
             Kind::V1 {
@@ -301,7 +301,7 @@ impl Connection {
         }
     }
 
-    /// It is closed: what came whole, and the messages of which nothing is known.
+    /// Closes the connection. Returns the complete messages, and those without a known outcome.
     pub fn end(self) -> (Vec<link::Event>, Vec<u64>) {
         match self.kind {
             Kind::V2(link) => link.end(),

@@ -1,8 +1,8 @@
-/// What a room has done since it began.
+/// Counters of a room since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages of others that were given to a peer to go on, once for each peer.
+    /// Messages of others passed on, counted once for each peer.
     pub passed: u64,
-    /// Messages that had come before, and went no further.
+    /// Messages that had arrived before and went no further.
     pub doubled: u64,
 }

@@ -24,20 +24,20 @@ pub struct Delivery {
     pub(super) links: Links,
     peers: BTreeMap<Id, Peer>,
     recent: Recent,
-    /// Numbers of messages that are passed on: nobody waits for their outcome.
+    /// Last number of a passed-on message, whose outcome is not reported.
     passed: u64,
-    /// Messages that came again.
+    /// Number of duplicate messages.
     doubled: u64,
-    /// Of the numbers of messages that are passed on, those of answers of its own.
+    /// Number of own answers among the passed-on messages.
     answered: u64,
-    /// Counts what messages take that are in memory.
+    /// Counter of the memory that messages take.
     pool: Pool,
-    /// What is known of those who are away, where messages are kept for them.
+    /// State of stored messages and of peers away, if messages are stored.
     kept: Option<Kept>,
 }
 
 impl Default for Delivery {
-    /// Nobody is near yet.
+    /// Creates an empty state.
     fn default() -> Self {
         Self {
             links: Links::default(),
@@ -53,7 +53,7 @@ impl Default for Delivery {
 }
 
 impl Delivery {
-    /// What was done since the begin.
+    /// Returns the counters since the start.
     pub fn counts(&self) -> Counts {
         Counts {
             passed: self.passed - PASSED - self.answered,
@@ -75,30 +75,30 @@ impl Delivery {
         })
     }
 
-    /// Who is near and has an id that begins so.
+    /// Returns the peer nearby whose id has this prefix.
     pub fn known(&self, prefix: [u8; 5]) -> Option<Id> {
         let mut known = self.peers.keys().filter(|id| id.0.starts_with(&prefix));
         known.next().copied()
     }
 
-    /// Whether something waits for somebody.
+    /// Returns true if a message waits for a peer.
     pub fn waits(&self, id: Id) -> bool {
         self.peers.get(&id).is_some_and(Peer::waits)
     }
 
-    /// Whether somebody is near.
+    /// Returns true if a peer is near.
     pub fn has(&self, id: Id) -> bool {
         self.peers.contains_key(&id)
     }
 
-    /// Something was heard of somebody.
+    /// Notes a sign of life from a peer.
     pub fn heard(&mut self, now: u64, id: Id) {
         if let Some(peer) = self.peers.get_mut(&id) {
             peer.heard(now);
         }
     }
 
-    /// Somebody is near.
+    /// Notes that a peer is near.
     pub fn near(
         &mut self,
         now: u64,
@@ -109,7 +109,7 @@ impl Delivery {
         out: &mut Vec<Action>,
     ) {
         if !self.peers.contains_key(&id) {
-            // Whoever is heard by radio can say many ids: who proved one has a place beside them.
+            // A radio can claim many ids: nodes with a proven id have extra places.
             let most = match place {
                 Place::Bluetooth(_) => PEERS,
                 Place::Ip(_) => PEERS + LINKS,
@@ -145,7 +145,7 @@ impl Delivery {
         self.flow(id, out);
     }
 
-    /// Whether a message was not here before.
+    /// Returns true for a message that was not here before.
     pub fn is_new(&mut self, now: u64, octets: &[u8]) -> bool {
         let is_new = self.recent.is_new(now, octets);
         self.doubled += u64::from(!is_new);
@@ -179,8 +179,8 @@ impl Delivery {
         }
     }
 
-    /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many who are
-    /// near; where messages are kept, it waits for those who are away.
+    /// Sends a message; its outcomes have this number, which is below 2⁶³. Returns the number of
+    /// recipients nearby. With storage, the message waits for those that are away.
     pub fn send(
         &mut self,
         now: u64,
@@ -273,7 +273,7 @@ impl Delivery {
         let (number, sequence) = (waiting.number, waiting.sequence);
         if !peer.wait(waiting, self.pool.used() > ALL) {
             match sequence {
-                // It comes from where it is kept when there is room.
+                // The message will be loaded from the queue when there is room.
                 Some(sequence) => {
                     if let Some(kept) = &mut self.kept {
                         kept.lacks(id, sequence);
@@ -285,7 +285,7 @@ impl Delivery {
         self.flow(id, out);
     }
 
-    /// What waits for a peer goes into its connection, in order.
+    /// Moves a peer's waiting messages into its connection, in order.
     pub fn flow(&mut self, id: Id, out: &mut Vec<Action>) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
@@ -321,13 +321,13 @@ impl Delivery {
         self.flow(id, out);
     }
 
-    /// Messages are kept from now on. `known`: who was near before, and when last; `sequence`: the last
-    /// place of a message that is kept.
+    /// Turns storage on. `known`: peers known before, and their last contact; `sequence`: the last
+    /// sequence of a stored message.
     pub fn keeps(&mut self, known: impl IntoIterator<Item = (Id, u64)>, sequence: u64) {
         self.kept = Some(Kept::new(known, sequence));
     }
 
-    /// Who is known and away, and when each was near last.
+    /// Returns the peers away, each with the time of its last contact.
     pub fn away(&self) -> impl Iterator<Item = (Id, u64)> {
         self.kept.iter().flat_map(Kept::away)
     }
@@ -337,14 +337,14 @@ impl Delivery {
         self.recent.all()
     }
 
-    /// These were here before this began.
+    /// Marks messages of an earlier run as known.
     pub fn remember(&mut self, now: u64, sums: &[[u8; 16]]) {
         for sum in sums {
             self.recent.remember(now, *sum);
         }
     }
 
-    /// It was tried to keep a message.
+    /// Handles the result of storing a message.
     pub fn kept(&mut self, keep: &Keep, is: bool) -> Vec<Action> {
         let mut out = Vec::new();
         for id in &keep.peers {
@@ -352,7 +352,7 @@ impl Delivery {
                 Some(peer) if peer.has(keep.sequence) => {
                     if is {
                         peer.keeps(keep.sequence, true);
-                        // It may have made room for what is to come before it.
+                        // Storing the message may have made room for an earlier one.
                         self.flow(*id, &mut out);
                     }
                 }
@@ -365,7 +365,7 @@ impl Delivery {
                     let Some(number) = keep.message.number else {
                         continue;
                     };
-                    // What is passed on gives way in memory, too.
+                    // Passed-on messages give way in memory, too.
                     let waits = peer.is_some_and(|peer| {
                         peer.insist(&Waiting {
                             number,
@@ -387,7 +387,7 @@ impl Delivery {
         out
     }
 
-    /// Messages for somebody that were kept, in order; `all`: there are no more.
+    /// Adds messages loaded for a peer, in order; `all`: there are no more.
     pub fn given(
         &mut self,
         now: u64,
@@ -407,7 +407,7 @@ impl Delivery {
             if peer.has(sequence) {
                 continue;
             }
-            // Whoever sends it back has it from here.
+            // A copy that a peer sends back is then a duplicate.
             self.recent.is_new(now, &message.octets);
             self.passed += 1;
             let waiting = Waiting {
@@ -429,7 +429,7 @@ impl Delivery {
         out
     }
 
-    /// A message is kept no longer for somebody: there was no room, or it was too old.
+    /// Handles the loss of a stored message for a peer, for lack of room or by age.
     pub fn lost(&mut self, id: Id, sequence: u64, number: Option<u64>) -> Vec<Action> {
         let mut out = Vec::new();
         match self.peers.get_mut(&id) {
@@ -443,7 +443,7 @@ impl Delivery {
         out
     }
 
-    /// What is kept need not be in memory, too, where all takes too much.
+    /// Drops stored messages from memory when all take too much.
     pub fn spill(&mut self) {
         if self.pool.used() > ALL && self.kept.is_some() {
             self.peers.values_mut().for_each(Peer::spill);
@@ -527,7 +527,7 @@ impl Delivery {
         Some(sequence)
     }
 
-    /// Somebody is near now.
+    /// Handles the arrival of a peer.
     pub fn comes(&mut self, id: Id, out: &mut Vec<Action>) {
         let (Some(kept), Some(peer)) = (&mut self.kept, self.peers.get_mut(&id)) else {
             return;
@@ -552,7 +552,7 @@ impl Delivery {
         self.flow(id, out);
     }
 
-    /// Somebody is out of range. Gives the numbers of what is lost.
+    /// Handles the departure of a peer. Returns the numbers of lost messages.
     pub fn leaves(&mut self, now: u64, id: Id, out: &mut Vec<Action>) -> Vec<u64> {
         let Some(peer) = self.peers.remove(&id) else {
             return Vec::new();
@@ -577,7 +577,7 @@ impl Delivery {
         lost
     }
 
-    /// What has waited for long enough is kept, and who is away for too long forgotten.
+    /// Stores messages that have waited long enough, and forgets peers that are away too long.
     pub fn keep_late(&mut self, now: u64, out: &mut Vec<Action>) {
         let Some(kept) = &mut self.kept else { return };
         out.extend(kept.forget_old(now).into_iter().map(Action::Store));
@@ -589,8 +589,8 @@ impl Delivery {
         }
     }
 
-    /// The first of what is to be kept soon is kept for whoever does not have it. Gives whether there
-    /// was one.
+    /// Stores the first of the messages due soon for all peers without it. Returns false if no
+    /// message is due.
     fn keep_latest(&mut self, out: &mut Vec<Action>) -> bool {
         let late = self.kept.as_mut().and_then(Kept::pop);
         let Some(late) = late else { return false };
@@ -615,7 +615,7 @@ impl Delivery {
         &mut self.peers
     }
 
-    /// What messages take that are in memory.
+    /// Returns the counter of the memory that messages take.
     #[cfg(test)]
     pub fn pool(&self) -> &Pool {
         &self.pool

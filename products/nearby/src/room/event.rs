@@ -8,97 +8,97 @@ use super::place::{Address, Format};
 use crate::Id;
 use crate::envelope::Node;
 
-/// How it is to be.
+/// Settings of a room.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Who this is.
+    /// Id of this node.
     pub own: Id,
-    /// The same in whole, where the room is a node of qaul's: it says so to who asks, and passes on.
-    /// Without it whoever uses the room does both, and is given all that comes.
+    /// Whole name, if the room is a node of qaul: it then identifies itself and passes messages on.
+    /// Without a name the user of the room does both, and receives all messages.
     pub node: Option<Node>,
-    /// Where.
+    /// Bluetooth address.
     pub address: Address,
-    /// Which formats are spoken.
+    /// Supported formats.
     pub formats: BTreeSet<Format>,
-    /// Connections by Bluetooth at most.
+    /// Largest number of connections by Bluetooth.
     pub links: usize,
 }
 
-/// What happened.
+/// Event for the room.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// An advertisement was heard.
+    /// The radio received an advertisement.
     Seen {
-        /// Whose.
+        /// Address of the sender.
         address: Address,
-        /// What it speaks.
+        /// Format of the sender.
         format: Format,
-        /// How its id begins, where it says so.
+        /// Start of the sender's id, if advertised.
         prefix: Option<[u8; 5]>,
-        /// How loud, dBm.
+        /// Signal strength, dBm.
         signal: Option<i16>,
     },
     /// There is a connection.
     Opened {
-        /// A number that no other has.
+        /// Unique number.
         link: u32,
-        /// With whom.
+        /// Address of the peer.
         address: Address,
-        /// What is spoken.
+        /// Format of the connection.
         format: Format,
-        /// Whether this side called.
+        /// True if this side called.
         caller: bool,
-        /// Who it is, where that was read.
+        /// Id of the peer, if read.
         id: Option<Id>,
-        /// Octets of a frame.
+        /// Size of a frame, in octets.
         frame: usize,
     },
-    /// There is a link by IP, with somebody who proved their id.
+    /// A link by IP with a node of proven id was opened.
     Reached {
-        /// A number that no other has.
+        /// Unique number.
         link: u32,
-        /// With whom.
+        /// Address of the node.
         address: SocketAddr,
-        /// Whether this side called.
+        /// True if this side called.
         caller: bool,
-        /// Who it is.
+        /// Id of the node.
         id: Id,
     },
-    /// Who was to be called was not reached.
+    /// A call failed.
     Refused(Address),
     /// A write or notification came by a connection.
     Heard(u32, &'a [u8]),
     /// A whole message came by a channel beside a connection.
     Whole(u32, &'a [u8]),
-    /// A connection is no longer.
+    /// A connection closed.
     Closed(u32),
-    /// Time goes by.
+    /// Time passes.
     Tick,
 }
 
-/// What is to be done.
+/// Action for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Call: what comes of it is an event.
+    /// Call an address; the result is an event.
     Connect(Address),
-    /// End a connection.
+    /// Close a connection.
     Close(u32),
-    /// Something may be there to be written: ask [`Room::next`](super::Room::next).
+    /// Ask [`Room::next`](super::Room::next) for frames of a connection.
     Wake(u32),
-    /// Somebody is near, or no longer.
+    /// A peer came near, or is gone.
     Near(Id, bool),
-    /// A message came, whatever it is.
+    /// A message of any kind arrived.
     Message {
-        /// From which peer.
+        /// Peer that sent the message.
         from: Id,
-        /// By which format.
+        /// Format of the connection.
         format: Format,
         /// The message.
         octets: Vec<u8>,
     },
-    /// What became of a message, by its number: it got to a peer, or did not.
+    /// The outcome of a message for a peer, by its number: true if delivered.
     Outcome(u64, Id, bool),
-    /// Something is to be done to what is kept: never before [`Delivery::keeps`](super::Delivery::keeps).
+    /// Change the stored messages; never before [`Delivery::keeps`](super::Delivery::keeps).
     Store(Store),
 }
 

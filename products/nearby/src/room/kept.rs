@@ -1,5 +1,5 @@
-//! What is kept for those who are away, and for those who are near when it takes long. Where it is
-//! kept is not known here: what is to be done comes out, and what came of it is told.
+//! Stored messages for peers away, and for peers nearby when delivery takes long. The storage is
+//! elsewhere: actions come out, and their results come back.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,39 +7,39 @@ use super::peer::{PASSED, Waiting};
 use crate::v2::outbox::Priority;
 use crate::{Id, Octets};
 
-/// Who was not seen for so long is forgotten, ms.
+/// Time after which an unseen peer is forgotten, ms.
 pub const FORGOTTEN: u64 = 7 * 86_400_000;
-/// Those who are away and are known, at most.
+/// Largest number of known peers away.
 pub const AWAY: usize = 64;
-/// Where all their places are taken, who was near for less than this is not one of them, ms: anybody can
-/// say many ids.
+/// If all those places are taken, a peer needs this time nearby to get one, ms: a device can claim
+/// many ids.
 pub const STAYS: u64 = 60_000;
-/// A message that is passed on is kept when it has waited for so long, ms: most are there before.
+/// Wait after which a passed-on message is stored, ms: most are delivered before.
 pub const SOON: u64 = 2_000;
-/// What may wait for that, octets: more is kept at once.
+/// Largest total of messages in that wait, in octets: beyond, they are stored at once.
 pub const LATE: usize = 1 << 19;
-/// So many are kept at a tick, so that a disk that is slow holds up nothing.
+/// Number of messages stored at a tick, so that a slow disk delays nothing else.
 pub const AT_ONCE: usize = 8;
 
-/// What is to be done to what is kept.
+/// Action on the stored messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// A message is to be kept; then [`Delivery::kept`](super::Delivery::kept).
+    /// Store a message; then call [`Delivery::kept`](super::Delivery::kept).
     Keep(Keep),
-    /// Messages for somebody, beyond this place, are to be given; then [`Delivery::given`](super::Delivery::given).
+    /// Load messages beyond this sequence; then [`Delivery::given`](super::Delivery::given).
     Load(Id, u64),
-    /// Somebody has the message of this place, or it is of no use any more.
+    /// Drop the message of this sequence: delivered, or of no use any more.
     Drop(Id, u64),
-    /// Somebody is known no longer, and nothing is kept for it; then [`Delivery::lost`](super::Delivery::lost).
+    /// Forget a peer and its messages; then [`Delivery::lost`](super::Delivery::lost).
     Forget(Id),
 }
 
-/// A message that is to be kept until all of these have it.
+/// A message to store until all of these peers have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Its place: for each peer messages go in this order.
+    /// Sequence: each peer's messages go in this order.
     pub sequence: u64,
-    /// For whom.
+    /// Recipients.
     pub peers: Vec<Id>,
     /// The message.
     pub message: Message,
@@ -48,11 +48,11 @@ pub struct Keep {
 /// A message as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its number, where it was said here.
+    /// Number of an own message.
     pub number: Option<u64>,
-    /// When it was taken in.
+    /// Time of arrival.
     pub since: u64,
-    /// What goes first.
+    /// Priority.
     pub priority: Priority,
     /// The message.
     pub octets: Vec<u8>,
@@ -70,12 +70,12 @@ impl Message {
     }
 }
 
-/// Who is away, and what is to be kept soon.
+/// Peers away, and messages to store soon.
 #[derive(Debug)]
 pub struct Kept {
-    /// When each was seen last.
+    /// Time of the last contact with each peer away.
     away: BTreeMap<Id, u64>,
-    /// The last message's place.
+    /// Sequence of the last message.
     sequence: u64,
     late: VecDeque<Late>,
 }
@@ -83,13 +83,13 @@ pub struct Kept {
 /// A message that is passed on, and is to be kept if it waits for longer.
 #[derive(Debug)]
 pub struct Late {
-    /// Its place.
+    /// Sequence of the message.
     pub sequence: u64,
-    /// When it was taken in.
+    /// Time of arrival.
     pub since: u64,
     /// The message.
     pub octets: Octets,
-    /// For whom it is not in memory.
+    /// Peers for whom the message is not in memory.
     pub peers: BTreeSet<Id>,
 }
 
@@ -111,22 +111,22 @@ impl Kept {
         self.sequence
     }
 
-    /// Who is away, and when each was near last.
+    /// Returns the peers away, each with the time of its last contact.
     pub fn away(&self) -> impl Iterator<Item = (Id, u64)> {
         self.away.iter().map(|(id, seen)| (*id, *seen))
     }
 
-    /// Somebody is near. Gives whether it was known.
+    /// Notes that a peer is near. Returns true if the peer was known.
     pub fn returns(&mut self, id: Id) -> bool {
         self.away.remove(&id).is_some()
     }
 
-    /// Whether all places of those who are away are taken.
+    /// Returns true if all places of peers away are taken.
     pub fn is_full(&self) -> bool {
         self.away.len() >= AWAY
     }
 
-    /// Somebody is away.
+    /// Notes that a peer is away.
     pub fn leaves(&mut self, id: Id, seen: u64) {
         self.away.insert(id, seen);
     }
@@ -146,7 +146,7 @@ impl Kept {
         gone.into_iter().map(|id| self.forget(id)).collect()
     }
 
-    /// Forgets somebody.
+    /// Forgets a peer.
     pub fn forget(&mut self, id: Id) -> Store {
         self.away.remove(&id);
         for late in &mut self.late {
@@ -160,14 +160,14 @@ impl Kept {
         self.late.push_back(late);
     }
 
-    /// A message is not in memory for somebody. Gives whether it is to be kept later.
+    /// Notes that a message is not in memory for a peer. Returns true if it will be stored later.
     pub fn lacks(&mut self, id: Id, sequence: u64) -> bool {
         let late = self.late.iter_mut().find(|it| it.sequence == sequence);
         late.map(|late| late.peers.insert(id)).is_some()
     }
 
-    /// Messages that are to be kept later, and are not in memory for somebody: `takes` says whether one
-    /// is from now on.
+    /// Offers a peer the messages that will be stored later and are not in memory for it: `takes`
+    /// returns true for one that it takes.
     pub fn give(&mut self, id: Id, mut takes: impl FnMut(&Late) -> bool) {
         for late in &mut self.late {
             if late.peers.contains(&id) && takes(late) {
@@ -181,7 +181,7 @@ impl Kept {
         self.late.iter().map(|it| it.octets.weight()).sum()
     }
 
-    /// Whether the first of what is to be kept later has waited for long enough.
+    /// Returns true if the first of the messages to store has waited long enough.
     pub fn is_due(&self, now: u64) -> bool {
         let first = self.late.front();
         first.is_some_and(|it| now >= it.since + SOON)

@@ -45,12 +45,12 @@ impl Links {
         self.0.values().filter_map(Connection::peer).collect()
     }
 
-    /// Connections with somebody.
+    /// Returns the connections with a peer.
     pub fn of(&self, id: Id) -> impl Iterator<Item = &Connection> + Clone {
         self.0.values().filter(move |it| it.peer() == Some(id))
     }
 
-    /// The connection by which messages go to somebody: that of the last format.
+    /// Returns the connection for messages to a peer: the one of the highest format.
     pub fn best(&mut self, id: Id) -> Option<(u32, &mut Connection)> {
         let mut best: Option<(&u32, &mut Connection)> = None;
         for (link, connection) in &mut self.0 {
@@ -64,7 +64,7 @@ impl Links {
         best.map(|(link, connection)| (*link, connection))
     }
 
-    /// Whether messages go to somebody, who may be known by an address alone.
+    /// Returns true if messages go to a peer, who may be known by an address alone.
     pub fn sends_to(&self, id: Option<Id>, address: Address) -> bool {
         let same = |it: &Connection| match id {
             Some(id) => it.peer() == Some(id),
@@ -73,8 +73,8 @@ impl Links {
         self.0.values().any(|it| it.sends() && same(it))
     }
 
-    /// Of two connections with one peer by one format, in which messages go both ways, that one which
-    /// is to be closed. `link`: the newer one; `lower`: this side has the lower id.
+    /// Returns which of two connections with one peer, both by one two-way format, must close.
+    /// `link`: the newer one; `lower`: this side has the lower id.
     pub fn twice(&self, now: u64, link: u32, id: Id, lower: bool) -> Option<u32> {
         let it = self.0.get(&link).filter(|it| it.is_double())?;
         let (other, old) = self.0.iter().find(|(other, old)| {
@@ -84,8 +84,8 @@ impl Links {
         if it.format() == Format::V2 && old.stands(now) {
             return Some(link);
         }
-        // That stays where the lower id called; nobody proved an id. Who calls twice knows nothing of
-        // its first link any more.
+        // The connection that the lower id called stays; no id is proven. A node that calls twice
+        // has forgotten its first link.
         Some(match old.is_caller() == lower {
             _ if it.format() == Format::Ip && it.is_caller() == old.is_caller() => *other,
             true => link,
@@ -97,12 +97,12 @@ impl Links {
         self.0.values().filter(|it| it.format() == Format::Ip)
     }
 
-    /// Whether there are as many links by IP as may be, and none with this one.
+    /// Returns true if the IP links are at their limit and none is with this node.
     pub fn is_full(&self, id: Id) -> bool {
         self.by_ip().count() >= LINKS && !self.reaches(id)
     }
 
-    /// Whether there is a link with somebody by IP.
+    /// Returns true if there is an IP link with a node.
     pub fn reaches(&self, id: Id) -> bool {
         self.by_ip().any(|it| it.peer() == Some(id))
     }
@@ -117,7 +117,7 @@ impl Links {
         self.0.len() - self.by_ip().count()
     }
 
-    /// Where somebody is reached by IP.
+    /// Returns the IP address of a node.
     pub fn place(&self, id: Id) -> Option<Place> {
         let mut far = self.by_ip().filter(|it| it.peer() == Some(id));
         far.next().map(Connection::place)

@@ -6,77 +6,77 @@ use crate::{Id, Octets};
 
 /// Numbers from here on are those of messages that are passed on.
 pub const PASSED: u64 = 1 << 63;
-/// What may be there for one peer, octets: a message more is not taken.
+/// Largest total of messages for one peer, in octets: more are refused.
 const WAITING: usize = 1 << 20;
-/// What may be there for all, octets: beyond that each has [`PIECE`], and a message.
+/// Largest total for all peers, in octets: beyond, each peer has [`PIECE`] and one message.
 pub const ALL: usize = 1 << 20;
 
-/// It is asked for more of what is kept when less than this is there, octets, and given so much.
+/// Level below which more is loaded from the queue, and size of one load, in octets.
 pub const PIECE: usize = 1 << 16;
 
 /// A message that waits for a peer.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// Which one.
+    /// Number of the message.
     pub number: u64,
-    /// What goes first.
+    /// Priority.
     pub priority: Priority,
     /// The message.
     pub octets: Octets,
-    /// By so many links of a village it may go when it is there.
+    /// Number of links of a village by which the receiver may pass the message on.
     pub hops: u8,
-    /// Since when.
+    /// Time of arrival.
     pub since: u64,
-    /// Its place among all that can be kept.
+    /// Sequence among all messages that can be stored.
     pub sequence: Option<u64>,
-    /// It is kept, so it waits however long.
+    /// True if stored: the message then waits without a limit.
     pub kept: bool,
 }
 
-/// Somebody who is near.
+/// A peer nearby.
 #[derive(Debug)]
 pub struct Peer {
     place: Place,
     formats: BTreeSet<Format>,
     signal: Option<i16>,
     seen: u64,
-    /// Since when it is near, and whether it was known before.
+    /// Time of the arrival, and true if known before.
     since: u64,
     known: bool,
-    /// What waits for a connection.
+    /// Messages that wait for a connection.
     waiting: VecDeque<Waiting>,
-    /// What is in one, in order.
+    /// Messages in a connection, in order.
     given: BTreeMap<u64, (u64, Waiting)>,
     order: u64,
-    /// What is kept beyond this place is not here yet.
+    /// Sequence beyond which the stored messages are not loaded yet.
     rest: Option<u64>,
-    /// It was asked for.
+    /// True while a load is in progress.
     asked: bool,
 }
 
-/// What is told of somebody who is near.
+/// Properties of a peer nearby, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Who.
+    /// Id of the peer.
     pub id: Id,
-    /// Where it was heard last.
+    /// Place of the last contact.
     pub place: Place,
-    /// What it speaks.
+    /// Formats that the peer speaks.
     pub formats: BTreeSet<Format>,
-    /// By what there are connections.
+    /// Formats with a connection.
     pub linked: BTreeSet<Format>,
-    /// Whether there is a channel beside one of them.
+    /// True if there is a channel beside a connection.
     pub channel: bool,
-    /// How loud, dBm.
+    /// Signal strength, dBm.
     pub signal: Option<i16>,
-    /// When something was heard of it last.
+    /// Time of the last contact.
     pub seen: u64,
-    /// How many messages wait for it.
+    /// Number of messages that wait for the peer.
     pub waiting: usize,
 }
 
 impl Peer {
-    /// One that was not known before.
+    /// Creates a peer that was not known before.
     pub fn new(place: Place, now: u64) -> Self {
         Self {
             place,
@@ -93,17 +93,17 @@ impl Peer {
         }
     }
 
-    /// It was known before.
+    /// Marks the peer as known before.
     pub fn returns(&mut self) {
         self.known = true;
     }
 
-    /// Whether it stayed for so long, or was known before.
+    /// Returns true if the peer stayed for this time or was known before.
     pub fn stayed(&self, time: u64) -> bool {
         self.known || self.seen >= self.since + time
     }
 
-    /// Its advertisement was heard, or it has a connection.
+    /// Notes an advertisement of the peer, or a connection.
     pub fn near(
         &mut self,
         now: u64,
@@ -117,24 +117,24 @@ impl Peer {
         self.seen = now;
     }
 
-    /// Something was heard of it.
+    /// Notes a sign of life.
     pub fn heard(&mut self, now: u64) {
         self.seen = now;
     }
 
-    /// It is reached by IP no longer. It is waited for as if something had been heard of it now: who lost
-    /// a link calls again soon.
+    /// Notes the loss of the IP link. The loss counts as a sign of life, as a node that lost a link
+    /// soon calls again.
     pub fn parted(&mut self, now: u64) {
         self.formats.remove(&Format::Ip);
         self.seen = now;
     }
 
-    /// When something was heard of it last.
+    /// Returns the time of the last contact.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// What is told of it.
+    /// Returns the properties for display.
     pub fn shown(&self, id: Id, linked: BTreeSet<Format>) -> Shown {
         Shown {
             id,
@@ -148,13 +148,13 @@ impl Peer {
         }
     }
 
-    /// Whether something waits for it.
+    /// Returns true if a message waits for the peer.
     pub fn waits(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// A message is to wait for it. `scarce`: all together take too much. Gives whether there was room:
-    /// one that takes what it is given has always some.
+    /// Queues a message. `scarce`: all peers together take too much. Returns true if there was
+    /// room, which a peer that takes its messages always has.
     pub fn wait(&mut self, message: Waiting, scarce: bool) -> bool {
         let octets = self.octets();
         let room = octets < PIECE || (!scarce && octets + message.octets.weight() <= WAITING);
@@ -167,8 +167,8 @@ impl Peer {
         room
     }
 
-    /// What is said here is to wait, and is kept nowhere else: the latest of what is only passed on gives
-    /// way to it. Gives whether there was room.
+    /// Queues an own message that is stored nowhere else: the latest of the passed-on messages give
+    /// way. Returns true if there was room.
     pub fn insist(&mut self, message: &Waiting) -> bool {
         while !self.wait(message.clone(), false) {
             let passed = |it: &Waiting| it.number >= PASSED && !it.kept;
@@ -187,13 +187,13 @@ impl Peer {
         all.map(|it| it.octets.weight()).sum()
     }
 
-    /// What is to go next: what is kept and not here yet goes before what came later.
+    /// Returns the next message: stored and unloaded messages precede later ones.
     pub fn next(&self) -> Option<&Waiting> {
         let is_due = |it: &&Waiting| self.rest.is_none() || it.sequence <= self.rest;
         self.waiting.front().filter(is_due)
     }
 
-    /// That is in a connection now.
+    /// Marks the next message as in a connection.
     pub fn gave(&mut self) {
         if let Some(message) = self.waiting.pop_front() {
             self.order += 1;
@@ -239,14 +239,14 @@ impl Peer {
         all.find(|it| it.sequence == Some(sequence))
     }
 
-    /// What is here and is not kept.
+    /// Returns the messages in memory that are not stored.
     pub fn unkept(&self) -> impl Iterator<Item = &Waiting> {
         let given = self.given.values().map(|(_, it)| it);
         let all = given.chain(&self.waiting);
         all.filter(|it| it.sequence.is_some() && !it.kept)
     }
 
-    /// Whether a message is here.
+    /// Returns true if a message is in memory.
     pub fn has(&self, sequence: u64) -> bool {
         let given = self.given.values().map(|(_, it)| it);
         let mut all = given.chain(&self.waiting);
@@ -263,7 +263,7 @@ impl Peer {
         }
     }
 
-    /// What is kept beyond what is here comes again in its turn: so what is here is bounded.
+    /// Drops the stored messages beyond `rest`, which are loaded later: memory stays bounded.
     fn drop_rest(&mut self) {
         if let Some(rest) = self.rest {
             let comes = |it: &Waiting| it.kept && it.sequence > Some(rest);
@@ -273,7 +273,7 @@ impl Peer {
 
     /// All together take too much: of what is kept no more than a piece stays here.
     pub fn spill(&mut self) {
-        // What was asked for fits to what is here now.
+        // A load in progress assumes the current messages.
         if self.asked {
             return;
         }
@@ -304,7 +304,7 @@ impl Peer {
         Some(rest)
     }
 
-    /// It is given what is kept, up to this place, or all.
+    /// Notes the end of a load, up to this sequence, or of all.
     pub fn was_given(&mut self, upto: Option<u64>) {
         self.asked = false;
         self.rest = upto;

@@ -1,4 +1,4 @@
-//! Places where somebody is reached, and formats.
+//! Places where a peer is reached, and formats.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -6,20 +6,20 @@ use std::net::SocketAddr;
 /// A Bluetooth address.
 pub type Address = [u8; 6];
 
-/// How messages are written.
+/// Format of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// As Linux and iOS do it.
+    /// Format of Linux and iOS.
     V1,
-    /// As Android does it.
+    /// Format of Android.
     V2,
-    /// As nodes of a village do it. Where there is more than one the last of these is taken: it is the
-    /// fastest, and only here an id is proven.
+    /// Format of nodes of a village. Of several formats the last is chosen: IP is the fastest, and
+    /// the only one with proven ids.
     Ip,
 }
 
 impl Format {
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::V1 => "v1",
@@ -29,7 +29,7 @@ impl Format {
     }
 }
 
-/// Where somebody is.
+/// Place of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Near, by Bluetooth.

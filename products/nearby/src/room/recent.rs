@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ring::digest::{SHA256, digest};
 
-/// A message is remembered for so long, ms: for longer than it may wait somewhere, so that it does not
-/// go round for ever.
+/// Time for which a message is remembered, ms: longer than it may wait anywhere, so that no message
+/// circulates for ever.
 const REMEMBERED: u64 = 30 * 86_400_000;
 /// So many are, at most.
 const MOST: usize = 8192;
@@ -24,7 +24,7 @@ impl Recent {
         }
     }
 
-    /// Whether a message was not here before; from now on it was.
+    /// Returns true for a message that was not here before, and remembers the message.
     pub fn is_new(&mut self, now: u64, octets: &[u8]) -> bool {
         let sum = digest(&SHA256, octets);
         self.remember(now, std::array::from_fn(|at| sum.as_ref()[at]))

@@ -9,14 +9,14 @@ use crate::Id;
 pub const ADDRESSES: usize = 128;
 /// So long it is waited for the one that is to call, ms.
 pub const WAITS: u64 = 8_000;
-/// Who could not be called is called again after so long, twice as long each time, and at most, ms.
+/// First and longest delay between failed calls, ms; the delay doubles each time.
 pub const AGAIN: [u64; 2] = [2_000, 60_000];
-/// So long it is waited for what else somebody speaks, ms.
+/// Wait for a device's other format, ms.
 const SETTLES: u64 = 2_000;
-/// Who was called and let go without a word notifies another one, and calls itself: it is left the time
-/// for it, ms.
+/// Wait after a called device closed without a word, ms: it notifies another device, and needs time
+/// to call itself.
 const LEFT: u64 = 30_000;
-/// Of v1 both call, and neither gets through when they do it at once: the higher address waits so long.
+/// Wait of the higher address before a call by v1, ms: simultaneous calls both fail.
 const YIELDS: u64 = 5_000;
 
 /// An advertisement.
@@ -28,7 +28,7 @@ pub struct Advertisement {
     pub signal: Option<i16>,
 }
 
-/// What is known of an address that advertises.
+/// State of an address that advertises.
 #[derive(Debug)]
 struct Seen {
     formats: BTreeSet<Format>,
@@ -37,10 +37,10 @@ struct Seen {
     first: u64,
     last: u64,
     id: Option<Id>,
-    /// When it may be called again, and how long it is waited after that.
+    /// Time of the next call, and the delay after that.
     again: (u64, u64),
-    /// Whether it was heard since a connection with it ended or a call came to nothing: until then BlueZ,
-    /// which was told to forget it, knows nobody to be called.
+    /// True if seen since the last connection ended or call failed: until then BlueZ, which was
+    /// asked to forget the address, cannot call it.
     heard: bool,
 }
 
@@ -64,16 +64,16 @@ impl Sightings {
         }
     }
 
-    /// The radio is no longer, or another one is there, at this address: what was heard by the one before
-    /// is not called by the next until it hears it, too.
+    /// Handles the loss or replacement of the radio, now at this address. The new radio must see an
+    /// address before calling it.
     pub fn anew(&mut self, address: Option<Address>) {
         self.seen.clear();
         self.calling = None;
         self.address = address.unwrap_or(self.address);
     }
 
-    /// Somebody was heard. Gives who it is, what it speaks, and how loud, where that is known; `known`
-    /// finds who has an id that begins so.
+    /// Notes an advertisement. Returns the id, formats and signal, if the id is known; `known`
+    /// finds a peer by the start of its id.
     pub fn see(
         &mut self,
         now: u64,
@@ -105,7 +105,7 @@ impl Sightings {
         Some((seen.id?, seen.formats.clone(), seen.signal))
     }
 
-    /// An address is somebody's. Gives what it speaks, and how loud it was.
+    /// Sets the id of an address. Returns its formats and signal.
     pub fn know(
         &mut self,
         now: u64,
@@ -125,7 +125,7 @@ impl Sightings {
 
     /// The call came to nothing.
     pub fn refused(&mut self, now: u64, address: Address) {
-        // It may be one from before the radio went.
+        // The call may be from before the radio was lost.
         self.calling = self.calling.filter(|it| *it != address);
         if let Some(seen) = self.seen.get_mut(&address) {
             let (_, pause) = seen.again;
@@ -134,8 +134,8 @@ impl Sightings {
         }
     }
 
-    /// A connection ended: it is to be heard again before it is called, and who could say nothing by it
-    /// is left to call first.
+    /// Handles the end of a connection: the address must be seen again before a call, and a device
+    /// that could not send is left to call first.
     pub fn parted(&mut self, now: u64, address: Address, is_dumb: bool) {
         if let Some(seen) = self.seen.get_mut(&address) {
             seen.heard = false;
@@ -150,7 +150,7 @@ impl Sightings {
         self.seen.retain(|_, seen| now < seen.last + gone);
     }
 
-    /// One who is to be called now. `reached`: messages go to it already; `waits`: something waits for it.
+    /// Returns an address to call now. `reached`: messages go there; `waits`: a message waits.
     pub fn due(
         &mut self,
         now: u64,
@@ -166,12 +166,12 @@ impl Sightings {
                 return false;
             }
             let wanted = match seen.formats.contains(&Format::V2) {
-                // Who calls may also be the other.
+                // The other device may call as well.
                 true => {
                     let calls = seen.prefix.as_ref().is_some_and(|it| mine < Some(it));
                     calls || now >= seen.first + WAITS
                 }
-                // It may say at the next moment that it speaks the other one, too.
+                // The device may advertise the other format next.
                 false => {
                     let yields = seen.id.is_none() && self.address > **address;
                     let until = SETTLES + if yields { YIELDS } else { 0 };

@@ -15,9 +15,9 @@ struct World {
     /// Ends of connections: room and number at both.
     wires: Vec<[(usize, u32); 2]>,
     numbers: u32,
-    /// Who does not hear whom.
+    /// Pairs that are out of range.
     apart: BTreeSet<[usize; 2]>,
-    /// After so many frames each connection breaks; 0: never.
+    /// Number of frames after which each connection breaks; 0: never.
     breaks: u64,
     frames: u64,
 }
@@ -29,7 +29,7 @@ struct Place {
     outcomes: Vec<(u64, Id, bool)>,
     near: BTreeMap<Id, bool>,
     off: bool,
-    /// What is kept, where it is.
+    /// Storage, if there is one.
     kept: Option<kept::Disk>,
 }
 
@@ -208,7 +208,7 @@ impl World {
         count
     }
 
-    /// What somebody heard, in order.
+    /// Returns the texts that a place received, in order.
     fn texts(&self, at: usize) -> Vec<String> {
         let read = |octets: &Vec<u8>| match envelope::read(octets) {
             Ok(Content::Feed(said)) => said.text,
@@ -355,7 +355,7 @@ fn who_says_another_id_than_before_is_cut_off() {
     }
 }
 
-/// Whoever passes a message on can put something beside what is signed: it is the same one all the same.
+/// A changed unsigned part does not make a message a new one.
 #[test]
 fn a_message_with_something_beside_what_is_signed_is_the_same_one() {
     let mut world = World::new(&[&BOTH, &BOTH]);

@@ -17,8 +17,8 @@ fn heard(writes: &[&[u8]]) -> Vec<Result<(Id, Vec<u8>), Error>> {
     writes.iter().flat_map(|it| reader.write(it)).collect()
 }
 
-/// A receiver of qaul's: hexadecimal digits of twenty octets, zeros where fewer came. Of writes with
-/// a `$` the zeros at the end are taken away, also that of a `0`, which is 0x30.
+/// A receiver of qaul: hexadecimal digits of twenty octets, zeros where fewer came. Of writes with
+/// a `$` the zeros at the end are removed, also that of a `0`, which is 0x30.
 fn trimming(writes: &[&[u8]]) -> Option<(Id, Vec<u8>)> {
     let mut digits = String::new();
     for write in writes {
@@ -62,7 +62,7 @@ fn what_is_between_frames_is_passed_over_and_what_is_none_is_said() {
     );
     let wide = br#"$${"qaul_id":[1,2,3,4,5,6,7,200],"message":[]}$$"#;
     assert!(matches!(heard(&plain(wide))[..], [Err(Error::Json(_))]));
-    // Whoever came in late heard the end of one frame.
+    // A receiver that starts late sees the end of one frame.
     let late = [b"1,2]}$$", &good[..]].concat();
     let told = heard(&plain(&late));
     assert!(told.contains(&Ok((id(), b"a$$b".to_vec()))), "{told:?}");
@@ -84,7 +84,7 @@ fn an_endless_frame_takes_bounded_memory() {
     );
 }
 
-/// Of a thousand random messages, cut as qaul cuts them, some die in its own receivers; of ours none.
+/// Of a thousand random messages, qaul's cuts lose some in its own receivers; ours lose none.
 #[test]
 fn receivers_that_lose_octets_lose_none_of_ours() {
     let mut lost = [0, 0];

@@ -1,21 +1,21 @@
-//! A channel beside GATT (L2CAP): whatever goes by it has its length before it.
+//! A channel beside GATT (L2CAP): each item is preceded by its length.
 //!
-//! qaul puts whole messages into it that are longer than [`LONGEST_FRAME`], and nothing else; nobody
-//! acknowledges those. So what is longer is read as a message, and what is not as a frame, as GATT
-//! carries it, but longer: with those a message is acknowledged as it is there.
+//! qaul sends only whole messages longer than [`LONGEST_FRAME`] there, without acknowledgement. So
+//! a longer item is read as a message, and others as GATT's frames, but longer: messages in frames
+//! are acknowledged as usual.
 
 use super::LONGEST;
 use super::inbox::SMALL;
 
-/// What is longer is no frame, but a whole message, octets.
+/// Longest frame, in octets; a longer item is a whole message.
 pub const LONGEST_FRAME: usize = SMALL;
-/// Octets of a frame that is written: with its length 4,096. Longer ones would save little, and keep
-/// acknowledgements and pings waiting where the air is slow.
+/// Size of a written frame, in octets: with its length 4,096. Longer frames would save little, and
+/// delay acknowledgements and pings in slow air.
 pub const FRAME: usize = 4_096 - LENGTH;
-/// Octets of a length.
+/// Size of a length, in octets.
 const LENGTH: usize = 4;
 
-/// What came.
+/// Item received by a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
     /// A frame as GATT carries it.
@@ -24,22 +24,22 @@ pub enum Told {
     Message(Vec<u8>),
 }
 
-/// What is no length: nothing after it can be understood.
+/// Error for an invalid length, after which nothing can be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("by a channel come 1 to {most} octets at once, not {0}", most = LONGEST)]
 pub struct NoLength(u32);
 
-/// Takes apart what comes by a channel. It keeps what came, and never as much as is only announced.
+/// Parser of a channel. Its buffer holds received octets only, never announced ones.
 #[derive(Debug, Default)]
 pub struct Reader {
     octets: Vec<u8>,
 }
 
 impl Reader {
-    /// Some octets came: what is whole with them is told.
+    /// Adds octets, and reports the complete items.
     ///
     /// # Errors
-    /// A length cannot be: the channel is to be closed. What was whole before it is told.
+    /// A length is invalid: the channel must be closed. Items before it are reported.
     pub fn read(&mut self, octets: &[u8], told: &mut Vec<Told>) -> Result<(), NoLength> {
         self.octets.extend_from_slice(octets);
         let mut rest = &self.octets[..];
@@ -63,7 +63,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether something began that is not whole.
+    /// Returns true if an item is incomplete.
     pub fn waits(&self) -> bool {
         !self.octets.is_empty()
     }

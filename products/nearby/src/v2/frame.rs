@@ -1,106 +1,106 @@
-//! One write or notification: a chunk of a message, or flow control. All numbers are big-endian.
+//! A write or notification: a chunk of a message, or flow control. All numbers are big-endian.
 
 use crate::{Id, IdError};
 
-/// Octets before what a first chunk carries, and any other one.
+/// Size of the header of a first chunk, in octets.
 pub const FIRST: usize = 19;
-/// See [`FIRST`].
+/// Size of the header of any other chunk, in octets.
 pub const OTHER: usize = 2;
-/// Chunks of a message at most: their numbers have ten bits.
+/// Largest number of chunks of a message: their numbers have ten bits.
 pub const MOST: u16 = 1023;
-/// Chunks that one frame asks for at most: a frame of twenty octets has no more.
+/// Largest number of chunks requested by one frame: a frame of twenty octets has no more.
 pub const ASKED: usize = 9;
 
-/// One of two things.
+/// A frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A part of a message.
     Chunk(Chunk<'a>),
-    /// About messages, or the link.
+    /// Flow control.
     Control(Control),
 }
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk<'a> {
-    /// Which message: from 1 to 31.
+    /// Queue of the message: from 1 to 31.
     pub queue: u8,
-    /// It was sent before.
+    /// True for a retransmission.
     pub again: bool,
-    /// Its number in the message.
+    /// Number of the chunk in the message.
     pub index: u16,
-    /// What the chunk with number 0 says of the message.
+    /// Header in the chunk with number 0.
     pub first: Option<First>,
-    /// What it carries.
+    /// Octets of the chunk.
     pub octets: &'a [u8],
 }
 
-/// What a message is.
+/// Header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct First {
-    /// Which part of a larger one it is; `None`: it is whole.
+    /// Place in a larger message; `None`: the message is whole.
     pub part: Option<Part>,
-    /// Its octets.
+    /// Size, in octets.
     pub size: u16,
-    /// Its chunks.
+    /// Number of chunks.
     pub count: u16,
-    /// CRC-32 of it (IEEE 802.3).
+    /// CRC-32 of the octets (IEEE 802.3).
     pub sum: u32,
-    /// Who sent it, as it says.
+    /// Claimed sender.
     pub from: Id,
 }
 
-/// Where a message belongs in a larger one.
+/// Place of a message in a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Which larger one: from 1 to 15.
+    /// Number of the larger message: from 1 to 15.
     pub of: u8,
-    /// How many parts it has: from 1 to 4.
+    /// Number of parts: from 1 to 4.
     pub count: u8,
-    /// Which one this is, from 0.
+    /// Index of this part, from 0.
     pub index: u8,
 }
 
-/// About messages, or the link.
+/// Flow control: about messages, or the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// Who are you?
+    /// Asks for the peer's id.
     AskId,
-    /// I am.
+    /// Introduces the sender.
     Id(Id),
-    /// Send these chunks again: queue and number.
+    /// Requests these chunks again: queue and number.
     Missing(Vec<(u8, u16)>),
-    /// The message of a queue is whole.
+    /// Acknowledges the message of a queue.
     Done(u8),
-    /// The message of a queue came to nothing, and a code that means nothing yet.
+    /// Rejects the message of a queue, with a code that has no meaning yet.
     Failed(u8, u8),
-    /// What became of the message of a queue?
+    /// Asks for the outcome of the message of a queue.
     AskDone(u8),
-    /// I am still there.
+    /// Keeps the link alive.
     Ping,
-    /// Whom else somebody is linked with: read by nobody here.
+    /// Lists the peer's neighbours; ignored here.
     Neighbours(Vec<u8>),
 }
 
-/// What is no frame.
+/// Error for a malformed frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It ends too soon.
+    /// The frame ends too soon.
     #[error("a frame of {0} octets ends too soon")]
     Short(usize),
-    /// What it says of itself cannot be.
+    /// The header is invalid.
     #[error("a frame says what cannot be: {0}")]
     Wrong(&'static str),
-    /// The sender's id is none.
+    /// The sender's id is not valid.
     #[error(transparent)]
     Id(#[from] IdError),
 }
 
 impl<'a> Frame<'a> {
-    /// Reads one.
+    /// Parses a frame.
     ///
     /// # Errors
-    /// It is none.
+    /// The frame is malformed.
     pub fn read(octets: &'a [u8]) -> Result<Self, Error> {
         let short = Error::Short(octets.len());
         match octets {
@@ -127,7 +127,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Its octets.
+    /// Returns the octets.
     pub fn octets(&self) -> Vec<u8> {
         match self {
             Self::Chunk(chunk) => chunk.all(),
@@ -147,7 +147,7 @@ impl Chunk<'_> {
 }
 
 impl First {
-    /// Whether it is of the same message, which may be cut otherwise.
+    /// Returns true for the header of the same message, which may be cut differently.
     pub fn is_same(&self, other: &Self) -> bool {
         let cut = Self {
             count: other.count,
@@ -203,7 +203,7 @@ impl Part {
         }
     }
 
-    /// Where there are four, only an odd number is read as it was.
+    /// With four parts the lowest bit of `of` is set as well, so only an odd number survives.
     fn octet(&self) -> u8 {
         let four = u8::from(self.count == 4) << 4;
         self.of << 4 | four | (self.count & 3) << 2 | self.index

@@ -1,5 +1,5 @@
-//! Puts messages together from chunks, asks for those that are missing, and gives messages out in the
-//! order in which they were begun: small ones and large ones each, as qaul sends small ones first.
+//! Assembles messages from chunks, requests missing chunks, and delivers messages in the order of
+//! their begin: small and large ones apart, as qaul sends small ones first.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,22 @@ pub const SMALL: usize = 16_000;
 pub const STALL: u64 = 2_000;
 /// So often, with nothing new: then the message is given up.
 pub const TRIES: u32 = 5;
-/// What is kept of unfinished messages, and of those that wait for others, octets. A larger message has
-/// four parts at most.
+/// Largest total of unfinished messages, and of those that wait for others, in octets. A larger
+/// message has up to four parts.
 pub const KEPT: usize = 5 * 65_536;
-/// So many messages in a row may be lost whole, and are asked for.
+/// Largest number of messages in a row that may be lost whole and are requested.
 const SKIPPED: u8 = 4;
-/// Frames that ask for what is missing of one message, at once.
+/// Frames that request missing chunks of one message, at once.
 const ASKS: usize = 4;
 
-/// What a chunk, or time, led to.
+/// Result of a chunk, or of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// A message is whole, from whom it says that it is.
+    /// A complete message with its claimed sender.
     Message(Id, Vec<u8>),
-    /// To be sent to the other.
+    /// Flow control for the peer.
     Reply(Control),
-    /// A message came to nothing.
+    /// A message was lost.
     Lost,
 }
 
@@ -36,9 +36,9 @@ pub enum Told {
 #[derive(Debug)]
 pub struct Inbox {
     slots: BTreeMap<u8, Slot>,
-    /// What was whole last in each queue.
+    /// Last complete message of each queue.
     whole: BTreeMap<u8, First>,
-    /// The queue in which a message began last.
+    /// Queue in which a message began last.
     last: Option<u8>,
     begun: u64,
     larger: Option<Larger>,
@@ -79,14 +79,14 @@ impl Slot {
         }
     }
 
-    /// Its first chunk came: what is past its end was of another one.
+    /// Adds the header of the first chunk: chunks past its end belong to another message.
     fn know(&mut self, first: First) {
         self.first = Some(first);
         self.chunks.retain(|index, _| *index < first.count);
         self.octets = self.chunks.values().map(Vec::len).sum();
     }
 
-    /// Whether it may keep a small message waiting, and a large one.
+    /// Returns true twice: if the message may delay a small one, and a large one.
     fn lanes(&self) -> [bool; 2] {
         match &self.first {
             None => [true, true],
@@ -97,14 +97,14 @@ impl Slot {
         }
     }
 
-    /// Numbers of chunks that are not there, up to the last one of the message, or that was heard.
+    /// Returns the numbers of missing chunks, up to the last of the message or the last received.
     fn missing(&self) -> impl Iterator<Item = u16> {
         let heard = self.chunks.last_key_value().map_or(0, |(index, _)| *index);
         let end = self.first.map_or(heard.max(1), |first| first.count);
         (0..end).filter(|index| !self.chunks.contains_key(index))
     }
 
-    /// Its octets, where they are what its first chunk says.
+    /// Returns the octets, if they match the header.
     fn join(&mut self, first: &First) -> Option<Vec<u8>> {
         let octets: Vec<u8> = std::mem::take(&mut self.chunks)
             .into_values()
@@ -185,11 +185,11 @@ impl Inbox {
         told
     }
 
-    /// Whether a chunk belongs to a message that is not whole yet, which may begin with it.
+    /// Returns true if a chunk belongs to an incomplete message, or begins one.
     fn begins(&mut self, now: u64, chunk: &Chunk<'_>, told: &mut Vec<Told>) -> bool {
         let Chunk { queue, first, .. } = chunk;
         match self.slots.get(queue) {
-            // Another one takes its place. The same one begun again goes on.
+            // Another message takes the slot. A repeated one continues.
             Some(slot) => {
                 let other = slot.first.zip(*first).filter(|(old, new)| old != new);
                 let Some((old, new)) = other.filter(|_| !chunk.again) else {
@@ -207,7 +207,7 @@ impl Inbox {
             None => {
                 let known = self.known(*queue);
                 if known.is_some_and(|known| first.is_none_or(|first| first.is_same(known))) {
-                    // It was whole, and the other does not know.
+                    // The peer does not know that the message was complete.
                     if chunk.again || first.is_some() {
                         told.push(Told::Reply(Control::Done(*queue)));
                     }
@@ -222,7 +222,7 @@ impl Inbox {
         true
     }
 
-    /// What was whole last in a queue, unless another message is to be in it by now.
+    /// Returns the last complete message of a queue, unless another message is due there by now.
     fn known(&self, queue: u8) -> Option<&First> {
         let is_past = self.last.is_some_and(|last| !is_ahead(last, queue));
         self.whole.get(&queue).filter(|_| is_past)
@@ -258,7 +258,7 @@ impl Inbox {
             }
             slot.heard = now;
             slot.tries += 1;
-            // One of which nothing is known may be none at all.
+            // A message without any chunk may not exist.
             if slot.tries > TRIES || slot.tries > 2 && slot.chunks.is_empty() {
                 lost.push(*queue);
             } else {
@@ -272,7 +272,7 @@ impl Inbox {
         told
     }
 
-    /// What is to be said where the other asks what became of a message.
+    /// Answers the question of the peer for the outcome of a message.
     pub fn asked(&self, queue: u8) -> Vec<Control> {
         let mut told = Vec::new();
         match self.slots.get(&queue) {
@@ -366,13 +366,13 @@ impl Default for Inbox {
     }
 }
 
-/// How many queues one is after another.
+/// Returns the number of queues from one to another.
 fn distance(from: u8, to: u8) -> u8 {
     let count = i16::from(QUEUES);
     (i16::from(to) - i16::from(from)).rem_euclid(count) as u8
 }
 
-/// Whether a queue is one of those that come next, rather than one that was before.
+/// Returns true for a queue that comes next, rather than one that was before.
 fn is_ahead(last: u8, queue: u8) -> bool {
     (1..=QUEUES / 2).contains(&distance(last, queue))
 }

@@ -1,4 +1,4 @@
-//! One connection to a peer: who it is, whether it is still there, and messages both ways.
+//! Connection to a peer: identity, activity, and messages both ways.
 
 use super::frame::{Control, Frame};
 use super::inbox::{Inbox, Told};
@@ -6,60 +6,60 @@ use super::outbox::{Outbox, Outcome, Priority, Refused};
 use super::{FRAME, LONGEST_FRAME, channel};
 use crate::{Id, Octets};
 
-/// The own id is said again after so long, until the other said its, ms.
+/// Interval of introductions until the peer's, ms.
 pub const INTRODUCES: u64 = 1_500;
-/// Who did not say an id within this is nobody, ms.
+/// Timeout of the peer's introduction, ms.
 pub const NOBODY: u64 = 6_000;
-/// Something is said so often, ms: others take who is silent for 16 s for gone.
+/// Interval of pings, ms: a peer treats silence of 16 s as the end.
 pub const PINGS: u64 = 5_000;
-/// Who is silent for so long is gone, ms.
+/// Time of silence after which a peer is gone, ms.
 pub const SILENT: u64 = 16_000;
-/// Frames in a row that are none, until the connection is closed.
+/// Malformed frames in a row until the connection is closed.
 const WRONG: u32 = 16;
 
-/// What a connection has to tell.
+/// Event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The other said who it is, first.
+    /// The peer introduced itself.
     Peer(Id),
-    /// A message came.
+    /// A message arrived.
     Message(Vec<u8>),
-    /// A message came by IP, and may go by so many more links.
+    /// A message arrived by IP, and may go on by so many more links.
     Hopped(u8, Vec<u8>),
-    /// What became of a message.
+    /// The outcome of an own message, by its number: true if delivered.
     Outcome(u64, bool),
-    /// A message of the other came to nothing.
+    /// A message of the peer was lost.
     Lost,
-    /// The connection is to be closed.
+    /// The connection must be closed.
     Close(Why),
 }
 
 /// Why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It did not say who it is.
+    /// The peer did not introduce itself.
     Nobody,
-    /// Nothing is heard of it.
+    /// The peer is silent.
     Silent,
-    /// It says that it is somebody else than before, or than it was found to be.
+    /// The peer claims another id than before, or than was found.
     Another,
-    /// What it says is no frame.
+    /// The peer's frames are malformed.
     Noise,
 }
 
-/// One connection.
+/// A connection.
 #[derive(Debug)]
 pub struct Link {
     own: Id,
     peer: Option<Id>,
     inbox: Inbox,
     outbox: Outbox,
-    /// Octets of a frame by GATT.
+    /// Size of a frame by GATT, in octets.
     frame: usize,
-    /// There is a channel, too.
+    /// True if there is a channel.
     channel: bool,
     opened: u64,
-    /// How often the own id was said, and when last.
+    /// Number of introductions, and the time of the last.
     introduced: (u32, u64),
     heard: u64,
     said: u64,
@@ -84,7 +84,7 @@ impl Link {
         }
     }
 
-    /// Who the other is, as far as it said.
+    /// Returns the peer's id, if introduced.
     pub fn peer(&self) -> Option<Id> {
         self.peer
     }
@@ -97,8 +97,8 @@ impl Link {
         }
     }
 
-    /// There is a channel that takes longer frames, or no longer: what was under way by it then goes
-    /// again without.
+    /// Notes that a channel for longer frames opened or closed: frames in flight are then resent
+    /// without the channel.
     pub fn channel(&mut self, is: bool) {
         self.channel = is;
         match is {
@@ -110,22 +110,22 @@ impl Link {
         }
     }
 
-    /// Whether there is a channel.
+    /// Returns true if there is a channel.
     pub fn has_channel(&self) -> bool {
         self.channel
     }
 
-    /// A whole message came by a channel: nobody acknowledges those.
+    /// Handles a whole message of a channel, which has no acknowledgement.
     pub fn whole(&mut self, now: u64, octets: &[u8]) -> Vec<Event> {
         self.heard = now;
         let event = self.peer.map(|_| Event::Message(octets.to_vec()));
         event.into_iter().collect()
     }
 
-    /// A message is to be sent. See [`Outbox::send`].
+    /// Sends a message. See [`Outbox::send`].
     ///
     /// # Errors
-    /// It is not taken.
+    /// The message is refused.
     pub fn send(
         &mut self,
         number: u64,
@@ -173,7 +173,7 @@ impl Link {
         let mut events = Vec::new();
         match frame {
             Frame::Chunk(chunk) => {
-                // Nobody speaks for somebody else.
+                // Only the sender itself may send its messages.
                 let other = chunk.first.is_some_and(|it| Some(it.from) != self.peer);
                 if self.peer.is_none() || other {
                     if self.peer.is_none() {

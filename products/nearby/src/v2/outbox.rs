@@ -10,53 +10,53 @@ use crate::{Id, Octets};
 
 /// Without a word about a message for so long, it is asked what became of it, ms.
 pub const PATIENCE: u64 = 3_000;
-/// So often, and then it came to nothing. Each third time all of it is sent anew.
+/// Number of tries of a message. Each third try sends all chunks again.
 pub const TRIES: u32 = 8;
-/// What was sent and is not acknowledged yet, octets; one message may be more.
+/// Largest amount without an acknowledgement, in octets; one message may be more.
 const WINDOW: usize = 32_768;
-/// The same, messages: others overwrite the message of a queue after 29.
+/// Largest number of such messages: peers overwrite the message of a queue after 29.
 const MESSAGES: usize = 10;
-/// What may wait to be sent, octets.
+/// Largest amount that waits to be sent, in octets.
 pub const WAITING: usize = 1 << 20;
 
-/// What goes first.
+/// Priority of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// What somebody waits for.
+    /// A message that a user waits for.
     Urgent,
-    /// All else.
+    /// Any other message.
     Usual,
 }
 
 /// Why a message is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It is too long.
+    /// The message is too long.
     #[error("a message has at most {LONGEST} octets")]
     Long,
-    /// Too much waits already.
+    /// Too many messages wait.
     #[error("too much waits to be sent to this peer")]
     Full,
 }
 
-/// What became of a message, by the number that was given with it.
+/// Outcome of a message by its number: true if delivered.
 pub type Outcome = (u64, bool);
 
 /// Messages that go to one peer, by one connection. Of one priority they arrive in order.
 #[derive(Debug)]
 pub struct Outbox {
     own: Id,
-    /// Octets of a frame.
+    /// Size of a frame, in octets.
     frame: usize,
-    /// The queue that was used last.
+    /// Queue used last.
     last: u8,
-    /// The number of the larger message that was sent last.
+    /// Number of the larger message sent last.
     larger: u8,
     begun: u64,
     waiting: BTreeMap<Priority, VecDeque<Rc<Message>>>,
     slots: BTreeMap<u8, Slot>,
     control: VecDeque<Control>,
-    /// What came to nothing, and was not told yet.
+    /// Failures not yet reported.
     lost: Vec<Outcome>,
 }
 
@@ -85,7 +85,7 @@ struct Slot {
     /// The next chunk that was never sent.
     next: u16,
     again: BTreeSet<u16>,
-    /// When it was heard of last, or sent.
+    /// Time of the last send or answer.
     heard: u64,
     tries: u32,
 }
@@ -130,11 +130,11 @@ impl Outbox {
         self.frame = octets.clamp(FRAME, channel::FRAME);
     }
 
-    /// No longer frame goes through any more: what is under way in such is cut anew, and all of it is
-    /// sent again. In the same queue, so that who has it already says so.
+    /// Adapts to a smaller frame: messages in flight are cut again and resent completely. Each
+    /// stays in its queue, so that a receiver that has the message says so.
     pub fn cut_anew(&mut self) {
         let most = self.most();
-        // Where chunks get so small that there would be too many, the message begins anew.
+        // If smaller chunks would be too many, the message starts over.
         let over = |slot: &&Slot| slot.frame > self.frame && usize::from(slot.first.size) > most;
         let over = self.slots.values().filter(over);
         let mut over: Vec<_> = over.map(|it| (it.begun, Rc::clone(&it.message))).collect();
@@ -162,10 +162,10 @@ impl Outbox {
         all.min(PART)
     }
 
-    /// A message is to be sent. `number` tells which one it is, when something came of it.
+    /// Sends a message. `number` names the message in its outcome.
     ///
     /// # Errors
-    /// It is not taken.
+    /// The message is refused.
     pub fn send(
         &mut self,
         number: u64,
@@ -331,7 +331,7 @@ impl Outbox {
             }
             Control::Done(queue) => {
                 let slot = self.slots.get(queue)?;
-                // What is under way cannot be whole: it is said of a former message.
+                // An acknowledgement before the last chunk is for a former message.
                 let all = slot.next == slot.first.count;
                 let slot = all.then(|| self.slots.remove(queue)).flatten()?;
                 let is_last = Rc::strong_count(&slot.message) == 1;
@@ -349,7 +349,7 @@ impl Outbox {
         }
     }
 
-    /// Time goes by: what nothing was heard of is asked for. Gives what came to nothing.
+    /// Asks for the outcome of messages without an answer. Returns the failed ones.
     pub fn tick(&mut self, now: u64) -> Vec<Outcome> {
         let mut lost = Vec::new();
         for (queue, slot) in &mut self.slots {
@@ -392,7 +392,7 @@ impl Outbox {
         all.into_iter().collect()
     }
 
-    /// Whether all that was to be sent is acknowledged.
+    /// Returns true if all messages are acknowledged.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.waiting.values().all(VecDeque::is_empty)
     }

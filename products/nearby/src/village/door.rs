@@ -6,16 +6,16 @@ pub const HALF_OPEN: usize = 32;
 /// Of those, from one source at most.
 pub const PER_SOURCE: usize = 4;
 
-/// Who is in the middle of a handshake. Anybody can connect, so there is a bound; and since nobody has
-/// proven anything, who came first has to go for who comes now: a source that fills its places only
-/// drives out its own, and one that has many is the first to give.
+/// Limits the handshakes in progress, because anybody can connect. With nobody proven yet, the
+/// oldest gives way to a new one: a source at its limit drops one of its own, and otherwise the
+/// source with the most drops one.
 #[derive(Debug, Default)]
 pub struct Door {
-    /// In the order in which they came.
+    /// Handshakes in order of arrival.
     inside: VecDeque<(u32, Source)>,
 }
 
-/// Where somebody comes from: of IPv6 a whole /64 is one household's.
+/// Source of a connection: for IPv6 a whole /64, as of one household.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Four([u8; 4]),
@@ -35,14 +35,14 @@ impl Source {
 }
 
 impl Door {
-    /// Somebody comes, who has this number from now on. Gives who has to go for it.
+    /// Adds a connection. Returns the number of the one to drop for it.
     pub fn enter(&mut self, number: u32, address: IpAddr) -> Option<u32> {
         let source = Source::of(address);
         let count = |it: &Source| self.inside.iter().filter(|(_, other)| other == it).count();
         let from = if count(&source) >= PER_SOURCE {
             Some(source)
         } else if self.inside.len() >= HALF_OPEN {
-            // Of those with as many the one that came first.
+            // Among sources with the same count, the oldest one.
             let most = self.inside.iter().rev().max_by_key(|(_, it)| count(it));
             most.map(|(_, source)| *source)
         } else {
@@ -54,7 +54,7 @@ impl Door {
         goes.map(|(number, _)| number)
     }
 
-    /// Somebody is through, or gone.
+    /// Removes a connection at its end.
     pub fn leave(&mut self, number: u32) {
         self.inside.retain(|(other, _)| *other != number);
     }

@@ -9,13 +9,13 @@ use crate::{Id, Octets};
 pub const MESSAGE: usize = 262_144;
 /// Something is said so often, ms.
 pub const PINGS: u64 = 10_000;
-/// Who is silent for so long is gone, ms.
+/// Time of silence after which a node is gone, ms.
 pub const SILENT: u64 = 30_000;
-/// Messages that are not acknowledged yet, at most: who acknowledges nothing costs no more.
+/// Largest number of messages without an acknowledgement, which bounds the cost of a peer.
 const AHEAD: usize = 32;
-/// Octets of them, at most, where there is more than one.
+/// Largest total of them, in octets, if there is more than one.
 const WEIGHT: usize = 2 * MESSAGE;
-/// Acknowledgements that wait to be written, at most: more messages than that nobody sends.
+/// Largest number of waiting acknowledgements: an honest peer sends no more messages.
 const ACKNOWLEDGEMENTS: usize = 2 * AHEAD;
 
 /// The first octet of a record.
@@ -58,7 +58,7 @@ struct Unfinished {
 }
 
 impl Exchange {
-    /// A link was made, with somebody who proved their id.
+    /// Creates the exchange of a link with a node of proven id.
     pub fn new(peer: Id, now: u64) -> Self {
         Self {
             peer,
@@ -72,13 +72,13 @@ impl Exchange {
         }
     }
 
-    /// Who the other is.
+    /// Returns the id of the peer.
     pub fn peer(&self) -> Id {
         self.peer
     }
 
-    /// A message is to be sent, which may go by so many more links when it is there. Gives whether it is
-    /// taken.
+    /// Sends a message that the receiver may pass on by `hops` more links. Returns true if the
+    /// message is accepted.
     pub fn send(&mut self, number: u64, hops: u8, octets: impl Into<Octets>) -> bool {
         let octets = octets.into();
         let weight: usize = self.under_way.iter().map(|it| it.2).sum();
@@ -98,7 +98,7 @@ impl Exchange {
         true
     }
 
-    /// What is to be said next.
+    /// Returns the next record.
     pub fn next(&mut self, now: u64) -> Option<Vec<u8>> {
         let record = if !self.taken.is_empty() {
             let mut record = vec![TAKEN];
@@ -138,7 +138,7 @@ impl Exchange {
         self.heard = now;
         match self.read(record) {
             Some(event) => event,
-            // It has the secret, and a fault. What came next would not be understood.
+            // The node has the secret but a fault, and later records would be misread.
             None => vec![Event::Close(Why::Noise)],
         }
     }
@@ -196,7 +196,7 @@ impl Exchange {
     }
 
     fn acknowledged(&mut self, number: u32) -> Option<Event> {
-        // What is not wholly written was not taken in.
+        // An acknowledgement before the last octet is invalid.
         if self.waiting.iter().any(|it| it.number == number) {
             return None;
         }

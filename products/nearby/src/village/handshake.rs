@@ -7,26 +7,26 @@ use super::session::{LENGTH, Opener, TAG};
 use super::{Secret, Session, VERSION};
 use crate::envelope::{Key, Node};
 
-/// The secret lets in, and keys for this once keep secret what is said, whoever gets the secret later.
+/// Requires the secret. Ephemeral keys protect past traffic even if the secret leaks.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
-/// A message of the pattern: a key for this once, and a proof.
+/// Size of a message: an ephemeral key and a proof.
 const MESSAGE: usize = 32 + TAG;
-/// Who somebody is: their public key, and its signature.
+/// Size of a node's public key and signature.
 const PROOF: usize = 32 + 64;
 
-/// Why a handshake came to nothing.
+/// Reason of a failed handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// It is no node, or of another village.
+    /// The peer is not a node, or belongs to another village.
     #[error("it has another secret, speaks another version, or is no weir-nearby")]
     Secret,
-    /// It has the secret, and is not who it says.
+    /// The peer has the secret, but not the claimed identity.
     #[error("it has the secret, but does not prove who it is")]
     Proof,
-    /// It is this node.
+    /// The peer is this node.
     #[error("it is this node itself")]
     Itself,
-    /// No key for this once.
+    /// No random numbers for an ephemeral key.
     #[error("this machine has no random numbers")]
     Random,
 }
@@ -40,22 +40,22 @@ impl From<snow::Error> for HandshakeError {
     }
 }
 
-/// That a handshake is through.
+/// Result of a completed handshake.
 #[derive(Debug)]
 pub struct Through {
-    /// Who the other is: proven.
+    /// Proven node at the other end.
     pub node: Node,
-    /// For what follows.
+    /// Session for the rest of the connection.
     pub session: Session,
-    /// Records that came already.
+    /// Records already received.
     pub records: Vec<Vec<u8>>,
 }
 
 /// A handshake, of either side.
 ///
-/// The caller says a first message, and is answered where it has the secret. Then it says who it is, and
-/// signs what both have heard; only then the called one says the same. So a first message that was
-/// recorded costs an answer that nobody can read, and no signature.
+/// The caller sends a first message, and gets an answer if it has the secret. Then it proves its
+/// identity by signing the exchange so far; only then the called side does so. So a replayed first
+/// message yields an unreadable answer, and no signature.
 pub struct Handshake {
     key: Arc<Key>,
     caller: bool,
@@ -68,7 +68,7 @@ enum Step {
     Noise(Box<HandshakeState>),
     /// The other is to say who it is.
     Proof { session: Session, hash: [u8; 32] },
-    /// It came to an end.
+    /// The handshake has ended.
     Over,
 }
 
@@ -106,15 +106,15 @@ impl Handshake {
         }
     }
 
-    /// Whether the other has shown that it has the secret.
+    /// Returns true if the peer has shown that it has the secret.
     pub fn is_known(&self) -> bool {
         matches!(self.step, Step::Proof { .. })
     }
 
-    /// Octets came. What is to be written is put to `out`; when it is through, that is given.
+    /// Handles octets. Writes the answer to `out`; returns the result once complete.
     ///
     /// # Errors
-    /// It came to nothing: the connection is to be closed, without a word.
+    /// The handshake failed: close the connection without an answer.
     pub fn heard(
         &mut self,
         octets: &[u8],
@@ -210,7 +210,7 @@ impl Handshake {
     }
 }
 
-/// Who the other says that it is, and proves.
+/// Verifies the identity of the peer.
 fn told(opener: &mut Opener, message: &[u8], signed: &[u8]) -> Result<Node, HandshakeError> {
     let records = opener.heard(message).map_err(|_| HandshakeError::Secret)?;
     let proof = records.first().and_then(|it| it.split_first_chunk::<32>());
@@ -221,8 +221,8 @@ fn told(opener: &mut Opener, message: &[u8], signed: &[u8]) -> Result<Node, Hand
     Ok(Node(*node))
 }
 
-/// What is signed. The hash is of this one handshake, so that no proof is of use in another; and what one
-/// side signed is not what the other signs.
+/// Returns the octets to sign. The hash binds a proof to one handshake, and the side prevents that
+/// one side's proof serves for the other's.
 fn signed(caller: bool, hash: &[u8; 32]) -> Vec<u8> {
     let side = if caller { &b"caller"[..] } else { b"called" };
     [b"weir village ", side, hash].concat()

@@ -4,28 +4,28 @@ use std::str::FromStr;
 use net::hex;
 use ring::digest::{SHA256, digest};
 
-/// What the line begins with.
+/// Prefix of the line.
 const PREFIX: &str = "weir-village1-";
-/// Octets of the sum at its end.
+/// Size of the checksum at the end, in octets.
 const SUM: usize = 4;
 
-/// What all nodes of a village share: whoever has it is one of them.
+/// Secret that all nodes of a village share: it makes its holder a node.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 32]);
 
-/// What is no line with a village's secret.
+/// Error for an invalid line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// It begins otherwise.
+    /// The prefix is missing.
     #[error("it is no line that `weir-nearby village` made: those begin with {PREFIX}")]
     Prefix,
-    /// Its length, its digits or its sum are wrong.
+    /// The length, a digit or the checksum is wrong.
     #[error("its line is damaged: copy it anew, all {} characters of it", PREFIX.len() + 2 * (32 + SUM))]
     Damaged,
 }
 
 impl Secret {
-    /// Made of 32 octets that nobody can guess.
+    /// Creates a secret from 32 random octets.
     pub fn new(octets: [u8; 32]) -> Self {
         Self(octets)
     }

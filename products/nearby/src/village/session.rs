@@ -4,32 +4,32 @@ use snow::StatelessTransportState;
 
 /// Octets in a record, at most. Of what is longer there are several.
 pub const RECORD: usize = 16_384;
-/// What proves that a record is the other's, octets.
+/// Size of a record's authentication tag, in octets.
 pub(super) const TAG: usize = 16;
-/// Octets of a record's length, which stands before it.
+/// Size of a record's length, in octets, which precedes it.
 pub(super) const LENGTH: usize = 2;
 
-/// What came is no record of the session: octets were changed, left out or put in.
+/// Error for an invalid record: octets were changed, omitted or inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what came is not what the other wrote")]
 pub struct Broken;
 
-/// What two who are through with a handshake have.
+/// Session keys after a handshake.
 #[derive(Debug)]
 pub struct Session {
-    /// For what is said.
+    /// Encrypts sent records.
     pub sealer: Sealer,
-    /// For what is heard.
+    /// Decrypts received records.
     pub opener: Opener,
 }
 
-/// Seals what is said.
+/// Encrypts sent records.
 pub struct Sealer {
     state: Arc<StatelessTransportState>,
     count: u64,
 }
 
-/// Opens what is heard, record by record, however it is cut.
+/// Decrypts received records, however the octets are cut.
 pub struct Opener {
     state: Arc<StatelessTransportState>,
     count: u64,
@@ -66,10 +66,10 @@ impl Session {
 }
 
 impl Sealer {
-    /// A record with its length, to be written next.
+    /// Encrypts a record for writing, with its length.
     ///
     /// # Errors
-    /// It is longer than [`RECORD`].
+    /// The record is longer than [`RECORD`].
     pub fn seal(&mut self, octets: &[u8]) -> Result<Vec<u8>, Broken> {
         if octets.len() > RECORD {
             return Err(Broken);
@@ -87,10 +87,10 @@ impl Sealer {
 }
 
 impl Opener {
-    /// Octets came: the records that are whole by them are given. So no more than one is held.
+    /// Adds octets, and returns the complete records. So at most one record is buffered.
     ///
     /// # Errors
-    /// One is not of this session: it is over.
+    /// A record is not of this session, which has then ended.
     pub fn heard(&mut self, octets: &[u8]) -> Result<Vec<Vec<u8>>, Broken> {
         self.held.extend(octets);
         let (mut records, mut at) = (Vec::new(), 0);

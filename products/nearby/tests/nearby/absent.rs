@@ -17,7 +17,7 @@ fn run(folder: &Path, variables: &[(&str, &str)]) -> Result<Output, Error> {
     command.output().map_err(Error::system("run weir-nearby"))
 }
 
-/// That it ended so, with one sentence that begins like this.
+/// Checks for a failure with one sentence that begins like this.
 fn refused(out: &Output, begin: &str) {
     let text = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{text}");

@@ -1,4 +1,4 @@
-//! What is said between those who are near.
+//! Messages between peers nearby.
 
 mod bridge;
 mod channel;
@@ -21,7 +21,7 @@ fn texts(sizes: &[usize]) -> Vec<String> {
         .collect()
 }
 
-/// Waits until somebody heard the last of these, and compares all that were heard so far.
+/// Waits until a node received the last text, and compares all texts so far.
 fn heard(node: &Node, texts: &[String]) -> Result<(), Error> {
     let last = texts.last().cloned().unwrap_or_default();
     let waited = json!({"event": "message", "text": last});

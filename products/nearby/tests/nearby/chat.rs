@@ -14,8 +14,7 @@ const ANNA: &str = "0598f7b34b75adcb";
 const BEN: &str = "b0b0000000000002";
 const XTERM: &str = "TERM=xterm LANG=C.UTF-8";
 
-/// Somebody at a terminal: something on the screen, the chat, and then a look at how the terminal was
-/// left.
+/// A terminal session: a program, the chat, and then a check of the terminal's state.
 struct Seat {
     pane: Pane,
     directory: Directory,
@@ -52,7 +51,7 @@ impl Seat {
         assert!(status.expect("kill runs").success());
     }
 
-    /// It ended, and the terminal is as it was.
+    /// Checks that the chat ended and the terminal is restored.
     fn left(&self, code: u8) {
         self.pane.wait_for(&format!("ended with {code}"));
         let screen = self.pane.wait_for("isig").join("\n");
@@ -96,7 +95,7 @@ fn two_talk() {
     }
     pane.wait_for("you  Hello Grüße 写真  ✓ 2/2");
 
-    // What strangers write moves nothing.
+    // Control characters of strangers have no effect.
     daemon.hears(
         ANNA,
         9,
@@ -128,7 +127,7 @@ fn two_talk() {
         pane.wait("it fits", |screen| screen.len() <= usize::from(rows));
     }
     pane.wait_for("you to b0b00000  psst");
-    // Ctrl-D takes a letter where there is one, and ends where there is none.
+    // Ctrl-D deletes a letter, and ends the chat in an empty line.
     pane.write("x");
     pane.press(&["Home", "C-d"]);
     pane.wait("no letter", |screen| {
@@ -158,7 +157,7 @@ fn a_daemon_that_begins_anew_is_waited_for() {
         has(&screen, "weir-nearby is not there: it is tried again"),
         "{screen:#?}"
     );
-    // What cannot be said now is not lost.
+    // A message that cannot be sent stays in the input line.
     pane.write("later");
     pane.press(&["Enter"]);
     pane.wait_for("not said: nothing listens at");
@@ -199,7 +198,7 @@ fn whatever_ends_it_leaves_the_terminal_well() {
     seat.left(0);
 }
 
-/// Not a test by itself: what [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs in a terminal.
+/// No test by itself: [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs this.
 #[test]
 fn panics_on_the_screen() {
     if std::env::var_os("WEIR_TEST_PANIC").is_none() {
@@ -247,7 +246,7 @@ fn it_works_through_pipes() {
         output.read_line(&mut line).expect("a line");
         line
     };
-    // It listens when what was said before is known; until then nobody hears it.
+    // The chat listens once it has the history; until then no message arrives.
     std::thread::scope(|scope| {
         let (heard, is_heard) = std::sync::mpsc::channel();
         let daemon = &daemon;
@@ -274,7 +273,7 @@ fn it_works_through_pipes() {
     let said = ["/quit is said, too", "Grüße"].map(|text| ["all", text].map(ToOwned::to_owned));
     assert_eq!(daemon.said(), said);
 
-    // Where it could not be said, the exit code says so.
+    // A failed message shows in the exit code.
     let long = "x".repeat(70_000);
     let mut chat = nearby(&["chat", "--socket", path.to_str().expect("text")])
         .stdin(Stdio::piped())

@@ -97,7 +97,7 @@ fn errors_say_what_to_do() {
         assert!(ran.err.contains(&told), "{command:?}: {}", ran.err);
         assert!(ran.err.contains("hint: name a shorter one"), "{}", ran.err);
     }
-    // A disk that is full is not somebody who is gone.
+    // A full disk is not a closed pipe.
     let socket = directory.path().join("sock");
     let daemon = Daemon::start(&socket, Vec::new());
     let socket = socket.to_str().expect("text");

@@ -1,17 +1,17 @@
-//! How much memory a node takes beside others that read nothing, with whole programs that reach each
-//! other by IP.
+//! Memory of a node beside peers that read nothing, with whole programs that reach each other by
+//! IP.
 
 use crate::support::village::{Folder, Node, port, until};
 
-/// Programs that are stopped: as whoever takes nothing.
+/// Number of stopped programs, which read nothing.
 const PEERS: usize = 8;
-/// What is said in all, by the node and by one whose messages it passes on: far more
-/// than may be there, and no more than the queue has for each.
+/// Number of messages in all, own and passed-on: far more than fit into memory, and no more than
+/// the queue takes for each peer.
 const SAID: usize = 60;
-/// A text's octets.
+/// Length of a text, in octets.
 const LENGTH: usize = 60_000;
-/// By so much the most that it takes may grow, KiB: 2 MiB that wait, and a piece and a message and what
-/// is under way for each.
+/// Largest growth of the memory, KiB: 2 MiB that wait, and for each peer a load, a message and the
+/// messages in flight.
 const GROWS: u64 = 4_096;
 
 #[test]
@@ -44,7 +44,7 @@ fn who_reads_nothing_costs_a_node_little() {
     for peer in &peers {
         peer.go_on();
     }
-    // What could not be in memory gets to them all the same.
+    // Messages that did not fit into memory still arrive.
     for peer in &peers {
         until("it heard all", || {
             peer.said.with("\"event\":\"message\"") == SAID

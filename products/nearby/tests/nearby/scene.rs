@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use crate::teller::{LIMIT, Teller, Told, ended, fits};
 
-/// Where the air's programs are.
+/// Folder of the air's programs.
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab");
-/// Where peers of Python's reach the air.
+/// Port at which Python peers reach the air.
 const PORT: u16 = 7300;
-/// Where programs reach the bus.
+/// Socket at which programs reach the bus.
 const BUS: &str = "/run/dbus/system_bus_socket";
 const CONFIGURATION: &str = "[General]
 ControllerMode = le
@@ -58,7 +58,7 @@ fn service(log: &Path, command: &[&str]) -> Result<Teller, Error> {
     Teller::start(&mut ended(&service), log)
 }
 
-/// What all tests share: to start it takes longer than most of them.
+/// Services that all tests share, because they start slowly.
 struct Shared {
     bluez: Option<Teller>,
     _bus: Teller,
@@ -133,7 +133,7 @@ pub struct Adapter {
     index: u64,
 }
 
-/// One test's part.
+/// Part of one test.
 pub struct Scene<'a> {
     shared: &'a mut Shared,
     folder: PathBuf,
@@ -173,7 +173,7 @@ impl Scene<'_> {
         &self.folder
     }
 
-    /// One more adapter, which BlueZ knows and has switched on.
+    /// Adds an adapter that BlueZ has switched on.
     pub fn adapter(&mut self) -> Result<Adapter, Error> {
         let before = self.shared.air.told.count();
         self.air(&json!({"cmd": "add"}))?;
@@ -196,7 +196,7 @@ impl Scene<'_> {
         self.node_with(format, &[])
     }
 
-    /// The same, with options of `run`.
+    /// Starts a node with options of `run`.
     pub fn node_with(&mut self, format: &str, options: &[&str]) -> Result<Node, Error> {
         let adapter = self.adapter()?;
         let folder = self.folder.join(&adapter.name);
@@ -204,7 +204,7 @@ impl Scene<'_> {
         Node::start(adapter, format, options, &folder)
     }
 
-    /// Who is no weir, with this id.
+    /// Starts a peer that is not weir, with this id.
     pub fn peer(&mut self, id: &str, options: &[&str]) -> Result<Peer, Error> {
         let transport = format!("tcp-client:127.0.0.1:{PORT}");
         let mut command = python("peer.py");
@@ -286,7 +286,7 @@ fn known(adapter: &Adapter) -> Result<(), Error> {
     })
 }
 
-/// A weir-nearby that runs, and what it tells whoever watches.
+/// A running weir-nearby, and its events.
 pub struct Node {
     program: Teller,
     pub adapter: Adapter,
@@ -342,7 +342,7 @@ impl Node {
         told.map_err(|error| unexpected(format!("{}: {error}", self.adapter.name)))
     }
 
-    /// Says something to somebody, or to all.
+    /// Sends a message to a peer, or to all.
     pub fn say(&self, to: &str, text: &str) -> Result<(), Error> {
         let message = json!({"to": to, "text": text});
         let _: Value =
@@ -350,7 +350,7 @@ impl Node {
         Ok(())
     }
 
-    /// Who is near.
+    /// Returns the peers nearby.
     pub fn peers(&self) -> Result<Vec<Value>, Error> {
         let told: Value = self.ask(|client| client.get("/v1/peers"))?;
         Ok(told["peers"].as_array().cloned().unwrap_or_default())
@@ -366,7 +366,7 @@ impl Node {
         })
     }
 
-    /// Waits until there is a connection with somebody by this format.
+    /// Waits until a peer is connected by this format.
     pub fn linked(&self, id: &str, format: &str) -> Result<(), Error> {
         wait_until(&format!("{id} linked with {}", self.id), LIMIT, || {
             let linked = |it: &Value| {
@@ -387,13 +387,13 @@ impl Node {
         texts.map(str::to_owned).collect()
     }
 
-    /// Whether it runs.
+    /// Returns true if the program has ended.
     pub fn is_over(&mut self) -> bool {
         self.program.is_over()
     }
 }
 
-/// Listens to what a program tells; what it tells after this is heard.
+/// Subscribes to the events of a program.
 fn listen(socket: &Path) -> Result<Told, Error> {
     let (told, socket) = (Told::default(), socket.to_owned());
     let taker = told.clone();
@@ -419,7 +419,7 @@ fn listen(socket: &Path) -> Result<Told, Error> {
     Ok(told)
 }
 
-/// Who is no weir.
+/// A peer that is not weir.
 pub struct Peer {
     pub program: Teller,
     pub id: String,
@@ -432,7 +432,7 @@ impl Peer {
         self.program.ask(command)
     }
 
-    /// What it tells.
+    /// Returns the events.
     pub fn told(&self) -> &Told {
         &self.program.told
     }

@@ -1,5 +1,5 @@
-//! Runs the command against a daemon that is made up: hosts have no Bluetooth, and a test that needs one
-//! could not say what it hears.
+//! Runs the command against a simulated daemon: hosts have no Bluetooth, and a test with an adapter
+//! could not control what it receives.
 
 pub mod village;
 
@@ -26,7 +26,7 @@ pub fn run(arguments: &[&str]) -> Ran {
     ran(nearby(arguments).output().expect("the command runs"))
 }
 
-/// What is to be said, as the daemon takes it.
+/// A message, as the daemon receives it.
 #[derive(serde::Deserialize)]
 struct Say {
     to: String,
@@ -72,7 +72,7 @@ impl Inner {
     }
 }
 
-/// Who the daemon is.
+/// Id of the daemon.
 pub const OWN: &str = "c0ffee0000000001";
 
 enum Order {
@@ -138,7 +138,7 @@ impl Daemon {
         let _ = self.orders.send(Order::Tell(said));
     }
 
-    /// Somebody says something.
+    /// Delivers a message from a sender.
     pub fn hears(&self, sender: &str, time: u64, text: &str) {
         self.tell(
             json!({"event": "message", "peer": sender, "format": "v2", "sender": sender,
@@ -146,12 +146,12 @@ impl Daemon {
         );
     }
 
-    /// What was to be said, each with to whom.
+    /// Returns the messages to send, each with its recipient.
     pub fn said(&self) -> Vec<[String; 2]> {
         self.said.lock().expect("no panic").clone()
     }
 
-    /// These are near.
+    /// Sets the peers nearby.
     pub fn peers(&self, all: &[(&str, i16)]) {
         let peer = |(id, signal): &(&str, i16)| {
             json!({"id": id, "address": "00:00:5E:00:53:01", "formats": ["v1", "v2"],

@@ -12,12 +12,12 @@ use serde_json::Value;
 
 /// The longest wait for an event, in an emulated machine on a busy host.
 pub const LIMIT: Duration = Duration::from_secs(90);
-/// How many of the last lines an error has.
+/// Number of last lines in an error.
 const SHOWN: usize = 20;
-/// Until a program that is not needed any more is killed.
+/// Time until a program that is not needed any more is killed.
 const ENDS: Duration = Duration::from_secs(2);
 
-/// What was told so far, in order: whoever waits for something is woken.
+/// Lines so far, in order; a new one wakes the waiting threads.
 #[derive(Clone, Default)]
 pub struct Told(Arc<(Mutex<Lines>, Condvar)>);
 
@@ -49,12 +49,12 @@ impl Told {
         self.lines().all.clone()
     }
 
-    /// How many, so far.
+    /// Returns the number of lines so far.
     pub fn count(&self) -> usize {
         self.lines().all.len()
     }
 
-    /// Waits until something is found in what was told.
+    /// Waits until `find` succeeds in the lines.
     pub fn wait<T>(
         &self,
         what: &str,
@@ -91,14 +91,14 @@ impl Told {
     }
 }
 
-/// Whether an object has all that another one has.
+/// Returns true if an object has all fields of another.
 pub fn fits(told: &Value, wanted: &Value) -> bool {
     let mut wanted = wanted.as_object().into_iter().flatten();
     wanted.all(|(key, value)| told.get(key) == Some(value))
 }
 
-/// Runs what reads nothing, and ends it when the standard input does: that is when this program ends,
-/// however it ends, too.
+/// Runs a program without input, and ends it when the standard input closes: when this program
+/// ends, however it ends.
 const ENDED: &str = "exec 3<&0; \"$@\" < /dev/null 3<&- & it=$!
     { read -r line <&3; kill -9 $it; } > /dev/null 2>&1 & reader=$!; exec 3<&-
     wait $it; code=$?; kill $reader 2> /dev/null; exit $code";
@@ -158,7 +158,7 @@ impl Teller {
         said.map_err(Error::system(format!("say {line}")))
     }
 
-    /// Whether it ended, which nobody asked for.
+    /// Returns true if the program has ended by itself.
     pub fn is_over(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -166,13 +166,13 @@ impl Teller {
 
 impl Drop for Teller {
     fn drop(&mut self) {
-        // Whoever reads ends by that, but perhaps not soon.
+        // A program that reads its input ends then, but perhaps not soon.
         self.input = None;
         let end = Instant::now() + ENDS;
         while Instant::now() < end && !self.is_over() {
             std::thread::sleep(Duration::from_millis(20));
         }
-        // It may be over by itself.
+        // The program may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -16,7 +16,7 @@ fn unit() -> String {
     fs::read_to_string(UNIT).expect("the unit")
 }
 
-/// What it says of something.
+/// Returns a setting of the unit.
 fn value(name: &str) -> String {
     let unit = unit();
     let mut values = unit
@@ -27,7 +27,7 @@ fn value(name: &str) -> String {
 
 fn analyze(arguments: &[&str], path: &Path) -> Ran {
     let mut analyze = Command::new("systemd-analyze");
-    // It reads what it is given, and not what this machine has.
+    // Restricts the check to the given file, apart from this machine's units.
     analyze.env(
         "SYSTEMD_UNIT_PATH",
         "/lib/systemd/system:/usr/lib/systemd/system",

@@ -44,7 +44,7 @@ fn in_a_chain_each_hears_each_once_also_when_one_was_killed_and_comes_back() {
         [one.links(), two.links(), three.links()] == [1, 2, 1]
     });
     all_hear_all(&[&one, &two, &three], "first");
-    // It is long enough for several records.
+    // The text is long enough for several records.
     let long = "long ".repeat(6_000);
     one.say(&long);
     until("what is long comes", || three.heard(&long) == 1);
@@ -123,7 +123,7 @@ fn who_connects_and_is_silent_or_talks_nonsense_changes_nothing() {
     let mut silent: Vec<TcpStream> = (0..100).map(|_| connect()).collect();
     for seed in 0..100u8 {
         let octets: Vec<u8> = (0..2_000u32).map(|at| (at * 31) as u8 ^ seed).collect();
-        // It may be closed before all is written.
+        // The connection may close before all is written.
         let _ = connect().write_all(&octets);
         let _ = connect().write_all(&[&[0, 48][..], &octets[..48]].concat());
     }
@@ -135,7 +135,7 @@ fn who_connects_and_is_silent_or_talks_nonsense_changes_nothing() {
     for stream in &mut silent {
         stream.set_read_timeout(Some(PATIENCE)).expect("a bound");
         let mut answer = Vec::new();
-        // It is closed, or reset: either way in time, and without a word.
+        // The node closes or resets the connection in time, without an answer.
         let end = stream.read_to_end(&mut answer);
         let is_reset = |it: &std::io::Error| it.kind() == std::io::ErrorKind::ConnectionReset;
         assert!(end.as_ref().err().is_none_or(is_reset), "{end:?}");
@@ -178,11 +178,11 @@ fn a_secret_that_others_may_read_or_that_is_damaged_is_refused() {
     assert!(!told.contains(&line[20..40]), "a secret is not printed");
     assert!(run(&["--village", "/nowhere"]).contains("cannot read"));
     assert!(run(&[]).contains("nobody is reached"));
-    // What only a village has.
+    // Options that require a village.
     assert!(run(&["--node", "a:1"]).contains("--village"));
 }
 
-/// Two with one key and one queue would lose what the other keeps, and take each other's place.
+/// Two programs with one key and queue would lose stored messages and replace each other.
 #[test]
 fn one_state_has_one_program_and_its_key_is_its_owners() {
     let folder = Folder::new("alone");
@@ -208,7 +208,7 @@ fn one_state_has_one_program_and_its_key_is_its_owners() {
     };
     let told = second();
     assert!(told.contains("name another --state"), "{told}");
-    // The same where only the socket is.
+    // A shared socket alone is refused as well.
     let mut run = Command::new(PROGRAM);
     run.arg("--socket").arg(&node.socket);
     run.args(["run", "--adapter", "none", "--listen", "127.0.0.1:0"]);
@@ -253,7 +253,7 @@ fn the_longest_text_comes_also_where_json_is_long() {
     );
 }
 
-/// Whoever keeps what is told would else have holes that nobody sees.
+/// Lost events would otherwise go unnoticed.
 #[test]
 fn who_reads_too_slowly_is_told_what_was_missed() {
     let folder = Folder::new("slow");
@@ -273,7 +273,7 @@ fn who_reads_too_slowly_is_told_what_was_missed() {
     one.say("the last");
     until("all came", || other.heard("the last") == 1);
     let (mut came, mut missed) = (0, 0);
-    // The last one is told, or missed and told as such.
+    // The last message arrives, or counts as missed.
     while came + missed < 61 {
         let line = lines.next().expect("it goes on").expect("a line");
         let Ok(said) = serde_json::from_str::<serde_json::Value>(&line) else {

@@ -75,7 +75,7 @@ impl Lab {
         assert!(self.frames.send(frame.to_vec()).await.is_ok());
     }
 
-    /// What is told next but that something was written.
+    /// Returns the next event other than a completed write.
     async fn told(&mut self) -> Told {
         loop {
             match self.told.recv().await.expect("something is told") {
@@ -198,12 +198,12 @@ fn a_channel_that_ends_lies_or_says_nothing_known_is_closed_and_gatt_goes_on() {
             lab.carries(false).await;
             lab.say(&[8, 1]).await;
             assert_eq!(lab.gatt.recv().await, Some(vec![8, 1]));
-            // What was cut for it goes nowhere.
+            // Frames cut for the ended channel are discarded.
             lab.say(&[8; 300]).await;
             lab.say(&[6]).await;
             assert_eq!(lab.gatt.recv().await, Some(vec![6]));
         }
-        // What nobody introduced is not heard.
+        // Frames before an introduction are ignored.
         let mut lab = Lab::new();
         let mut other = lab.channel(false, 65_536).await;
         put_all(&mut other, &channel::written(&[8; 9])).await;
@@ -289,7 +289,7 @@ async fn who_can_be_told_nothing_is_let_go() {
     }
 }
 
-/// What was notified before is still on its way.
+/// Notifications from before the channel are still in flight.
 #[tokio::test]
 async fn what_is_notified_is_passed_over_a_while_after_a_channel_carries() {
     let mut lab = Lab::new();

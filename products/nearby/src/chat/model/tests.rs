@@ -179,7 +179,7 @@ fn what_was_not_said_is_there_to_be_tried_again() {
     assert_eq!(chat.input.text(), "Hello");
     chat.told(not("all", "other"), 0);
     assert_eq!(chat.input.take(), "Hello");
-    // What was for one alone does not go to all.
+    // A failed direct message is not sent to all on the next attempt.
     chat.told(not(ANNA, "psst"), 0);
     assert_eq!(chat.input.text(), format!("/to {ANNA} psst"));
 }

@@ -56,7 +56,7 @@ fn what_is_refused_has_no_number_and_was_not_said() {
     }
     let long = "x".repeat(LONGEST + 1);
     assert!(say(&state, "all", &long).is_err());
-    // Nobody is told, now or later.
+    // Without any peer, now or later, a message is refused.
     let refused = say(&state, "all", "one").map(|_| ());
     assert_eq!(refused, Err((404, "nobody".to_owned())));
     assert!(state.past().is_empty());

@@ -24,7 +24,7 @@ use crate::daemon::state::State;
 /// Octets of a body that says a token.
 const LONGEST_TOKEN: usize = 4096;
 
-/// What a client may take.
+/// Limits of a client.
 pub fn limits() -> Limits {
     Limits {
         connections: 64,
@@ -34,7 +34,7 @@ pub fn limits() -> Limits {
     }
 }
 
-/// What a request is for.
+/// Target of a request.
 enum Wanted {
     Metrics,
     Login,
@@ -65,7 +65,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Before a program that runs. Without an entry nobody is asked for a token.
+    /// Creates the front of a daemon. Without an entry no token is required.
     pub fn new(state: State, entry: Option<Entry>, limits: Limits) -> Self {
         Self {
             routes: routes(&state),
@@ -137,7 +137,7 @@ impl Door {
         Ok(found.answer(query, &octets).await?)
     }
 
-    /// Whoever gave the token, where one is asked for.
+    /// Refuses a request without the token, where one is required.
     fn admit(&self, headers: &HeaderMap) -> Result<(), Problem> {
         match &self.entry {
             Some(entry) if !entry.admits(headers) => Err(Problem::new(

@@ -1,4 +1,4 @@
-//! Who may come in, where a token is asked for: pure.
+//! Checks the token of a client, where one is required: pure.
 
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, COOKIE};
@@ -9,21 +9,21 @@ use ring::hmac;
 const COOKIE_NAME: &str = "weir-nearby";
 /// Cookies of this name that are looked at: other programs of this host may have set some.
 const COOKIES: usize = 4;
-/// What is signed by the token, so that the token itself is not in the cookie.
+/// Text that the token signs, so that the cookie does not contain the token itself.
 const SIGNED: &[u8] = b"weir-nearby page";
-/// How long a browser keeps the cookie, seconds: ninety days.
+/// Lifetime of the cookie, in seconds: ninety days.
 const KEPT: u32 = 90 * 86_400;
 
 /// The token, as a key.
 pub struct Entry(hmac::Key);
 
 impl Entry {
-    /// By a token.
+    /// Creates the key from a token.
     pub fn new(token: &str) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes()))
     }
 
-    /// Whether this is the token. Takes the same time, however wrong it is.
+    /// Returns true for the token. Takes constant time, however wrong the given token is.
     pub fn is_token(&self, given: &str) -> bool {
         let given = hmac::Key::new(hmac::HMAC_SHA256, given.as_bytes());
         let tag = hmac::sign(&given, SIGNED);
@@ -37,8 +37,8 @@ impl Entry {
         format!("{COOKIE_NAME}={value}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Strict")
     }
 
-    /// Whether a request comes from somebody who gave it: by the cookie, or, for programs, as
-    /// `Authorization: Bearer`.
+    /// Returns true if a request has the token: by the cookie or, for programs, as `Authorization:
+    /// Bearer`.
     pub fn admits(&self, headers: &HeaderMap) -> bool {
         let bearer = web::guard::only(headers, AUTHORIZATION).and_then(|it| it.split_once(' '));
         if let Some((scheme, token)) = bearer {

@@ -1,4 +1,4 @@
-//! What a browser loads, in the binary: found by exact path.
+//! Files for the browser, in the binary, found by exact path.
 
 use api::server::Answer;
 use hyper::Response;

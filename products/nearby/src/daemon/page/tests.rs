@@ -62,7 +62,7 @@ fn with_at(any: SocketAddr, token: Option<&str>, test: impl AsyncFnOnce(State, S
     });
 }
 
-/// Somebody is near, and has a connection of v1 by which they called.
+/// Adds a peer nearby that has called by v1.
 fn near(state: &State, seed: u8) -> Id {
     let id = key(seed).node().id();
     let address = bluer::Address([2, 0, 0, 0, 0, seed]);
@@ -100,7 +100,7 @@ async fn send(address: SocketAddr, request: &str) -> Answered {
     let mut stream = TcpStream::connect(address).await.expect("connected");
     stream.write_all(request.as_bytes()).await.expect("written");
     let mut octets = Vec::new();
-    // Who is refused may be cut off while it still writes.
+    // A refused client may be cut off while it still writes.
     let _ = stream.read_to_end(&mut octets).await;
     let text = String::from_utf8_lossy(&octets).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -405,7 +405,7 @@ fn who_listens_hears_what_comes_and_what_is_said() {
             .lines()
             .find(|it| it.contains("read_bytes_total{format=\"v1\"}"));
         assert!(read.is_some_and(|it| !it.ends_with(" 0")), "{read:?}");
-        // What one of them says goes on to the other.
+        // A message of one peer is passed on to the other.
         near(&state, 2);
         let Answered(_, _, figures) = ask(address, "GET /metrics", "", "").await;
         let passed = "weir_nearby_passed_messages_total 1";
@@ -475,7 +475,7 @@ fn who_has_the_token_is_let_in() {
             answers.starts_with(&[401]) && answers.ends_with(&[429]),
             "{answers:?}"
         );
-        // Whoever was let in before stays so.
+        // Clients with a cookie from before keep their access.
         assert_eq!(
             get("/api/peers", &format!("Cookie: {pair}\r\n")).await.0,
             200

@@ -112,7 +112,7 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
         out
     );
     assert_eq!(state.0.borrow_mut().mailbox.next_number(), 4);
-    // It is read when it comes back.
+    // A returned peer gets its messages from the disk.
     opened(&state, 1, away);
     let waits = |state: &State| state.peers().first().map(|(it, _)| it.waiting);
     assert_eq!(waits(&state), Some(3));

@@ -16,16 +16,16 @@ use crate::bluetooth::Numbers;
 use crate::envelope::Key;
 use crate::village::{Handshake, HandshakeError, PATIENCE, RECORD, Secret, Session, Through};
 
-/// Who takes nothing for so long is gone.
+/// Timeout for a write to a node.
 const TAKES: Duration = Duration::from_secs(30);
 /// Records that wait to be written to a link.
 const AHEAD: usize = 2;
-/// A source with another secret is told of so often.
+/// Interval of warnings about one source with another secret.
 const TELLS: Duration = Duration::from_secs(600);
-/// So many sources are remembered.
+/// Largest number of sources remembered.
 const SOURCES: usize = 64;
 
-/// What happens.
+/// Event of a link.
 pub enum Told {
     /// There is a link.
     Reached(Reached),
@@ -33,7 +33,7 @@ pub enum Told {
     Heard(u32, Vec<u8>),
     /// A record was written to it.
     Written(u32),
-    /// It is no longer.
+    /// A link closed.
     Closed(u32),
 }
 
@@ -43,7 +43,7 @@ pub struct Reached {
     pub address: SocketAddr,
     pub caller: bool,
     pub id: Id,
-    /// Where records are to be put to be written; when it is dropped, the link ends.
+    /// Queue of records to write; dropping the sender ends the link.
     pub writer: mpsc::Sender<Vec<u8>>,
 }
 
@@ -69,15 +69,15 @@ pub enum Error {
     Handshake(#[from] HandshakeError),
 }
 
-/// What all tasks share.
+/// State that all tasks share.
 pub struct Around {
     pub secret: Secret,
     pub key: Arc<Key>,
     pub numbers: Numbers,
     told: mpsc::Sender<Told>,
-    /// To whom there are links, and how many.
+    /// Linked nodes, and the number of links of each.
     linked: Mutex<BTreeMap<Id, u32>>,
-    /// Who was told of for having another secret.
+    /// Sources with another secret, and the time of the last warning.
     strangers: Mutex<BTreeMap<IpAddr, Instant>>,
 }
 
@@ -110,8 +110,8 @@ impl Around {
         linked.retain(|_, count| *count > 0);
     }
 
-    /// Somebody who came is not of this village: told once in a while, for anybody can come again and
-    /// again.
+    /// Reports a caller from outside this village, at most once per interval, because anybody can
+    /// call again and again.
     pub fn stranger(&self, address: SocketAddr, error: &HandshakeError) {
         let mut strangers = locked(&self.strangers);
         strangers.retain(|_, since| since.elapsed() < TELLS);
@@ -142,7 +142,7 @@ impl Around {
             id,
             writer,
         };
-        // Whoever does not listen any more ends.
+        // A closed receiver ends the program.
         let _ = self.told.send(Told::Reached(reached)).await;
         for record in through.records {
             let _ = self.told.send(Told::Heard(link, record)).await;
@@ -211,7 +211,7 @@ pub async fn shake(
     mut handshake: Handshake,
     first: Vec<u8>,
 ) -> Result<Through, Error> {
-    // Records are small, and somebody waits for each.
+    // Records are small and wait for an answer each: send them without delay.
     socket.set_nodelay(true).map_err(Error::Broke)?;
     let shakes = async {
         socket.write_all(&first).await.map_err(Error::Broke)?;

@@ -1,4 +1,4 @@
-//! Who calls: taken where they have the secret.
+//! Listener for nodes of the village: accepts callers that have the secret.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};

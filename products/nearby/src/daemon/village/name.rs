@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use crate::village::PORT;
 
-/// Where a node is called: a name or an address, and a port.
+/// Host and port of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     /// A name, or an address without brackets.

@@ -13,9 +13,9 @@ pub struct Disk {
     full: bool,
     /// Messages that were given at once, at most.
     most: usize,
-    /// It takes its time to read.
+    /// Delays loads.
     slow: bool,
-    /// What it is asked for meanwhile.
+    /// Delayed requests.
     asked: Vec<Store>,
 }
 
@@ -94,7 +94,7 @@ impl World {
         self.run(WAITS + 8_000);
     }
 
-    /// Ends, in order or not, and begins anew with what is on the disk.
+    /// Restarts a node, in order or not, with the messages on the disk.
     fn restart(&mut self, at: usize, in_order: bool) {
         self.cut_all(at);
         if in_order {
@@ -182,7 +182,7 @@ fn what_is_passed_on_to_one_who_goes_at_that_moment_waits() {
     }
 }
 
-/// What waits in a connection, in memory and on the disk outlives the program that took it in.
+/// Messages in a connection, in memory and on the disk survive a restart.
 #[test]
 fn nothing_that_waits_is_lost_by_a_restart() {
     for in_order in [true, false] {
@@ -209,7 +209,7 @@ fn nothing_that_waits_is_lost_by_a_restart() {
 fn a_short_delivery_writes_nothing_of_what_is_passed_on() {
     let mut world = World::keeping(&[&BOTH, &BOTH, &BOTH]);
     world.apart.insert([0, 2]);
-    // They were near all the time, and are known.
+    // All peers were near all the time, and are known.
     world.run(20_000);
     for number in 1..=5 {
         world.say(0, number, &"quickly ".repeat(1000));
@@ -303,7 +303,7 @@ fn what_is_said_here_does_not_give_way_in_memory_to_what_is_passed_on() {
     assert!(world.places[0].room.delivery.pool().used() <= 3 << 20);
 }
 
-/// However many read nothing: each has a piece and a message, and beyond that there is a bound for all.
+/// Any number of peers may read nothing: each has a load and a message; the rest is bounded.
 #[test]
 fn what_waits_in_memory_is_bounded_over_all() {
     let mut world = World::keeping(&[&[Format::V1]]);
@@ -315,7 +315,7 @@ fn what_waits_in_memory_is_bounded_over_all() {
         let opened = Event::Opened {
             link: u32::from(link),
             address: address(usize::from(link)),
-            // What is in a connection stays there; by this one nothing goes.
+            // Messages in a connection stay there; this connection takes none.
             format: if link < 3 { Format::V1 } else { Format::V2 },
             caller: false,
             id: Some(Id([link; 8])),
@@ -328,7 +328,7 @@ fn what_waits_in_memory_is_bounded_over_all() {
     let first = |world: &mut World| world.places[0].room.delivery.peers()[&Id([1; 8])].octets();
     assert!(first(&mut world) > 1_000_000);
     pass_on(&mut world, 34..200);
-    // What waits for two seconds is on the disk, and is not in memory, too.
+    // Messages that have waited two seconds are on the disk and no longer in memory.
     world.now += 3_000 - world.now % 100;
     for _ in 0..200 / AT_ONCE {
         world.happen(0, Event::Tick);
@@ -337,11 +337,11 @@ fn what_waits_in_memory_is_bounded_over_all() {
     assert!(used <= 2 << 20, "{used}");
     let first = first(&mut world);
     assert!(first <= PIECE + 31_000, "of it a piece stays: {first}");
-    // One of them is who it came from.
+    // The source of the messages is among the peers.
     assert_eq!(world.waiting(0), 2 * 34 + 39 * 166, "and none is lost");
 }
 
-/// A disk may be slower than the one who takes them: nothing else would have it go on.
+/// A slow disk may finish after the peer took all messages: the load must still go on.
 #[test]
 fn what_was_here_before_it_was_kept_comes_when_it_is() {
     let mut world = World::keeping(&[&[Format::V1], &[Format::V1]]);
@@ -403,12 +403,12 @@ fn who_is_away_is_bounded_and_forgotten() {
     assert_eq!(world.waiting(0), AWAY);
     assert_eq!(world.disk(0).writes, 1);
     assert!(!away(&world).contains(&ids(8)) && away(&world).contains(&ids(9)));
-    // One who was there for a moment drives out nobody.
+    // A peer that was near for a moment replaces no other.
     world.happen(0, opened(6, 8));
     world.happen(0, Event::Closed(6));
     world.run(GONE + 1000);
     assert!(!away(&world).contains(&Id([8; 8])) && away(&world).contains(&ids(9)));
-    // One who was near goes: whoever is away for longest is known no longer.
+    // A peer that was near leaves: the peer away for longest is forgotten.
     let begun = world.now;
     while world.now < begun + STAYS + GONE {
         world.happen(0, opened(7, 9));

@@ -176,7 +176,7 @@ fn a_link_is_all_that_is_told_of_it() {
     assert_eq!(shown[0].linked, [Format::Ip].into());
     assert_eq!((shown[0].signal, shown[0].waiting), (None, 0));
     assert!(shown[0].seen > 90_000);
-    // By Bluetooth it is heard, too: that is told, and it is not called.
+    // A sighting by Bluetooth of a linked node is shown, and causes no call.
     village.places[0].1.settings.formats = [Format::V2].into();
     for _ in 0..20 {
         village.now += 1_000;
@@ -223,7 +223,7 @@ fn who_says_nothing_for_half_a_minute_is_cut_off() {
     let mut village = Village::new(2, &[]);
     let link = village.link(0, 1);
     let other = village.wires[&(0, link)];
-    // Cut in the middle: neither is told.
+    // A cut in the middle: neither side notices.
     village.wires.clear();
     for _ in 0..29 {
         village.now += 1_000;
@@ -316,7 +316,7 @@ fn links_are_bounded_and_own_ones_refused() {
     }
     assert_eq!(room.delivery.links.numbers().len(), LINKS);
     assert!(room.delivery.peers().len() <= PEERS);
-    // One that is here already may call anew.
+    // A linked node may call again.
     let actions = reach(&mut room, 1000, Id(1u64.to_be_bytes()));
     assert!(actions.contains(&Action::Close(0)) && !actions.contains(&Action::Close(1000)));
 }

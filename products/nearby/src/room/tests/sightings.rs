@@ -13,7 +13,7 @@ fn room() -> Room {
     })
 }
 
-/// Somebody whose id is above all others is heard: whether it is called.
+/// Sees a device with the highest id. Returns true if the room calls it.
 fn hears(room: &mut Room, now: u64, address: Address) -> bool {
     let seen = Event::Seen {
         address,
@@ -29,7 +29,7 @@ fn hears(room: &mut Room, now: u64, address: Address) -> bool {
 fn without_a_radio_nobody_is_called_and_with_the_next_one_all_at_once() {
     let mut room = room();
     assert!(hears(&mut room, 0, [1; 6]));
-    // It goes while somebody is called, after some calls came to nothing.
+    // The radio is lost during a call, after some calls failed.
     assert!(room.handle(10, Event::Refused([1; 6])).is_empty());
     room.anew(None);
     let actions = room.handle(10 + AGAIN[0], Event::Tick);
@@ -52,7 +52,7 @@ fn what_became_of_a_call_by_the_radio_before_ends_no_call_by_the_next() {
     assert_eq!(actions, [Action::Connect([3; 6])]);
 }
 
-/// A connection of v2 that somebody else made, or this one, with this id: which are closed for it.
+/// Opens a connection of v2 with the highest id. Returns the connections closed for it.
 fn opens(room: &mut Room, now: u64, link: u32, caller: bool) -> Vec<Action> {
     let opened = Event::Opened {
         link,
@@ -85,11 +85,11 @@ fn who_says_the_id_of_one_who_is_there_does_not_take_its_place() {
         [Action::Close(4)]
     );
     room.handle(now + ALIVE - 1, Event::Closed(4));
-    // Where it is silent the other may be there anew.
+    // A silent connection may belong to a restarted peer.
     assert_eq!(opens(&mut room, now + ALIVE, 5, true), [Action::Close(3)]);
 }
 
-/// It can notify one only, and would let everybody go again who calls before it does.
+/// A device that can notify only one other would drop each caller before it calls itself.
 #[test]
 fn who_was_called_and_let_go_without_a_word_is_left_to_call() {
     let mut room = room();
@@ -101,7 +101,7 @@ fn who_was_called_and_let_go_without_a_word_is_left_to_call() {
         assert!(!hears(&mut room, now, address), "{now}");
     }
     assert!(hears(&mut room, 32_300, address));
-    // Who said something, or was cut off before it could, is called at once.
+    // A device that sent a frame, or was cut off before, is called at once.
     assert!(opens(&mut room, 32_400, 3, true).is_empty());
     room.handle(32_500, Event::Heard(3, &[6]));
     let calls = |room: &mut Room, now| {
@@ -113,8 +113,8 @@ fn who_was_called_and_let_go_without_a_word_is_left_to_call() {
     assert!(calls(&mut room, 40_200));
 }
 
-/// BlueZ was told to forget it, and calls nobody whom it does not know: each such call would make the pause
-/// before the next one longer.
+/// BlueZ was asked to forget the address and cannot call it: each such call would lengthen the
+/// pause before the next.
 #[test]
 fn who_was_connected_is_called_when_it_is_heard_again_and_at_once() {
     let mut room = room();
@@ -126,7 +126,7 @@ fn who_was_connected_is_called_when_it_is_heard_again_and_at_once() {
     let actions = room.handle(5_100, Event::Tick);
     assert!(!actions.contains(&Action::Connect([1; 6])), "{actions:?}");
     assert!(hears(&mut room, 5_200, [1; 6]));
-    // The same after a call that came to nothing, and a pause.
+    // A failed call and a pause have the same effect.
     room.handle(6_000, Event::Refused([1; 6]));
     let actions = room.handle(6_000 + AGAIN[0], Event::Tick);
     assert!(!actions.contains(&Action::Connect([1; 6])), "{actions:?}");
@@ -135,7 +135,7 @@ fn who_was_connected_is_called_when_it_is_heard_again_and_at_once() {
     assert!(!hears(&mut room, 6_200 + AGAIN[0], [1; 6]), "not yet");
 }
 
-/// It rests between two rounds of looking for others.
+/// The radio pauses between two rounds of discovery.
 #[test]
 fn where_the_radio_rests_nobody_is_gone_sooner() {
     let mut room = room();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a reader tells where the octets come in pieces of these sizes, over and over.
+/// Returns the items where the octets come in pieces of these sizes, over and over.
 fn read(octets: &[u8], pieces: &[usize]) -> (Vec<Told>, Result<(), NoLength>) {
     let (mut reader, mut told, mut rest) = (Reader::default(), Vec::new(), octets);
     for piece in pieces.iter().cycle() {
@@ -44,7 +44,7 @@ fn a_length_that_lies_is_told_and_nothing_is_kept_for_it() {
         let told = vec![Told::Frame(b"before".to_vec())];
         assert_eq!(read(&octets, &[1]), (told, Err(NoLength(length))));
     }
-    // What may be as long as it says takes no more than what came.
+    // An announcement alone takes no memory.
     let mut reader = Reader::default();
     let announced = (LONGEST as u32).to_be_bytes();
     assert_eq!(reader.read(&announced, &mut Vec::new()), Ok(()));
@@ -62,7 +62,7 @@ proptest! {
         let octets = &all[..all.len().saturating_sub(lost)];
         let (told, done) = read(octets, &pieces);
         prop_assert_eq!(done, Ok(()));
-        // Of what is cut off at the end all before is told, and nothing else.
+        // A cut-off end loses nothing before it.
         let mut whole = 0;
         let fit = frames.iter().take_while(|it| {
             whole += LENGTH + it.len();

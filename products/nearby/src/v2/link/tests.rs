@@ -8,9 +8,9 @@ struct Pair {
     now: u64,
     links: [Link; 2],
     ids: [Id; 2],
-    /// What is under way to each.
+    /// Frames in flight to each side.
     air: [VecDeque<(u64, Vec<u8>)>; 2],
-    /// Of so many frames one is lost; 0: none.
+    /// One of so many frames is lost; 0: none.
     loses: u32,
     dice: u32,
     frames: u64,
@@ -50,7 +50,7 @@ impl Pair {
         }
     }
 
-    /// A frame takes a millisecond, and five until it is heard.
+    /// Runs for a time: a frame takes a millisecond, and five until it arrives.
     fn run(&mut self, time: u64) {
         let end = self.now + time;
         while self.now < end {
@@ -223,7 +223,7 @@ fn a_connection_that_ends_gives_what_was_whole_and_tells_what_is_not_known() {
 
 #[test]
 fn a_channel_that_breaks_loses_and_doubles_nothing() {
-    // The last chunks of 20 octets are too many for one message, which begins anew.
+    // Chunks of 20 octets are too many for one message, which then starts over.
     for (octets, breaks) in (1..40).map(|it| (244, it * 3)).chain([(20, 4), (20, 30)]) {
         let mut pair = Pair::new(octets);
         pair.run(50);
@@ -236,7 +236,7 @@ fn a_channel_that_breaks_loses_and_doubles_nothing() {
             }
         }
         pair.run(breaks);
-        // What is under way by it is lost, and what it said last as well.
+        // Frames in flight are lost with the channel, and acknowledgements as well.
         pair.air = Default::default();
         pair.links.iter_mut().for_each(|it| it.channel(false));
         pair.run(60_000);
@@ -268,7 +268,7 @@ fn a_channel_that_breaks_loses_and_doubles_nothing() {
     }
 }
 
-/// Whoever waits for it need not ask.
+/// The receiver need not request the restart.
 #[test]
 fn what_was_under_way_by_a_channel_begins_anew_without() {
     let mut link = Link::new(Id([1; 8]), Some(Id([2; 8])), 0);

@@ -6,7 +6,7 @@ fn exchange() -> Exchange {
     Exchange::new(Id([7; 8]), 0)
 }
 
-/// What one says until it has nothing to say; what the other makes of it.
+/// Passes records until there are none left, and returns the receiver's events.
 fn flow(from: &mut Exchange, to: &mut Exchange, now: u64) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(record) = from.next(now) {
@@ -71,7 +71,7 @@ fn what_is_under_way_is_bounded() {
         .count();
     assert_eq!(taken, 2);
     assert!(!exchange().send(1, 8, &[0; MESSAGE + 1]));
-    // Somebody who says messages and reads nothing.
+    // A peer that sends messages and reads nothing.
     let mut other = exchange();
     let ends = (0..1000u32).take_while(|number| {
         let record = [&[1][..], &number.to_be_bytes(), &[8, 0, 0, 0, 1, b'x']].concat();

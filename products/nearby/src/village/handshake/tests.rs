@@ -11,7 +11,7 @@ fn secret(seed: u8) -> Secret {
     Secret::new([seed; 32])
 }
 
-/// Both, until nobody has anything to say.
+/// Passes octets between both sides until there are none left.
 fn between(
     secrets: [&Secret; 2],
     keys: [u8; 2],
@@ -129,8 +129,8 @@ fn a_recorded_handshake_is_of_no_use() {
     assert!(other.heard(&second, &mut Vec::new()).is_err());
 }
 
-/// Who has the secret, and stands between two, cannot give out one for the other: what one signs is of
-/// one handshake and one side.
+/// A node in the middle that has the secret cannot reuse proofs: each is bound to one handshake and
+/// one side.
 #[test]
 fn a_proof_is_of_no_use_to_who_stands_between() {
     let village = secret(1);
@@ -144,7 +144,7 @@ fn a_proof_is_of_no_use_to_who_stands_between() {
     assert!(!proves(&signed(true, &hash(2))));
     assert!(!proves(&signed(false, &hash(1))));
 
-    // One with the secret, and another's public key.
+    // A peer with the secret, and another node's public key.
     let mut state = builder(&village)
         .and_then(|it| it.build_initiator())
         .expect("a state");

@@ -16,7 +16,7 @@ fn who_has_both_formats_passes_on_what_is_said_in_one_of_them() -> Result<(), Er
         old.near(&[&both.id])?;
         new.near(&[&both.id])?;
         for (from, to) in [(&old, &new), (&new, &old)] {
-            // What was heard twice would be heard before the next one.
+            // A duplicate would arrive before the next text.
             for text in ["one", "two"] {
                 from.say("all", text)?;
                 to.told.wait_for(&json!({"event": "message", "text": text,

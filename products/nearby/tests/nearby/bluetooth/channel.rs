@@ -11,12 +11,12 @@ use super::{heard, texts};
 use crate::scene::{Node, Peer, Scene, tried, unexpected};
 use crate::teller::LIMIT;
 
-/// Somebody who is nobody to anybody.
+/// Id of an unknown device.
 const STRANGER: &str = "7f00000000000001";
-/// What a number is that was free.
+/// First free channel number.
 const NUMBER: u16 = 0x80;
 
-/// Waits until there is a channel with somebody, or none.
+/// Waits until there is a channel with a peer, or none.
 fn channel(node: &Node, id: &str, wanted: bool) -> Result<(), Error> {
     let what = format!("a channel of {} with {id}: {wanted}", node.id);
     wait_until(&what, LIMIT, || {
@@ -25,7 +25,7 @@ fn channel(node: &Node, id: &str, wanted: bool) -> Result<(), Error> {
     })
 }
 
-/// Waits until all that a node said so far is at somebody.
+/// Waits until a peer has all messages that a node sent so far.
 fn done(node: &Node, peer: &str, count: usize) -> Result<(), Error> {
     for number in 1..=count {
         let done = json!({"event": "outcome", "number": number, "peer": peer, "done": true});
@@ -64,7 +64,7 @@ fn what_two_say_goes_by_a_channel_and_by_nothing_else() -> Result<(), Error> {
             .map(|rule| &rule[1])
             .collect();
         assert_eq!(tried, [0], "went without the channel");
-        // Whoever has no connection has no channel either, and keeps nobody from theirs.
+        // A device without a connection gets no channel, and blocks nobody else's.
         let options = ["--format", "v2", "--idle", "--l2cap"];
         let mut stranger = scene.peer(STRANGER, &options)?;
         stranger.ask(&format!("l2stranger {} {NUMBER}", pair[0].adapter.address))?;

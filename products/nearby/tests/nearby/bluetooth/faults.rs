@@ -17,7 +17,7 @@ fn pair(scene: &mut Scene) -> Result<[Node; 2], Error> {
     Ok(pair)
 }
 
-/// How often connections ended so far.
+/// Returns the number of ended connections.
 fn ends(told: &[Value]) -> usize {
     let is_end = |it: &&Value| it["event"] == "link-down";
     told.iter().filter(is_end).count()
@@ -30,7 +30,7 @@ fn of_each_ten_packets_one_is_lost_and_no_message() -> Result<(), Error> {
         let pair = pair(scene)?;
         let sizes = [1, 300, 20, 1500, 5, 4000, 900, 64, 2500, 8];
         let texts = texts(&sizes);
-        // A request without an answer would end the connection: of writes and notifications, one or several.
+        // An unanswered request would end the connection, in each kind of write and notification.
         for (from, to) in [(0, 1), (1, 0)] {
             scene.air(
                 &json!({"cmd": "rule", "kind": "drop_pdu", "every": 10, "cid": 4,
@@ -83,7 +83,7 @@ fn connections_that_end_in_the_middle_of_a_message_or_with_bluez_double_or_lose_
                 .wait_for(&json!({"event": "outcome", "number": number + 1,
                 "peer": pair[1].id, "done": true}))?;
         }
-        // They meet again when BlueZ died and is there again.
+        // Both meet again after a restart of BlueZ.
         scene.bluez_again()?;
         for (from, to) in [(0, 1), (1, 0)] {
             pair[from].linked(&pair[to].id, "v2")?;
@@ -102,7 +102,7 @@ fn messages_stay_in_order_when_the_other_side_calls_anew() -> Result<(), Error> 
         let node = scene.node("v2")?;
         let mut peer = scene.peer(HIGH, &["--format", "v2", "--hex"])?;
         node.linked(HIGH, "v2")?;
-        // This one called, and cannot do so again.
+        // This peer called, and cannot do so again.
         peer.told()
             .wait_for(&json!({"event": "connected", "role": "peripheral"}))?;
         peer.ask("advertise off")?;
@@ -118,7 +118,7 @@ fn messages_stay_in_order_when_the_other_side_calls_anew() -> Result<(), Error> 
         scene.air_told().wait("a connection to end", |told| {
             (ends(told) > before).then_some(())
         })?;
-        // It has the old one until it is told, and would take that.
+        // The peer keeps the old connection until the event, and would use it.
         peer.told().wait_for(&json!({"event": "disconnected"}))?;
         peer.ask(&format!("connect {}", node.adapter.address))?;
         peer.told()

@@ -54,7 +54,7 @@ fn speak(node: &Node, peer: &mut Peer, format: &str, sizes: &[usize]) -> Result<
             "peer": peer.id, "done": true}))?;
     }
     peer_heard(peer, &texts)?;
-    // By somebody whom it passes on, and something that nobody can read.
+    // Texts of a sender whose messages the peer passes on, and one unreadable message.
     let key = Key::from_seed(&[7; 32]).ok_or_else(|| unexpected("no key"))?;
     for text in &texts {
         let message = hex::text(&envelope::feed(&key, text, 1));

@@ -1,11 +1,11 @@
-//! Those who run weir-nearby, among themselves.
+//! Nodes of weir-nearby among themselves.
 
 use lab::Error;
 use serde_json::json;
 
 use crate::scene::{Node, Scene, tried};
 
-/// They come near, and each says something to the other.
+/// Brings two nodes near; each sends the other a message.
 fn meet(one: &Node, other: &Node) -> Result<(), Error> {
     one.near(&[&other.id])?;
     other.near(&[&one.id])?;

@@ -1,4 +1,4 @@
-//! Whoever is near may be anybody.
+//! Hostile devices nearby.
 
 use lab::Error;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::heard;
 use super::independent::HIGH;
 use crate::scene::{Scene, tried};
 
-/// Octets that are no frames of anybody's.
+/// Returns malformed octets.
 fn noise(seed: u32) -> String {
     let mut state = seed;
     let mut next = || {
@@ -49,7 +49,7 @@ fn who_lies_floods_and_sends_noise_keeps_nobody_from_the_others() -> Result<(), 
             })
             .map(|_| ())
         })?;
-        // Who says another name than before is let go.
+        // A peer that changes its id is disconnected.
         node.linked(HIGH, "v2")?;
         let before = stranger.told().count();
         stranger.ask(&format!("raw {} 01{}", node.id, other.id))?;

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 /// The program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_weir-nearby");
-/// What does not happen within this does not happen.
+/// Timeout of all waits.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder of a test's own.
+/// A folder for one test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -34,7 +34,7 @@ impl Folder {
     }
 }
 
-/// A port on which nobody listens now.
+/// Returns a free port.
 pub fn port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
@@ -126,7 +126,7 @@ impl Node {
         String::from_utf8(told.stdout).expect("text")
     }
 
-    /// What is told where something cannot be done.
+    /// Runs a command that must fail, and returns its error.
     pub fn refuses(&self, arguments: &[&str]) -> String {
         let told = self.command(arguments);
         assert_eq!(told.status.code(), Some(1), "{arguments:?}");
@@ -146,12 +146,12 @@ impl Node {
         most.and_then(|it| it.parse().ok()).expect("a number")
     }
 
-    /// It does nothing any more, and reads nothing.
+    /// Pauses the program, which then reads nothing.
     pub fn stop(&self) {
         self.signal("-STOP");
     }
 
-    /// It does something again.
+    /// Resumes the program.
     pub fn go_on(&self) {
         self.signal("-CONT");
     }
@@ -174,7 +174,7 @@ impl Node {
     }
 
     pub fn heard(&self, text: &str) -> usize {
-        // What was said here is told here, too.
+        // An own message appears as an event, too.
         self.said
             .with_all(&["\"event\":\"message\"", &format!("\"text\":\"{text}\"")])
     }
