@@ -9,8 +9,8 @@ fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
     println!("cargo::rerun-if-changed=build.rs");
     let built = root.join("../../web/dist-atlas");
-    // Cargo cannot wait for a directory that is not there: it would build anew each time.
-    // `make web` touches this file instead.
+    // Cargo rebuilds on every run if a watched directory is missing. `make web` touches this file
+    // instead.
     if built.is_dir() {
         println!("cargo::rerun-if-changed={}", built.display());
     }

@@ -1,4 +1,4 @@
-//! How quickly files of a directory are read: entries and octets a second, on one processor.
+//! Measures the reading of files: entries and octets a second, on one processor.
 //!
 //! `cargo run --release -p weir-atlas --example read-speed -- FILE...`
 

@@ -79,7 +79,7 @@ impl Serialize for Cell {
             Self::Whole(number) => to.serialize_i64(*number),
             Self::Real(number) => match whole(*number) {
                 Some(whole) => to.serialize_i64(whole),
-                // What is no number is nothing.
+                // JSON has no value for NaN and infinity.
                 None => to.serialize_f64(*number),
             },
             Self::Time(hour) => to.serialize_str(&iso(*hour)),
@@ -100,7 +100,7 @@ pub fn csv(figure: &Figure) -> Result<String, Error> {
     csv_of(keys, &figure.table.rows)
 }
 
-/// The same of any rows.
+/// Writes any rows as CSV.
 pub(crate) fn csv_of<'a>(
     columns: impl IntoIterator<Item = &'a str>,
     rows: &[Vec<Cell>],

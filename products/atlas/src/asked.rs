@@ -1,4 +1,4 @@
-//! What an address asks for: `from=2019-01&to=2019-12&by=month`.
+//! Parses the query of an address: `from=2019-01&to=2019-12&by=month`.
 //!
 //! In `only=a,b` a comma within a key is written `%2C` and a percent sign `%25`, and all of it is
 //! then encoded as any other value: so it outlives `URLSearchParams` and forms, which write a
@@ -53,9 +53,9 @@ pub struct Asked {
     pub to: Option<Span>,
     /// `None`: by what fits.
     pub by: Option<Unit>,
-    /// One time instead of a range.
+    /// Single time instead of a range.
     pub at: Option<Span>,
-    /// How many, where a chart shows the largest of something.
+    /// Number of items in a chart of the largest ones.
     pub n: Option<usize>,
     /// Key or name of a community; several have commas between them.
     pub key: Option<String>,
@@ -71,7 +71,7 @@ pub struct Asked {
     pub look: Look,
 }
 
-/// How a picture looks.
+/// Appearance of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Look {
     /// Pixels.
@@ -80,8 +80,7 @@ pub struct Look {
     pub height: u32,
     /// Colours.
     pub theme: Theme,
-    /// What a reader should know of the figure stands at its bottom: where it stands beside the
-    /// picture already, once is enough.
+    /// Adds the notes of the figure at the bottom; off where the notes appear beside the picture.
     pub notes: bool,
     /// Bars without room are left out, as in a frame, where the picture may not be higher.
     pub fit: bool,
@@ -112,10 +111,9 @@ impl Default for Look {
 }
 
 impl Asked {
-    /// Reads what stands behind `?`. Percent signs and `+` mean what they mean in forms. A
-    /// parameter that nobody knows, comes twice, or has a wrong value is an [`Error::Asked`] that
-    /// names it, what it may be, and the one that was meant. Empty values count as none, as forms
-    /// send them.
+    /// Parses the query after `?`. Percent signs and `+` mean the same as in forms. An unknown,
+    /// repeated or invalid parameter is an [`Error::Asked`] with its name, the allowed values and a
+    /// suggestion. Empty values count as missing, because forms send them.
     pub fn read(query: &str) -> Result<Self, Error> {
         if query.len() > LONGEST {
             let error = format!("the address is longer than {LONGEST} octets behind `?`");
@@ -206,13 +204,13 @@ impl Asked {
         split(whole).map(plain).collect()
     }
 
-    /// Whether its end is that of the data, whenever it is asked.
+    /// Returns true if the end is always that of the data.
     pub fn goes_on(&self) -> bool {
         self.at.is_none() && self.to.is_none()
     }
 
-    /// The same question as an address, in one order, without what is as it would be anyway: two
-    /// questions that mean the same have the same.
+    /// Returns the question as a query in canonical order, without defaults: equivalent questions
+    /// have the same query.
     pub fn query(&self) -> String {
         let flag = |on: bool, value: &str| on.then(|| value.to_owned());
         let mut only = self.only.clone();
@@ -274,7 +272,7 @@ fn plain(part: &str) -> String {
     commas.replace("%25", "%").trim().to_owned()
 }
 
-/// One of some words.
+/// Parses one of some words.
 fn word<T: Copy>(name: &str, value: &str, words: &[(&str, T)]) -> Result<T, Error> {
     if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == value) {
         return Ok(*meaning);
@@ -312,7 +310,7 @@ fn wrong(name: &str, value: &str, allowed: &str, meant: &str) -> Error {
     ))
 }
 
-/// What was asked goes back in an error, but not pages of it.
+/// Shortens the user's text for an error.
 fn clipped(text: &str) -> String {
     let mut short = text.chars().take(40).collect::<String>();
     if short.len() < text.len() {

@@ -47,22 +47,22 @@ pub static ALL: &[&dyn Chart] = &[
 
 /// A chart.
 pub trait Chart: Sync {
-    /// Its name in addresses: `/chart/NAME`.
+    /// Returns the name in addresses: `/chart/NAME`.
     fn name(&self) -> &'static str;
 
-    /// Its title.
+    /// Returns the title.
     fn title(&self, language: Language) -> &'static str;
 
-    /// What it shows, in a sentence.
+    /// Returns a description of one sentence.
     fn about(&self, language: Language) -> &'static str;
 
-    /// What it can be asked beside `from`, `to`, `by`, `only`, and how the picture looks.
+    /// Returns the parameters beside `from`, `to`, `by`, `only` and those of the picture.
     fn parameters(&self) -> &'static [Parameter] {
         &[]
     }
 
-    /// Its answer. Everything is in rollups: a chart that reads more than some 50,000 rows is too
-    /// slow.
+    /// Computes the figure. Everything is in rollups: a chart that reads more than some 50,000 rows
+    /// is too slow.
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error>;
 }
 

@@ -1,13 +1,13 @@
-//! Who asks: an address, as others see it or as a proxy hands it on.
+//! Identity of a client: its address, seen directly or reported by a proxy.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// One who asks. A network of IPv6 with 64 bits is one, as a single customer has all of it.
+/// A client. An IPv6 network of 64 bits counts as one, as a single customer has all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Client(IpAddr);
 
 impl Client {
-    /// Whose address this is.
+    /// Returns the client of an address.
     pub fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -19,7 +19,7 @@ impl Client {
     }
 }
 
-/// Those whose word is taken for who asks through them.
+/// Proxies that may report the addresses of their clients.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proxies(Vec<IpAddr>);
 
@@ -32,9 +32,9 @@ impl Proxies {
         self.0.contains(&address.to_canonical())
     }
 
-    /// Who asks, of a connection `from` there, whose `X-Forwarded-For` has these lines. Each proxy
-    /// writes behind what it was given: from the end, the first that is no proxy of ours. What
-    /// stands before that may be anybody's invention.
+    /// Returns the client of a connection from `from` with these lines of `X-Forwarded-For`. Each
+    /// proxy appends to the header: from the end, the first address that is not one of our proxies
+    /// counts. Earlier entries may be forged.
     pub fn client<'a>(
         &self,
         from: IpAddr,
@@ -111,7 +111,7 @@ mod tests {
                 "198.51.100.7",
             ),
             ("127.0.0.1", &["198.51.100.7", "192.0.2.80"], "198.51.100.7"),
-            // With ports, and what is none.
+            // Addresses with ports, and invalid ones.
             ("127.0.0.1", &["198.51.100.7:4711"], "198.51.100.7"),
             ("127.0.0.1", &["[2001:db8::1]:4711"], "2001:db8::"),
             ("127.0.0.1", &["[2001:db8::1]"], "2001:db8::2"),

@@ -1,10 +1,10 @@
-//! What can go wrong, in words that name the thing and the fix.
+//! Errors, in words that name the thing and the fix.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
-/// What went wrong.
+/// Error of the atlas.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A question that cannot be answered as it stands: `400`, exit code 2.
@@ -28,9 +28,9 @@ pub enum Error {
     /// A file or folder.
     #[error("{path}: {}", plain(error))]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
     },
     /// The database.
@@ -42,14 +42,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// What went wrong with a file, for `map_err`.
+    /// Returns a constructor of a file's error, for `map_err`.
     pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |error| Self::File { path, error }
     }
 }
 
-/// What the system says, with what to do where that is known.
+/// Returns the system's message, with a hint if there is one.
 fn plain(error: &io::Error) -> Cow<'static, str> {
     let known = match error.kind() {
         ErrorKind::StorageFull => "the disk is full: make room there, and do it again",

@@ -1,6 +1,6 @@
-//! All of a store as Parquet files, for whoever asks more than SQLite should answer.
+//! Exports a store as Parquet files, for analyses beyond SQLite.
 //!
-//! `docs/atlas-store.md` says which columns there are.
+//! `docs/atlas-store.md` lists the columns.
 
 mod sheet;
 
@@ -23,7 +23,7 @@ pub struct Written {
     pub file: String,
     /// Rows in it.
     pub rows: u64,
-    /// Its size.
+    /// Size of the file.
     pub octets: u64,
 }
 
@@ -123,7 +123,7 @@ const MONTHS: Sheet = Sheet {
     columns: SUMS,
 };
 
-/// Those of which there is one file.
+/// Tables with one file each.
 const WHOLE: [(&str, &Sheet); 5] = [
     ("communities.parquet", &COMMUNITIES),
     ("profiles.parquet", &PROFILES),
@@ -148,7 +148,7 @@ pub fn parquet(data: &Path, out: &Path, force: bool) -> Result<Vec<Written>, Err
     Ok(written)
 }
 
-/// The same into a folder that is new, and nobody else's.
+/// Writes all of the store into a new folder that this call creates.
 pub(crate) fn fresh(data: &Path, out: &Path) -> Result<Vec<Written>, Error> {
     let (store, parts) = begin(data)?;
     fs::create_dir(out).map_err(Error::file(out))?;
@@ -176,7 +176,7 @@ impl Part {
 /// The store at this moment, and its files.
 fn begin(data: &Path) -> Result<(Connection, Vec<Part>), Error> {
     let store = store::open(data)?;
-    // One transaction: whoever imports meanwhile does not come between two files.
+    // A single transaction: a concurrent import must not fall between two files.
     store.execute_batch("BEGIN")?;
     let whole = WHOLE.iter().map(|(name, sheet)| Part {
         name: (*name).to_owned(),

@@ -1,28 +1,28 @@
-//! What a chart gives: something to draw, and the same as a table. Addresses, JSON, CSV, SVG and
-//! pages are made of it, the same for all charts.
+//! Result of a chart: something to draw, and its values as a table. All charts share the addresses,
+//! JSON, CSV, SVG and pages made from it.
 
 use crate::time::Unit;
 
 /// A chart's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// In the reader's language, as all texts here.
+    /// Title in the reader's language, as all texts here.
     pub title: String,
-    /// The same without the time that it is of: for whoever keeps it, while time goes on.
+    /// Title without the time, for references that outlast the range.
     pub name: String,
-    /// What a reader should know of it: "2 numbers were not believed, and are not counted".
+    /// Notes for the reader: "2 numbers were not believed, and are not counted".
     pub notes: Vec<String>,
-    /// Numbers in it that nobody believes; one of `notes` tells of them.
+    /// Number of disbelieved numbers; one of `notes` mentions them.
     pub odd: i64,
-    /// What it covers: the first hour, since 1970.
+    /// First hour of the range, since 1970.
     pub from: i64,
-    /// The first hour after it.
+    /// First hour after the range.
     pub to: i64,
-    /// What a point covers.
+    /// Unit of a point.
     pub by: Unit,
-    /// To look at.
+    /// Drawing.
     pub plot: Plot,
-    /// To read.
+    /// Table.
     pub table: Table,
 }
 
@@ -60,21 +60,21 @@ impl Figure {
     }
 }
 
-/// What is to be drawn.
+/// Drawing of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plot {
     /// Values over time.
     Time(Lines),
-    /// One bar each, the largest first.
+    /// Bars, the largest first.
     Bars(Vec<Bar>),
-    /// Words as large as what they stand for.
+    /// Words, sized by their values.
     Words(Vec<Bar>),
-    /// Places with what is there.
+    /// Places with values.
     Map {
-        /// Where.
+        /// Places.
         points: Vec<Point>,
-        /// As density, else as circles. Its steps follow what the largest place has at any time,
-        /// which this is, and not what is shown: so a colour means the same at all times.
+        /// As density if set, else as circles. Its steps follow the largest value of a place at any
+        /// time, given here, rather than those shown: so a colour means the same at all times.
         heat: Option<f64>,
     },
 }
@@ -86,39 +86,39 @@ pub struct Lines {
     pub at: Vec<i64>,
     /// From the bottom up, where one is upon the other.
     pub series: Vec<Series>,
-    /// One upon the other.
+    /// True if the series are stacked.
     pub stacked: bool,
-    /// What is counted: "nodes", "%".
+    /// Unit of the values: "nodes", "%".
     pub unit: String,
-    /// Numbers that nobody believes, in order of time: marks in a band of their own, on no scale.
+    /// Disbelieved numbers, in order of time: marks in a band of their own, without a scale.
     pub odd: Vec<Odd>,
 }
 
-/// Numbers of one point that nobody believes.
+/// Disbelieved numbers of one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Odd {
     /// Begin of the point: hours since 1970.
     pub at: i64,
-    /// The first of them; `None`: they are of several, whose sum lacks them there.
+    /// First of them; `None`: they are of several communities, and the sum lacks them.
     pub value: Option<i64>,
-    /// How many there are: one for each hour of each.
+    /// Number of them: one for each hour of each community.
     pub count: i64,
 }
 
-/// One line, or one band.
+/// A line or a band.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Names it in addresses (`only=`), and gives it its colour for ever.
     pub key: String,
     /// For readers.
     pub name: String,
-    /// As many as `at`; `None`: nothing is known.
+    /// Values, as many as `at`; `None`: unknown.
     pub values: Vec<Option<f64>>,
-    /// How it looks.
+    /// Style.
     pub style: Style,
 }
 
-/// How a series looks.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// A line.
@@ -142,7 +142,7 @@ pub struct Bar {
     /// For readers; gives it its colour, so that a metacommunity has that of the community which is
     /// called the same.
     pub name: String,
-    /// How large.
+    /// Value.
     pub value: f64,
 }
 
@@ -157,11 +157,11 @@ pub struct Point {
     pub latitude: f64,
     /// Degrees, WGS 84.
     pub longitude: f64,
-    /// How much is there.
+    /// Value.
     pub value: f64,
 }
 
-/// The same as numbers: what JSON, CSV and the table beside a chart are made of.
+/// Values of a figure, for JSON, CSV and the table beside a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// The member of the JSON answer that has the rows: `series`, `communities`.

@@ -1,6 +1,6 @@
-//! What the program says in English to logs, files and programs, in German for pages: a book of
-//! phrases, English beside German, with holes for what is in between. What stands in no book stays
-//! English, and a page says that it is.
+//! German translations for pages of texts that the program writes in English: books of phrases,
+//! English beside German, with holes for values. A text without a phrase stays English, and the
+//! page marks it as such.
 
 mod errors;
 mod ledger;
@@ -11,14 +11,14 @@ mod schema;
 /// it.
 type Phrases = &'static [(&'static str, &'static str)];
 
-/// What a text is from.
+/// Source of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Book {
-    /// What was wrong in a file, and how it was read.
+    /// Defects of files, and their readings.
     Ledger,
-    /// Errors, and what to do.
+    /// Errors and hints.
     Errors,
-    /// What there is to ask in SQL.
+    /// Tables and columns for SQL.
     Schema,
 }
 
@@ -100,7 +100,7 @@ impl Book {
     }
 }
 
-/// What is in the holes of an English phrase, where a text is one of it.
+/// Returns the texts in the holes of an English phrase, if the text matches.
 fn holes<'a>(english: &str, text: &'a str) -> Option<Vec<&'a str>> {
     let mut literals = english.split("{}");
     let mut rest = text.strip_prefix(literals.next()?)?;

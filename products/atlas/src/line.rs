@@ -1,11 +1,10 @@
-//! Places that few may have at once, and the line of those who wait for one. Who asks much waits
-//! behind who asks little: each next turn of a client is one later than its last (as in start-time
-//! fair queueing, Goyal, Vin and Cheng 1996), and all of it is behind those who have used less time
-//! of places lately.
+//! Limited slots, and a fair queue for them. A client with many requests waits behind one with few:
+//! each next turn of a client is one later than its last (as in start-time fair queueing, Goyal,
+//! Vin and Cheng 1996), behind those of clients with less recent use of slots.
 //!
-//! If [`Rules::newcomers`] is set, a client that asked nothing lately comes before all others, and
-//! of several such the latest is first. A crowd of addresses that all come at once is new only once:
-//! whoever comes after it, and asks for little, has the next place.
+//! If [`Rules::newcomers`] is set, a client without recent requests comes before all others, the
+//! latest of such clients first. A crowd of addresses that arrive at once is new only once: a later
+//! client with few requests has the next slot.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,25 +14,25 @@ use tokio::sync::oneshot;
 
 use crate::client::Client;
 
-/// What there is, and what one client may have of it.
+/// Limits in total and for each client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub places: usize,
     pub places_each: usize,
     pub waiting: usize,
     pub waiting_each: usize,
-    /// Clients that asked nothing lately come first.
+    /// Clients without recent requests come first.
     pub newcomers: bool,
-    /// How long one waits.
+    /// Longest wait.
     pub patience: Duration,
 }
 
-/// Why there is no place.
+/// Reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// The client has all that it may.
+    /// The client has reached its own limit.
     Share,
-    /// Others have all that there is.
+    /// All slots are taken by others.
     Full,
 }
 
@@ -55,18 +54,18 @@ pub(crate) struct Place {
 /// newcomers the latest first; and a unique number.
 type Ticket = (u64, u64, u64);
 
-/// What was used is half as much after so long.
+/// Time in which past use decays to half.
 const HALF: Duration = Duration::from_secs(60);
-/// A question counts as so much use: after [`HALF`] less than a second of it remains, and its client is
-/// new again.
+/// Use counted for each request: after [`HALF`] less than a second remains, and the client is new
+/// again.
 const QUESTION: Duration = Duration::from_secs(2);
-/// Clients beyond which what was used before by those who are gone is forgotten.
+/// Number of clients beyond which the past use of absent ones is dropped.
 const CLIENTS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Who {
     Client(Client),
-    /// Who has no address has no share either.
+    /// A request without an address, which has no share.
     Nobody(u64),
 }
 
@@ -76,7 +75,7 @@ struct State {
     /// The turn that was called last.
     now: u64,
     waiting: BTreeMap<Ticket, Waiting>,
-    /// Since when.
+    /// Start time of each slot in use.
     holding: HashMap<Ticket, Instant>,
     /// Of those who hold a place or wait, or have used much.
     clients: HashMap<Who, Own>,
@@ -102,7 +101,7 @@ struct Own {
 }
 
 impl Own {
-    /// What was used up to now, in whole seconds.
+    /// Returns the decayed use so far, in whole seconds.
     fn used(&mut self, more: Duration, now: Instant) -> u64 {
         let since = self.summed.map_or(Duration::ZERO, |at| now - at);
         let halves = since.as_secs_f64() / HALF.as_secs_f64();
@@ -125,7 +124,7 @@ impl Line {
         let (place, called) = self.come(client)?;
         match tokio::time::timeout(self.rules.patience, called).await {
             Ok(Ok(called)) => called.map(|()| place),
-            // Nobody drops a call before its ticket.
+            // A call is dropped only after its ticket.
             Ok(Err(_)) => Err(Refused::Full),
             Err(_) => Err(self.state().why(place.who)),
         }
@@ -170,7 +169,7 @@ impl Line {
         Ok((place, called))
     }
 
-    /// Who waits.
+    /// Returns the number of waiting requests.
     pub fn waiting(&self) -> usize {
         self.state().waiting.len()
     }
@@ -203,7 +202,7 @@ impl State {
             }
             self.holding.insert(ticket, Instant::now());
             self.now = self.now.max(turn);
-            // Where it has gone meanwhile, its place is given back by itself.
+            // If the client has left, its slot is returned automatically.
             let _ = call.send(Ok(()));
         }
     }
@@ -245,7 +244,7 @@ impl State {
         }
     }
 
-    /// Who is gone is remembered for a while.
+    /// Bounds the memory of absent clients.
     fn bound(&mut self) {
         if self.clients.len() > CLIENTS {
             self.clients.retain(|_, own| own.holds + own.waits > 0);
@@ -295,7 +294,7 @@ mod tests {
         line.come(client(number))
     }
 
-    /// What one was told; `None`: nothing yet.
+    /// Returns the result so far; `None`: still waiting.
     fn told(come: &mut Come) -> Option<Result<(), Refused>> {
         match come {
             Ok((_, called)) => called.try_recv().ok(),

@@ -12,15 +12,15 @@ use crate::error::Error;
 pub(crate) struct Owned {
     root: PathBuf,
     mark: PathBuf,
-    /// Its first line.
+    /// First line of the list.
     about: String,
-    /// Of earlier ones: a file's contents, by its name.
+    /// Contents listed earlier, by file name.
     before: HashMap<String, HashSet<String>>,
-    /// Of this one: lines of the list.
+    /// Lines of the new list.
     now: String,
     names: HashSet<String>,
     list: File,
-    /// The folder: two at once would write into each other's files.
+    /// Lock of the folder: two exports at once would overwrite each other's files.
     _locked: File,
 }
 
@@ -155,7 +155,7 @@ impl Owned {
 
     fn remove(&self, name: &str, tags: &HashSet<String>) -> Result<bool, Error> {
         let path = self.root.join(name);
-        // What is no file, behind a link, or not there any more, is not what was written.
+        // A folder, a link or a missing file is not the written file.
         let own = way(&self.root, name).all(|part| !part.is_symlink())
             && tag(&path).is_ok_and(|tag| tags.contains(&tag));
         if !own {
@@ -215,7 +215,7 @@ fn tag(path: &Path) -> io::Result<String> {
     Ok(digits)
 }
 
-/// What no other content has, however large the file is.
+/// Returns a hash of a file of any size.
 pub(crate) fn digest(path: &Path) -> io::Result<String> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no file"));
@@ -225,7 +225,7 @@ pub(crate) fn digest(path: &Path) -> io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Whether a name of the list leads nowhere else.
+/// Returns true if a listed name stays within the folder.
 fn is_within(name: &str) -> bool {
     let plain = |part| matches!(part, Component::Normal(_));
     !name.is_empty() && Path::new(name).components().all(plain)

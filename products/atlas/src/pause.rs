@@ -28,7 +28,7 @@ impl Lines {
 fn pauses(numbers: &[i64]) -> Vec<usize> {
     let steps: Vec<i64> = numbers.windows(2).map(|two| two[1] - two[0]).collect();
     let long = |at: &usize| {
-        // Between neighbours there is none.
+        // Neighbours have no pause between them.
         steps[*at] > 1 && steps[*at] > usual(&steps, *at) * 2
     };
     (0..steps.len()).filter(long).collect()

@@ -1,9 +1,8 @@
-//! Files to snapshots: [`walk`] finds them, also in archives and at addresses; a
-//! [`Mapping`] says what they look like; [`import`] hands what comes of it to the store.
+//! Reads files as snapshots: [`walk`] finds them, also in archives and at addresses; a [`Mapping`]
+//! describes their format; [`import`] writes the snapshots to the store.
 //!
-//! What is not as it should be is read as well as can be, and remarked for the ledger. A file that
-//! breaks off, or is no JSON at all, is left out as a whole: half a snapshot would look like
-//! communities that have gone.
+//! Defects are read as well as possible, and noted for the ledger. A truncated or malformed file is
+//! left out as a whole: in half a snapshot, communities would seem to be gone.
 
 mod address;
 mod archive;

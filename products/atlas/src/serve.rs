@@ -55,7 +55,7 @@ impl Server {
         Ok(Self { listener, app })
     }
 
-    /// Where it listens: with the port that the system chose, where 0 was asked for.
+    /// Returns the address with the port that the system chose, where 0 was requested.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         let address = self.listener.local_addr();
         address.map_err(|error| Error::Other(format!("the socket has no address: {error}")))

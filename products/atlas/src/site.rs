@@ -1,5 +1,5 @@
-//! The whole atlas as files, for any web space: pages with relative links, pictures, JSON and CSV of
-//! each chart, of all time and of each year, and a page for each community. No script is needed.
+//! Static export of the atlas, for any web space: pages with relative links, pictures, JSON and CSV
+//! of each chart, in total and by year, and a page for each community. Needs no script.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,14 +18,14 @@ use crate::page::{self, Places, Reader, Shape, of_year, recorded_years, stem};
 use crate::store;
 use crate::text::Language;
 
-/// What was written.
+/// Result of writing a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// How many files.
+    /// Number of files.
     pub files: u64,
-    /// In all of them.
+    /// Total size, in octets.
     pub octets: u64,
-    /// Files of an earlier one that this one has no more.
+    /// Number of removed files of an earlier site.
     pub removed: u64,
 }
 
@@ -41,14 +41,14 @@ struct Tongue {
     language: Language,
     /// With a `/` behind it; the first one's has no name.
     folder: String,
-    /// Where it is in each language.
+    /// Folder of each language.
     tongues: Vec<(Language, String)>,
     states: Vec<State>,
-    /// Names of those of the states.
+    /// Names of the states' files.
     files: Arc<HashSet<String>>,
 }
 
-/// What is there beside charts.
+/// Pages beside charts.
 const LISTS: [&str; 3] = ["communities.html", "about.html", "index.html"];
 
 /// Writes everything into `out`, which is made where it is not there: in the first language, and in
@@ -82,7 +82,7 @@ pub fn write(
     Ok(written)
 }
 
-/// Where pages in a language are: the first one's at the root.
+/// Returns the folder of a language: the first one is at the root.
 fn folder(number: usize, language: Language) -> String {
     match number {
         0 => String::new(),
@@ -157,7 +157,7 @@ impl Tongue {
     }
 }
 
-/// Those of which pages without script have a use.
+/// Returns the files that pages without scripts use.
 fn assets() -> impl Iterator<Item = &'static Asset> {
     let all = ASSETS.iter();
     all.filter(|asset| !asset.name.ends_with(".js"))
@@ -224,9 +224,9 @@ fn chart(
     to.put(&file(state, Shape::Csv), answer::csv(&figure)?.as_bytes())
 }
 
-/// Where files go.
+/// Destination of files.
 struct Output<'a> {
-    /// Of the language.
+    /// Folder of the language.
     folder: &'a str,
     owned: &'a mut Owned,
     written: &'a mut Written,

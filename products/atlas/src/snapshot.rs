@@ -1,4 +1,4 @@
-//! What a directory said at one time.
+//! Snapshot of a directory at one time.
 
 /// A directory at one time: what [`crate::read`] makes of a file, and [`crate::store`] keeps.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,26 +11,26 @@ pub struct Snapshot {
     /// Each key once. None at all: the file could not be read, nothing is known of the hour (it is
     /// no hour with a snapshot), and the remarks say why.
     pub entries: Vec<Entry>,
-    /// What was not as it should be, and how it was read all the same.
+    /// Defects of the file, and their readings.
     pub remarks: Vec<Remark>,
 }
 
-/// What the directory said of one community.
+/// Entry of one community in the directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Names the community for ever, whatever it is called.
+    /// Permanent key of the community, whatever its name.
     pub key: String,
-    /// As reported, however absurd; `None`: not reported.
+    /// Reported number, however absurd; `None`: not reported.
     pub nodes: Option<i64>,
-    /// How far the number can be believed.
+    /// Reliability of the number.
     pub status: Status,
-    /// When it was fetched: seconds since 1970, UTC.
+    /// Time of the fetch: seconds since 1970, UTC.
     pub fetched: i64,
-    /// What it says of itself.
+    /// Profile of the community.
     pub profile: Profile,
 }
 
-/// How far a number can be believed. The order is that of `status` in the store.
+/// Reliability of a number. The order is that of `status` in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// At most two days old.
@@ -38,22 +38,22 @@ pub enum Status {
     Live,
     /// Older, or the last fetch failed.
     Stale,
-    /// The community itself has said nothing new for 90 days.
+    /// No news from the community for 90 days.
     Frozen,
     /// Negative, or more than any community has: shown, marked, never summed up.
     Odd,
 }
 
-/// What changes seldom.
+/// Properties of a community that seldom change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// What it calls itself.
+    /// Name that the community uses.
     pub name: String,
-    /// The community that this one is part of, by its name.
+    /// Name of the community that this one is part of.
     pub metacommunity: Option<String>,
-    /// As it writes it.
+    /// City, as the community writes it.
     pub city: Option<String>,
-    /// As it writes it, mostly a code: "DE".
+    /// Country, as the community writes it, mostly a code: "DE".
     pub country: Option<String>,
     /// Degrees, WGS 84; both or none.
     pub latitude: Option<f64>,
@@ -63,17 +63,17 @@ pub struct Profile {
     pub api: Option<String>,
     /// Protocols by the names of [`crate::read`]'s mapping ("batman-adv"), sorted, each once.
     pub routing: Vec<String>,
-    /// Its page.
+    /// Web page of the community.
     pub url: Option<String>,
 }
 
-/// A line of the ledger: something that was not as it should be.
+/// A line of the ledger: a defect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Remark {
     /// The entry's key; `None`: the file as a whole.
     pub key: Option<String>,
-    /// What, in a few words, without a full stop: "state.nodes is the text \"194\"".
+    /// The defect, in a few words, without a full stop: "state.nodes is the text \"194\"".
     pub what: String,
-    /// How it was read all the same: "the number 194"; "left out".
+    /// Reading of the defect: "the number 194"; "left out".
     pub read_as: String,
 }

@@ -1,8 +1,7 @@
-//! What was read, in SQLite, and the sums of it.
+//! The store: snapshots and their sums, in SQLite.
 //!
-//! One file, `atlas.db`, in the data folder. A [`Writer`] puts snapshots into it; whoever reads
-//! opens it with [`open`]. [`version`] changes with each commit, so that what was computed once
-//! can be kept until then.
+//! The data folder has one file, `atlas.db`. A [`Writer`] adds snapshots; readers open the file
+//! with [`open`]. [`version`] changes with each commit, so computed values stay valid until then.
 
 mod counted;
 mod file;

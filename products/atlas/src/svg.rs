@@ -1,7 +1,7 @@
-//! Drawing. A picture is SVG that stands by itself: no script, no `style` attribute, no address
-//! but those of its legend, every colour an attribute where it is used.
+//! Drawing. A picture is self-contained SVG: no script, no `style` attribute, no address but those
+//! of its legend, every colour an attribute where it is used.
 //!
-//! What a script may rely upon, to make it livelier:
+//! Interface for scripts that add interaction:
 //!
 //! - the root: `class="weir-chart"`, `data-chart` (its name), `data-plot` (`time`, `bars`,
 //!   `words`, `map`), `data-from`, `data-to` (hours since 1970), `data-by`; where its title has a

@@ -41,12 +41,12 @@ impl Language {
         }
     }
 
-    /// Its name in itself.
+    /// Returns the language's own name.
     pub fn name(self) -> &'static str {
         self.of("English", "Deutsch")
     }
 
-    /// One of two texts.
+    /// Returns the text of the language.
     pub fn of(self, english: &'static str, german: &'static str) -> &'static str {
         match self {
             Self::English => english,

@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 
-/// What a point covers.
+/// Unit of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
-    /// One hour.
+    /// An hour.
     Hour,
-    /// From midnight to midnight.
+    /// Day, from midnight to midnight.
     Day,
-    /// Of the calendar.
+    /// Calendar month.
     #[default]
     Month,
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! predecessor ADAPTER hear                                        prints events as lines of JSON
 //! predecessor ADAPTER command|request ADDRESS COUNT OCTETS SEED   writes messages
-//! predecessor ADAPTER raw ADDRESS COUNT OCTETS SEED               writes frames that are not parsed
+//! predecessor ADAPTER raw ADDRESS COUNT OCTETS SEED               writes unparsed frames
 //! ```
 //! COUNT and OCTETS describe messages or frames. `command` writes as qaul does, without a response.
 //! Each message has its own sender id, which affects the losses.

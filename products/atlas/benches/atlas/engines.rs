@@ -54,12 +54,12 @@ impl Engines {
         Ok(engines)
     }
 
-    /// Which they are, and what was made.
+    /// Returns the versions of the engines and the prepared tables.
     pub fn prepared(&self) -> String {
         self.prepared.clone()
     }
 
-    /// How long an answer takes, with all its rows.
+    /// Asks a query, and returns the time for all rows.
     pub fn ask(&mut self, engine: &str, sql: &str) -> Result<Took> {
         let sql = sql.replace("$parquet", &self.parquet);
         let to = self.to.as_mut().ok_or("ended")?;

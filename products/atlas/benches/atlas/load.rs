@@ -1,5 +1,5 @@
-//! How many questions a second the server answers: mixed charts, of all zooms, over connections
-//! that stay open, from this machine, whose processors the askers share.
+//! Measures the server's answers a second: mixed charts, at all zooms, over connections that stay
+//! open, from this machine, whose processors the clients share.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,21 +14,21 @@ use crate::Result;
 
 /// As many ask at once.
 const CONNECTIONS: u64 = 16;
-/// How long each kind of question is asked.
+/// Duration of each kind of load.
 const TIME: Duration = Duration::from_secs(10);
-/// Of a chart, in turn: pictures are asked for most, as they stand in others' pages.
+/// Forms of a chart, in turn: pictures are requested most, because other pages embed them.
 const FORMS: [&str; 5] = [".svg", ".json", "", ".svg", ".csv"];
 
-/// What came of one kind of question.
+/// Result of one kind of load.
 pub struct Load {
     pub what: &'static str,
-    /// How long each answer took, sorted.
+    /// Time of each answer, sorted.
     pub times: Vec<Duration>,
-    /// What the server was busy for one.
+    /// Processor time of the server for one answer.
     pub busy: Duration,
     /// An answer's length with its head, packed: the mean.
     pub octets: usize,
-    /// Answers that were none.
+    /// Failed answers.
     pub failed: usize,
     /// The server's own memory afterwards, without what is mapped of the store.
     pub memory: u64,
@@ -47,7 +47,7 @@ impl Load {
     }
 }
 
-/// Asks a server of the store in `data`, first what it knows, then what nobody asked before.
+/// Loads a server of the store in `data`, first with cached answers, then with new ones.
 pub fn run(data: &Path, years: std::ops::Range<u64>) -> Result<Vec<Load>> {
     let server = Server::start(data)?;
     let mut loads = Vec::new();
@@ -109,7 +109,7 @@ impl Server {
         }
     }
 
-    /// What processors were busy with it (proc(5), fields 14 and 15, in 1/100 s).
+    /// Returns the processor time of the server (proc(5), fields 14 and 15, in 1/100 s).
     fn busy(&self) -> Result<Duration> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         let (_, fields) = text.rsplit_once(')').ok_or("no name in stat")?;
@@ -179,7 +179,7 @@ fn ask(
     Ok(done)
 }
 
-/// A chart, at one of several zooms; `new`: with a width that nobody asked for yet.
+/// Returns the path of a chart, at one of several zooms; `new`: with an unused width.
 fn path(turn: u64, years: &std::ops::Range<u64>, new: Option<u64>) -> String {
     // A community's chart needs its key.
     let charts: Vec<_> = chart::ALL

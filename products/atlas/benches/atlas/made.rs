@@ -15,7 +15,7 @@ use crate::Result;
 /// The first year.
 const YEAR: i64 = 2014;
 
-/// What a real community was in a week.
+/// State of a real community in a week.
 struct Week {
     hour: i64,
     nodes: Option<i64>,
@@ -29,7 +29,7 @@ struct Made {
     copy: usize,
     shift: i64,
     hundredths: i64,
-    /// Where in the real one's weeks it is, and the profile that it has in `snapshot`.
+    /// Position in the weeks of the real community, and its profile in `snapshot`.
     at: usize,
     profile: Option<usize>,
 }
@@ -191,7 +191,7 @@ fn local(second: i64) -> String {
     format!("{}{:02}:{:02}", &hour[..14], rest / 60, rest % 60)
 }
 
-/// The same for the same hour and community, and like chance.
+/// Returns a pseudorandom number that is fixed for an hour and a community.
 fn noise(hour: i64, number: usize) -> i64 {
     let mut bits = (hour as u64) << 20 | number as u64;
     bits = (bits ^ (bits >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! What was measured, as a part of docs/atlas-performance.md.
+//! Writes the results as a part of docs/atlas-performance.md.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,11 +15,11 @@ const END: &str = "<!-- atlas: end -->";
 pub struct Report {
     facts: Vec<Fact>,
     pub cases: Vec<Case>,
-    /// What the server bore.
+    /// Results of the server's load.
     pub loads: Vec<Load>,
-    /// Of the other engines.
+    /// Results of the other engines.
     pub table: String,
-    /// What the data covers.
+    /// Time span of the data.
     pub span: String,
     memory: String,
 }
@@ -42,7 +42,7 @@ impl Report {
         });
     }
 
-    /// What this process had at most.
+    /// Records the peak memory of this process.
     pub fn memory(&mut self) -> Result<()> {
         let status = std::fs::read_to_string("/proc/self/status")?;
         let mut of = status.lines().filter_map(|line| {

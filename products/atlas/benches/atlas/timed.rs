@@ -1,4 +1,4 @@
-//! What is timed: each chart at several zooms, and the same questions to other databases.
+//! Times each chart at several zooms, and the same questions to other databases.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::made::Maker;
 
 /// Something that is asked again and again.
 pub struct Case {
-    /// What it is, and at which zoom or by which engine.
+    /// Name of the case, and its zoom or engine.
     pub name: String,
     pub how: String,
     pub kind: Kind,
@@ -28,7 +28,7 @@ pub struct Case {
     pub refused: Option<String>,
 }
 
-/// How long something took: by the clock, and of processors.
+/// Wall-clock time and processor time of a run.
 #[derive(Clone, Copy)]
 pub struct Took {
     pub clock: Duration,
@@ -52,7 +52,7 @@ pub enum Kind {
     Engine(&'static str, String),
 }
 
-/// What the processor was busy with this process.
+/// Returns the processor time of this process.
 pub fn processor() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;
     let seconds = |time: nix::sys::time::TimeVal| {
@@ -161,7 +161,7 @@ pub const ENGINES: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The same by others.
+/// Times other engines with the same questions.
 pub fn comparisons(maker: &Maker) -> Vec<Case> {
     let year =
         (atlas::time::day(maker.begin()).year() + atlas::time::day(maker.end() - 1).year()) / 2;

@@ -7,7 +7,7 @@ use crate::time::{Unit, day, hour_of, iso};
 /// Years that are read: those of a directory, and some more.
 const YEARS: std::ops::RangeInclusive<i16> = 1970..=2199;
 
-/// What a time may be, for errors.
+/// Allowed forms of a time, for errors.
 pub(super) const ALLOWED: &str =
     "a year, month, day or hour from 1970 to 2199, UTC: 2019, 2019-10, 2019-10-17, 2019-10-17T22";
 
@@ -15,14 +15,14 @@ pub(super) const ALLOWED: &str =
 /// minutes, seconds and `Z`, which are read and left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Its first hour, since 1970.
+    /// First hour, since 1970.
     pub begin: i64,
-    /// The first hour after it.
+    /// First hour after the span.
     pub end: i64,
 }
 
 impl Span {
-    /// Reads it; `None`: it is none.
+    /// Parses a span; `None` for an invalid text.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let (day, time) = match text.split_once(['T', 't', ' ']) {
@@ -102,7 +102,7 @@ impl Span {
         same.unwrap_or(self)
     }
 
-    /// The same for the end.
+    /// Returns the shortest span with the same end.
     pub(super) fn as_to(self) -> Self {
         let units = [Unit::Month, Unit::Day, Unit::Hour];
         let spans = units.map(|unit| Self::of(unit, unit.number(self.end - 1)));

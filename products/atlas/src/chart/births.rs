@@ -71,7 +71,7 @@ impl Chart for Births {
                 style: Style::Columns,
             }
         });
-        // Where the record does not begin, nothing is to be said of it.
+        // Without the begin of the record in the range, its series is left out.
         let begins = counts.iter().any(|[begin, ..]| *begin > 0);
         let series = series.skip(usize::from(!begins)).collect();
         let numbers = totals.iter().map(|total| total.number).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! One community: its nodes over time, what it says of itself, and what of that changed.
+//! Chart of one community: its nodes over time, its profile, and changes of the profile.
 
 use rusqlite::Connection;
 
@@ -16,7 +16,7 @@ use crate::time::{Unit, day};
 
 mod beside;
 
-/// Changes that are told.
+/// Largest number of changes listed.
 const CHANGES: usize = 40;
 
 /// See the module.
@@ -72,7 +72,7 @@ impl Chart for OfOne {
         let series = shown.map(|(index, (key, name, style))| Series {
             key: (*key).into(),
             name: (*name).into(),
-            // Where it told nothing, there is nothing: no line at 0.
+            // Without data there is no value: no line at 0.
             values: sums
                 .iter()
                 .map(|sum| (sum.hours > 0).then(|| parts(sum)[index] as f64))
@@ -103,8 +103,8 @@ impl Chart for OfOne {
     }
 }
 
-/// Those that `key` names, by key or name, capitals aside; of an atlas without communities, none.
-/// A name may have commas in it, so it is tried as a whole before its parts are.
+/// Returns the communities that `key` names, by key or name, ignoring case; of an empty atlas,
+/// none. A name may have commas in it, so the whole text is tried before its parts.
 fn find(
     store: &Connection,
     asked: &Asked,
@@ -220,7 +220,7 @@ fn empty(title: &str, range: Range, language: Language) -> Figure {
     }
 }
 
-/// What it says of itself: "City: Aachen".
+/// Returns the community's profile as lines: "City: Aachen".
 fn facts(
     community: &Community,
     profile: &Profile,

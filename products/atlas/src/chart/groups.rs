@@ -14,23 +14,23 @@ use crate::figure::{Cell, Figure, Plot, Series, Style, Table};
 use crate::snapshot::Profile;
 use crate::text::Language;
 
-/// Series that are drawn where nobody says which: more cannot be told from each other.
+/// Largest number of series without `only=`: more cannot be distinguished.
 const DRAWN: usize = 10;
 
-/// The key of what stands for all others together.
+/// Key of the sum of all others.
 const OTHER: &str = "other";
 
-/// The key of those who do not say.
+/// Key of communities without a value.
 const UNKNOWN: &str = "unknown";
 
-/// What was summed up of a group at a point.
+/// Sums of a group at a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Tally {
     nodes: f64,
     listed: f64,
 }
 
-/// What a chart draws of the groups.
+/// Quantity that a chart draws of the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     Nodes,
@@ -56,7 +56,7 @@ pub(super) struct Groups {
     tallies: Vec<BTreeMap<usize, Tally>>,
 }
 
-/// How groups become a figure.
+/// Form of a figure of groups.
 pub(super) struct Shape<'a> {
     pub title: &'a str,
     /// The column that has the groups: its key, and its title.
@@ -168,7 +168,7 @@ impl Groups {
         let named = |key: &str| asked.only.iter().any(|only| only == key);
         let largest = self.largest();
         let chosen = |index: usize| largest[index] < DRAWN || named(&self.names[index].0);
-        // Who would be left over alone is drawn like the others.
+        // A group that would be alone in `other` gets its own series.
         let alone = order.iter().filter(|index| !chosen(**index)).count() == 1;
         let drawn = |index: usize| alone || chosen(index);
         let mut series = Vec::new();
@@ -342,7 +342,7 @@ fn natural(text: &str) -> Vec<(u64, String)> {
         let words = tail
             .find(|c: char| c.is_ascii_digit())
             .unwrap_or(tail.len());
-        // What is too long for a number is behind all numbers, and words behind these.
+        // Numbers too long for u64 sort behind all others, and words behind these.
         let number = number.parse().unwrap_or(u64::MAX);
         parts.push((number, tail[..words].to_owned()));
         rest = &tail[words..];

@@ -51,7 +51,7 @@ impl Chart for Growth {
         let series = series.collect();
         let mut plot = lines(range.by, &numbers, series, true, nodes(language), asked);
         let unbelieved = totals.iter().map(|total| total.odd).sum();
-        // There the sum lacks what was told.
+        // The sum lacks the disbelieved numbers of these points.
         let odd_at = totals.iter().filter(|total| total.odd > 0);
         plot.odd = odd_at
             .map(|total| Odd {

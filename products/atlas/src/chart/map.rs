@@ -1,4 +1,4 @@
-//! Where the nodes are: as density, or as a circle for each community.
+//! Map of the nodes: as density, or as a circle for each community.
 
 use rusqlite::Connection;
 
@@ -71,7 +71,7 @@ impl Chart for Map {
     }
 }
 
-/// What a community that has a place counted in a month, at most.
+/// Returns the largest monthly mean of a community with a position.
 fn most(store: &Connection) -> Result<f64, Error> {
     let sql = "SELECT latitude, longitude, most FROM profiles JOIN
         (SELECT profile, max(1.0 * (live + stale + frozen) / hours) AS most FROM months

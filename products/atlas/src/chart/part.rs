@@ -15,7 +15,7 @@ pub(super) fn mean(sum: i64, hours: i64) -> i64 {
     (sum.saturating_mul(2).saturating_add(hours)).div_euclid(hours * 2)
 }
 
-/// The same of parts.
+/// Returns a value rounded half up, as [`mean`] does.
 pub(super) fn rounded(value: f64) -> i64 {
     (value + 0.5).floor() as i64
 }
@@ -65,7 +65,7 @@ pub(super) fn status(language: Language) -> [(&'static str, &'static str, Style)
     ]
 }
 
-/// Says that a point is not what was told last.
+/// Returns a note that each point is a mean.
 pub(super) fn means(by: Unit, language: Language) -> Option<String> {
     let text = match by {
         Unit::Hour => return None,
@@ -81,7 +81,7 @@ pub(super) fn means(by: Unit, language: Language) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Numbers that nobody believes.
+/// Returns a note on the number of disbelieved numbers.
 pub(crate) fn odd(count: i64, language: Language) -> Option<String> {
     let many = language.whole(count);
     let text = match (count, language) {

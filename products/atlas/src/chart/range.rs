@@ -1,4 +1,4 @@
-//! Which time is meant: what was asked for, and what there is.
+//! Time range of a chart: from the question and the data.
 
 use std::ops::RangeInclusive;
 
@@ -9,15 +9,15 @@ use crate::error::Error;
 use crate::text::Language;
 use crate::time::{Unit, day, iso};
 
-/// Points where nobody says which.
+/// Number of points without `by=`.
 const USUAL: i64 = 400;
 
-/// Rows of single communities that are read where nobody says by what, and in any case: a thousand
-/// take nearly a millisecond.
+/// Limits of community rows read, without `by=` and in any case: a thousand take nearly a
+/// millisecond.
 const USUAL_ROWS: i64 = 40_000;
 const ROWS: i64 = 50_000;
 
-/// The hours of the first and the last snapshot; `None`: there is none.
+/// Returns the hours of the first and the last snapshot; `None`: no snapshot.
 pub(super) fn record(store: &Connection) -> Result<Option<(i64, i64)>, Error> {
     let sql = "SELECT (SELECT min(hour) FROM hour_totals), (SELECT max(hour) FROM hour_totals)";
     let ends = store
@@ -29,8 +29,8 @@ pub(super) fn record(store: &Connection) -> Result<Option<(i64, i64)>, Error> {
     })
 }
 
-/// The hour of the snapshot that is nearest to a time which has none; `None`: it has one, or there is
-/// none at all.
+/// Returns the hour of the snapshot nearest to a range without any; `None`: the range has one, or
+/// the store has none.
 pub(crate) fn nearest(store: &Connection, from: i64, to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT (SELECT max(hour) FROM hour_totals WHERE hour < ?1),
         (SELECT min(hour) FROM hour_totals WHERE hour >= ?1)";
@@ -45,7 +45,7 @@ pub(crate) fn nearest(store: &Connection, from: i64, to: i64) -> Result<Option<i
     })
 }
 
-/// What a chart reads for each point.
+/// Rows that a chart reads for each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reads {
     /// A row of the whole directory, or of one community.
@@ -60,11 +60,11 @@ pub(super) struct Range {
     pub by: Unit,
     /// Of the first point.
     pub first: i64,
-    /// Of the last one; less than `first`: there is none.
+    /// Number of the last point; less than `first`: no points.
     pub last: i64,
     /// The first and the last hour of all data.
     pub record: Option<(i64, i64)>,
-    /// Why it is another than was asked for.
+    /// Reasons for a difference from the question.
     pub notes: Vec<String>,
 }
 
@@ -226,7 +226,7 @@ fn nothing(record: Option<(i64, i64)>, language: Language) -> String {
     }
 }
 
-/// One time of which a chart shows the mean: `at`, else `from` to `to`, else the last month.
+/// Time whose mean a chart shows: `at`, else `from` to `to`, else the last month.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Period {
     pub range: Range,
@@ -252,8 +252,8 @@ impl Period {
                 }
             }
         };
-        // What is not whole months is read by days, and what is not whole days by hours, but not
-        // years of them: then what belongs to it by a part counts whole.
+        // Spans other than whole months are read by days, and other than whole days by hours,
+        // unless too long: then partial units count whole.
         let hours = span.end - span.begin;
         let whole = |by: Unit| {
             let cuts = [span.begin, span.end];

@@ -21,22 +21,22 @@ pub(super) struct Ranked {
     pub name: String,
     /// The name, with the key where others have the name too.
     pub label: String,
-    /// Its last of that time; of a metacommunity, nothing.
+    /// Last profile in that time; empty for a metacommunity.
     pub profile: Rc<Profile>,
     /// Means.
     pub nodes: i64,
     pub counted: [i64; 3],
 }
 
-/// What is known of a time.
+/// Ranking of a time.
 pub(super) struct Ranking {
     pub ranked: Vec<Ranked>,
     pub notes: Vec<String>,
-    /// Numbers that nobody believes.
+    /// Number of disbelieved numbers.
     pub odd: i64,
 }
 
-/// Of all communities, or of those that `only` names; by metacommunity, where that is asked for.
+/// Ranks all communities, or those that `only` names; by metacommunity, if requested.
 pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<Ranking, Error> {
     let range = &period.range;
     let mut sums = HashMap::<i64, Sum>::new();
@@ -152,7 +152,7 @@ fn add(sum: &mut [i64; 3], counted: [i64; 3]) {
     }
 }
 
-/// What it is called, or else its key.
+/// Returns the name, or else the key.
 pub(super) fn named(profile: &Profile, key: &str) -> String {
     let name = profile.name.trim();
     if name.is_empty() { key } else { name }.to_owned()
@@ -186,7 +186,7 @@ impl Ranked {
     }
 }
 
-/// Those that are shown, as a table; `columns` and `cells` say more of each.
+/// Returns the shown ones as a table; `columns` and `cells` add columns.
 pub(super) fn table(
     shown: &[Ranked],
     language: Language,

@@ -124,8 +124,8 @@ fn of(total: &Total) -> f64 {
     mean(total.nodes(), total.hours) as f64
 }
 
-/// How far from the same day a year before a snapshot may be: half a week, as some directories
-/// were kept week by week.
+/// Returns the allowed distance of a snapshot from the same day a year before: half a week, as some
+/// directories were archived weekly.
 fn slack(by: Unit) -> i64 {
     match by {
         Unit::Hour => 84,

@@ -1,5 +1,5 @@
-//! What a chart reads of the store: sums of the whole directory and of its communities, by hour,
-//! day or month, the same for all three.
+//! Store access of charts: sums of the directory and of communities, by hour, day or month, with
+//! one interface for all three.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -152,7 +152,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// What was counted of a community while it said the same of itself.
+/// Counts of a community while its profile was the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub number: i64,
@@ -211,7 +211,7 @@ pub(super) fn each_profile(
     })
 }
 
-/// Those of one community, in order of time.
+/// Returns the sums of one community, in order of time.
 pub(super) fn of(
     store: &Connection,
     by: Unit,
@@ -234,7 +234,7 @@ pub(super) fn of(
     Ok(rows.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// The first number of a community that nobody believes, of those within a point.
+/// Returns the first disbelieved number of a community within a point.
 pub(super) fn odd_of(
     store: &Connection,
     by: Unit,
@@ -250,7 +250,7 @@ pub(super) fn odd_of(
     Ok(found.flatten())
 }
 
-/// Who was ever in the directory.
+/// A community that was ever in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Community {
     pub id: i64,
@@ -291,7 +291,7 @@ impl<'a> Profiles<'a> {
         }
     }
 
-    /// That of the number; an empty one where there is none.
+    /// Returns a profile by number; an empty one if missing.
     pub fn get(&mut self, id: i64) -> Result<Rc<Profile>, Error> {
         if let Some(profile) = self.known.get(&id) {
             return Ok(profile.clone());

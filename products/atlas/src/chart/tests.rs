@@ -101,7 +101,7 @@ fn snapshots() -> Vec<Snapshot> {
     ]
 }
 
-/// What charts say of these.
+/// Note of the charts on these numbers.
 const ODD: &str = "1 number was not believed (below 0, or above 100,000), and is not counted.";
 
 fn store() -> (Folder, Connection) {
@@ -288,7 +288,7 @@ fn many_rows_are_read_coarser() {
     let coarser = figure(&store, "routing", "by=day");
     assert_eq!(coarser.by, Unit::Month);
     assert!(coarser.notes[0].starts_with("Coarser than asked for"));
-    // Where nobody asked, no word of it.
+    // Without `by=` there is no note.
     let usual = figure(&store, "routing", "to=2020-02-10");
     assert_eq!((usual.by, usual.notes.len()), (Unit::Month, 0));
     assert_eq!(figure(&store, "growth", "by=day").by, Unit::Day);

@@ -17,10 +17,10 @@ use crate::error::Error;
 use crate::read::{self, Follower, Mapping, Told};
 use crate::store::Writer;
 
-/// How often a sleeper looks whether it is to end.
+/// Interval at which a sleeping follower checks for the end.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// In the data folder: what the server called its last answer.
+/// File in the data folder with the server's validators of its last answer.
 const REMEMBERED: &str = "follow.json";
 
 /// Ask a directory again and again, and keep what is new

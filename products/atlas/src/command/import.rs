@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::read::{self, Mapping, Progress};
 use crate::store::Writer;
 
-/// How often a person is told how far it is.
+/// Interval of progress reports to a terminal.
 const TELL: Duration = Duration::from_millis(200);
 
 /// Read snapshots into the data folder
@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
     Ok(())
 }
 
-/// Whether Ctrl-C or SIGTERM came.
+/// Returns a flag that Ctrl-C and SIGTERM set.
 pub(super) fn on_interrupt() -> Arc<AtomicBool> {
     use tokio::signal::unix::{SignalKind, signal};
     let ends = Arc::new(AtomicBool::new(false));

@@ -22,7 +22,7 @@ use crate::store::Writer;
 /// are eight at most.
 const BLOCKING: usize = 12;
 
-/// How long to wait after the store could not be written.
+/// Delay after a failed write to the store.
 const AGAIN: Duration = Duration::from_secs(300);
 
 /// Serve pages, pictures, data and free queries over HTTP
@@ -98,7 +98,7 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
         };
         server.run(end).await
     });
-    // What is still computed is for nobody.
+    // Discards computations whose clients are gone.
     runtime.shutdown_background();
     Ok(served?)
 }

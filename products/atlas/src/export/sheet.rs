@@ -21,7 +21,7 @@ const GROUP: usize = 250_000;
 /// Texts that are remembered, as few of them are in most columns.
 const REMEMBERED: usize = 10_000;
 
-/// What a file has.
+/// Query and columns of a file.
 pub(super) struct Sheet {
     /// Gives a column each for `columns`.
     pub sql: &'static str,
@@ -35,7 +35,7 @@ pub(super) struct Column {
     nullable: bool,
 }
 
-/// What is in a column, and what the query gives for it.
+/// Type of a column, and its form in the query.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Milliseconds since 1970.
@@ -146,7 +146,7 @@ impl Sheet {
     }
 }
 
-/// What goes wrong in a file: reading or writing.
+/// Error of reading or writing a file.
 enum Trouble {
     Store(rusqlite::Error),
     File(ParquetError),
@@ -168,9 +168,9 @@ impl From<ParquetError> for Trouble {
 struct Values {
     kind: Kind,
     nullable: bool,
-    /// 1 where there is a value; only where there may be none.
+    /// 1 for a value, 0 for a missing one; only of optional columns.
     defined: Vec<i16>,
-    /// 0 where a row begins; only of lists.
+    /// 0 at the begin of a row; only of lists.
     repeated: Vec<i16>,
     whole: Vec<i64>,
     short: Vec<i32>,

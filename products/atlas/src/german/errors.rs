@@ -172,7 +172,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "die Antwort ließ sich nicht machen",
     ),
     ("the database: {}", "die Datenbank: {0!}"),
-    // What to do.
+    // Hints.
     (
         "/about lists all addresses",
         "/about führt alle Adressen auf",
@@ -215,7 +215,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What is in them.
+/// Parts of the phrases above.
 pub(super) const PARTS: &[(&str, &str)] = &[
     ("; did you mean `{}`?", "; war `{0}` gemeint?"),
     (

@@ -1,8 +1,8 @@
-//! What was wrong in files, and how it was read: as `read` says it.
+//! Defects of files and their readings, as worded in `read`.
 
-/// Whole lines. What is said of a file or a key comes before what may be said of any value.
+/// Whole lines. Phrases about a file or a key precede those about any value.
 pub(super) const PHRASES: &[(&str, &str)] = &[
-    // How it was read.
+    // Readings.
     ("left out", "weggelassen"),
     ("the last one", "das letzte"),
     (

@@ -1,4 +1,4 @@
-//! What there is to ask: the comments of `sql/public.sql` and `store/schema.sql`.
+//! Descriptions of tables: the comments of `sql/public.sql` and `store/schema.sql`.
 
 pub(super) const PHRASES: &[(&str, &str)] = &[
     (

@@ -1,4 +1,4 @@
-//! What this is, and how to use it elsewhere.
+//! The page about the atlas, with instructions for use elsewhere.
 
 use std::fmt::Write as _;
 
@@ -59,7 +59,7 @@ pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error>
     ))
 }
 
-/// How much there is.
+/// Writes the size of the record.
 fn record(reader: &Reader, store: &Connection, html: &mut String) -> Result<(), Error> {
     let count = |query: &str| -> Result<String, Error> {
         let count: i64 = store.query_row(query, [], |row| row.get(0))?;
@@ -125,7 +125,7 @@ fn addresses(reader: &Reader, html: &mut String) {
     html.push_str("</tbody></table></div>\n</section>\n");
 }
 
-/// What a chart can be asked, as words of addresses.
+/// Returns the parameters of a chart, as words of addresses.
 pub(crate) fn parameters(chart: &dyn chart::Chart) -> String {
     let own = chart.parameters().iter().map(|parameter| match parameter {
         Parameter::At => "at",

@@ -1,4 +1,4 @@
-//! What browsers load, in the binary.
+//! Files for browsers, in the binary.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -45,8 +45,8 @@ pub(crate) static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
 static TAGS: LazyLock<Vec<String>> =
     LazyLock::new(|| ASSETS.iter().map(|asset| tag(&asset.octets)).collect());
 
-/// What pages add to a file's address, so that a browser need not ask for it again: it changes with
-/// the content.
+/// Returns the version in a file's address, which changes with the content, so that a browser need
+/// not request the file again.
 pub(crate) fn version(name: &str) -> Option<&'static str> {
     let at = ASSETS.iter().position(|asset| asset.name == name)?;
     TAGS.get(at).map(String::as_str)

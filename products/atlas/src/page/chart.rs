@@ -95,14 +95,14 @@ pub(crate) fn embed(reader: &Reader, chart: &dyn Chart, asked: &Asked, figure: &
     html
 }
 
-/// Where a chart stands.
+/// Place of a chart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stands {
-    /// In a page that is about it; [`notes`] stand below it.
+    /// Alone on its page; [`notes`] follow.
     Main,
-    /// In a frame, which is no higher for it.
+    /// In a frame of fixed height.
     Frame,
-    /// Beside others.
+    /// Among other charts.
     Among,
 }
 
@@ -159,7 +159,7 @@ pub(super) fn drawn(
     )
 }
 
-/// What a reader should know of the figure.
+/// Writes the notes of a figure.
 fn notes(reader: &Reader, figure: &Figure, asked: &Asked, html: &mut String) {
     html.push_str("<ul class=\"notes\" data-part=\"notes\">");
     let unbelieved = crate::chart::unbelieved(figure.odd, reader.language);
@@ -179,7 +179,7 @@ fn notes(reader: &Reader, figure: &Figure, asked: &Asked, html: &mut String) {
     html.push_str("</ul>\n");
 }
 
-/// Where there is nothing to see: leads to the nearest day with a snapshot.
+/// Writes a link from an empty range to the nearest day with a snapshot.
 fn nearest(
     reader: &Reader,
     chart: &dyn Chart,
@@ -218,7 +218,7 @@ fn nearest(
     );
 }
 
-/// Where there is nobody to ask: links to the years.
+/// Writes links to the years, for pages without a server.
 fn years(reader: &Reader, chart: &dyn Chart, store: &Connection, html: &mut String) {
     if needs_key(chart) {
         return;
@@ -279,7 +279,7 @@ pub(crate) fn picture(
     svg::draw(figure, chart.name(), &asked.look, reader.language, links)
 }
 
-/// The same question, with these series only.
+/// Returns the question restricted to these series.
 fn filtered(asked: &Asked, only: &[String]) -> Asked {
     Asked {
         only: only.to_vec(),

@@ -20,7 +20,7 @@ struct Line {
     city: String,
     country: String,
     nodes: Option<i64>,
-    /// What it told last of all, where nobody believes it.
+    /// Disbelieved number of the last hour.
     odd: Option<i64>,
     first: i64,
     last: i64,
@@ -108,7 +108,7 @@ pub(crate) fn page(
     ))
 }
 
-/// A community's nodes, and why there are none, or others than it told last.
+/// Returns a community's nodes, with a note if they are missing or not the latest.
 fn told(reader: &Reader, line: &Line) -> String {
     let whole = |nodes| reader.language.whole(nodes);
     let nodes = line.nodes.map(whole);
@@ -162,8 +162,8 @@ fn form(reader: &Reader, search: &str, html: &mut String) {
     );
 }
 
-/// The nodes are those of the last day on which there were any; a number that nobody believes is
-/// that of the last hour of all.
+/// Reads the communities. The nodes are those of the last day with any; a disbelieved number is
+/// that of the last hour.
 fn read(store: &Connection, search: &str) -> Result<Vec<Line>, Error> {
     let mut query = store.prepare_cached(
         "SELECT c.key, p.name, p.city, p.country, \

@@ -1,4 +1,4 @@
-//! What could not be answered, as a page.
+//! The page of an error.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::layout::{Page, lay};
 use super::{Reader, To};
 use crate::german::Book;
 
-/// The page: what is wrong, and where to go on.
+/// Returns the page: the error, and links to go on.
 pub(crate) fn page(reader: &Reader, status: u16, error: &str, hint: &str) -> String {
     let title = match status {
         404 => reader.say("There is no such page", "Diese Seite gibt es nicht"),

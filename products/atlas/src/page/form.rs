@@ -95,7 +95,7 @@ pub(super) fn form(reader: &Reader, chart: &dyn Chart, asked: &Asked) -> String 
             );
         }
     }
-    // What the form does not ask for stays as it is.
+    // Parameters without a field stay as they are.
     let kept = [(
         "only",
         Some(value("only").to_owned()).filter(|only| !only.is_empty()),
@@ -151,7 +151,7 @@ mod tests {
         );
         let kept = "<input type=\"hidden\" name=\"only\" value=\"live\">";
         assert!(growth.contains(kept), "{growth}");
-        // Fields that nobody asked for are not kept, and who has no use for one has none.
+        // Unset fields are not kept, and a chart has only the fields that it uses.
         let plain = html("routing", "");
         assert!(
             !plain.contains("hidden") && !plain.contains(" selected"),

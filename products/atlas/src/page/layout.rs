@@ -1,4 +1,4 @@
-//! What all pages have: head, links, foot.
+//! Layout of all pages: head, links, foot.
 
 use std::fmt::Write as _;
 
@@ -23,8 +23,7 @@ pub(super) struct Page<'a> {
     pub title: String,
     /// The link of the side that leads here: a chart's name, or a path.
     pub current: &'a str,
-    /// Its path and what is asked of it beside language and colours, for links to the same in
-    /// others.
+    /// Path and parameters of the page, without language and colours, for links to its variants.
     pub path: String,
     pub pairs: Vec<(String, String)>,
     /// Further lines of the head.
@@ -125,7 +124,7 @@ fn script(reader: &Reader) -> String {
     }
 }
 
-/// Whether a chart is of something that has to be named first.
+/// Returns true if a chart needs the key of a community.
 pub(crate) fn needs_key(chart: &dyn chart::Chart) -> bool {
     chart.parameters().contains(&Parameter::Key)
 }
@@ -144,7 +143,7 @@ fn link(reader: &Reader, to: &To<'_>, title: &str, current: bool, html: &mut Str
     );
 }
 
-/// The same page in other languages, by their addresses.
+/// Writes links to the page in other languages, by their addresses.
 fn languages(reader: &Reader, addresses: &[(Language, String)], html: &mut String) {
     let title = reader.say("Language", "Sprache");
     let _ = write!(html, "<nav aria-label=\"{title}\">");
@@ -164,7 +163,7 @@ fn languages(reader: &Reader, addresses: &[(Language, String)], html: &mut Strin
     html.push_str("</nav>\n");
 }
 
-/// The same page in other languages and colours.
+/// Writes links to the page in other languages and colours.
 fn foot(reader: &Reader, page: &Page<'_>, html: &mut String) {
     let same = |language: Option<Language>, theme: Theme| {
         let to = Reader {

@@ -1,4 +1,4 @@
-//! What was not as it should be, for people to look through.
+//! The ledger: defects in the data, for readers to look through.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ const LINES: i64 = 100;
 /// Words that are looked for.
 const WORDS: usize = 8;
 
-/// A link to its lines of numbers that nobody believes; of all communities where `key` is empty.
+/// Returns a link to the ledger's disbelieved numbers; of all communities if `key` is empty.
 pub(super) fn doubts(reader: &Reader, key: &str, text: &str) -> String {
     let words = reader.say("not counted", "nicht mitgezählt");
     let words = format!("{key} {words}");
@@ -29,12 +29,12 @@ pub(super) fn doubts(reader: &Reader, key: &str, text: &str) -> String {
     )
 }
 
-/// What such a link says behind a note.
+/// Returns the text of such a link behind a note.
 pub(super) fn seen(reader: &Reader) -> &'static str {
     reader.say("In the ledger", "Im Fehlerbuch")
 }
 
-/// What of the ledger is wanted.
+/// Query of the ledger.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     /// Parts of a file's name, a key, what was wrong, or how it was read.
@@ -124,11 +124,11 @@ pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Resu
     ))
 }
 
-/// Which lines are wanted: those that have each word, or the English of it, somewhere.
+/// Filter of the ledger: lines that contain each word, or its English form.
 struct Found {
     table: &'static str,
     sql: String,
-    /// What its question marks stand for.
+    /// Values of the question marks.
     words: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ impl Found {
     fn of(reader: &Reader, search: &str) -> Self {
         let (mut all, mut words) = (Vec::new(), Vec::new());
         for word in search.to_lowercase().split_whitespace().take(WORDS) {
-            // Who reads German looks for what is kept in English.
+            // German words are looked up in English, the language of the ledger.
             let kept = match reader.language {
                 Language::German => Book::Ledger.english_of(word),
                 Language::English => Vec::new(),
@@ -161,7 +161,7 @@ impl Found {
     }
 }
 
-/// Its lines in order: what has no hour, then the newest.
+/// Order of the lines: those without an hour, then the newest.
 const ORDER: &str = "-ifnull(hour, 9e15), id";
 
 fn total(store: &Connection, found: &Found) -> Result<i64, Error> {

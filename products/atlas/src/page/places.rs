@@ -1,4 +1,4 @@
-//! Where things are: on a server, or as files in a folder.
+//! Targets of links: on a server, or as files in a folder.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// One of two texts.
+    /// Returns the text of the reader's language.
     pub fn say(&self, english: &'static str, german: &'static str) -> &'static str {
         self.language.of(english, german)
     }
 
-    /// What the program says in English alone, for an element: what is in no book is marked as
-    /// English.
+    /// Returns an English text of the program as HTML, translated by a book; untranslated parts are
+    /// marked as English.
     pub fn prose(&self, book: Book, text: &str) -> String {
         if self.language == Language::English {
             return escape(text);
@@ -58,7 +58,7 @@ impl Reader {
 
 #[cfg(test)]
 impl Reader {
-    /// One who asks a server of this address, in English, for nothing in particular.
+    /// Returns a default reader of a server at this address, in English.
     pub(crate) fn of_server(base: &str) -> Self {
         Self {
             places: Arc::new(Places::server(base)),
@@ -90,7 +90,7 @@ impl Shape {
     }
 }
 
-/// What a link leads to.
+/// Target of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum To<'a> {
     Overview,
@@ -100,19 +100,19 @@ pub(crate) enum To<'a> {
     Community(&'a str),
     Communities,
     Sql,
-    /// Its lines that have these words; none: all of them.
+    /// Lines of the ledger with these words; empty: all lines.
     Ledger(&'a str),
     About,
     Asset(&'a str),
 }
 
-/// Where things are.
+/// Location of pages.
 #[derive(Clone, Debug)]
 pub(crate) enum Places {
-    /// On a server. `base` is how the world calls its root; `root` the path of it.
+    /// On a server. `base` is its public root; `root` the path of that.
     Server { base: String, root: String },
-    /// In a folder, seen from a page in it: `up` leads to its root. Only these files are there;
-    /// and the same in other languages, each in the folder that `tongues` says, seen from the root.
+    /// In a folder, seen from a page in it: `up` leads to its root. Only these files exist;
+    /// `tongues` lists the folders of other languages, seen from the root.
     Files {
         up: &'static str,
         files: Arc<HashSet<String>>,
@@ -132,7 +132,7 @@ impl Places {
         }
     }
 
-    /// Whether there is somebody who answers.
+    /// Returns true if a server answers requests.
     pub fn answers(&self) -> bool {
         matches!(self, Self::Server { .. })
     }
@@ -224,7 +224,7 @@ fn asked_at(path: &str, pairs: impl Iterator<Item = (&'static str, Option<String
     }
 }
 
-/// What of a reader stands in addresses.
+/// Returns the reader's settings for addresses.
 pub(super) fn own(reader: &Reader) -> [(&'static str, Option<String>); 2] {
     let language = reader.told.then(|| reader.language.word().to_owned());
     [
@@ -245,7 +245,7 @@ pub(super) fn hidden(reader: &Reader) -> String {
     fields.collect()
 }
 
-/// Colours as in addresses; `None`: as ever.
+/// Returns the theme's word in addresses; `None` for the default.
 pub(super) fn word(theme: Theme) -> Option<&'static str> {
     match theme {
         Theme::Auto => None,

@@ -1,4 +1,4 @@
-//! What other pages take of a chart: code to copy, and how programs find it (oembed.com).
+//! Embedding of a chart in other pages: code to copy, and discovery for programs (oembed.com).
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use crate::asked::{Asked, Look};
 use crate::figure::Figure;
 use crate::time;
 
-/// What stands in narrow windows.
+/// Size in narrow windows.
 pub(super) const NARROW: (u32, u32) = (340, 400);
 
-/// How high the line with the source is, below a chart in a frame.
+/// Height of the line with the source, below a chart in a frame.
 pub(crate) const SOURCE: u32 = 40;
 
-/// What to copy into other pages.
+/// Writes the code to copy into other pages.
 pub(super) fn snippets(
     reader: &Reader,
     name: &str,
@@ -82,8 +82,8 @@ pub(super) fn snippets(
     html.push_str("</section>\n");
 }
 
-/// What a chart is called where its address goes on with time: the title that it has now would soon
-/// be another's.
+/// Returns a title for an address whose range moves with time: the current title would soon be
+/// wrong.
 pub(crate) fn lasting<'a>(figure: &'a Figure, asked: &Asked) -> &'a str {
     match asked.goes_on() {
         true => &figure.name,

@@ -23,12 +23,11 @@ const POINTS: usize = 2000;
 /// Bars that a picture has.
 const BARS: usize = 30;
 
-/// What was asked, and what came of it.
+/// A query and its result.
 pub(crate) struct Asked<'a> {
     pub query: &'a str,
     pub engine: Engine,
-    /// `None`: nothing was asked.
-    /// Or why there is none.
+    /// `None`: no query. An error has its reason.
     pub answer: Option<Result<&'a Answer, &'a str>>,
 }
 

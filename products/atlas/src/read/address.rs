@@ -17,14 +17,14 @@ use super::onward;
 use super::request::{AUTHORITIES, Pace, proper, told};
 use crate::error::Error;
 
-/// What servers are told who asks.
+/// User agent of requests.
 const AGENT: &str = concat!("weir-atlas/", env!("CARGO_PKG_VERSION"));
-/// Octets that an address may send.
+/// Largest answer of an address, in octets.
 const SENT: u64 = 4 << 30;
-/// Octets of that file.
+/// Largest file of certificates, in octets.
 const FILE: u64 = 8 << 20;
 
-/// Whether a place is asked by HTTP, or would have to be.
+/// Returns true if a place is an address with a scheme.
 pub fn is_address(place: &str) -> bool {
     place.split_once("://").is_some_and(|(scheme, _)| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -53,7 +53,7 @@ pub fn fetch(
     }
 }
 
-/// What asks an address, and where that sends on to.
+/// Returns the client for an address and its redirects.
 pub(crate) fn agent(address: &str, pace: Pace) -> Result<Agent, Error> {
     proper(address).map_err(|why| Error::Asked(format!("{}: {why}", told(address))))?;
     let mut tls = TlsConfig::builder();
@@ -62,12 +62,12 @@ pub(crate) fn agent(address: &str, pace: Pace) -> Result<Agent, Error> {
     }
     Ok(Agent::config_builder()
         .user_agent(AGENT)
-        // It is unpacked here: ureq would wait for what comes of an octet a second.
+        // The answer is unpacked here: ureq would wait for a slow sender of single octets.
         .accept_encoding("gzip")
         .tls_config(tls.build())
         .timeout_connect(Some(pace.answer))
         .timeout_recv_response(Some(pace.answer))
-        // It counts before the answer begins, too.
+        // The time before the answer counts, too.
         .timeout_per_read(Some(pace.silence()))
         .max_redirects(0)
         .max_redirects_will_error(false)
@@ -76,7 +76,7 @@ pub(crate) fn agent(address: &str, pace: Pace) -> Result<Agent, Error> {
         .into())
 }
 
-/// Those that the environment names; `None`: those that come with the program.
+/// Returns the authorities that the environment names; `None`: the built-in ones.
 fn authorities() -> Result<Option<RootCerts>, Error> {
     let Some(path) = std::env::var_os(AUTHORITIES).filter(|path| !path.is_empty()) else {
         return Ok(None);
@@ -107,20 +107,20 @@ pub(crate) fn name_of(address: &str) -> &str {
     }
 }
 
-/// What an answer has, as it comes.
+/// Body of an answer, as a stream.
 pub(crate) struct Sent {
     inner: Box<dyn Read>,
     failed: Rc<RefCell<Option<String>>>,
 }
 
 impl Sent {
-    /// Where it has more than `most` octets, none of it is taken.
+    /// Returns the body, which fails beyond `most` octets.
     pub(crate) fn of(answer: Response<Body>, pace: Pace, most: u64) -> Self {
         let packed = answer.headers().get(header::CONTENT_ENCODING);
         let packed = packed.is_some_and(|how| how.as_bytes().eq_ignore_ascii_case(b"gzip"));
         let failed = Rc::default();
         let steady = Steady {
-            // One more, so that what is cut is told from what ends there.
+            // A further octet distinguishes a truncated body from a complete one.
             inner: answer
                 .into_body()
                 .into_reader()

@@ -1,4 +1,4 @@
-//! What is in a file: packed or not, an archive or not, told by its octets and not by its name.
+//! Reads files, packed or not, archives or not, and detects the format by the content.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -13,14 +13,14 @@ use tar::{Archive, EntryType};
 
 use crate::error::Error;
 
-/// What is read at most.
+/// Limits of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Octets of one file, unpacked. It is in memory as a whole.
+    /// Largest unpacked file, in octets. Each file is in memory as a whole.
     pub file: u64,
-    /// Octets of an archive, unpacked.
+    /// Largest unpacked archive, in octets.
     pub archive: u64,
-    /// From `loose` octets on, an archive may unpack to so many times its own size.
+    /// Largest ratio of unpacked to packed size, from `loose` octets on.
     pub ratio: u64,
     /// See `ratio`.
     pub loose: u64,
@@ -44,16 +44,16 @@ impl Default for Limits {
 pub enum Found<'a> {
     /// A file, whole.
     File {
-        /// Where it is, from the path that was given on: `a.tar.xz/history/b.json`.
+        /// Path from the given place on: `a.tar.xz/history/b.json`.
         name: &'a str,
-        /// What is in it.
+        /// Content.
         octets: &'a [u8],
     },
-    /// What could not be read, and was passed over.
+    /// A defect that was skipped.
     Wrong {
-        /// As above.
+        /// Path, as above.
         name: &'a str,
-        /// What is wrong with it.
+        /// Description of the defect.
         what: String,
     },
 }
@@ -61,23 +61,23 @@ pub enum Found<'a> {
 /// Takes what was found; it may end the search.
 pub type Visit<'v> = dyn FnMut(Found<'_>) -> Result<ControlFlow<()>, Error> + 'v;
 
-/// Entries of an archive: a century of hours. And what of them is told to be wrong.
+/// Limits of entries in an archive, a century of hours, and of reported defects.
 const FILES: u64 = 1_000_000;
 const WRONG: u64 = 100;
-/// Archives within archives: one.
+/// Depth of nested archives: one within another.
 const DEPTH: usize = 2;
-/// Octets of a long name in an archive, and of what else is told of a file there.
+/// Largest long name in an archive, and other metadata of a file there, in octets.
 const NAME: u64 = 64 << 10;
-/// Memory that xz may use: what `xz -9` needs, and some.
+/// Memory limit of xz: the need of `xz -9`, and some.
 const XZ: u64 = 80 << 20;
 /// Endings of files that are looked at, in folders and archives.
 pub const ENDINGS: [&str; 8] = [
     ".json", ".csv", ".tsv", ".gz", ".xz", ".tar", ".tgz", ".txz",
 ];
-/// Where the mark of a tar stands, and what it is.
+/// Position and content of the mark of a tar.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
-/// Goes through what `from` has. Files are unpacked into `room`, one at a time.
+/// Visits all files of `from`. Each file is unpacked into `room`, one at a time.
 pub fn open(
     name: &str,
     from: &mut dyn Read,
@@ -112,7 +112,7 @@ struct Opened<'o, 'v> {
     unpacked: Rc<Cell<u64>>,
     /// Entries of archives.
     files: u64,
-    /// What was wrong.
+    /// Number of defects.
     wrong: u64,
     visit: &'o mut Visit<'v>,
 }
@@ -159,7 +159,7 @@ impl Opened<'_, '_> {
         }
     }
 
-    /// What has been unpacked: an archive, or a file.
+    /// Reads unpacked content: an archive, or a file.
     fn unpacked_as(
         &mut self,
         name: &str,
@@ -277,7 +277,7 @@ impl Opened<'_, '_> {
     }
 }
 
-/// What an entry before another one says of its name.
+/// Returns the long name in a metadata entry.
 fn long_name(kind: EntryType, told: &[u8]) -> Result<Option<Vec<u8>>, String> {
     if kind == EntryType::GNULongName {
         let end = told.iter().position(|o| *o == 0).unwrap_or(told.len());
@@ -300,8 +300,8 @@ fn long_name(kind: EntryType, told: &[u8]) -> Result<Option<Vec<u8>>, String> {
     Ok(path)
 }
 
-/// Takes the first record of a pax header, `LENGTH KEY=VALUE` and a line feed; returns key and value.
-/// The value may have line feeds, so that only the length ends it.
+/// Takes the first record of a pax header, `LENGTH KEY=VALUE` and a line feed; returns key and
+/// value. A value may have line feeds: only the length ends a record.
 fn pax_record<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let blank = rest.iter().position(|octet| *octet == b' ')?;
     let length = str::from_utf8(&rest[..blank]).ok()?.parse().ok()?;
@@ -316,14 +316,14 @@ fn broken(error: &dyn std::fmt::Display) -> String {
     format!("it breaks off, or is no archive: {error}")
 }
 
-/// Whether a path stays where it is.
+/// Returns true if a path stays within its folder.
 fn plain(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     !path.contains('\0')
         && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Whether a file may be one of a directory. `._x.json`, which macOS makes, is none.
+/// Returns true if a file may belong to a directory. `._x.json`, which macOS makes, does not.
 pub(crate) fn wanted(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     !name.starts_with('.') && ENDINGS.iter().any(|end| name.ends_with(end))

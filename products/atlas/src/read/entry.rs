@@ -1,4 +1,4 @@
-//! What an entry's values mean.
+//! Interprets an entry's values.
 
 use super::mapping::Mapping;
 use super::moment;
@@ -20,13 +20,13 @@ const URL: usize = 500;
 const PROTOCOLS: usize = 20;
 /// From here on numbers are not all exact in JSON, and tables and pictures would have others.
 const INEXACT: u64 = 1 << 53;
-/// What is wrong with a value that could not be used.
+/// Reading of an unusable value.
 pub(crate) const LEFT_OUT: &str = "left out";
-/// What is wrong with a text that has `\ud800` without its other half, and how it is read.
+/// Defect of a text that has `\ud800` without its other half, and its reading.
 const HALVED: &str = "has half a surrogate";
 const HALF: &str = "the text with \u{fffd} in its place";
 
-/// An entry, before it is known of when the snapshot is.
+/// An entry before the time of the snapshot is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draft {
     pub(crate) key: String,
@@ -50,7 +50,7 @@ pub(crate) struct Reading<'r, 'a> {
     pub(crate) key: String,
 }
 
-/// A key as it is kept; `None`: it is none. `half`: it had half a surrogate.
+/// Returns a key in stored form; `None` if invalid. `half`: the text had half a surrogate.
 pub(crate) fn key(
     mapping: &Mapping,
     text: &str,
@@ -350,7 +350,7 @@ fn protocols(mapping: &Mapping, text: &str, into: &mut Vec<String>) {
     }
 }
 
-/// A number of nodes that nobody believes.
+/// Returns true for a disbelieved number of nodes.
 pub(crate) fn odd(nodes: i64) -> bool {
     !(0..=100_000).contains(&nodes)
 }

@@ -18,13 +18,13 @@ use super::{address, onward};
 use crate::error::Error;
 use crate::store::Digest;
 
-/// How often a directory is asked, where nobody says otherwise.
+/// Default interval of requests to a directory.
 pub const PERIOD: Duration = Duration::from_secs(3600);
-/// How often at most.
+/// Shortest interval.
 const LEAST: Duration = Duration::from_secs(300);
-/// How seldom, after failures, and when a server says that it wants to be left alone.
+/// Longest interval, after failures and if a server asks for a pause.
 const MOST: Duration = Duration::from_secs(6 * 3600);
-/// How slow it may be.
+/// Slowest accepted server.
 const PACE: Pace = Pace {
     answer: Duration::from_secs(60),
     least: 10 << 10,
@@ -42,20 +42,20 @@ pub struct Follower {
     address: String,
     period: Duration,
     agent: Agent,
-    /// What the server called its last answer.
+    /// Validators of the server's last answer.
     etag: Option<String>,
     modified: Option<String>,
-    /// Where that is kept.
+    /// File that stores the validators.
     file: Option<PathBuf>,
-    /// Of the last run, until the first question.
+    /// State of the last run, until the first request.
     last: Option<Remembered>,
-    /// Since the last answer.
+    /// Failures since the last answer.
     failures: u32,
-    /// The server wants to be left alone.
+    /// Pause that the server requested.
     pause: Duration,
 }
 
-/// What came of a question.
+/// Result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
     /// A new snapshot, which is in the store.
@@ -65,9 +65,9 @@ pub enum Told {
         /// Lines for the ledger.
         remarks: usize,
     },
-    /// Nothing is new.
+    /// No new snapshot.
     Same,
-    /// It could not be had, or not be read.
+    /// The snapshot could not be fetched or read.
     Failed(String),
 }
 
@@ -129,12 +129,12 @@ impl Follower {
             (self.etag, self.modified) = (last.etag, last.modified);
         }
         if renewed {
-            // That was of what is in the store before.
+            // The validators belong to a former store.
             (self.etag, self.modified) = (None, None);
         }
         let told = match self.fetch() {
             Ok(Some((octets, headers))) => {
-                // Without the time: what is the same an hour later tells nothing.
+                // Without the time: identical content an hour later has no news.
                 let digest = digest(&octets, None);
                 let told = keep(&octets, &digest, &self.address, mapping, now, sink)?;
                 if !matches!(told, Told::Failed(_)) {
@@ -154,7 +154,7 @@ impl Follower {
         Ok(told)
     }
 
-    /// How long to wait before the next question: after a failure not as long, after many longer.
+    /// Returns the delay before the next request: short after one failure, long after many.
     pub fn wait(&self) -> Duration {
         let after_failures = match self.failures {
             0 => self.period,
@@ -199,7 +199,7 @@ impl Follower {
         let mut file = Err("it answers with nothing".to_owned());
         let mut visit = |found: Found<'_>| {
             file = match found {
-                // What is in an archive has a name of its own. All of it would be of this hour.
+                // Files of an archive have names. All would be of this hour.
                 Found::File { name, .. } | Found::Wrong { name, .. } if !name.is_empty() => {
                     Err(archive())
                 }
@@ -218,7 +218,7 @@ impl Follower {
     }
 }
 
-/// Asks until `wait` says that it is enough: it is told what came of the last question, and sleeps.
+/// Polls until `wait` ends the loop: `wait` receives the last result, and sleeps.
 pub fn follow(
     mut follower: Follower,
     mapping: &Mapping,
@@ -245,7 +245,7 @@ fn keep(
     now: i64,
     sink: &mut dyn Sink,
 ) -> Result<Told, Error> {
-    // It may have taken a while to come.
+    // The answer may have taken a while.
     sink.renew()?;
     if sink.knows(digest)? {
         return Ok(Told::Same);

@@ -16,13 +16,13 @@ const BATCH: u64 = 200_000;
 
 /// Takes snapshots: the store, or a test.
 pub trait Sink {
-    /// Whether a file of this content was taken before.
+    /// Returns true if a file of this content was taken before.
     fn knows(&mut self, digest: &Digest) -> Result<bool, Error>;
-    /// Takes one; it is there for good only after [`Sink::commit`].
+    /// Adds a snapshot, which is permanent only after [`Sink::commit`].
     fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error>;
-    /// Writes what was taken; gives what of it somebody else has written meanwhile.
+    /// Commits the snapshots; returns those that another process committed meanwhile.
     fn commit(&mut self) -> Result<Known, Error>;
-    /// Goes on with what has taken the place of that which it writes to; says whether something has.
+    /// Switches to a store that replaced the current one; returns true if there is one.
     fn renew(&mut self) -> Result<bool, Error> {
         Ok(false)
     }
@@ -54,12 +54,12 @@ impl Sink for Writer {
     }
 }
 
-/// How far an import is.
+/// Progress of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The file that was read last.
+    /// File read last.
     pub file: String,
-    /// Files that were new, those that were known, and those that had to be left out.
+    /// Number of new files; `known` and `left_out` have the others.
     pub files: u64,
     /// See `files`.
     pub known: u64,
@@ -83,8 +83,8 @@ impl Progress {
     }
 }
 
-/// Imports what is at `places` (files, folders, addresses). `progress` is told of each file, and
-/// ends the import by [`ControlFlow::Break`]: what was read by then is kept.
+/// Imports the files at `places` (files, folders, addresses). `progress` is called for each file,
+/// and ends the import by [`ControlFlow::Break`]: earlier snapshots are kept.
 pub fn import(
     places: &[String],
     mapping: &Mapping,
@@ -155,8 +155,8 @@ fn take(
     Ok(snapshot.entries.len() as u64 + 1)
 }
 
-/// Hours since 1970 that a directory may tell of: from 1990 to tomorrow. One that lies years
-/// ahead would stretch every chart.
+/// Rejects a snapshot outside the accepted time: from 1990 to tomorrow. One that lies years ahead
+/// would stretch every chart.
 fn believed(snapshot: Snapshot) -> Snapshot {
     const FIRST: i64 = 175_320;
     let now = jiff::Timestamp::now().as_second().div_euclid(3600);
@@ -167,7 +167,7 @@ fn believed(snapshot: Snapshot) -> Snapshot {
     wrong(&snapshot.file, what)
 }
 
-/// What is told of a file that could not even be unpacked.
+/// Returns the snapshot of an unreadable file.
 fn wrong(name: &str, what: String) -> Snapshot {
     Snapshot {
         file: name.to_owned(),

@@ -79,13 +79,13 @@ fn walk(
     Ok(context.drafts)
 }
 
-/// What is read into.
+/// Target of the parser.
 struct Context<'c, 'de> {
     mapping: &'c Mapping,
     slots: Slots<'de>,
     drafts: Vec<Draft>,
     remarks: &'c mut Remarks,
-    /// Each entry is taken by itself.
+    /// True if a malformed entry is skipped by itself.
     patient: bool,
 }
 
@@ -187,7 +187,7 @@ impl<'de> DeserializeSeed<'de> for Way<'_, '_, 'de> {
     }
 }
 
-/// What a visitor does with values that hold nothing.
+/// Visitor methods for values without members.
 macro_rules! of_leaf {
     ($($method:ident($type:ty) $kind:literal),*) => {
         $(fn $method<E: Error>(self, _: $type) -> Result<bool, E> {

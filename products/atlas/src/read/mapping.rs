@@ -1,4 +1,4 @@
-//! What a directory looks like, described in a file: `docs/atlas-format.md`.
+//! Format of a directory, described in a file: `docs/atlas-format.md`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -25,16 +25,16 @@ pub const BUILT_IN: [(&str, &str); 2] = [
 /// Octets of a file with a mapping.
 const FILE: u64 = 1 << 20;
 
-/// What a directory looks like.
+/// Format of a directory.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    /// The directory's name, for people.
+    /// Name of the directory, for people.
     pub title: String,
     pub(crate) format: Format,
     pub(crate) files: Vec<Pattern>,
-    /// Of times in names.
+    /// Time zone of times in names.
     pub(crate) zone: TimeZone,
-    /// The members on the way to the entries.
+    /// Path of members to the entries.
     pub(crate) entries: Vec<String>,
     pub(crate) key_prefix: String,
     pub(crate) parents: Parents,
@@ -50,15 +50,15 @@ pub struct Mapping {
     pub(crate) protocols: HashMap<String, String>,
 }
 
-/// What kind of file it is.
+/// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,
-    /// With this between two cells.
+    /// Text with this separator of cells.
     Csv(u8),
 }
 
-/// What an entry names the one that it belongs to by.
+/// Reference of an entry to its parent: by name or key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Parents {
@@ -70,10 +70,10 @@ pub(crate) enum Parents {
 /// Keys of entries that are no communities, where they have no nodes: `{key}#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeaveOut {
-    /// It begins with the key of another entry.
+    /// True if the key begins with that of another entry.
     pub(crate) of_other: bool,
     pub(crate) before: String,
-    /// Then come digits.
+    /// True if digits follow.
     pub(crate) digits: bool,
     pub(crate) after: String,
 }
@@ -111,7 +111,7 @@ enum FormatWord {
     Csv,
 }
 
-/// Where each is: the first of several places that has something.
+/// Paths of each field, in order of preference.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Fields {
@@ -144,7 +144,7 @@ fn utc() -> String {
 }
 
 impl Mapping {
-    /// One of [`BUILT_IN`] by its name, else that of a file.
+    /// Returns one of [`BUILT_IN`] by name, or the mapping of a file.
     pub fn named(name: &str) -> Result<Self, Error> {
         if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Self::parse(text, &format!("the mapping {name}"));
@@ -256,7 +256,7 @@ impl Mapping {
         })
     }
 
-    /// Whether a file of this name is one of the directory's, and its time where the name has one.
+    /// Returns the time in a file's name, if it has one, and `None` for a file of another kind.
     pub(crate) fn time_of(&self, name: &str) -> Option<Option<i64>> {
         let mut times = self
             .files
@@ -265,7 +265,7 @@ impl Mapping {
         times.find(Option::is_some).flatten()
     }
 
-    /// Whether a name is like one of the directory's, but with a time that there is not.
+    /// Returns true if a name fits a pattern but has an invalid time.
     pub(crate) fn mistimed(&self, name: &str) -> bool {
         self.time_of(name).is_none() && self.files.iter().any(|pattern| pattern.fits(name))
     }
@@ -308,7 +308,7 @@ impl LeaveOut {
         })
     }
 
-    /// Whether it fits a key; `known` says whether there is an entry of a key.
+    /// Returns true if a key fits; `known` returns true for the key of an entry.
     pub(crate) fn fits(&self, key: &str, known: impl Fn(&str) -> bool) -> bool {
         let Some(rest) = key.strip_suffix(&self.after) else {
             return false;

@@ -21,7 +21,7 @@ fn of_number(number: f64) -> Option<i64> {
 /// `T` too; a number; or one of `formats`. Where it names no zone, it is in `zone`.
 pub(crate) fn of_text(text: &str, zone: &TimeZone, formats: &[String]) -> Option<i64> {
     let text = text.trim();
-    // What a time needs, and more: the rest is not looked at.
+    // Longer texts are not times.
     if text.len() > 64 {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Where answers send on to. It is followed here and not by ureq, which goes from https to http,
-//! and takes `file:///…` for a path of the same server.
+//! Redirects of answers. ureq's own redirects are off: ureq would go from https to http, and takes
+//! `file:///…` for a path of the same server.
 
 use std::time::Instant;
 
@@ -8,10 +8,10 @@ use ureq::{Agent, Body};
 
 use super::request::{Pace, plain, proper, told};
 
-/// How often an answer may send on.
+/// Largest number of redirects.
 const MOST: usize = 5;
 
-/// Asks an address, and where it sends on to.
+/// Requests an address, and follows its redirects.
 pub(super) fn ask(
     agent: &Agent,
     address: &str,
@@ -53,7 +53,7 @@ pub(super) fn ask(
     Err(format!("it sends on more than {MOST} times"))
 }
 
-/// Where `location` leads from an address; the error says why nobody goes there.
+/// Returns the target of `location` from an address, or the reason to refuse it.
 fn next(from: &str, location: &str) -> Result<String, String> {
     let location = location.split('#').next().unwrap_or_default();
     let (scheme, rest) = from.split_once("://").unwrap_or_default();
@@ -79,7 +79,7 @@ fn next(from: &str, location: &str) -> Result<String, String> {
     }
 }
 
-/// Whether it begins as `file:///…` does, and is no path.
+/// Returns true if the text begins with a scheme, such as `file:///…`.
 fn has_scheme(location: &str) -> bool {
     let scheme = location.split(['/', '?', ':']).next().unwrap_or_default();
     let letters = |octet: u8| octet.is_ascii_alphanumeric() || b"+-.".contains(&octet);

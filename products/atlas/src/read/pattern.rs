@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     parts: Vec<Part>,
-    /// How many folders of the name it looks at.
+    /// Number of folders in the pattern.
     folders: usize,
 }
 
@@ -76,19 +76,19 @@ impl Pattern {
         Ok(Self { parts, folders })
     }
 
-    /// Whether `name` looks like such a file, also where its time is none.
+    /// Returns true if `name` fits, even with an invalid time.
     pub(crate) fn fits(&self, name: &str) -> bool {
         self.fields(self.compared(name)).is_some()
     }
 
-    /// What of a name is looked at.
+    /// Returns the part of a name that is compared.
     fn compared<'n>(&self, name: &'n str) -> &'n [u8] {
         let name = unpacked(name);
         let begin = name.rmatch_indices('/').nth(self.folders);
         &name.as_bytes()[begin.map_or(0, |(at, _)| at + 1)..]
     }
 
-    /// Whether `name` is such a file, and its time where it has one: seconds since 1970.
+    /// Returns the time of a fitting name, if it has one: seconds since 1970.
     pub(crate) fn time(&self, name: &str, zone: &TimeZone) -> Option<Option<i64>> {
         let fields = self.fields(self.compared(name))?;
         let [year, month, day, hour, minute, second, unix] = fields;

@@ -1,11 +1,11 @@
-//! What was not as it should be, of one file.
+//! Defects of one file.
 
 use crate::snapshot::Remark;
 
-/// Remarks of a file that are kept.
+/// Largest number of remarks of a file.
 const MOST: usize = 100;
 
-/// What was not as it should be, of one file.
+/// Defects of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Remarks {
     kept: Vec<Remark>,

@@ -1,5 +1,5 @@
-//! What a server called its last answer, in a file: a follower that starts again need not have the
-//! answer sent again.
+//! Stores the validators of the server's last answer in a file: a restarted follower avoids a
+//! repeated transfer.
 
 use std::fs;
 use std::path::Path;

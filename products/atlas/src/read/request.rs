@@ -8,21 +8,21 @@ use ureq::Timeout;
 /// Names a file with the authorities whose certificates are believed, as other programs have it.
 pub(super) const AUTHORITIES: &str = "SSL_CERT_FILE";
 
-/// How slow a server may be.
+/// Slowest accepted server.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Time until its answer begins.
+    /// Time until the answer begins.
     pub answer: Duration,
-    /// Octets that come at least within each `window` in which they are waited for.
+    /// Least number of octets within each `window` of waiting.
     pub least: u64,
     /// See `least`.
     pub window: Duration,
-    /// Time until all of the answer is there.
+    /// Time until the answer is complete.
     pub whole: Duration,
 }
 
 impl Pace {
-    /// How long nothing at all may come.
+    /// Returns the longest silence.
     pub(super) fn silence(&self) -> Duration {
         self.answer.max(self.window)
     }

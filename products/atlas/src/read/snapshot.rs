@@ -41,7 +41,7 @@ pub(super) fn snapshot_of(
     };
     let drafts = drafts.and_then(|drafts| shape::directory(octets, drafts, mapping));
     let drafts = drafts.unwrap_or_else(|why| {
-        // What was remarked of entries that do not count is of no use.
+        // Remarks on entries that do not count are of no use.
         remarks = Remarks::default();
         remarks.file(why, "the whole file is left out");
         Vec::new()
@@ -85,8 +85,8 @@ fn time(drafts: &[Draft], named: Option<i64>) -> Option<i64> {
     }
 }
 
-/// Seconds that a directory's newest entry may be older than the file's name, by one cycle of an hour
-/// that began late; and seconds that it may be newer.
+/// Seconds by which a directory's newest entry may be older than the file's name, for an hourly
+/// cycle with a late begin; and by which it may be newer.
 const CYCLE: std::ops::RangeInclusive<i64> = -300..=3900;
 
 /// Entries with the times that they mean. A collector that names files by its own clock writes that
@@ -127,7 +127,7 @@ fn in_zone(mut drafts: Vec<Draft>, named: Option<i64>, mapping: &Mapping) -> Vec
 }
 
 fn entries(drafts: Vec<Draft>, time: i64, mapping: &Mapping, remarks: &mut Remarks) -> Vec<Entry> {
-    // Which of several of a key counts, and what others call an entry's name.
+    // Of several entries with a key the last counts, and is the target of references by name.
     let mut last = HashMap::with_capacity(drafts.len());
     for (at, draft) in drafts.iter().enumerate() {
         if last.insert(draft.key.as_str(), at).is_some() {

@@ -1,4 +1,4 @@
-//! Where files are: in folders, by name, at addresses.
+//! Sources of files: folders, names and addresses.
 
 use std::fs::File;
 use std::ops::ControlFlow;

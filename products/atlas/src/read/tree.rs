@@ -1,11 +1,11 @@
-//! Where in an entry the wanted values are: paths like `location.geoCode.lat`, as a tree, so that
-//! an entry is walked once and everything else is passed over.
+//! Paths of the wanted values in an entry, such as `location.geoCode.lat`, as a tree: one walk of
+//! the entry finds all and skips the rest.
 
 use std::borrow::Cow;
 
 use super::value::{Value, halved};
 
-/// What can be told of a community. The order is that of fields in a mapping.
+/// Field of a community. The order is that of fields in a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Key,
@@ -24,7 +24,7 @@ pub(crate) enum Field {
     Url,
 }
 
-/// Where in an entry the wanted values are.
+/// Tree of the wanted values in an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) root: Node,
@@ -32,36 +32,36 @@ pub(crate) struct Tree {
     paths: Vec<String>,
     /// The slots of each field, in the order in which they are tried.
     fields: [Vec<usize>; 14],
-    /// How many places there are.
+    /// Number of places.
     places: usize,
 }
 
-/// A place.
+/// A place in the tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     /// As in the mapping, for remarks.
     pub(crate) path: String,
-    /// Its value is wanted.
+    /// Slot of the value, if wanted.
     pub(crate) slot: Option<usize>,
-    /// Its number among the places.
+    /// Number among the places.
     place: usize,
-    /// Something within is wanted.
+    /// Wanted members.
     children: Vec<(Box<[u8]>, Node)>,
 }
 
-/// What was found in an entry.
+/// Values found in an entry.
 #[derive(Debug)]
 pub(crate) struct Slots<'a> {
     values: Vec<Value<'a>>,
-    /// Paths that have something else than an object, and what.
+    /// Paths with another type than an object, and that type.
     pub(crate) wrong: Vec<(String, &'static str)>,
-    /// Paths that are there twice.
+    /// Slots of paths that occur twice.
     pub(crate) twice: Vec<usize>,
-    /// Paths of members with others in them that are there twice.
+    /// Paths of repeated members with members of their own.
     pub(crate) again: Vec<String>,
-    /// Whether something was at a place, by its number.
+    /// True for each place that occurred, by its number.
     met: Vec<bool>,
-    /// Paths whose texts have half a surrogate.
+    /// Slots of texts with half a surrogate.
     pub(crate) halved: Vec<usize>,
 }
 
@@ -110,12 +110,12 @@ impl Tree {
         &self.paths[slot]
     }
 
-    /// Whether the mapping knows a place for it.
+    /// Returns true if the mapping has a path for a field.
     pub(crate) fn has(&self, field: Field) -> bool {
         !self.fields[field as usize].is_empty()
     }
 
-    /// Whether a slot is one of a field's.
+    /// Returns true if a slot belongs to a field.
     pub(crate) fn is_of(&self, slot: usize, field: Field) -> bool {
         self.fields[field as usize].contains(&slot)
     }
@@ -186,7 +186,7 @@ impl Node {
         }
     }
 
-    /// What is wanted of a member.
+    /// Returns the subtree of a member.
     pub(crate) fn child(&self, name: &[u8]) -> Option<&Self> {
         let mut children = self.children.iter();
         children
@@ -194,7 +194,7 @@ impl Node {
             .map(|(_, node)| node)
     }
 
-    /// What is wanted of an item of a list.
+    /// Returns the subtree of an item of a list.
     pub(crate) fn item(&self, index: usize) -> Option<&Self> {
         self.child(index.to_string().as_bytes())
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What else than UTF-8 a file is, by its first octets: a mark, or the zeros beside those of ASCII.
+/// Detects UTF-16 and UTF-32 by the first octets: a mark, or the zeros beside ASCII.
 pub(crate) fn encoding(octets: &[u8]) -> Option<&'static str> {
     match octets {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),

@@ -124,7 +124,7 @@ fn unescaped(raw: &str) -> String {
     text(raw.deserialize_bytes(Octets).unwrap_or_default())
 }
 
-/// Whether correct JSON has `\ud800` or the like without its other half.
+/// Returns true if valid JSON has `\ud800` or the like without its other half.
 pub(crate) fn halved(raw: &str) -> bool {
     let mut waits = false;
     let mut rest = raw.as_bytes();
@@ -160,7 +160,7 @@ pub(crate) fn text(octets: Cow<'_, [u8]>) -> String {
     }
 }
 
-/// Whether octets have half a surrogate as UTF-8 would write it.
+/// Returns true if octets have half a surrogate, as UTF-8 would write it.
 pub(crate) fn has_half(octets: &[u8]) -> bool {
     octets
         .windows(2)

@@ -1,4 +1,4 @@
-//! What is answered to whom.
+//! Routes requests to answers.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -33,24 +33,24 @@ use crate::page::Places;
 use crate::sql::{self, Queries};
 use crate::store;
 
-/// How often the store is looked at.
+/// Interval of checks of the store.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// For whom a proxy asks.
+/// Header in which a proxy names its client.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// What a server is told.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// The folder with the store.
     pub data: PathBuf,
-    /// How the world calls it, where that is not by the header `Host`: `https://example.org/atlas`.
+    /// Public address, if not from the header `Host`: `https://example.org/atlas`.
     pub public_url: Option<String>,
-    /// Whether everybody may see the metrics.
+    /// True if the metrics are public.
     pub public_metrics: bool,
-    /// Whose word is taken for who asks through them.
+    /// Proxies that may report their clients.
     pub proxies: Proxies,
-    /// Octets of answers and figures that are kept.
+    /// Largest cache of answers and figures, in octets.
     pub cache: usize,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct App {
     sending: Arc<Sending>,
     /// Of the store, as it was last seen.
     version: AtomicI64,
-    /// That a proxy is not trusted is said once.
+    /// True after the warning about an untrusted proxy.
     warned: AtomicBool,
 }
 
@@ -133,7 +133,7 @@ impl App {
         response
     }
 
-    /// What is asked; `None`: of nobody.
+    /// Returns the parsed request; `None` without a valid host.
     fn visit<'a>(&self, request: &'a Request<Incoming>) -> Option<Visit<'a>> {
         let headers = request.headers();
         let text = |name| {
@@ -181,7 +181,7 @@ impl App {
         }
     }
 
-    /// What follows from the store: from memory, else computed.
+    /// Returns an answer from the store: cached, or else computed.
     async fn computed(
         self: &Arc<Self>,
         visit: &Visit<'_>,
@@ -195,7 +195,7 @@ impl App {
         }
         let (app, name) = (Arc::clone(self), key);
         let asked = self.pool.ask(Some(client), move |store| {
-            // Somebody else may have asked the same, and been before.
+            // Another request may have computed the answer meanwhile.
             if let Some(reply) = app.known(version, &name) {
                 return Ok(reply);
             }
@@ -240,7 +240,7 @@ impl App {
         Some(reply)
     }
 
-    /// Who asks, be it through a proxy.
+    /// Returns the client, possibly behind a proxy.
     fn client(&self, headers: &HeaderMap, from: IpAddr) -> Client {
         let proxies = &self.settings.proxies;
         let lines = headers.get_all(FORWARDED_FOR).iter();
@@ -261,7 +261,7 @@ impl App {
         proxies.client(from, lines.map(|line| line.to_str().unwrap_or_default()))
     }
 
-    /// How the world calls this server. `None`: by no name.
+    /// Returns the public address of this server. `None`: the name is invalid.
     fn places(&self, headers: &HeaderMap) -> Option<Places> {
         if let Some(base) = &self.settings.public_url {
             return Some(Places::server(base));
@@ -275,7 +275,7 @@ impl App {
         fits.then(|| Places::server(&format!("http://{host}")))
     }
 
-    /// What a balancer asks: how the store was at the last look, as nobody is to have it read more.
+    /// Returns the health for a balancer: the store at the last check, without further reads.
     fn health(&self) -> Reply {
         match self.pool.health() {
             Health::Good => Reply::plain(StatusCode::OK, "ok\n"),

@@ -1,4 +1,4 @@
-//! What browsers load, as answers.
+//! Files for browsers, as answers.
 
 use std::sync::{Arc, LazyLock};
 

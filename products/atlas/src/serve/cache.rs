@@ -1,4 +1,4 @@
-//! What was computed, for whoever asks the same: bounded by octets, the least used goes.
+//! Cache of computed values: bounded by octets, the least recently used is dropped.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl<T> Cache<T> {
         }
     }
 
-    /// What was computed at this state of the store.
+    /// Returns the value computed at this version of the store.
     pub fn get(&mut self, version: i64, key: &str) -> Option<Arc<T>> {
         self.be_of(version);
         let (name, _) = self.values.get_key_value(key)?;

@@ -1,4 +1,4 @@
-//! What the server counts of itself, for Prometheus.
+//! Counters of the server, for Prometheus.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub(crate) struct Counts {
     microseconds: AtomicU64,
 }
 
-/// What is known elsewhere.
+/// Values that other parts count.
 pub(crate) struct State {
     pub connections: usize,
     pub cached: usize,

@@ -14,13 +14,13 @@ use crate::client::{Client, Proxies};
 pub const MOST: usize = 256;
 const MOST_EACH: usize = 32;
 
-/// Who is connected.
+/// Open connections.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
     proxies: Proxies,
     all: AtomicUsize,
     each: Mutex<HashMap<Client, usize>>,
-    /// Those who wait for nothing go when this is told.
+    /// Signal for idle connections to close.
     pub crowded: Notify,
     pub left: Notify,
 }
@@ -81,7 +81,7 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// A network of IPv6 is one client; what many are behind is none.
+    /// An IPv6 network is one client; a proxy's address is not a client.
     #[test]
     fn one_client_has_so_many_connections() {
         let crowd = Arc::new(Crowd::new(Proxies::new(&[at("192.0.2.80")])));

@@ -1,5 +1,5 @@
-//! Figures that were computed, for whoever wants the same in another form: a page, its pictures for
-//! wide and narrow windows, and its files are of one figure.
+//! Cache of figures, shared by their forms: a page, its pictures for wide and narrow windows, and
+//! its files.
 
 use std::sync::{Arc, Mutex};
 

@@ -23,22 +23,22 @@ use super::stalled::Impatient;
 /// Header lines of a request, and octets of all of them with the first line.
 const HEADERS: usize = 64;
 const HEAD: usize = 32 * 1024;
-/// How long a request may take to come, or the next one to begin.
+/// Timeout of a request, and of the wait for the next one.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// How long a client may take nothing of its answer.
+/// Timeout for a client that takes nothing of its answer.
 const STALL_TIME: Duration = Duration::from_secs(20);
-/// Octets a second that it has to take, so that little at a time does not last either.
+/// Least rate of a client, in octets a second, against slow reading.
 const LEAST: u32 = 8 << 10;
-/// Octets that the kernel keeps of an answer, for each connection: it would keep megabytes.
+/// Send buffer of each connection, in octets: the kernel would take megabytes.
 pub(super) const SENT: usize = 128 << 10;
-/// How long those who wait for nothing, or are half through a request, may stay when it is crowded.
+/// Timeout of idle connections and partial requests in a crowd.
 const CROWDED: Duration = Duration::from_secs(1);
-/// How long a connection may last, so that the slow ones end too.
+/// Longest life of a connection, so that slow ones end too.
 const LIFE: Duration = Duration::from_secs(300);
-/// How long answers may still be sent after the end was asked for.
+/// Time for unsent answers after a request to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Serves until `ends` is told, and then until all has been answered, but not for long.
+/// Serves until `ends` is true, and then briefly until all requests are answered.
 pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, mut ends: watch::Receiver<bool>) {
     let crowd = Arc::clone(&app.crowd);
     loop {
@@ -46,7 +46,7 @@ pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, mut ends: watch:
             crowd.crowded.notify_waiters();
             tokio::select! {
                 () = crowd.left.notified() => {}
-                // Those who were busy may have come to rest without leaving.
+                // Busy connections may have become idle without leaving.
                 () = tokio::time::sleep(Duration::from_millis(100)) => {}
                 _ = ends.wait_for(|ends| *ends) => break,
             }
@@ -111,8 +111,8 @@ async fn speak(
         .header_read_timeout(REQUEST_TIME)
         .max_buf_size(HEAD)
         .max_headers(HEADERS)
-        // A client that goes takes its query with it. One that only ends its own side cannot be told
-        // from it, and goes without an answer.
+        // A client that leaves cancels its query. One that only closes its own side looks the same,
+        // and gets no answer.
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);

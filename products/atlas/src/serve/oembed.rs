@@ -1,4 +1,4 @@
-//! What other programs ask to embed an address (oembed.com): own charts alone.
+//! The oEmbed endpoint (oembed.com), for own charts alone.
 
 use hyper::StatusCode;
 
@@ -11,17 +11,17 @@ use crate::figure::Figure;
 use crate::page::snippets::{SOURCE, frame, lasting};
 use crate::page::{Places, Reader, Shape, escape};
 
-/// What is asked.
+/// A request to embed.
 pub(super) struct Wanted {
     pub chart: &'static dyn Chart,
     pub asked: Asked,
-    /// Of the frame.
+    /// Size of the frame.
     width: u32,
     height: u32,
     xml: bool,
 }
 
-/// What the words behind the question mark ask.
+/// Parses the query of an oEmbed request.
 pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
     let wrong = |text: &str| Refusal::of(&Error::Asked(text.to_owned()));
     let pairs = api::query::decode(query).ok_or_else(|| wrong("not percent-encoded text"))?;
@@ -207,7 +207,7 @@ mod tests {
             "{html}"
         );
         assert!(html.contains(" width=\"400\" height=\"300\""), "{html}");
-        // What is lower than any picture scrolls.
+        // A frame lower than any picture scrolls.
         let low = "url=https://example.org/atlas/chart/growth&maxheight=90";
         let (_, text) = ask(low).expect("answered");
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -221,7 +221,7 @@ mod tests {
             (&960.into(), &520.into())
         );
         assert_eq!(value["cache_age"], "3600");
-        // What is lower than usual stays so.
+        // A picture lower than usual stays so.
         let own = "url=https://example.org/atlas/chart/growth%3Fheight%3D200&maxheight=300";
         let (_, text) = ask(own).expect("answered");
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -1,5 +1,5 @@
-//! The store's file, open as often as it is asked at once; where another file takes its place, that
-//! one is asked from then on. What is damaged is told of until it is whole again.
+//! Connections to the store's file, one for each concurrent request; a file that replaces it is
+//! used from then on. A damaged file is reported until it is whole again.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,11 @@ use tracing::{info, warn};
 use crate::error::Error;
 use crate::store::{self, Stamp, Standing};
 
-/// How long ago the last look may be.
+/// Largest age of the last check.
 const LATELY: Duration = Duration::from_secs(30);
 
-/// Read-only connections to one file. One at least stays open as long as it can be read, so that it
-/// can be asked when its name is gone.
+/// Read-only connections to one file. At least one stays open while the file is readable, so that a
+/// deleted file can still be read.
 #[derive(Debug)]
 pub(super) struct Opened {
     data: PathBuf,
@@ -32,25 +32,25 @@ struct State {
     number: u64,
     /// Goes up where what they read may be something else.
     edition: u64,
-    /// What the file was like when that happened.
+    /// Stamp of the file at that moment.
     stamp: Option<Stamp>,
     version: i64,
     looked: Instant,
-    /// Why what stands at the file's name is not asked.
+    /// Reason not to use the file at that name.
     wrong: Option<String>,
-    /// One that was found damaged before it was asked, until it is written to.
+    /// A file found damaged before its use, until it is written to.
     refused: Option<(Stamp, String)>,
-    /// Why nothing can be read: nothing is asked until a look finds that it can.
+    /// Reason why nothing can be read: a later check must succeed first.
     unreadable: Option<String>,
-    /// What an answer met, until the file is written to.
+    /// Damage met by an answer, until the file is written to.
     damaged: Option<(Stamp, String)>,
 }
 
-/// How the store is, and why it is not better.
+/// Health of the store, with the reason of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     Good,
-    /// Another one is shown than stands there.
+    /// An earlier file is in use instead of the present one.
     Before(String),
     Bad(String),
 }
@@ -81,7 +81,7 @@ impl Opened {
         })
     }
 
-    /// Asks by a connection that nobody uses, else a new one, else the next that is given back.
+    /// Runs a question on an idle connection, else a new one, else the next returned one.
     pub fn ask<T>(
         &self,
         question: impl FnOnce(&mut Connection) -> Result<T, Error>,
@@ -128,7 +128,7 @@ impl Opened {
     fn doubt(&self, state: &mut State, why: &str) {
         let there = matches!(state.standing.look(), Ok(true));
         let Some(stamp) = Stamp::of(&self.path).filter(|_| there) else {
-            // It cannot be opened again: of what is open there is no better one.
+            // A failed open leaves no better connection than the open ones.
             state.unreadable = Some(why.to_owned());
             return self.renew(state, Vec::new());
         };
@@ -152,7 +152,7 @@ impl Opened {
         self.returned.notify_all();
     }
 
-    /// Looks whether another file has taken the place, and whether the one that is open can be read.
+    /// Checks for a replacement of the file, and for the readability of the open one.
     pub fn look(&self) {
         let looked = self.state().standing.look();
         let wrong = match looked {
@@ -213,7 +213,7 @@ impl Opened {
                     warn!("the store cannot be read: {why}");
                 }
                 state.unreadable = Some(why);
-                // SQLite forgets what it knew of the file when nobody has it open.
+                // SQLite drops its cached state of the file once no connection is open.
                 self.renew(&mut state, Vec::new());
             }
         }
@@ -229,7 +229,7 @@ impl Opened {
         }
         let text = |error: Error| error.to_string();
         store::recognise(&self.path).map_err(text)?;
-        // Nobody waits for this.
+        // Runs without the lock, so that no request waits.
         let whole = store::whole(&self.path).map_err(text);
         let mut state = self.state();
         if let Err(why) = whole {
@@ -256,10 +256,10 @@ impl Opened {
         (state.version, state.edition)
     }
 
-    /// How it was at the last look.
+    /// Returns the health at the last check.
     pub fn health(&self) -> Health {
         let state = self.state();
-        // Who asks has no need of the folder.
+        // Clients need not see the folder.
         let folder = format!("{}/", self.data.display());
         let plain = |why: &str| why.replace(&folder, "");
         let damaged = state.damaged.as_ref().map(|(_, why)| why);

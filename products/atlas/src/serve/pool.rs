@@ -97,7 +97,7 @@ impl Pool {
         version ^ i64::from_le_bytes(edition.to_le_bytes()) << 52
     }
 
-    /// How the store was at the last look.
+    /// Returns the health of the store at the last check.
     pub fn health(&self) -> Health {
         self.opened.health()
     }

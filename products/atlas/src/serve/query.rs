@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::page::{self, Reader};
 use crate::sql::{Answer, Engine};
 
-/// What is asked.
+/// A request for a query.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Query {
-    /// Empty: nothing, but the page where one writes it.
+    /// Text of the query; empty: only the page with the form.
     pub text: String,
     pub engine: Engine,
     format: Format,
@@ -51,7 +51,7 @@ impl Query {
         })
     }
 
-    /// What was answered, in the format that was asked for.
+    /// Returns the result in the requested format.
     pub fn write(
         &self,
         reader: &Reader,

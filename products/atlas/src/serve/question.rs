@@ -1,4 +1,4 @@
-//! What is asked of the store, and its answer.
+//! Questions to the store, and their answers.
 
 use rusqlite::Connection;
 
@@ -147,12 +147,12 @@ impl Question {
     }
 }
 
-/// No chart reads the ledger: damage of it is told to who asked for it, and is none of the store's.
+/// Limits damage of the ledger to the requests for it, as charts never read the ledger.
 fn of_the_ledger(store: &Connection, error: Error) -> Error {
     if !store::is_damage(&error) {
         return error;
     }
-    // What was read of the file is not kept for the next one who asks.
+    // The next request must not get cached pages of the file.
     let _ = store.execute_batch("PRAGMA shrink_memory");
     Error::Unready(format!("the ledger is damaged ({error}): charts are right"))
 }

@@ -27,38 +27,38 @@ pub(crate) struct Reply {
     pub status: StatusCode,
     pub media: &'static str,
     pub body: Bytes,
-    /// The same, compressed, where that is shorter.
+    /// Compressed body, if shorter.
     pub gzip: Option<Bytes>,
-    /// Names the content.
+    /// Tag of the content.
     pub tag: String,
     pub kept: Kept,
     pub frame: Frame,
-    /// Where to go instead.
+    /// Target of a redirect.
     pub location: Option<String>,
-    /// Rows are missing: `X-Truncated` says so.
+    /// True if rows are missing: `X-Truncated` reports this.
     pub truncated: bool,
 }
 
-/// How long others may keep it.
+/// Lifetime in other caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     No,
-    /// What follows from the store, which changes each hour at most.
+    /// For answers from the store, which changes each hour at most.
     Minutes,
-    /// What changes with the program alone, and is asked for by its content's tag.
+    /// For files with a version in the address, which change with the program.
     Ever,
-    /// The same without the tag, as where other pages name it.
+    /// For files without a version, as named by other pages.
     Hour,
 }
 
-/// Where it may stand, and what it may load.
+/// Framing and loading policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
-    /// A page: in nobody's frame.
+    /// A page: in no frame.
     Page,
-    /// A page that is made to stand in others.
+    /// A page for frames of other pages.
     Embed,
-    /// A picture or data, for everybody.
+    /// A picture or data, for everyone.
     Public,
 }
 
@@ -201,7 +201,7 @@ impl Reply {
     }
 }
 
-/// Whether `If-None-Match` names this tag.
+/// Returns true if `If-None-Match` names this tag.
 fn is_among(tag: &str, known: &str) -> bool {
     known
         .split(',')
@@ -220,8 +220,8 @@ fn compressed(body: &[u8]) -> Option<Bytes> {
     (packed.len() < body.len()).then(|| packed.into())
 }
 
-/// Whether `Accept-Encoding` has gzip in it (RFC 9110 section 12.5.3). Its weights say no more than
-/// yes or no here.
+/// Returns true if `Accept-Encoding` allows gzip (RFC 9110 section 12.5.3). Weights only mean yes
+/// or no here.
 pub(crate) fn takes_gzip(header: &str) -> bool {
     let (mut gzip, mut any) = (None, None);
     for item in header.split(',') {

@@ -1,15 +1,15 @@
-//! Which address means what: pure.
+//! Maps addresses to routes: pure.
 
 use crate::chart::{self, Chart};
 use crate::page::Shape;
 
-/// What an address means.
+/// Route of an address.
 #[derive(Clone, Copy)]
 pub(crate) enum Route<'a> {
     Overview,
     Chart(&'static dyn Chart, Shape),
     Embed(&'static dyn Chart),
-    /// Of this key, as it stands in the address.
+    /// Key of the community, as encoded in the address.
     Community(&'a str),
     Communities,
     Sql,
@@ -23,7 +23,7 @@ pub(crate) enum Route<'a> {
     Robots,
 }
 
-/// What the path of an address means. `None`: nothing.
+/// Returns the route of a path. `None`: not found.
 pub(crate) fn find(path: &str) -> Option<Route<'_>> {
     let name = path.strip_prefix('/')?;
     if let Some(name) = name.strip_prefix("chart/") {

@@ -26,7 +26,7 @@ struct State {
     each: HashMap<Client, usize>,
 }
 
-/// An answer, counted until nobody has it any more.
+/// An answer, counted until the last reference is dropped.
 struct Counted {
     octets: Bytes,
     client: Client,
@@ -53,7 +53,7 @@ impl Drop for Counted {
 }
 
 impl Sending {
-    /// The same octets, if there is room for them.
+    /// Counts an answer's octets, if there is room for them.
     pub fn count(self: &Arc<Self>, client: Client, octets: Bytes) -> Result<Bytes, Refused> {
         let size = octets.len();
         if size <= SMALL {

@@ -17,9 +17,9 @@ pub(crate) struct Impatient<S> {
     patience: Duration,
     /// Octets a second.
     least: u32,
-    /// How long it may still be waited for: what is taken adds to it, up to the patience.
+    /// Remaining patience: octets taken add to it, up to the limit.
     left: Duration,
-    /// Runs while a write waits, since then.
+    /// Start of the current wait and its timer, while a write waits.
     waits: Option<(Instant, Pin<Box<Sleep>>)>,
     unsent: Arc<AtomicBool>,
 }
@@ -36,7 +36,7 @@ impl<S> Impatient<S> {
         }
     }
 
-    /// Whether it is in the middle of an answer.
+    /// Returns a flag that is true during an answer.
     pub fn unsent(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.unsent)
     }
@@ -102,7 +102,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // All was taken, as far as it can be seen: the next answer begins anew.
+        // All octets seem to be taken: the next answer starts with full patience.
         self.left = self.patience;
         self.unsent.store(false, Ordering::Relaxed);
         Pin::new(&mut self.stream).poll_flush(context)

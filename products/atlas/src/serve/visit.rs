@@ -16,13 +16,13 @@ pub(super) struct Visit<'a> {
     pub path: &'a str,
     pub query: &'a str,
     pub places: Arc<Places>,
-    /// What the browser prefers.
+    /// Language that the browser prefers.
     pub prefers: Language,
-    /// It takes JSON rather than a page.
+    /// True if the client prefers JSON to a page.
     pub program: bool,
 }
 
-/// What is not answered as was asked.
+/// A refused request.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub status: StatusCode,
@@ -75,7 +75,7 @@ impl Visit<'_> {
         reply
     }
 
-    /// Whether what asks has no use for a page.
+    /// Returns true if the client has no use for a page.
     fn is_of_a_program(&self) -> bool {
         let endings = [".json", ".csv", ".svg", ".js", ".css", "/oembed"];
         let mut pairs = self.query.split('&');
@@ -100,7 +100,7 @@ impl Visit<'_> {
 }
 
 impl Refusal {
-    /// What a client is told of an error. What is wrong here is for the log.
+    /// Returns the message for a client. The log gets the server's own errors.
     pub fn of(error: &Error) -> Self {
         let timely = |error: &rusqlite::Error| {
             error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
@@ -142,7 +142,7 @@ impl Refusal {
         }
     }
 
-    /// The same of a free query.
+    /// Returns the message for a free query.
     pub fn of_query(error: &Error) -> Self {
         let refusal = Self::of(error);
         match error {
@@ -186,7 +186,7 @@ pub(super) fn preferred(header: &str) -> Language {
     best.0
 }
 
-/// Whether `Accept` names JSON, and no page as much (RFC 9110 section 12.5.1).
+/// Returns true if `Accept` weighs JSON above pages (RFC 9110 section 12.5.1).
 pub(super) fn takes_json(header: &str) -> bool {
     let weight = |name: &str| {
         let all = weighed(header).filter(|(media, _)| media.eq_ignore_ascii_case(name));
@@ -195,7 +195,7 @@ pub(super) fn takes_json(header: &str) -> bool {
     weight("application/json") > weight("text/html")
 }
 
-/// What a header lists, and how much each is wanted (RFC 9110 section 12.4.2).
+/// Returns the items of a header with their weights (RFC 9110 section 12.4.2).
 fn weighed(header: &str) -> impl Iterator<Item = (&str, f32)> {
     header.split(',').take(20).map(|item| {
         let mut parts = item.split(';').map(str::trim);

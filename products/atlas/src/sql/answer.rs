@@ -10,25 +10,25 @@ use crate::figure::Cell;
 /// A query's answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Their names, of which two may be the same.
+    /// Names of the columns, of which two may be the same.
     pub columns: Vec<String>,
-    /// Each as long as `columns`. No cell is a `Time`: times are texts here.
+    /// Rows, each as long as `columns`. No cell is a `Time`: times are texts here.
     #[serde(deserialize_with = "read_rows")]
     pub rows: Vec<Vec<Cell>>,
-    /// There would have been more.
+    /// True if rows are missing.
     pub truncated: bool,
     /// Milliseconds that the query took.
     pub took_ms: f64,
 }
 
-/// What a worker says.
+/// Message of a worker.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Said {
     Answer(Answer),
     /// The query is at fault.
     Refused(String),
-    /// It took longer than it may; it needed more memory than it may.
+    /// The query exceeded its time, or its memory.
     Long,
     Large,
     /// The copy cannot be read.

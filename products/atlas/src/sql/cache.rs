@@ -9,15 +9,14 @@ use super::limits::Engine;
 /// Answers kept at most, however small they are.
 const MOST: usize = 1000;
 
-/// Answers of one version of the store, by what was asked; those that nobody asked for any more
-/// go first.
+/// Cache of answers of one version of the store, by query; the least recently used are dropped.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// Octets that it may hold.
+    /// Limit in octets.
     room: usize,
     held: usize,
     version: i64,
-    /// Goes up with each look.
+    /// Counter of lookups.
     now: u64,
     answers: HashMap<(Engine, String), Kept>,
 }
@@ -56,7 +55,7 @@ impl Cache {
             self.answers.clear();
         }
         let weight = answer.weight() + query.len();
-        // One that is most of the room would have all others go.
+        // An answer of most of the room would displace all others.
         if weight > self.room / 4 {
             return;
         }

@@ -1,5 +1,5 @@
-//! What a worker takes from itself before it reads a query. Each of these would be enough to keep
-//! a query from the rest of the machine; a hole in one is no hole in the others.
+//! Confines a worker before it reads a query. Each layer alone would keep a query from the rest of
+//! the machine; a hole in one leaves the others intact.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use super::syscalls;
 /// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
 pub(super) const VERSION: ABI = ABI::V6;
 
-/// Where libraries are.
+/// Folders of libraries.
 const LIBRARIES: [&str; 4] = ["/usr/lib", "/lib", "/lib64", "/etc/ld.so.cache"];
-/// How many processors there are, and how much memory. DuckDB ends where it may not read the
-/// control groups of itself.
+/// Files with the number of processors and the memory. DuckDB ends if its own control groups are
+/// unreadable.
 const TELLING: [&str; 4] = [
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
@@ -33,7 +33,7 @@ const TELLING: [&str; 4] = [
 /// socket, no program, no other process, no rights of another user. To be called where there is
 /// one thread.
 pub(super) fn confine(limits: &Limits) -> Result<(), String> {
-    // Its rules are a file that is open for a moment.
+    // Landlock's ruleset is a file that is open for a moment.
     let landlock = without_files().map_err(|error| format!("landlock: {error}"))?;
     bound(limits, 0, limits.addresses())?;
     syscalls::only_what_sqlite_needs(landlock)
@@ -128,17 +128,17 @@ mod tests {
 
     use super::*;
 
-    /// What this test does in a process of its own, once that is confined.
+    /// Environment variable with the action to try in a confined child process.
     const TRY: &str = "WEIR_ATLAS_TRY";
 
-    /// Whether filters of system calls are written for this processor.
+    /// True if there are filters of system calls for this processor.
     const FILTERED: bool = cfg!(any(
         target_arch = "x86_64",
         target_arch = "aarch64",
         target_arch = "riscv64"
     ));
 
-    /// Whether the kernel is as new as this: landlock learned TCP with 6.7, and signals with 6.12.
+    /// Returns true for this kernel or a newer one: landlock has TCP from 6.7, signals from 6.12.
     fn since(major: u32, minor: u32) -> bool {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
         let mut parts = release
@@ -147,12 +147,12 @@ mod tests {
         (parts.next(), parts.next()) >= (Some(major), Some(minor))
     }
 
-    /// What a child of this process may not change.
+    /// Returns a file that a child of this process must not change.
     fn file_of(process: u32) -> PathBuf {
         env::temp_dir().join(format!("weir-atlas-confined-{process}"))
     }
 
-    /// What it may read where another program answers; a program is in it.
+    /// Returns a folder that another engine may read, with a program in it.
     fn folder_of(process: u32) -> PathBuf {
         file_of(process).with_extension("folder")
     }
@@ -203,7 +203,7 @@ mod tests {
 
     fn refused(done: io::Result<()>) {
         match done {
-            // What is not refused by a filter may fail by the bound of open files before.
+            // Without a filter, the limit of open files may be reached first.
             Err(error) if !FILTERED && error.raw_os_error() == Some(libc::EMFILE) => {}
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
             Ok(()) => panic!("it could"),
@@ -281,7 +281,7 @@ mod tests {
         println!("as it should be");
     }
 
-    /// What each layer does beside all others, and then by itself.
+    /// Each layer refuses its actions, together with the others and alone.
     #[test]
     fn a_worker_is_left_memory_time_and_what_it_has_open() {
         if let Ok(what) = env::var(TRY) {

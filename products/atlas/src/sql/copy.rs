@@ -1,4 +1,4 @@
-//! When the public copy is made anew.
+//! Schedule of the public copy.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,22 +20,21 @@ use crate::store::{self, Stamp};
 const LOOK: Duration = Duration::from_secs(5);
 /// A copy may be made this part of the time at most, for it takes the disk from others.
 const SHARE: u32 = 20;
-/// How long a query waits for the first copy.
+/// Longest wait of a query for the first copy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The copy that there is.
+/// Identity of the current copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copied {
-    /// Of the store that it is of.
+    /// Version of the store that was copied.
     pub version: i64,
-    /// Nobody writes into a copy that is made: what has another one was put there, or damaged.
+    /// Stamp of the file. Copies never change: another stamp means a replaced or damaged file.
     stamp: Stamp,
-    /// Of the files that it is made of beside.
+    /// Hash of the stamps of its Parquet files.
     parts: u64,
 }
 
-/// Has the copy made when somebody asks and the store has changed: while nobody asks nothing is
-/// copied.
+/// Renews the copy on a query after a change of the store: without queries there is no copying.
 #[derive(Debug)]
 pub(super) struct Copies {
     shared: Arc<Shared>,
@@ -66,7 +65,7 @@ struct State {
     failed: Option<String>,
     /// Why the store is not read: what was copied of it before goes on.
     wrong: Option<String>,
-    /// What the copy was taken away for.
+    /// Reason for the removal of the copy.
     fault: Option<String>,
 }
 
@@ -192,8 +191,8 @@ impl Copies {
         timeout(PATIENCE, self.wait()).await.map_err(|_| busy())?
     }
 
-    /// Who could not read this copy says so: it is made anew, unless it was made just now, as what
-    /// a query does must not have copies made without end.
+    /// Reports an unreadable copy. The copy is renewed unless it is recent, because a query must
+    /// not be able to cause endless copying.
     pub(super) fn doubt(&self, copied: Copied) {
         let mut state = self.shared.state();
         let lately = |(at, took): (Instant, Duration)| at.elapsed() < took * SHARE;

@@ -37,7 +37,7 @@ pub(super) fn find() -> Option<PathBuf> {
         .and_then(|program| program.canonicalize().ok())
 }
 
-/// What is said where it is not.
+/// Returns the error for a missing DuckDB.
 pub(super) fn missing() -> Error {
     Error::Missing(
         "DuckDB is not installed here: put its program `duckdb` (duckdb.org) where PATH has it, or \
@@ -127,7 +127,7 @@ struct Row {
     cells: Vec<Option<String>>,
 }
 
-/// What it wrote, as an answer; `cut`: it would have written more. `None`: that is no answer.
+/// Parses the output as an answer; `cut`: the output was cut off. `None`: malformed.
 pub(super) fn read(written: &[u8], cut: bool, limits: &Limits) -> Option<Answer> {
     let mut lines = written.split(|octet| *octet == b'\n');
     let head: Head = serde_json::from_slice(lines.next()?).ok()?;
@@ -181,7 +181,7 @@ fn real(text: String) -> Cell {
 /// Why it gave no answer, by what it said.
 pub(super) fn refused(said: &[u8], limits: &Limits) -> Option<Error> {
     let said = String::from_utf8_lossy(said);
-    // What follows quotes the statement in which the query is a text.
+    // The rest quotes the statement that contains the query as a text.
     let said = said.split("\n\nLINE ").next().unwrap_or_default().trim();
     if said.starts_with("Out of Memory") {
         return Some(limits.too_much_memory());
@@ -190,7 +190,7 @@ pub(super) fn refused(said: &[u8], limits: &Limits) -> Option<Error> {
     (!words.is_empty()).then_some(Error::Asked(words))
 }
 
-/// Whether the query is at fault for certain: these it finds before it reads a file.
+/// Returns true if the query is at fault: DuckDB finds these errors before reading a file.
 pub(super) fn is_of_the_query(error: &Error) -> bool {
     let Error::Asked(words) = error else {
         return false;

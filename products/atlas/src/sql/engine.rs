@@ -36,7 +36,7 @@ const OTHERS: [&str; 6] = [
     "tables_used",
 ];
 
-/// What tells of the tables, also as functions (`pragma_table_info('snapshots')`).
+/// Pragmas that describe tables, also as functions (`pragma_table_info('snapshots')`).
 const TELLING: [&str; 8] = [
     "table_info",
     "table_xinfo",
@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection>
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
-    // Nobody changes it: no lock, no journal.
+    // The file never changes: no lock, no journal.
     let mut store = Connection::open_with_flags(address(path, "mode=ro&immutable=1"), flags)?;
     store.execute_batch(&format!(
         "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0;

@@ -12,7 +12,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// What it asks.
+    /// Returns the question in words.
     pub fn title(&self, language: Language) -> &'static str {
         language.of(self.english, self.german)
     }

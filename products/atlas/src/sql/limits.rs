@@ -1,18 +1,18 @@
-//! What a query may take.
+//! Limits of a query.
 
 use crate::error::Error;
 
-/// Octets of a query.
+/// Largest query, in octets.
 pub(super) const QUERY: usize = 16 << 10;
-/// Columns of an answer.
+/// Largest number of columns.
 pub(super) const COLUMNS: i32 = 200;
-/// Octets of one text, and of one row while it is computed.
+/// Largest text, and largest row during computation, in octets.
 pub(super) const TEXT: i32 = 1 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// What a query may take. What is beyond is an error that says so, or, of rows and octets, an
-/// answer that says that it was cut.
+/// Limits of a query. Beyond a limit the result is an error, or, for rows and octets, an answer
+/// marked as truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Of the clock, and of a processor.

@@ -29,7 +29,7 @@ pub(super) fn named(data: &Path) -> PathBuf {
     path(data).join(VERSION)
 }
 
-/// The version of the store that the files are of; `None`: there are none that can be used.
+/// Returns the version of the store in the files; `None`: no usable files.
 pub(super) fn version(data: &Path) -> Option<i64> {
     let (version, files) = read(data).ok()?;
     let there = |file: &Listed| {
@@ -39,7 +39,7 @@ pub(super) fn version(data: &Path) -> Option<i64> {
     files.iter().all(there).then_some(version)
 }
 
-/// What changes where one of the files is written to, or goes.
+/// Returns a hash that changes with each write to a file, and with a removal.
 pub(super) fn stamps(data: &Path) -> u64 {
     let mut all = DefaultHasher::new();
     let files = read(data).map(|(_, files)| files).unwrap_or_default();
@@ -49,7 +49,7 @@ pub(super) fn stamps(data: &Path) -> u64 {
     all.finish()
 }
 
-/// What is wrong with the files, by a look at all octets of them.
+/// Returns a defect of the files, after reading all octets.
 pub(super) fn fault(data: &Path) -> Option<String> {
     let fix = format!("remove the folder {FOLDER}, it is made anew");
     let wrong = |name: &str, what: String| Some(format!("{FOLDER}/{name} {what}: {fix}"));
@@ -77,7 +77,7 @@ struct Listed {
     digest: String,
 }
 
-/// Which files there are, of which store.
+/// Returns the version of the store and the list of files.
 fn read(data: &Path) -> Result<(i64, Vec<Listed>), String> {
     let named = named(data);
     store::plain_file(&named).map_err(|_| "is no file")?;
@@ -115,9 +115,9 @@ fn listed(version: i64, folder: &Path, written: &[Written]) -> Result<String, Er
     Ok(text)
 }
 
-/// Writes the files where there are none of the store as it is, in the place of older ones.
+/// Writes the files for the current store, if missing, and replaces older ones.
 pub(super) fn make(data: &Path) -> Result<i64, Error> {
-    // Says what is missing, where there is no store.
+    // A missing store is an error with a hint.
     wanted(data)?;
     let _locked = Locked::new(data)?;
     let before_it = wanted(data)?;

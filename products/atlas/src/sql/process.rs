@@ -28,16 +28,16 @@ pub(super) struct Process {
     /// Until the query was written: that it is closed is its end.
     query: Option<ChildStdin>,
     answer: ChildStdout,
-    /// What another program than this one says of a query that is wrong.
+    /// Error output of an external engine, with the faults of a query.
     errors: Option<ChildStderr>,
     engine: Engine,
 }
 
-/// What a process has written.
+/// Output of a process.
 #[derive(Debug, Default)]
 struct Output {
     answer: Vec<u8>,
-    /// There was more.
+    /// True if there was more.
     cut: bool,
     errors: Vec<u8>,
 }
@@ -116,7 +116,7 @@ impl Process {
 
     async fn converse(&mut self, query: &str, limits: &Limits) -> io::Result<Output> {
         if let Some(mut to) = self.query.take() {
-            // It may have ended before it took the query: then it has said why.
+            // A worker that ended before the query has written its reason.
             let _ = to.write_all(query.as_bytes()).await;
         }
         let mut output = Output::default();

@@ -1,4 +1,4 @@
-//! The public copy of the store: one file that nobody changes.
+//! The public copy of the store: one file that never changes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ const UNFINISHED: &str = "public.db.new";
 /// Held by who makes a copy.
 const LOCK: &str = "public.db.lock";
 pub(super) const VIEWS: &str = include_str!("public.sql");
-/// What is nobody's business: which files were read.
+/// Private table: the files that were read.
 pub(super) const PRIVATE: &str = "files";
-/// Changes with [`VIEWS`]: a copy of another one is made anew.
+/// Version of [`VIEWS`]: a copy with another version is renewed.
 pub(super) const FORMAT: i64 = 1;
 
-/// The copy of a data folder.
+/// Returns the path of the copy in a data folder.
 pub(super) fn path(data: &Path) -> PathBuf {
     data.join(FILE)
 }
 
-/// The version of the store that the copy is of; `None`: there is none that can be used.
+/// Returns the version of the store in the copy; `None`: no usable copy.
 pub(super) fn version(data: &Path) -> Option<i64> {
     store::plain_file(&path(data)).ok()?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -35,7 +35,7 @@ pub(super) fn version(data: &Path) -> Option<i64> {
     (format.ok()? == FORMAT).then(|| store::version(&copy).ok())?
 }
 
-/// One copy is made at a time, whoever makes it.
+/// Lock for making a copy, across processes.
 pub(super) struct Locked {
     _file: File,
 }
@@ -57,10 +57,10 @@ pub(super) fn wanted(data: &Path) -> Result<i64, Error> {
     store::version(&store::open(data)?)
 }
 
-/// Makes the copy where there is none of the store as it is, in the place of an older one, which
-/// whoever has it open goes on with. Gives the version of the store that it is of.
+/// Makes the copy of the current store, if missing, and replaces an older one, which its readers
+/// keep. Returns the version of the store.
 pub(super) fn make(data: &Path) -> Result<i64, Error> {
-    // Says what is missing, where there is no store.
+    // A missing store is an error with a hint.
     wanted(data)?;
     let _locked = Locked::new(data)?;
     let wanted = wanted(data)?;
@@ -76,7 +76,7 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
         let _ = remove(&new);
     })?;
     store::give_to_owner(&new, data)?;
-    // What is on the disk under that name is whole, also after a power cut.
+    // The file is synced before the rename, against a power cut.
     File::open(&new)
         .and_then(|file| file.sync_all())
         .and_then(|()| fs::rename(&new, &old))

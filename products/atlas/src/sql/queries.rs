@@ -27,28 +27,28 @@ pub struct Queries {
     counts: Counters,
 }
 
-/// What was asked since the start, and how it ended.
+/// Counters of queries since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// With rows, be it none.
+    /// Answered, with any number of rows.
     pub answered: u64,
-    /// Of these, without a process.
+    /// Answered from the cache.
     pub cached: u64,
-    /// The query was at fault.
+    /// Refused as faulty.
     pub refused: u64,
-    /// It took too long, or too much memory.
+    /// Stopped at the limit of time or memory.
     pub bounded: u64,
-    /// There were too many.
+    /// Refused because of too many queries.
     pub busy: u64,
-    /// There were too many of one client.
+    /// Refused because of one client's share.
     pub share: u64,
-    /// The server was at fault.
+    /// Failed by a fault of the server.
     pub failed: u64,
-    /// The client went.
+    /// Cancelled by the client.
     pub left: u64,
-    /// Being answered at this moment.
+    /// Running now.
     pub running: u64,
-    /// For a process, at this moment.
+    /// Waiting for a process now.
     pub waiting: u64,
 }
 
@@ -112,7 +112,7 @@ impl Queries {
         }
     }
 
-    /// Answers a query of nobody in particular, as [`Queries::ask_of`] does.
+    /// Answers a query without a client, as [`Queries::ask_of`] does.
     pub async fn ask(&self, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
         self.ask_of(None, query, engine).await
     }
@@ -160,7 +160,7 @@ impl Queries {
             (Engine::Duckdb, Err(Error::Unready(why))) => {
                 tracing::warn!(%why, "SQLite answers in the place of DuckDB");
                 let answered = self.answer_by(client, query, Engine::Sqlite).await;
-                // What only DuckDB understands is no fault of the query.
+                // A query in DuckDB's dialect is not at fault.
                 answered.map_err(|_| Error::Unready(why))
             }
             (_, answered) => answered,
@@ -191,7 +191,7 @@ impl Queries {
                         .into(),
                 ),
             })?;
-        // Somebody who asked the same may have had it answered meanwhile.
+        // Another client may have had the same query answered meanwhile.
         if let Some(kept) = self.kept(copied.version, engine, query) {
             return Ok(kept);
         }
@@ -215,7 +215,7 @@ impl Queries {
         let Err(error) = &answered else {
             return answered;
         };
-        // Its own words do not tell a query that is wrong from a file that is.
+        // DuckDB's message does not distinguish a faulty query from a faulty file.
         if engine == Engine::Sqlite || duckdb::is_of_the_query(error) {
             return answered;
         }
@@ -234,7 +234,7 @@ impl Queries {
         Some(kept)
     }
 
-    /// What was asked so far.
+    /// Returns the counters.
     pub fn counts(&self) -> Counts {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Counts {

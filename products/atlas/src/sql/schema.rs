@@ -1,4 +1,4 @@
-//! What there is to ask, for people: from the comments of the SQL that makes it.
+//! Documentation of the tables, from the comments of the SQL that makes them.
 
 use super::public::{PRIVATE, VIEWS};
 use crate::store::SCHEMA;
@@ -6,11 +6,11 @@ use crate::store::SCHEMA;
 /// A table, or a view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableDoc {
-    /// As in queries.
+    /// Name in queries.
     pub name: String,
-    /// What it has, in some sentences; may be empty.
+    /// Description, in some sentences; may be empty.
     pub about: String,
-    /// In their order.
+    /// Columns, in order.
     pub columns: Vec<ColumnDoc>,
 }
 
@@ -19,11 +19,11 @@ pub struct TableDoc {
 pub struct ColumnDoc {
     /// As in queries.
     pub name: String,
-    /// What it has; empty where its name says it.
+    /// Description; empty if the name suffices.
     pub about: String,
 }
 
-/// What queries may ask: first the views, which are made for people, then the tables behind them.
+/// Returns the tables for queries: first the views for people, then the tables behind them.
 pub fn schema() -> Vec<TableDoc> {
     let (views, tables): (Vec<_>, Vec<_>) = read(VIEWS)
         .into_iter()
@@ -58,7 +58,7 @@ fn read(sql: &str) -> Vec<(bool, TableDoc)> {
             inside = false;
         } else if let (true, Some((_, table))) = (inside, tables.last_mut()) {
             let end = line.find([' ', ',']).unwrap_or(line.len());
-            // What is in capitals is of the table: PRIMARY KEY.
+            // A line in capitals is of the table: PRIMARY KEY.
             if line.starts_with(|first: char| first.is_lowercase()) {
                 table.columns.push(ColumnDoc {
                     name: line[..end].to_owned(),

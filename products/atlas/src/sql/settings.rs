@@ -6,29 +6,29 @@ use std::time::Duration;
 use super::duckdb;
 use super::limits::Limits;
 
-/// How queries are answered.
+/// Settings of queries.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The data folder.
     pub data: PathBuf,
-    /// This program.
+    /// Path of this program.
     pub program: PathBuf,
-    /// Of each query.
+    /// Limits of each query.
     pub limits: Limits,
-    /// Answered at once.
+    /// Largest number of concurrent queries.
     pub workers: usize,
-    /// Waiting for these at most.
+    /// Largest number of waiting queries.
     pub waiting: usize,
-    /// Of one client: all but one of those answered at once, and so many that wait.
+    /// Waiting queries of one client, which may also have all but one of the running ones.
     pub waiting_each: usize,
-    /// How long they wait.
+    /// Longest wait.
     pub patience: Duration,
-    /// DuckDB's program; `None`: there is none.
+    /// Path of DuckDB; `None`: not installed.
     pub duckdb: Option<PathBuf>,
-    /// Octets of answers that are kept.
+    /// Largest cache of answers, in octets.
     pub cache: usize,
-    /// Between two copies of the store at least; `None`: each query is answered of the store as it
-    /// is, however long the copy takes.
+    /// Least interval of copies of the store; `None`: each query uses the current store, however
+    /// long the copy takes.
     pub every: Option<Duration>,
 }
 

@@ -1,8 +1,8 @@
-//! What a worker may still ask of the kernel: seccomp.
+//! System calls that a worker may use: seccomp.
 
 pub(super) use filter::{only_threads, only_what_sqlite_needs};
 
-/// Filters are written for other processors only: then landlock must be there.
+/// Without a filter for this processor, landlock must be available.
 #[cfg(not(any(
     target_arch = "x86_64",
     target_arch = "aarch64",
@@ -44,15 +44,14 @@ mod filter {
         SeccompRule,
     };
 
-    /// What calls of the other numbers of x86-64 have beside.
+    /// Bit of the calls in the x32 ABI of x86-64.
     #[cfg(target_arch = "x86_64")]
     const X32: i64 = 0x4000_0000;
 
     type Rules = BTreeMap<i64, Vec<SeccompRule>>;
     type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-    /// What SQLite, the allocator and the end of a process ask of the kernel. Anything else ends
-    /// the process.
+    /// Calls of SQLite, the allocator and the exit of a process. Any other call kills the process.
     const NEEDED: &[i64] = &[
         libc::SYS_read,
         libc::SYS_pread64,
@@ -82,7 +81,7 @@ mod filter {
         libc::SYS_exit_group,
     ];
 
-    /// What looks for a file: `localtime` asks for the zone of time. It is told that it may not.
+    /// Calls that look for a file, which fail: `localtime` asks for the time zone.
     const REFUSED: &[i64] = &[
         libc::SYS_openat,
         libc::SYS_readlinkat,
@@ -103,7 +102,7 @@ mod filter {
         libc::SYS_readlink,
     ];
 
-    /// What a program of others has no use for.
+    /// Calls that an external engine never needs.
     const NEVER: &[i64] = &[
         libc::SYS_socket,
         libc::SYS_socketpair,
@@ -175,15 +174,14 @@ mod filter {
     }
 
     fn threads() -> Result<[BpfProgram; 2]> {
-        // Nobody can look into what it is asked for: who is told that there is no such thing
-        // takes `clone`.
+        // A filter cannot inspect the arguments of `clone3`: after ENOSYS, callers use `clone`.
         let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
         let first = program(always(&[libc::SYS_clone3]), SeccompAction::Allow, unknown)?;
         let mut rules = always(NEVER);
         rules.insert(libc::SYS_clone, vec![masked(0, libc::CLONE_THREAD as u64)?]);
         #[cfg(target_arch = "x86_64")]
         {
-            // The same by other numbers, where the kernel has that at all.
+            // Repeats the rules for the x32 ABI, where the kernel has it.
             let others = rules.iter().map(|(call, rule)| (call | X32, rule.clone()));
             rules.extend(others.collect::<Vec<_>>());
             rules.insert(libc::SYS_clone3 | X32, Vec::new());
@@ -241,8 +239,8 @@ mod filter {
         const ALLOWED: u32 = 0x7fff_0000;
         const ENDED: u32 = 0x8000_0000;
 
-        /// What a program answers to a call with these arguments: as the kernel runs it
-        /// (linux/filter.h), as far as the crate writes it.
+        /// Runs a program on a call with these arguments, as the kernel does (linux/filter.h), and
+        /// returns its verdict. Covers the instructions that the crate emits.
         fn run(program: &BpfProgram, call: i64, arguments: &[(usize, u64)]) -> u32 {
             let arch = match std::env::consts::ARCH {
                 "x86_64" => 0xc000_003e,

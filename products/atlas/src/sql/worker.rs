@@ -44,7 +44,7 @@ impl Worker {
     }
 }
 
-/// What stands behind the name of the program, for [`Worker`] to read.
+/// Returns the arguments of the program for [`Worker`].
 pub(super) fn arguments(limits: &Limits) -> [String; 6] {
     [
         "sql-worker".into(),
@@ -69,7 +69,7 @@ pub fn worker(asked: &Worker) -> ExitCode {
 }
 
 fn work(asked: &Worker) -> Result<Said, String> {
-    // Where the server is killed, so is this.
+    // A killed server takes its workers with it.
     let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
     let limits = asked.limits();
     let place = &asked.place;

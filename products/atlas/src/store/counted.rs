@@ -1,7 +1,7 @@
-//! Which numbers of a snapshot are summed up, so that no node counts twice.
+//! Selects the numbers of a snapshot to sum up, so that no node counts twice.
 //!
-//! Entries of one name are one community: the largest counts. A metacommunity and its parts: what
-//! is larger counts, its own number or the sum of its parts; the parts where both are the same.
+//! Entries of one name are one community: the largest counts. Of a metacommunity and its parts the
+//! larger counts, its own number or the sum of its parts; the parts if both are equal.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ struct Community {
     key: usize,
     parent: Option<usize>,
     parts: usize,
-    /// What its parts have; `None`: none has a number.
+    /// Sum of its parts; `None`: no part has a number.
     of_parts: Option<i64>,
 }
 
@@ -69,7 +69,7 @@ fn by_name(entries: &[Candidate<'_>]) -> Vec<Community> {
             parts: 0,
             of_parts: None,
         };
-        // Those without a name have nothing in common.
+        // Entries without a name are unrelated.
         if candidate.name.is_empty() {
             communities.push(new);
             continue;
@@ -309,9 +309,9 @@ mod tests {
             prop_assert!(kept.iter().all(|row| row.3.is_some()));
             let mut names = HashSet::new();
             prop_assert!(kept.iter().all(|row| row.1.is_empty() || names.insert(&row.1)));
-            // What is left counts the same.
+            // The selected entries alone yield the same sum.
             prop_assert_eq!(sum(&set(&kept)), sum(&kept));
-            // In any order.
+            // The order does not matter.
             let mut turned = rows.clone();
             turned.rotate_left(turn.min(rows.len()));
             turned.reverse();

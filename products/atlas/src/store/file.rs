@@ -24,7 +24,7 @@ const MAPPED: u64 = match cfg!(target_pointer_width = "32") {
     true => 64 << 20,
     false => 4 << 30,
 };
-/// How long one who writes waits for another.
+/// Longest wait of a writer for another.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 30_000 });
 
 /// Opens the store of a data folder for reading. Many may do so, and while one writes.
@@ -58,8 +58,8 @@ pub(crate) fn plain_file(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Gives a file or folder that stands beside the store to whom the store belongs, as SQLite does with
-/// its own: where root has made it, the server, which is another user, has to write there too.
+/// Gives a file or folder beside the store to the store's owner, as SQLite does with its own: the
+/// server, another user than root, must be able to write files that root has made.
 pub(crate) fn give_to_owner(made: &Path, data: &Path) -> Result<(), Error> {
     let path = data.join(FILE);
     let owner = std::fs::metadata(&path).map_err(Error::file(&path))?;
@@ -69,7 +69,7 @@ pub(crate) fn give_to_owner(made: &Path, data: &Path) -> Result<(), Error> {
     lchown(made, Some(owner.uid()), Some(owner.gid())).map_err(Error::file(made))
 }
 
-/// Whether a file is a store, without a look at what stands beside it.
+/// Checks that a file is a store, ignoring its journal.
 pub(crate) fn recognise(path: &Path) -> Result<(), Error> {
     plain_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -97,7 +97,7 @@ pub(crate) fn address(path: &Path, how: &str) -> String {
 fn prepare_reading(store: &Connection, path: &Path) -> Result<(), Error> {
     store.busy_timeout(Duration::from_secs(5))?;
     is_ours(store, path)?;
-    // What is mapped is the kernel's cache, which all connections share; each one's own is small.
+    // Mapped pages are the kernel's cache, which all connections share; their own caches are small.
     store.execute_batch(&format!(
         "PRAGMA query_only = ON; PRAGMA mmap_size = {MAPPED}; PRAGMA cache_size = -2048;
          PRAGMA temp_store = MEMORY;"
@@ -159,7 +159,7 @@ fn make(store: &Connection) -> rusqlite::Result<()> {
     let made = (|| {
         if is_new(store)? {
             store.execute_batch(SCHEMA)?;
-            // Not from 1: a file that is made anew has versions of its own.
+            // A random begin: a recreated file has versions of its own.
             store.execute_batch(
                 "INSERT INTO meta VALUES ((unixepoch() << 20) + (random() & 0xfffff))",
             )?;

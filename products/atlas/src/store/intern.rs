@@ -10,7 +10,7 @@ use crate::text::folded;
 /// Entries beyond which all is forgotten, between commits.
 const MOST: usize = 100_000;
 
-/// What is known by number in this process. Numbers of the database are learned when it is written.
+/// Numbers of communities and profiles in this process. A write assigns those of the database.
 #[derive(Default)]
 pub(super) struct Intern {
     by_key: HashMap<String, u32>,

@@ -1,4 +1,4 @@
-//! Sums of what was observed: the days and months of some hours, computed anew.
+//! Sums of observations: recomputes the days and months of some hours.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::AddAssign;
@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::time::Unit;
 
-/// Those that were counted, by status, and the hours in the directory.
+/// Sums of counted nodes by status, and of hours in the directory.
 #[derive(Clone, Copy, Default)]
 struct Part {
     live: i64,
@@ -102,7 +102,7 @@ impl Sum {
     }
 }
 
-/// Writes the days and months of `hours` anew, and their totals, by the observations and totals of
+/// Recomputes the days and months of `hours`, and their totals, from the observations and totals of
 /// all their hours.
 pub(super) fn renew(store: &Connection, hours: &BTreeSet<i64>) -> rusqlite::Result<()> {
     let numbers = |unit: Unit| hours.iter().map(move |hour| unit.number(*hour));
@@ -188,7 +188,7 @@ fn parts_of_days(
     Ok(parts)
 }
 
-/// What stands from a column on.
+/// Reads the sums from a column on.
 fn part(row: &Row<'_>, at: usize) -> rusqlite::Result<Part> {
     Ok(Part {
         live: row.get(at)?,

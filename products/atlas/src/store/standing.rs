@@ -1,5 +1,5 @@
-//! Which file stands at the store's name, and the journal beside it: another file may take the
-//! place, and SQLite would take the journal of the one before for its own.
+//! Identity of the store's file and of its journal: after a replacement, SQLite would take the
+//! journal of the former file for that of the new one.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Which file stands at a path: its device and number.
+/// Identity of a file: its device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity(u64, u64);
 
@@ -24,7 +24,7 @@ impl From<&Metadata> for Identity {
     }
 }
 
-/// What changes with each write to a file, or where another one takes its place.
+/// Stamp that changes with each write to a file, and with a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stamp {
     file: Identity,
@@ -43,7 +43,7 @@ impl Stamp {
         })
     }
 
-    /// Whether both are of one file, at whatever time.
+    /// Returns true if both stamps are of one file, at any time.
     pub fn is_of(&self, other: &Self) -> bool {
         self.file == other.file
     }

@@ -1,4 +1,4 @@
-//! What a store has after snapshots went in, however they did.
+//! A store has the same content however its snapshots were added.
 
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -147,7 +147,7 @@ fn a_file_twice_changes_nothing() {
         (all(&store), version(&store).unwrap()),
         (before.clone(), first)
     );
-    // The same again, but for some blank: its hour is written anew.
+    // A copy of the file with more white space: its hour is rewritten.
     writer.add(&one, &[2; 32]).unwrap();
     writer.commit().unwrap();
     assert!(version(&store).unwrap() > first);
@@ -196,7 +196,7 @@ fn what_was_not_committed_is_not_there() {
     drop(writer);
     let mut writer = Writer::open(folder.path()).unwrap();
     assert!(!writer.knows(&[1; 32]).unwrap());
-    // Where a commit fails, the next one writes all of it.
+    // After a failed commit, the next one writes all of it.
     let store = Connection::open(folder.path().join(FILE)).unwrap();
     store
         .execute_batch("ALTER TABLE files RENAME TO hidden")
@@ -278,7 +278,7 @@ fn what_is_no_file_is_refused() {
     }
 }
 
-/// Two that go on from the same backup are told apart.
+/// Two stores from the same backup have different versions.
 #[test]
 fn versions_of_two_that_were_one_differ() {
     let (one, _) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);

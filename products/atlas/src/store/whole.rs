@@ -1,5 +1,5 @@
-//! Whether a store can be read. `PRAGMA quick_check` of all of it reads all of it, which for some
-//! gigabytes takes minutes; what charts read is looked at instead.
+//! Checks that a store can be read. `PRAGMA quick_check` reads everything, which takes minutes for
+//! some gigabytes; this check covers the tables that charts read.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,12 +28,12 @@ const LONG: [(&str, &str); 3] = [
     ("observations", "hour"),
 ];
 const PLACES: i64 = 64;
-/// What was not looked at by then is taken for whole, so that a slow disk keeps no store out.
+/// Timeout of the check: the rest counts as whole, so that a slow disk excludes no store.
 const TIME: Duration = Duration::from_secs(5);
-/// Instructions of SQLite's machine after which the time is looked at.
+/// Instructions of SQLite's machine between checks of the time.
 const LOOK: i32 = 5_000;
 
-/// Refuses a file that has what damaged files have, without a look at what stands beside it.
+/// Refuses a damaged file, ignoring its journal.
 pub(crate) fn whole(path: &Path) -> Result<(), Error> {
     let checked = (|| {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -107,7 +107,7 @@ pub(crate) fn probe(store: &Connection) -> Result<i64, Error> {
     version(store)
 }
 
-/// Whether the file is at fault, and not the question.
+/// Returns true if the file is at fault rather than the question.
 pub(crate) fn is_damage(error: &Error) -> bool {
     let Error::Store(error) = error else {
         return false;

@@ -39,14 +39,14 @@ struct File {
     remarks: Vec<Remark>,
 }
 
-/// Files that were taken and, by the time that they were written, somebody else had written.
+/// Files that another process wrote between their addition and the commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// How many.
+    /// Number of files.
     pub files: u64,
-    /// Their entries of communities.
+    /// Number of their entries of communities.
     pub entries: u64,
-    /// What was remarked of them.
+    /// Number of their remarks.
     pub remarks: u64,
 }
 
@@ -82,11 +82,11 @@ impl Writer {
         })
     }
 
-    /// Opens anew what stands at the name, which may be written over or be another file; says whether
-    /// it is another one.
+    /// Reopens the file at the store's name, which may be overwritten or replaced; returns true for
+    /// another file.
     pub fn renew(&mut self) -> Result<bool, Error> {
         let same = self.is_in_place()?;
-        // What is empty would be made a store of.
+        // An empty file would be turned into a store.
         file::recognise(&self.path)?;
         if !same {
             whole(&self.path)?;
@@ -110,7 +110,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the file that is open stands at its name.
+    /// Returns true if the open file is still at its name.
     fn is_in_place(&mut self) -> Result<bool, Error> {
         self.standing.look().map_err(|error| {
             let name = self.path.display();
@@ -123,7 +123,7 @@ impl Writer {
         })
     }
 
-    /// Whether a file of this content was read before.
+    /// Returns true if a file of this content was read before.
     pub fn knows(&self, digest: &Digest) -> Result<bool, Error> {
         Ok(self.files.contains_key(digest) || self.has_written(digest)?)
     }
@@ -163,8 +163,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes all that was added, with the sums that follow from it: everything or, where it
-    /// fails, nothing. What somebody else has written since it was added stays as it is.
+    /// Writes all additions and the sums that follow: everything or, on an error, nothing. Data
+    /// that another process wrote meanwhile stay as they are.
     pub fn commit(&mut self) -> Result<Known, Error> {
         if self.files.is_empty() {
             return Ok(Known::default());
@@ -189,7 +189,7 @@ impl Writer {
             let _ = self
                 .store
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            // Its journal is there from the first commit on.
+            // The journal exists from the first commit on.
             let _ = self.standing.look();
         }
         written.map_err(|error| file::plain(&self.path, error))
@@ -215,7 +215,7 @@ impl Writer {
         self.write_seen(&seen)?;
         rollup::renew(&self.store, &hours)?;
         let known = self.write_files()?;
-        // By chance, so that two stores that go on from the same backup are told apart.
+        // A random step gives two stores from the same backup different versions.
         self.store.execute_batch(
             "UPDATE meta SET version = max(version, unixepoch() << 20) + 1 + (random() & 0xfffff);
              COMMIT",
@@ -223,7 +223,7 @@ impl Writer {
         Ok(known)
     }
 
-    /// One hour: what is there already, and what was added.
+    /// Writes one hour: the present rows, and the added ones.
     fn write_hour(
         &mut self,
         hour: i64,
@@ -353,7 +353,7 @@ impl Writer {
         }
     }
 
-    /// Their entries change nothing where they are there already, but remarks would be told twice.
+    /// Known files change no entries, but their remarks would be repeated.
     fn write_files(&self) -> rusqlite::Result<Known> {
         let mut known = Known::default();
         let mut file = self.store.prepare_cached(

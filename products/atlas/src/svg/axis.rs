@@ -81,8 +81,8 @@ pub(super) fn times(canvas: &mut Canvas, area: Area, zero: f64) {
         ));
     }
     canvas.ink.0.push_str("<g class=\"axis\">");
-    // What a tick is part of stands below it, from the right to the left: where there is no room
-    // for both, the later one tells more.
+    // The containing unit is below its tick, from right to left: where two do not fit, the later
+    // one is more useful.
     let mut free = canvas.width;
     for tick in ticks.iter().rev() {
         let at = x(tick.hour);

@@ -11,26 +11,26 @@ use crate::text::Language;
 
 /// Rows that are drawn.
 const ROWS: usize = 100;
-/// What title and notes take, pixels; and without notes, which a low picture has not.
+/// Height of title and notes, in pixels; and without notes, as in a low picture.
 const AROUND: f64 = 150.0;
 const AROUND_LOW: f64 = 90.0;
-/// Between the letters and what is beside them.
+/// Gap between letters and their neighbours, in pixels.
 const GAP: f64 = 8.0;
 
-/// A colour, and its hatch.
+/// Colour and hatch of a bar.
 type Look = (colour::Slot, Option<usize>);
 
-/// How rows look.
+/// Layout of rows.
 struct Rows {
-    /// From one to the next.
+    /// Distance of two rows.
     pitch: f64,
     thick: f64,
     size: f64,
-    /// The name stands above its bar, where there is no room beside it.
+    /// True if names are above their bars, for lack of room beside them.
     above: bool,
 }
 
-/// Whether names stand above their bars, how high a row is at least, and how many are drawn at most.
+/// Returns true for names above their bars, the least height of a row, and the limit of rows.
 fn room(canvas: &Canvas, rows: usize) -> (bool, f64, usize) {
     let (high, low) = (34.0, 20.0);
     if !canvas.fit {
@@ -145,7 +145,7 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
     }
 }
 
-/// One of them. `place`: left, room for names, top; `ends`: of the bar.
+/// Draws a row. `place`: left, room for names, top; `ends`: of the bar.
 fn row(
     canvas: &mut Canvas,
     rows: &Rows,
@@ -182,7 +182,7 @@ fn row(
         "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2\"{inside}/>",
         length(zero.min(end)),
         length(middle - rows.thick / 2.0),
-        // What is not nothing is seen.
+        // A value other than zero is visible.
         length((zero - end).abs().max(1.0)),
         length(rows.thick)
     ));

@@ -10,16 +10,16 @@ use crate::time::{Unit, day, hour_of};
 pub(super) struct Tick {
     pub(super) hour: i64,
     pub(super) label: String,
-    /// What it is part of, where that is another than at the tick before: the day of an hour, the
-    /// month of a day, the year of a month.
+    /// Containing unit, if different from that of the tick before: the day of an hour, the month of
+    /// a day, the year of a month.
     pub(super) part_of: Option<String>,
 }
 
-/// From one tick to the next.
+/// Step from one tick to the next.
 #[derive(Clone, Copy)]
 enum Step {
     Hours(i64),
-    /// Of a month: its first, and every so many days after it.
+    /// First day of a month, and every so many days after it.
     Days(i64),
     Months(i64),
 }
@@ -155,7 +155,7 @@ pub(super) fn span(from: i64, to: i64, language: Language) -> String {
     range(hour(from), hour(last)) + " UTC"
 }
 
-/// One point of a unit.
+/// Returns the name of a point.
 pub(super) fn point(hour: i64, by: Unit, language: Language) -> String {
     match by {
         Unit::Hour => format!("{}, {} UTC", date(day(hour), language), clock(hour)),

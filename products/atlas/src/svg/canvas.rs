@@ -35,22 +35,22 @@ impl Area {
     }
 }
 
-/// What became of a plot.
+/// Result of drawing a plot.
 #[derive(Default)]
 pub(super) struct Drawn {
     pub(super) area: Area,
     pub(super) least: f64,
     pub(super) most: f64,
-    /// Of the points of a plot over time, from left to right.
+    /// Positions of the points of a plot over time, from left to right.
     pub(super) points: Vec<f64>,
-    /// What there is to see, in a sentence or two.
+    /// Description, in a sentence or two.
     pub(super) gist: String,
 }
 
-/// What all parts of a picture know.
+/// Context of all parts of a picture.
 pub(super) struct Canvas<'a> {
     pub(super) figure: &'a Figure,
-    /// Of the figure, within the calendar.
+    /// Range of the figure, within the calendar.
     pub(super) from: i64,
     pub(super) to: i64,
     pub(super) theme: Theme,
@@ -60,14 +60,14 @@ pub(super) struct Canvas<'a> {
     pub(super) height: f64,
     /// Beside those of the figure.
     pub(super) notes: Vec<String>,
-    /// Those of the figure are at the bottom, too.
+    /// True if the notes of the figure are at the bottom.
     pub(super) with_notes: bool,
-    /// It may not be higher than asked for.
+    /// True if the height is fixed.
     pub(super) fit: bool,
     pub(super) ink: Ink,
 }
 
-/// Where a text stands from its place.
+/// Position of a text relative to its anchor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -168,7 +168,7 @@ impl<'a> Canvas<'a> {
     pub(super) fn finish(self, chart: &str, drawn: &Drawn) -> String {
         let mut out = Ink(String::with_capacity(self.ink.0.len() + 6000));
         let (width, height) = (length(self.width), length(self.height));
-        // What is within a picture cannot be reached by keys.
+        // The keyboard cannot reach parts of an image.
         let role = if self.links.is_some() { "group" } else { "img" };
         let theme = match self.theme {
             Theme::Auto => "auto",
@@ -238,7 +238,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// Whether two rectangles have something in common.
+/// Returns true if two rectangles overlap.
 pub(super) fn overlap(one: &Area, other: &Area) -> bool {
     one.left < other.right
         && other.left < one.right

@@ -8,8 +8,8 @@ use super::{colour, frame};
 use crate::figure::Bar;
 use crate::text::Language;
 
-/// Words that are drawn at most, and the pixels that each of them should have: of too many words all
-/// are as small as can be, and none tells how much it stands for.
+/// Largest number of words, and the least number of pixels for each: too many words would all have
+/// the smallest size, and hide their values.
 const WORDS: usize = 150;
 const ROOM: f64 = 2800.0;
 /// Spots that are tried for a word.
@@ -38,7 +38,7 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
         .collect();
     all.sort_by(|one, other| other.1.total_cmp(&one.1));
     let wanted = all.len();
-    // Whether there are notes is not known before, so they have room in any case.
+    // Reserve room for notes, which are known only later.
     let planned = Area {
         left: 16.0,
         right: canvas.width - 16.0,
@@ -75,18 +75,18 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
     }
 }
 
-/// Words in an area, none upon another: the largest in the middle, each next one on a spiral as near
-/// to it as has room. All are smaller where not all have room; those that would be too small to
-/// read are left out.
+/// Places words in an area without overlap: the largest in the middle, each other on a spiral, as
+/// near to the middle as possible. If not all fit, all are smaller; words too small to read are
+/// left out.
 fn place<'a>(all: &[(&'a Bar, f64)], area: Area) -> Vec<Word<'a>> {
     let Some(most) = all.first().map(|first| first.1) else {
         return Vec::new();
     };
-    // What they cover is a part of the whole, for letters leave gaps between them.
+    // Letters cover only a part of the area, because of the gaps between them.
     let ems: f64 = (all.iter())
         .map(|(bar, value)| width(named(&bar.name, &bar.key), 1.0) * value / most)
         .sum();
-    // Whole names of the largest have room, and their sizes stay in proportion.
+    // The largest names fit as a whole, with their sizes in proportion.
     let widest = (all.iter())
         .filter(|(_, value)| *value * 4.0 >= most)
         .map(|(bar, value)| largest(named(&bar.name, &bar.key), area) / (value / most).sqrt())
@@ -254,7 +254,7 @@ mod tests {
         let middle = words[0].area;
         assert!(((middle.left + middle.right) / 2.0 - 305.0).abs() < 1e-6);
         assert!(((middle.top + middle.bottom) / 2.0 - 225.0).abs() < 1e-6);
-        // Where not all have room, some have.
+        // In little room some words remain.
         for wide in [90.0, 150.0, 300.0] {
             for high in [60.0, 120.0, 150.0, 500.0] {
                 let some = placed(&bars, wide, high).len();

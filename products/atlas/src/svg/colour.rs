@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use crate::asked::Theme;
 
-/// What is painted.
+/// Role of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
     Ground,
@@ -22,13 +22,13 @@ pub(super) enum Paint {
     Border,
     /// A part of a whole, by [`slot`].
     Part(usize),
-    /// What belongs to none of them.
+    /// Remaining values.
     Rest,
-    /// More and more of one thing.
+    /// Steps of one scale.
     Heat(usize),
 }
 
-/// How many colours of parts there are.
+/// Number of colours of parts.
 pub(super) const PARTS: usize = 8;
 
 const LIGHT: [&str; PARTS] = [
@@ -69,7 +69,7 @@ impl Paint {
         .chain(heat)
     }
 
-    /// Its class is `f-NAME` where it fills, `s-NAME` where it is a line.
+    /// Returns the name. Its class is `f-NAME` for fills and `s-NAME` for lines.
     pub(super) fn name(self) -> String {
         match self {
             Self::Ground => "ground".into(),
@@ -155,24 +155,24 @@ pub(super) fn element() -> String {
     format!("<style>{}</style>", sheet())
 }
 
-/// How a name looks for ever.
+/// Permanent look of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) paint: Paint,
-    /// Which mark is upon it.
+    /// Index of the mark.
     pub(super) mark: usize,
-    /// Which hatch or dash it has: 0 none, and less than [`ROUNDS`].
+    /// Index of the hatch or dash: 0 none, and less than [`ROUNDS`].
     pub(super) round: usize,
 }
 
-/// How many hatches and dashes tell names of one colour apart.
+/// Number of hatches and dashes that distinguish names of one colour.
 pub(super) const ROUNDS: usize = 10;
 
-/// The look of a key by itself: the same in each picture, in each year, whoever is beside it. So two
-/// may look alike that nobody thought of; those that are known to stand beside each other do not.
+/// Returns the look of a key, the same in each picture and year, whatever is beside it. Unforeseen
+/// keys may look alike; keys known to appear together do not.
 pub(super) fn slot(key: &str) -> Slot {
     let hash = hash(key);
-    // Other digits for each.
+    // Each property uses other bits.
     let nth = |from: u32, of: usize| (hash >> from & 0xff_ffff) as usize % of;
     let marks = PARTS + 1;
     let (part, round, mark) = match known(key).or_else(|| listed(key)) {
@@ -186,14 +186,14 @@ pub(super) fn slot(key: &str) -> Slot {
     Slot { paint, mark, round }
 }
 
-/// What gives a bar or a word its colour: its name, so that a community and a metacommunity of one
-/// name have the same; its key where it has none.
+/// Returns the source of a colour for a bar or a word: its name, so that a community and a
+/// metacommunity of one name match, or else its key.
 pub(super) fn of_name(name: &str, key: &str) -> String {
     super::ink::named(name, key).to_lowercase()
 }
 
-/// Those that are in many pictures have colours that are far from each other there, and their hatch
-/// or dash. `PARTS`: grey.
+/// Returns the colour and hatch or dash of frequent keys, chosen far apart within their pictures.
+/// `PARTS`: grey.
 fn known(key: &str) -> Option<(usize, usize)> {
     Some(match key.to_ascii_lowercase().as_str() {
         "live" | "nodes" | "rate" | "appeared" | "batman-adv" => (0, 0),
@@ -243,7 +243,7 @@ fn listed(key: &str) -> Option<(usize, usize)> {
 pub(super) fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-    // Its low bits alone do not tell short keys apart well.
+    // The low bits alone distinguish short keys badly.
     hash ^ hash >> 32
 }
 
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn looks_belong_to_keys() {
-        // Written down: a look that changes with the next version is what nobody wants.
+        // Fixed values: looks must not change with a new version.
         let parts = |keys: &[&str]| {
             let slots = keys.iter().map(|key| slot(key));
             slots.map(|slot| slot.paint).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! What stands around a plot: title, what it covers, legend, notes.
+//! Frame of a plot: title, time range, legend, notes.
 
 use super::calendar;
 use super::canvas::{Anchor, Area, Canvas};
@@ -53,7 +53,7 @@ pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry]) -> Area {
     }
 }
 
-/// What it covers, and by what.
+/// Returns the time range and its unit.
 fn subtitle(canvas: &Canvas) -> String {
     let (language, figure) = (canvas.language, canvas.figure);
     if figure.to <= figure.from {

@@ -7,18 +7,18 @@ use super::letters::width;
 use super::number::number;
 use super::view::{Place, View, item};
 
-/// How high the legend is.
+/// Height of the legend.
 pub(super) const LEGEND: f64 = 56.0;
-/// How far a place spreads: kilometres, so that a density is the same in pictures of any size.
+/// Spread of a place: kilometres, so that a density is the same in pictures of any size.
 const SPREAD: f64 = 25.0;
-/// Places that have a dot.
+/// Largest number of places with a dot.
 const DOTS: usize = 400;
 
-/// Density upon a grid. It is nothing at its edges, so that all contours are closed.
+/// Density on a grid. Its edges are zero, so that all contours are closed.
 struct Grid {
     wide: usize,
     high: usize,
-    /// Pixels from one to the next.
+    /// Distance of two nodes, in pixels.
     cell: f64,
     values: Vec<f64>,
 }
@@ -57,11 +57,11 @@ pub(super) fn draw(
     legend(canvas, corner, &levels);
 }
 
-/// What the colours begin at: for one thousand square kilometres. The same for as many directories
-/// as can be, so that they can be compared; another power of ten where there would be nothing to
-/// see. `spread`: kilometres.
+/// Returns the steps of the colours, for a thousand square kilometres. Most directories share the
+/// same steps, for comparison; other powers of ten are used if nothing would be visible. `spread`:
+/// kilometres.
 fn levels(largest: f64, spread: f64) -> [f64; LEVELS] {
-    // At the middle of its bell.
+    // Density at the centre of the bell.
     let most = largest * 1e3 / (2.0 * std::f64::consts::PI * spread * spread);
     let mut by = 1.0;
     while most < 50.0 * by && by > 1e-9 {
@@ -73,7 +73,7 @@ fn levels(largest: f64, spread: f64) -> [f64; LEVELS] {
     [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0].map(|level| level * by)
 }
 
-/// How far a place spreads, in pixels: on a map of the world, far enough to be seen.
+/// Returns the spread of a place in pixels: on a map of the world, large enough to be visible.
 fn spread(view: &View) -> f64 {
     (SPREAD * view.scale).clamp(5.0, 30.0)
 }
@@ -125,7 +125,7 @@ impl Grid {
                     inside(node + self.wide + 1),
                     inside(node + self.wide),
                 );
-                // What is inside lies to the right of the way.
+                // The inside is to the right of the path.
                 let ways: &[(usize, usize)] = match corners {
                     (true, false, false, false) => &[(top, left)],
                     (false, true, false, false) => &[(right, top)],
@@ -169,7 +169,7 @@ impl Grid {
         path
     }
 
-    /// Where the level is upon an edge.
+    /// Returns the point of the level on an edge.
     fn crossing(&self, edge: usize, level: f64, view: &View) -> (f64, f64) {
         let node = edge / 2;
         let other = if edge.is_multiple_of(2) {
@@ -196,7 +196,7 @@ impl Grid {
     }
 }
 
-/// Which colour is what.
+/// Draws the legend of the colours.
 fn legend(canvas: &mut Canvas, (left, bottom): (f64, f64), levels: &[f64; LEVELS]) {
     const WIDE: f64 = 38.0;
     let says = canvas.language.of(

@@ -125,7 +125,7 @@ fn push(text: &mut String, value: i64, behind: bool) {
     };
 }
 
-/// A name; the key, where there is none.
+/// Returns the name, or the key if the name is empty.
 pub(super) fn named<'a>(name: &'a str, key: &'a str) -> &'a str {
     match name.trim() {
         "" => key,

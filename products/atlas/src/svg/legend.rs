@@ -134,7 +134,7 @@ fn address(canvas: &Canvas, entries: &[Entry], at: usize) -> Option<String> {
     (address.len() < ADDRESS).then_some(address)
 }
 
-/// Whether a series is filtered out.
+/// Returns true if a series is filtered out.
 pub(super) fn is_hidden(series: &Series) -> bool {
     series.style == Style::Hidden
 }

@@ -1,7 +1,7 @@
-//! How wide text is. Which font a reader has nobody knows: these are the widths of DejaVu Sans,
-//! than which hardly any is wider.
+//! Width of text. The reader's font is unknown: these are the widths of DejaVu Sans, one of the
+//! widest.
 
-/// Width in pixels at a size.
+/// Returns the width in pixels at a size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }

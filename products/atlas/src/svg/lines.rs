@@ -12,12 +12,12 @@ use crate::text::Language;
 
 use series::{Band, Drawing, Place};
 
-/// Series that are drawn, and as many that are named as hidden: more nobody can tell apart.
+/// Largest number of series drawn, and of hidden ones named: more cannot be distinguished.
 const SERIES: usize = 24;
-/// What the series of a picture may take, in octets.
+/// Largest size of all series in a picture, in octets.
 const OCTETS: usize = 90_000;
 
-/// Draws it.
+/// Draws the series.
 pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
     let kept = keep(canvas, lines);
     let entries = entries(lines, &kept);
@@ -71,7 +71,7 @@ pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
     }
 }
 
-/// Which series are drawn or named, in their order.
+/// Returns the series to draw or name, in order.
 fn keep(canvas: &mut Canvas, lines: &Lines) -> Vec<usize> {
     let mut kept = Vec::new();
     let mut left = 0;
@@ -120,7 +120,7 @@ fn entries<'a>(lines: &'a Lines, kept: &[usize]) -> Vec<Entry<'a>> {
         .collect()
 }
 
-/// Where the points are from left to right.
+/// Returns the places of the points from left to right.
 fn places(canvas: &Canvas, lines: &Lines, area: Area) -> Vec<Place> {
     let (from, to, by) = (canvas.from, canvas.to, canvas.figure.by);
     let x = |hour: i64| {
@@ -145,7 +145,7 @@ fn places(canvas: &Canvas, lines: &Lines, area: Area) -> Vec<Place> {
 /// From where to where each shown series goes.
 fn bands(lines: &Lines, shown: &[&Entry]) -> Vec<Band> {
     let value = |entry: &Entry, at: usize| entry.series.values.get(at).copied().flatten();
-    // Where a series of what goes away has nothing, its edge is below zero too.
+    // A missing value in a negative series keeps its edge below zero.
     let goes_down: Vec<bool> = (shown.iter())
         .map(|entry| {
             let values = || entry.series.values.iter().flatten();

@@ -1,4 +1,4 @@
-//! How a series looks: its hatch, its dash, its marks, and a sample of it in the legend.
+//! Style of a series: its hatch, dash and marks, and its sample in the legend.
 
 use super::canvas::Canvas;
 use super::colour::{self, Paint, ROUNDS, Slot};
@@ -11,13 +11,13 @@ pub(super) struct Entry<'a> {
     pub(super) slot: Slot,
     /// Not filtered out.
     pub(super) shown: bool,
-    /// Which of the hatches it has.
+    /// Index of the hatch.
     pub(super) hatch: Option<usize>,
 }
 
-/// Hatches for what is old: each leans another way, and they get closer. Then those that tell names
-/// of one colour apart: dots, lines that lie, that stand, that cross, that are broken, that lean. Each: how far
-/// apart, its angle, and the path of one.
+/// Hatches for old numbers, with different angles and increasing density. Then hatches that
+/// distinguish names of one colour: dots, and horizontal, vertical, crossed, broken and slanted
+/// lines. Each: distance, angle, and path.
 const HATCHES: [(u32, i32, &str); OLD + ROUNDS - 1] = [
     (6, 45, "M0 0V6"),
     (4, -45, "M0 0V4"),
@@ -33,7 +33,7 @@ const HATCHES: [(u32, i32, &str); OLD + ROUNDS - 1] = [
     (9, 65, "M0 0V9"),
     (5, -65, "M0 0V5"),
 ];
-/// How many of them are for what is old.
+/// Number of hatches for old numbers.
 const OLD: usize = 4;
 
 pub(super) fn hatch(style: Style, slot: Slot) -> Option<usize> {
@@ -77,7 +77,7 @@ pub(super) fn hatches(canvas: &mut Canvas, used: impl Iterator<Item = (Slot, Opt
             canvas.ink.0.push_str("<defs>");
             begun = true;
         }
-        // What is old is pale.
+        // Old numbers are pale.
         let opacity = if hatch < OLD { ".15" } else { ".5" };
         let (fill, stroke) = (canvas.fill("", slot.paint), canvas.stroke("", slot.paint));
         canvas.ink.put(format_args!(
@@ -94,7 +94,7 @@ pub(super) fn hatches(canvas: &mut Canvas, used: impl Iterator<Item = (Slot, Opt
     }
 }
 
-/// How a series looks, in the legend. `place`: left, middle.
+/// Draws the sample of a series in the legend. `place`: left, middle.
 pub(super) fn sample(canvas: &mut Canvas, entry: &Entry, (x, y): (f64, f64)) {
     let paint = entry.slot.paint;
     if entry.series.style == Style::Line {

@@ -73,8 +73,8 @@ fn frame(
             ..inner
         },
     };
-    // How many are outside is known when the map is, and what is said of it needs room: so there
-    // is a first try, of which nothing stays.
+    // The note on places outside needs room and thus changes the map: a first attempt, which is
+    // discarded, counts them.
     let before = canvas.ink.0.len();
     canvas.notes.push(outside(canvas.language, count));
     let tried = of(frame::draw(canvas, &[]));
@@ -202,7 +202,7 @@ fn sparse(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 /// The part of a polygon that is within a rectangle (Sutherland and Hodgman).
 fn clip(ring: &[(f64, f64)], area: &Area) -> Vec<(f64, f64)> {
-    // How far a point is inside of each edge.
+    // Distance of a point to each edge, positive inside.
     let edges: [&dyn Fn((f64, f64)) -> f64; 4] = [
         &|at| at.0 - area.left,
         &|at| area.right - at.0,
@@ -313,7 +313,7 @@ fn halo(canvas: &mut Canvas, at: (f64, f64), size: f64, text: &str) {
     canvas.text(at, size, Anchor::Middle, Paint::Text, text);
 }
 
-/// How large a circle is for what: three of them, one in the other.
+/// Draws the legend of circle sizes: three circles, one in the other.
 fn sizes(canvas: &mut Canvas, corner: (f64, f64), most: f64, radius: &dyn Fn(f64) -> f64) {
     let power = 10f64.powf(most.log10().floor());
     let large = [5.0, 2.0, 1.0]

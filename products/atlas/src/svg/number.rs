@@ -59,7 +59,7 @@ pub(super) fn with_unit(value: f64, unit: &str, language: Language) -> String {
     }
 }
 
-/// What is counted, where it is one.
+/// Returns the unit in singular or plural.
 fn one_or_many(unit: &str, one: bool) -> &str {
     match (one, unit) {
         (true, "nodes") => "node",

@@ -1,6 +1,6 @@
-//! Numbers that nobody believes: marks in a band above the plot, on no scale, so that the scale is
-//! that of the others. Triangles tell which way a number is odd; where they are of several, diamonds
-//! stand where the sum lacks them.
+//! Disbelieved numbers: marks in a band above the plot, without a scale, so that the others define
+//! the scale. Triangles show the direction in which a number is odd; for several communities,
+//! diamonds show where the sum lacks numbers.
 
 use super::calendar;
 use super::canvas::{Anchor, Area, Canvas, LETTERS};
@@ -11,9 +11,9 @@ use super::number::number;
 use crate::figure::Odd;
 use crate::text::Language;
 
-/// How high the band is.
+/// Height of the band.
 const BAND: f64 = 38.0;
-/// Marks that would be nearer to each other are one, and so many have room.
+/// Least distance of marks, below which they merge, and the limit of their number.
 const APART: f64 = 11.0;
 const MARKS: f64 = 60.0;
 /// Triangles of [`mark`], and a diamond.
@@ -21,7 +21,7 @@ const UP: usize = 2;
 const DOWN: usize = 4;
 const OF_SEVERAL: usize = 3;
 
-/// What one mark stands for.
+/// Numbers behind a mark.
 struct Mark {
     x: f64,
     first: Odd,
@@ -29,7 +29,7 @@ struct Mark {
     count: i64,
 }
 
-/// Where there are some: takes the band off the top of what a plot has, and gives what is left.
+/// Takes the band off the top of a plot's area, if there are odd numbers, and returns the rest.
 pub(super) fn room(area: Area, odd: &[Odd]) -> Area {
     match odd.is_empty() {
         true => area,

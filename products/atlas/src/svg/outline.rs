@@ -1,8 +1,7 @@
-//! Coasts and borders as a map needs them, and how the globe becomes flat: Europe finely, the world
-//! coarsely.
+//! Coasts and borders for maps, and projections of the globe: Europe finely, the world coarsely.
 //!
-//! `outline.txt` and `world.txt` are made of Natural Earth's countries (naturalearthdata.com), which
-//! are in the public domain; they say themselves how.
+//! `outline.txt` and `world.txt` are made of Natural Earth's countries (naturalearthdata.com),
+//! which are in the public domain; both files describe their making.
 
 use std::sync::LazyLock;
 
@@ -31,14 +30,13 @@ pub(super) struct Outline {
 static EUROPE: LazyLock<Outline> = LazyLock::new(|| read(include_str!("outline.txt"), 100.0));
 static WORLD: LazyLock<Outline> = LazyLock::new(|| read(include_str!("world.txt"), 10.0));
 
-/// How the globe becomes flat. An area is as large on each map as on the earth, so that a density
-/// is what it says.
+/// Projection of the globe. All preserve areas, so that a density is correct.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Projection {
-    /// Of Europe: [`project`].
+    /// Projection of Europe: [`project`].
     Europe,
-    /// Of all the world: a cylinder (Lambert's), in which shapes at this latitude, in degrees, are
-    /// as they are.
+    /// Projection of the world: Lambert's cylinder, in which shapes at this latitude, in degrees,
+    /// are undistorted.
     World(f64),
 }
 
@@ -54,7 +52,7 @@ impl Projection {
         }
     }
 
-    /// What there is of coasts and borders.
+    /// Returns the coasts and borders.
     pub(super) fn outline(self) -> &'static Outline {
         match self {
             Self::Europe => &EUROPE,
@@ -137,7 +135,7 @@ mod tests {
                 let twice: f64 = parts.map(|(one, two)| one.0 * two.1 - two.0 * one.1).sum();
                 twice.abs() / 2.0
             };
-            // Without Antarctica there are 135 million square kilometres of land. Lakes are not in it.
+            // Land without Antarctica has 135 million square kilometres. Lakes are not in it.
             let land: f64 = outline.land.iter().map(of).sum();
             assert!((land - 135e6).abs() < 4e6, "{upright}: {land}");
         }

@@ -1,8 +1,8 @@
-//! The points of a line, without those that nobody would see.
+//! Removes invisible points of a line.
 
 use super::ink::Path;
 
-/// Goes along points; `begins`: from a new place.
+/// Appends points to a path; `begins`: as a new part.
 pub(super) fn follow(path: &mut Path, points: &[(f64, f64)], begins: bool) {
     for (at, (x, y)) in points.iter().enumerate() {
         if begins && at == 0 {
@@ -13,7 +13,7 @@ pub(super) fn follow(path: &mut Path, points: &[(f64, f64)], begins: bool) {
     }
 }
 
-/// Leaves out what nobody would see.
+/// Removes points that would be invisible.
 pub(super) fn thin(points: &[(f64, f64)], coarse: u32) -> Vec<(f64, f64)> {
     let mut some = Vec::with_capacity(points.len());
     if coarse == 0 {

@@ -16,13 +16,13 @@ pub(super) struct Place<'a> {
 /// neighbours in the south. Degrees: south, north, west, east.
 const VIEWS: [(f64, f64, f64, f64); 2] = [(47.2, 55.1, 5.8, 15.1), (45.7, 55.1, 5.8, 17.2)];
 
-/// What has land that people live on.
+/// Bounds of the inhabited land.
 const WORLD: (f64, f64, f64, f64) = (-56.0, 75.0, -170.0, 180.0);
 
-/// From kilometres to pixels.
+/// Mapping of kilometres to pixels.
 pub(super) struct View {
     pub(super) middle: Flat,
-    /// Pixels a kilometre.
+    /// Pixels per kilometre.
     pub(super) scale: f64,
     pub(super) area: Area,
     pub(super) projection: Projection,
@@ -81,7 +81,7 @@ pub(super) fn view(places: &[Place], area: Area, projection: Projection) -> View
             ];
             bounds(corners.into_iter(), 0)
         }
-        // One in fifty may be anywhere.
+        // Ignore one place in fifty as an outlier.
         None => bounds(places.iter().map(|place| place.at), places.len() / 50),
     };
     let (south, north, west, east) = WORLD;
@@ -118,7 +118,7 @@ fn bounds(places: impl Iterator<Item = Flat>, without: usize) -> (Flat, Flat) {
     ((x.0, y.0), (x.1, y.1))
 }
 
-/// One place.
+/// Draws a place.
 pub(super) fn item(canvas: &mut Canvas, place: &Place, x: f64, y: f64, radius: f64) {
     canvas.item(&place.point.key, &place.point.name, place.value);
     canvas.ink.put(format_args!(

@@ -1,6 +1,6 @@
-//! What the atlas says of the real data is what others compute of it: DuckDB the growth, and the
-//! charts by profile, from the raw files and by rules written anew; DuckDB and ClickHouse the sums,
-//! from exported files.
+//! Other engines compute the same from the real data: DuckDB the growth, and the charts by profile,
+//! from the raw files and by independent rules; DuckDB and ClickHouse the sums, from exported
+//! files.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What cargo builds, and scripts/setup adds.
+/// Returns the folder of cargo's output and of the tools of scripts/setup.
 fn target() -> &'static Path {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     folder.parent().expect("the target directory")
@@ -279,7 +279,7 @@ fn metacommunities(store: &Connection, sums: &Value) {
     let of_months = rows.filter(|row| row[0] == "top" && row[1].as_str().map(str::len) == Some(7));
     let mut months = BTreeMap::<&str, Vec<Value>>::new();
     for row in of_months {
-        // Who counts with others is in this chart where it tells a number.
+        // A community counted with others is in this chart if it has a number.
         if row[3] != 0 {
             let month = months.entry(row[1].as_str().expect("a month")).or_default();
             month.push(json!([row[2], row[3]]));

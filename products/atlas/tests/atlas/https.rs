@@ -49,7 +49,7 @@ impl Server {
             for stream in listener.incoming() {
                 let tls = ServerConnection::new(Arc::clone(&config)).expect("TLS");
                 let mut stream = StreamOwned::new(tls, stream.expect("a client"));
-                // Who does not believe the certificate goes.
+                // A client that distrusts the certificate leaves.
                 let _ = answer(&mut stream);
             }
         });
@@ -155,7 +155,7 @@ fn authorities_that_are_none() {
     }
 }
 
-/// An answer that came by TLS is nobody's to change; the next would be anybody's.
+/// An answer by TLS cannot be changed on its way; an answer by HTTP could be.
 #[test]
 fn from_https_to_http_nobody_is_followed() {
     let server = Server::start("localhost", 2199);

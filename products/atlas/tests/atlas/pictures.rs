@@ -1,5 +1,5 @@
-//! Pictures: as they should look (`tests/golden`; `WEIR_UPDATE_GOLDEN=1` writes them anew, and then
-//! look at them), and whatever the figure, well-formed and small.
+//! Pictures: compared with `tests/golden` (`WEIR_UPDATE_GOLDEN=1` rewrites them; then review them),
+//! and well-formed and small for any figure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -64,7 +64,7 @@ fn numbers_that_nobody_believes_are_drawn_beside_the_scale() {
     ] {
         assert!(picture.contains(says), "{says}: {picture}");
     }
-    // Where nothing else is known they are all there is.
+    // Without other values the odd numbers appear alone.
     let mut alone = with;
     if let Plot::Time(lines) = &mut alone.plot {
         for series in &mut lines.series {

@@ -25,12 +25,12 @@ use crate::served::Folder;
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const NAME: &str = "20191010-00.00.00-ffSummarizedDir.json";
 
-/// A store that is none.
+/// A sink in memory.
 #[derive(Default)]
 struct Kept {
     known: HashSet<Digest>,
     snapshots: Vec<Snapshot>,
-    /// Snapshots that were there at each commit.
+    /// Number of snapshots at each commit.
     commits: Vec<usize>,
 }
 
@@ -71,7 +71,7 @@ fn one(json: &str) -> (Entry, Vec<String>) {
     (entry.clone(), told(&snapshot))
 }
 
-/// What the ledger says.
+/// Returns the ledger's lines.
 fn told(snapshot: &Snapshot) -> Vec<String> {
     let remarks = snapshot.remarks.iter();
     remarks

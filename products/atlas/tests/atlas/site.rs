@@ -39,7 +39,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What `name="…"` has in a text, each time.
+/// Returns all values of `name="…"` in a text.
 fn values<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
     let begin = format!(" {name}=\"");
     let parts = text.split(begin.as_str()).skip(1);
@@ -99,7 +99,7 @@ fn in_german_and_again() {
     let first = write(out.path(), &["--lang", "de"]);
     let index = fs::read_to_string(out.path().join("index.html")).expect("a page");
     assert!(index.contains("<html lang=\"de\">"));
-    // The same again: as many files, as large.
+    // A second run writes as many files of the same size.
     assert_eq!(write(out.path(), &["--lang", "de"]), first);
 }
 

@@ -1,4 +1,4 @@
-//! What queries are answered with.
+//! Answers to queries.
 
 use crate::common::*;
 use atlas::Error;
@@ -204,7 +204,7 @@ async fn answers_are_kept_until_the_store_changes() {
     assert_eq!(first(&random), first(&again));
     assert_eq!(queries.counts().cached, 1);
     add(&folder, 2..5);
-    // It looks at the store now and then, and the copy is made beside.
+    // The store is checked now and then, and the copy is made in the background.
     let mut seen = String::new();
     for _ in 0..200 {
         seen = ask().await;
@@ -268,7 +268,7 @@ async fn without_a_store_or_room_for_a_copy_the_fix_is_said() {
     let answer = atlas::sql::Queries::new(nowhere);
     let answer = answer.ask("SELECT 1", Engine::Sqlite).await;
     assert!(matches!(answer, Err(Error::Missing(_))), "{answer:?}");
-    // Where the copy cannot be made.
+    // The copy cannot be made.
     std::fs::create_dir(folder.path().join("public.db.new")).expect("a folder in its way");
     let queries = queries(&folder, 5);
     for _ in 0..2 {

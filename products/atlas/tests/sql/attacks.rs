@@ -1,4 +1,4 @@
-//! What strangers may try by SQL: each is refused or bounded, and the next query works.
+//! Hostile SQL: each attack is refused or bounded, and the next query works.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,22 +7,22 @@ use crate::common::*;
 use atlas::Error;
 use atlas::sql::{Engine, Queries};
 
-/// How an attack may end.
+/// Result of an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// An error that says what is wrong.
+    /// An error with the fault.
     Refused,
-    /// An error that says that it took too much.
+    /// An error for exceeding a limit.
     Beyond,
-    /// Either of both, as the machine is quick or slow.
+    /// Either error, depending on the machine's speed.
     Either,
-    /// It does no harm, and is answered.
+    /// Harmless, and answered.
     Harmless,
 }
 use End::{Beyond, Either, Harmless, Refused};
 
 const ATTACKS: &[(&str, End)] = &[
-    // It writes.
+    // Attempts to write.
     ("INSERT INTO communities (id, key) VALUES (9, 'x')", Refused),
     ("UPDATE communities SET key = 'x'", Refused),
     ("DELETE FROM observations", Refused),
@@ -50,7 +50,7 @@ const ATTACKS: &[(&str, End)] = &[
     ("BEGIN EXCLUSIVE", Refused),
     ("COMMIT", Refused),
     ("SAVEPOINT x", Refused),
-    // It reaches for other files.
+    // Attempts to reach other files.
     ("ATTACH '/etc/passwd' AS x", Refused),
     ("ATTACH ':memory:' AS x", Refused),
     ("ATTACH 'file:/tmp/weir-atlas-attack.db?mode=rwc' AS x", Refused),
@@ -71,7 +71,7 @@ const ATTACKS: &[(&str, End)] = &[
     ("SELECT * FROM sqlite_dbpage", Refused),
     ("SELECT * FROM files", Refused),
     ("SELECT * FROM store.files", Refused),
-    // It changes how the engine works.
+    // Attempts to change the engine.
     ("PRAGMA writable_schema = 1", Refused),
     ("PRAGMA query_only = 0", Refused),
     ("PRAGMA trusted_schema = 1", Refused),
@@ -86,7 +86,7 @@ const ATTACKS: &[(&str, End)] = &[
     ("PRAGMA wal_checkpoint", Refused),
     ("PRAGMA optimize", Refused),
     ("PRAGMA main.user_version = 7", Refused),
-    // It is more than one, or none.
+    // Several statements, or none.
     ("SELECT 1; DELETE FROM meta", Refused),
     ("SELECT 1; SELECT 2", Refused),
     ("SELECT 1; x", Refused),
@@ -100,7 +100,7 @@ const ATTACKS: &[(&str, End)] = &[
     ("SELECT 1 \u{0}; DELETE FROM meta", Refused),
     ("SELECT 'x", Refused),
     (".shell id", Refused),
-    // It never ends.
+    // Endless queries.
     ("WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT max(n) FROM x", Beyond),
     ("WITH RECURSIVE x(n) AS (SELECT 1 UNION SELECT n + 1 FROM x) SELECT max(n) FROM x", Either),
     ("WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT n FROM x", Harmless),
@@ -149,7 +149,7 @@ const ATTACKS: &[(&str, End)] = &[
          observations d LIMIT 1 OFFSET 1000000000",
         Either,
     ),
-    // It needs memory.
+    // Queries that need memory.
     ("SELECT zeroblob(1000000000)", Refused),
     ("SELECT randomblob(1000000000)", Refused),
     ("SELECT length(zeroblob(2147483647))", Refused),
@@ -202,7 +202,7 @@ const ATTACKS: &[(&str, End)] = &[
         Either,
     ),
     ("SELECT * FROM generate_series(1, 1000000000000)", Refused),
-    // It looks, which is allowed.
+    // Harmless queries.
     ("SELECT datetime('now', 'localtime')", Harmless),
     ("SELECT random(), randomblob(8), sqlite_version()", Harmless),
     ("SELECT * FROM sqlite_schema", Harmless),

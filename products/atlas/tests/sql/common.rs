@@ -124,7 +124,7 @@ pub fn first(answer: &Result<Arc<Answer>, Error>) -> String {
     }
 }
 
-/// What a worker says to these octets.
+/// Returns a worker's answer to these octets.
 pub fn worker(folder: &Folder, query: &[u8]) -> String {
     let mut child = Command::new(PROGRAM)
         .args(["sql-worker", "--seconds=1"])
@@ -134,7 +134,7 @@ pub fn worker(folder: &Folder, query: &[u8]) -> String {
         .spawn()
         .expect("a process");
     let mut to = child.stdin.take().expect("a pipe");
-    // It reads no more than a query may have.
+    // A worker reads no more than the limit of a query.
     let _ = to.write_all(query);
     drop(to);
     let output = child.wait_with_output().expect("an end");

@@ -1,4 +1,4 @@
-//! The same by DuckDB.
+//! Queries by DuckDB.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

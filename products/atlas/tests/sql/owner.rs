@@ -1,4 +1,4 @@
-//! Who asks as root where another user's server is.
+//! Queries by root beside another user's server.
 
 use std::os::unix::fs::{MetadataExt, chown};
 
@@ -7,10 +7,10 @@ use atlas::sql::{Engine, query};
 use crate::common::sample;
 use crate::duckdb::settings;
 
-/// Of nobody here.
+/// Unused user id.
 const SERVER: u32 = 61_999;
 
-/// The server could not make the copies anew otherwise.
+/// Otherwise the server could not renew the copies.
 #[test]
 fn what_root_makes_beside_a_store_belongs_to_the_stores_owner() {
     let folder = sample(2);

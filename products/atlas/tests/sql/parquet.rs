@@ -13,12 +13,12 @@ use crate::common::*;
 use crate::duckdb::settings;
 
 const FILE: &str = "hours.parquet";
-/// What only DuckDB understands.
+/// Query in DuckDB's dialect.
 const DUCK: &str = "FROM growth_hours SELECT sum(nodes)";
-/// What it answers.
+/// Answer of the query.
 const NODES: u32 = 21_435;
 
-/// The rows are gone, at the same length and with the same times.
+/// Overwrites the rows, at the same length and with the same times.
 fn scratch(file: &Path) {
     let opened = fs::File::options().write(true).open(file).expect("opened");
     let times = fs::metadata(file).expect("there");
@@ -44,7 +44,7 @@ fn empty(file: &Path) {
 type Damage = fn(&Path);
 const DAMAGES: [Damage; 4] = [scratch, remove, cut, empty];
 
-/// Files are made anew for what a query meets once in a while alone: until then it is to wait.
+/// Asks until the files are renewed: a single failure renews them, and later queries wait.
 async fn asked(queries: &Queries, sql: &str) -> Result<Arc<Answer>, Error> {
     for _ in 0..100 {
         match queries.ask(sql, Engine::Duckdb).await {

@@ -87,8 +87,8 @@ fn heat_and_map() {
         let Plot::Map { points, heat } = &figure.plot else {
             panic!("a map");
         };
-        // What `a` had at most in a month, whatever is shown: steps are the same at all times. `d` had
-        // 600, and is on no map.
+        // Largest month of `a`, whatever is shown: steps are the same at all times. `d` had 600
+        // nodes, and no position.
         assert_eq!(*heat, dense.then_some(41.0));
         let points = points
             .iter()

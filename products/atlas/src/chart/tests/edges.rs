@@ -1,4 +1,4 @@
-//! Where one thing ends and the other begins.
+//! Charts at the limits of their data.
 
 use super::*;
 
@@ -128,7 +128,7 @@ fn who_has_as_many_is_in_the_order_of_keys() {
         .map(|row| row[..1].to_owned())
         .collect::<Vec<_>>();
     assert_eq!(keys, ["a", "b", "c", "d"]);
-    // Who has nothing is not counted with others, and is no word.
+    // Communities without nodes are neither counted with others nor a word.
     assert_eq!(top.notes, [""; 0]);
     let Plot::Words(words) = figure(&store, "cloud", "").plot else {
         panic!("words");
@@ -195,7 +195,7 @@ fn the_latest_changes_are_told() {
     let figure = figure(&store, "community", "key=a&by=month");
     let changes = figure.notes.iter().filter(|note| note.contains(" → "));
     let changes = changes.map(String::as_str).collect::<Vec<_>>();
-    // 43 of them, of which 40 are told: only what is another.
+    // Of 43 changes 40 are listed, each with the changed field only.
     assert_eq!(changes.len(), 40);
     assert_eq!(changes[0], "May 2016: name n3 → n4");
     assert_eq!(changes[39], "August 2019: name n42 → n43");

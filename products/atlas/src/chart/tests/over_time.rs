@@ -60,7 +60,7 @@ fn growth() {
             ]
         )
     );
-    // What the range has of a month is the month.
+    // A range within a month yields the whole month.
     let part = figure(&store, "growth", "from=2019-10-02&to=2019-10-02&by=month");
     assert_eq!(rows(&part), ["2019-10 559 539 0 20 4 1"]);
 }
@@ -243,7 +243,7 @@ fn births() {
     );
     let gone = series(&all)[2];
     assert_eq!((gone.0, gone.2[0]), ("gone", Some(-1.0)));
-    // Where the record does not begin, no series of that.
+    // Without the begin of the record in the range, its series is missing.
     let later = figure(&store, "births", "from=2019-10&by=month");
     assert_eq!(series(&later)[0].0, "appeared");
 }
@@ -317,7 +317,7 @@ fn who_is_left_over_alone_is_drawn() {
         notes,
         ["The 2 smallest are drawn as one; the table has each."]
     );
-    // One of the two is asked for: the other is drawn, too, as `C11` and not as `other`.
+    // With `only=` on one of two remaining series, the other is `C11` rather than `other`.
     let (count, last, notes) = figure_of(&twelve, "only=C10");
     assert_eq!((count, last.as_deref()), (12, Some("C11")));
     assert_eq!(notes, [""; 0]);

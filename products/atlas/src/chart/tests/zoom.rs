@@ -1,4 +1,4 @@
-//! What a chart shows is the same at every zoom.
+//! Charts have the same values at every zoom.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::store::sample::digest;
 use crate::store::{Writer, open};
 
-/// What one community is in an hour: nodes, age, protocols, country; `None`: not there.
+/// State of a community in an hour: nodes, age, protocols, country; `None`: absent.
 type Told = Option<(Option<i64>, usize, usize, usize)>;
 
 fn told() -> impl Strategy<Value = Told> {
@@ -75,7 +75,7 @@ fn by(store: &Connection, chart: &str, unit: Unit) -> BTreeMap<(i64, String), [i
     rows.collect()
 }
 
-/// How many hours with a snapshot each point has.
+/// Returns the number of hours with a snapshot for each point.
 fn hours_of(store: &Connection, unit: Unit) -> BTreeMap<i64, i64> {
     let mut read = store.prepare("SELECT hour FROM hour_totals").expect("SQL");
     let mut hours = BTreeMap::new();
@@ -164,7 +164,7 @@ fn metacommunities(store: &Connection, unit: Unit) -> BTreeMap<(i64, String), i6
     all
 }
 
-/// The same as means of hours.
+/// Returns the values of metacommunities as means of hours.
 fn metacommunities_of_hours(store: &Connection, unit: Unit) -> BTreeMap<(i64, String), i64> {
     let hours = hours_of(store, unit);
     let mut sums = BTreeMap::<_, i64>::new();

@@ -1,4 +1,4 @@
-//! One series: as a line with marks, as columns, as a band.
+//! Drawing of a series: as a line with marks, as columns, or as a band.
 
 use crate::figure::Style;
 use crate::svg::canvas::{Area, Canvas, LETTERS};
@@ -9,10 +9,10 @@ use crate::svg::manner::{Entry, dash, inside, mark};
 use crate::svg::number::Scale;
 use crate::svg::thin::{follow, thin};
 
-/// How far marks on a line are from each other.
+/// Distance of marks on a line.
 const MARKS: f64 = 120.0;
 
-/// A point's place: its middle, and where what it covers begins and ends.
+/// Place of a point: its middle, and the begin and end of its unit.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) x: f64,
@@ -24,14 +24,14 @@ pub(super) struct Place {
 /// From where to where a series goes at each point.
 pub(super) type Band = Vec<Option<(f64, f64)>>;
 
-/// One series.
+/// Parameters for drawing a series.
 pub(super) struct Drawing<'a> {
     pub canvas: &'a Canvas<'a>,
     pub places: &'a [Place],
     pub band: &'a Band,
     pub area: Area,
     pub scale: &'a Scale,
-    /// 0: every point, else the least and the most of each so many pixels (a power of two).
+    /// 0: every point, else only the least and the most in so many pixels (a power of two).
     pub coarse: u32,
 }
 
@@ -60,7 +60,7 @@ impl Drawing<'_> {
         text
     }
 
-    /// How wide what a point covers is.
+    /// Returns the width of a point's unit.
     fn pitch(&self) -> f64 {
         let drawn = self.places.iter().filter(|place| place.drawn);
         let widths = drawn.map(|place| place.end - place.begin);
@@ -72,7 +72,7 @@ impl Drawing<'_> {
         self.area.bottom - part * self.area.height()
     }
 
-    /// Points without one between them that nobody knows: place, and y of the base and of the value.
+    /// Returns runs of known points: place, and y of the base and of the value.
     fn runs(&self) -> Vec<Vec<(Place, f64, f64)>> {
         let mut runs = vec![Vec::new()];
         for (place, band) in self.places.iter().zip(self.band) {
@@ -176,7 +176,7 @@ impl Drawing<'_> {
             let back: Vec<_> = base.into_iter().rev().collect();
             follow(&mut inner, &back, false);
             inner.close();
-            // Where a band has no height it has no edge.
+            // A band without height has no edge.
             let high = run.iter().any(|(_, base, y)| (base - y).abs() > 0.05);
             if high {
                 follow(&mut edge, &top, true);

@@ -86,12 +86,12 @@ fn where_nothing_is_the_nearest_snapshot_is() {
 #[test]
 fn what_is_said_beside_a_picture_is_said_once() {
     let server = server();
-    // The note of a number that nobody believes.
+    // The note of a disbelieved number.
     let says = "not believed (below 0";
     let page = server.get("/chart/community?key=odd").text().to_owned();
     let (picture, list) = page.split_once("<ul class=\"notes\"").expect("a list");
     assert!(list.contains(says), "{list}");
-    // Its description has it for those who do not see it; what is drawn has not.
+    // The description has the note for readers who cannot see it; the drawing has not.
     let drawn = |text: &str| {
         let texts = text.split("<text").skip(1);
         let mut texts = texts.filter_map(|text| text.split("</text>").next());

@@ -81,7 +81,7 @@ fn the_same_connection_is_used_again() {
     }
 }
 
-/// Those who connect and say nothing keep nobody out.
+/// Silent connections keep no other client out.
 #[test]
 fn many_silent_clients() {
     let server = Server::start(&[]);

@@ -1,4 +1,4 @@
-//! What these tests share.
+//! Helpers of these tests.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::served::Server;
 
-/// One for all tests that run at a time and leave it as it is: the last of them ends it.
+/// Returns a server shared by all concurrent tests that do not change it; the last one ends it.
 pub fn server() -> Arc<Server> {
     static RUNNING: Mutex<Weak<Server>> = Mutex::new(Weak::new());
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A store that is damaged while it is served: what is told of it, and what goes on.
+//! A store is damaged while it is served: its health, and the remaining functions.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn damaged(server: &Server, count: u32) {
     told(server, &format!("weir_atlas_store_damaged {count}\n"));
 }
 
-/// Asks until it says so, and what it says is told with a status.
+/// Waits until the health has this status and text.
 fn healthy(server: &Server, status: u16, says: &str) {
     let mut seen = String::new();
     for _ in 0..100 {
@@ -28,7 +28,7 @@ fn healthy(server: &Server, status: u16, says: &str) {
     panic!("not {status} {says}: {seen}");
 }
 
-/// As long as it was at least: who reads has it mapped, and the kernel ends who reads behind the end.
+/// Keeps the length at least: readers map the file, and a read beyond its end kills them.
 fn write_over(path: &Path, octets: &[u8]) {
     let file = fs::OpenOptions::new().write(true).open(path);
     let file = file.expect("opened");
@@ -61,7 +61,7 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
     let server = Server::start(&[]);
     let path = server.data.path().join("atlas.db");
     assert_eq!(server.get("/healthz").text(), "ok\n");
-    // What is written is longer than what SQLite knows of, as there was a commit.
+    // The overwriting file is longer than SQLite expects, because of a commit.
     add(server.data.path(), 3, 9);
     shows(&server, 3, 9);
     let (whole, longer) = (fs::read(&path).expect("read"), longer());
@@ -84,7 +84,7 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
         503,
         "atlas.db is not a database: put a store there",
     );
-    // Its own head is right, and nothing else.
+    // The file's own header is valid, and nothing else.
     write_over(&path, &[&whole[..100], &[0x5a; 4096]].concat());
     healthy(&server, 503, "atlas.db is damaged: move a whole one there");
     write_over(&path, &whole);
@@ -93,8 +93,8 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
     assert_eq!(server.get("/healthz").text(), "ok\n");
 }
 
-/// Who follows has it open only while it writes: SQLite goes on with what it knew of a file that
-/// anybody has open.
+/// A follower has the file open only while writing: SQLite keeps its cached state of a file as long
+/// as a connection is open.
 #[test]
 fn a_store_that_is_written_over_is_read_again_beside_who_follows() {
     let server = Server::start(&["--follow", &directory()]);
@@ -103,7 +103,7 @@ fn a_store_that_is_written_over_is_read_again_beside_who_follows() {
     let longer = longer();
     assert!(longer.len() > fs::read(&path).expect("read").len());
     write_over(&path, &longer);
-    // It is looked at by then.
+    // The server has checked the file by then.
     thread::sleep(Duration::from_millis(1500));
     healthy(&server, 200, "ok\n");
     shows(&server, 3, 8);
@@ -119,7 +119,7 @@ fn scratch(path: &Path, table: &str) -> Vec<u8> {
     whole
 }
 
-/// What only some charts read.
+/// Damage of a table that only some charts read.
 #[test]
 fn a_chart_that_meets_damage_tells_the_health_of_it() {
     let server = Server::start(&[]);

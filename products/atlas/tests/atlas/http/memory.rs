@@ -1,4 +1,4 @@
-//! What the server and its queries take together.
+//! Total memory of the server and its queries.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -11,11 +11,11 @@ use atlas::store;
 use super::shares::connect_from;
 use crate::served::{Folder, Server};
 
-/// All that was aimed at; of it, answers that are kept, and those on their way, which are none here.
+/// Goal for the total, and its part for cached answers and those being sent, absent here.
 const MOST: u64 = 256 << 10;
 const KEPT: u64 = (32 + 8 + 24 + 8) << 10;
 
-/// Two queries that take all the memory that they may.
+/// Two queries that use all their memory.
 #[test]
 fn the_server_and_two_large_queries_have_room_in_256_mb() {
     let server = Server::start(&[]);
@@ -46,7 +46,7 @@ fn the_server_and_two_large_queries_have_room_in_256_mb() {
     assert!(most > 100 << 10, "{most} KB: they were not seen");
 }
 
-/// One community that names twenty protocols, others in each hour.
+/// A community with twenty protocols, different in each hour.
 #[test]
 fn as_many_protocols_as_can_be_take_little() {
     let data = Folder::new();

@@ -35,7 +35,7 @@ fn pages() {
     );
     let ledger = server.get("/ledger").text().to_owned();
     assert!(ledger.contains("20190301-12.00.00"), "{ledger}");
-    // How many there are in all, and of what is looked for.
+    // Returns the number of lines, in all or found.
     let lines = |page: &str, says: &str| {
         let number = page.split(&format!("{says}: ")).nth(1);
         let number = number.and_then(|rest| rest.split('<').next()?.parse::<usize>().ok());

@@ -1,4 +1,4 @@
-//! What HTTP says around an answer, and what it does not do.
+//! HTTP headers of answers, and refused methods.
 
 use std::io::Read;
 

@@ -107,7 +107,7 @@ fn another_file_is_asked_from_then_on_and_no_client_has_an_error() {
             put(&other(nodes), server);
             shows(server, 2, nodes);
         }
-        // What is written to it is seen too.
+        // Writes to the new file are seen too.
         add(server.data.path(), 3, 9);
         shows(server, 3, 9);
         drop(ends);
@@ -270,7 +270,7 @@ fn a_copy_that_is_gone_or_damaged_is_made_anew_at_once() {
     asks_sql(&server);
 }
 
-/// Where a table begins.
+/// Returns the offset of a table.
 pub fn root_of(path: &Path, table: &str) -> usize {
     let store = rusqlite::Connection::open(path).expect("opened");
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";

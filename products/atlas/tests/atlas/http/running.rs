@@ -1,4 +1,4 @@
-//! A server as somebody runs it: its options, its metrics, and what comes in meanwhile.
+//! A server in operation: its options, its metrics, and data that arrive meanwhile.
 
 use std::process::Command;
 use std::time::Duration;

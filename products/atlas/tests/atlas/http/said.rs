@@ -1,8 +1,8 @@
-//! What pages say: of numbers that nobody believes, of time that goes on, in German.
+//! Texts of pages: on disbelieved numbers, on time that goes on, and in German.
 
 use super::common::server;
 
-/// What stands between two texts of a page.
+/// Returns the text between two others in a page.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let rest = text
         .split_once(from)
@@ -24,7 +24,7 @@ fn links(html: &str) -> Vec<String> {
 fn numbers_that_nobody_believes_are_marked_and_lead_to_the_ledger() {
     let server = server();
     let page = |path: &str| server.get(path).text().to_owned();
-    // In the list, in place of a number, why there is none.
+    // The list has a reason in place of a number.
     let listed = page("/communities?q=odd&lang=en");
     let cell = between(&listed, "<td class=\"number\">", "</td>");
     assert!(
@@ -51,7 +51,7 @@ fn numbers_that_nobody_believes_are_marked_and_lead_to_the_ledger() {
         assert_eq!(rows, 3, "{address}: {ledger}");
         assert_eq!(ledger.matches(", shown but not counted").count(), 3);
     }
-    // Where the sum lacks it there is a mark, which says how many.
+    // A mark shows where the sum lacks a number, and how many.
     let picture = page("/chart/growth.svg");
     let marks = between(&picture, "class=\"odd", "</g>");
     assert_eq!(
@@ -61,7 +61,7 @@ fn numbers_that_nobody_believes_are_marked_and_lead_to_the_ledger() {
     );
     let numbers = server.get("/chart/growth.json").json();
     assert_eq!(numbers["series"][0]["odd"], 1, "{numbers}");
-    // Where all are believed, there is no such column.
+    // Without disbelieved numbers there is no such column.
     let without = server.get("/chart/growth.json?from=2021").json();
     assert!(
         !without["columns"].to_string().contains("\"odd\""),
@@ -182,12 +182,12 @@ fn a_german_page_is_german_or_says_that_it_is_not() {
             assert!(english(&page).is_empty(), "{path}: {:?}", english(&page));
         }
     }
-    // What an engine says stays as it is.
+    // Messages of an engine stay untranslated.
     let failed = server.get("/sql?lang=de&q=SELECT+x").text().to_owned();
     assert_eq!(english(&failed), ["no such column: x"], "{failed}");
     // A notice has its parts beside each other: they are one.
     assert!(failed.contains("role=\"alert\"><span>"), "{failed}");
-    // What there is to ask.
+    // The documentation of tables.
     let schema = server.get("/sql?lang=de").text().to_owned();
     assert!(schema.contains("Wie es damals war."), "{schema}");
     assert!(english(&schema).is_empty());

@@ -1,4 +1,4 @@
-//! One address among others: what it may take, and who is taken for one.
+//! Shares of one address among others, and the identity of clients.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::served::{Answer, Server};
 
-/// A query that lasts as long as it may, unlike those of other numbers.
+/// Returns a query that runs up to its limit, different for each number.
 fn endless(number: usize) -> String {
     format!(
         "/sql?format=json&q=WITH+RECURSIVE+c(x)+AS+(SELECT+{number}+UNION+ALL+SELECT+x%2B1+FROM+c)\
@@ -54,7 +54,7 @@ pub fn connect_from(server: &Server, last: u8) -> TcpStream {
     stream
 }
 
-/// What came at once, of those that were asked.
+/// Returns the answers that arrive at once.
 fn answered_at_once(streams: Vec<TcpStream>) -> Vec<Answer> {
     let mut answers = Vec::new();
     for mut stream in streams {
@@ -78,7 +78,7 @@ fn waits_until(what: &str, mut done: impl FnMut() -> bool) {
     panic!("never: {what}");
 }
 
-/// Whether so many queries of so many were sent away for their address's share.
+/// Returns true if this number of queries was refused for a client's share.
 fn sent_away(server: &Server, number: usize) -> bool {
     let line = format!("weir_atlas_queries_total{{result=\"share\"}} {number}\n");
     server.get("/metrics").text().contains(&line)
@@ -135,7 +135,7 @@ fn who_fills_the_line_from_many_addresses_is_told_of_a_full_server() {
 fn behind_a_trusted_proxy_each_client_has_a_share() {
     let server = Server::start(&["--trusted-proxy", "127.0.0.1"]);
     assert_eq!(server.get(&quick(0)).status, 200);
-    // What stands before the address that the proxy has seen is the client's own invention.
+    // Addresses before the one that the proxy has seen may be forged.
     let greedy: Vec<_> = (0..20)
         .map(|number| {
             let from = handed(&format!("198.51.100.{number}, 192.0.2.1"));

@@ -62,7 +62,7 @@ fn answers_on_their_way_are_bounded_together() {
         let says = refused.json()["error"].to_string();
         assert!(says.contains("on their way"), "{says}");
     }
-    // What is small has room of its own.
+    // Small answers have room of their own.
     for path in ["/", "/chart/growth.json", "/healthz"] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }
@@ -71,7 +71,7 @@ fn answers_on_their_way_are_bounded_together() {
     let figure = figures.lines().find_map(|line| line.strip_prefix(sending));
     let figure = figure.and_then(|number| number.parse::<u64>().ok());
     assert!(figure.is_some_and(|octets| octets > 20 << 20), "{figures}");
-    // Who takes all of it, or goes, makes room.
+    // A client that takes all of its answer, or leaves, makes room.
     let mut rest = Vec::new();
     let mut first = slow.remove(0).end();
     first.read_to_end(&mut rest).expect("the rest");
@@ -112,8 +112,8 @@ fn half_requests_keep_nobody_out_for_long() {
     }
 }
 
-/// Who was half through its request when it was crowded is answered, if it goes on within a second:
-/// a machine that gets no processor for so long proves nothing, and is asked again.
+/// A client with half a request in a crowd is answered if it continues within a second: a machine
+/// without processor time for so long proves nothing, and tries again.
 #[test]
 fn a_request_that_comes_in_pieces_is_answered_when_it_is_crowded() {
     let server = Server::start(&[]);

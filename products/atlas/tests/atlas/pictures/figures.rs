@@ -92,7 +92,7 @@ pub fn routing() -> Figure {
             let size = 30_000.0 / (at as f64 * 1.6 + 1.0).powf(1.3);
             Some((size * wave * (0.4 + f64::from(x) / 84.0)).round())
         };
-        // One is filtered out.
+        // The fifth series is filtered out.
         let style = if at == 4 { Style::Hidden } else { Style::Line };
         series(name, (0..84).map(value).collect(), style)
     };
@@ -175,7 +175,7 @@ pub fn hours() -> Figure {
     )
 }
 
-/// The same, and numbers that nobody believes.
+/// Hours with disbelieved numbers.
 pub fn odd() -> Figure {
     let mut figure = hours();
     let Plot::Time(lines) = &mut figure.plot else {
@@ -273,7 +273,7 @@ pub fn places(heat: bool) -> Figure {
             });
         }
     }
-    // Somebody has it the wrong way around.
+    // Swapped coordinates.
     points.push(Point {
         key: "swapped".into(),
         name: "Swapped".into(),

@@ -11,12 +11,12 @@ use atlas::time::Unit;
 use proptest::prelude::*;
 use quick_xml::events::Event;
 
-/// What a picture may consist of.
+/// Elements allowed in a picture.
 const ELEMENTS: [&str; 14] = [
     "svg", "title", "desc", "style", "defs", "pattern", "g", "a", "path", "rect", "circle", "text",
     "line", "tspan",
 ];
-/// Attributes that are text; all others are looked at as numbers.
+/// Attributes with texts; all others are checked as numbers.
 const TEXTS: [&str; 9] = [
     "data-key",
     "data-name",
@@ -246,7 +246,7 @@ proptest! {
         let links: Option<svg::Links> = if links { Some(&address) } else { None };
         let picture = svg::draw(&figure, "x", &look, language, links);
         prop_assert_eq!(check(&picture), Ok(()));
-        // The same question has the same answer.
+        // Drawing is deterministic.
         prop_assert_eq!(picture, svg::draw(&figure, "x", &look, language, links));
     }
 }

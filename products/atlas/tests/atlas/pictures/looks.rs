@@ -1,4 +1,4 @@
-//! How a name looks: the same in every picture, whoever else is in it.
+//! A name looks the same in every picture, whatever is beside it.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ fn looks(figure: &Figure) -> BTreeMap<String, Vec<String>> {
 }
 
 const FEW: [&str; 4] = ["aachen", "bremen", "halle", "ulm"];
-/// One of them would have halle's colour, others come first, last, or are in every legend.
+/// Further keys: one would have halle's colour, others come first, last, or are in every legend.
 const MORE: [&str; 9] = [
     "aaa", "berlin", "key42", "zwickau", "live", "other", "DE", "0.4.9", "OLSR",
 ];

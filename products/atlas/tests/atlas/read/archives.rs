@@ -204,7 +204,7 @@ fn bombs() {
     let large = "it has more than 1 MiB";
     assert_eq!(found(&gzip(&zeros), &limits), [format!("x: {large}")]);
     assert_eq!(found(&xz(&zeros), &limits), [format!("x: {large}")]);
-    // One of several that is too large leaves the others.
+    // A file that is too large does not affect the others.
     let some = tar(&[("a.json", &zeros), ("b.json", ONE)]);
     let some = found(&gzip(&some), &limits);
     assert_eq!(
@@ -300,7 +300,7 @@ fn an_import_ends_where_it_is_told_to_and_goes_on() {
         (13, 7, Some(&20))
     );
 
-    // What came before a place that is not there is kept, and the error names it.
+    // Files before a missing place are kept, and the error names the place.
     let places = [places[0].clone(), "/nowhere/at/all".to_owned()];
     let mut other = Kept::default();
     let error = import(&places, &freifunk(), &mut other, &mut |_| {
@@ -329,7 +329,7 @@ fn an_import_ends_where_it_is_told_to_and_goes_on() {
     assert_eq!(run(&unpackable, &mut kept).left_out, 1);
     assert!(told(&kept.snapshots[0])[0].contains("it breaks off"));
     assert_eq!(run(&unpackable, &mut kept).known, 1);
-    // What tells of years that are to come would stretch every chart, as would 1969.
+    // Years in the future would stretch every chart, and so would 1969.
     let mut kept = Kept::default();
     for name in ["21991231-23.00.00", "19700101-00.00.00"] {
         let odd = folder.write(

@@ -1,4 +1,4 @@
-//! What a command says of paths that are not what it needs.
+//! Errors of commands for unsuitable paths.
 
 use std::ops::ControlFlow;
 use std::path::Path;

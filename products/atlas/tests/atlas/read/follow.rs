@@ -104,7 +104,7 @@ fn new_same_and_failed() {
         asked[0]
     );
     assert!(!asked[0].contains("if-none-match"));
-    // What the server said last of an answer that could be read.
+    // The validators of the last readable answer.
     assert!(asked[1].contains("if-none-match: \"e1\""), "{}", asked[1]);
     assert!(
         asked[1].contains("if-modified-since: Thu, 17 Oct 2019"),
@@ -309,7 +309,7 @@ fn an_answer_that_is_no_snapshot_is_none() {
 
 #[test]
 fn an_answer_that_is_longer_than_it_may_be_is_not_kept_by_a_part() {
-    // What comes first is a whole directory.
+    // The answer begins with a whole directory.
     let long = format!("{BODY}{}x", " ".repeat((64 << 20) - BODY.len()));
     let (address, asked) = server(vec![answer("200 OK", "", &long)]);
     let mut follower = Follower::new(&address, PERIOD).unwrap();

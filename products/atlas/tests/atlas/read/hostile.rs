@@ -1,4 +1,4 @@
-//! What nobody would send on purpose, or somebody would.
+//! Malformed files, accidental or hostile.
 
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ fn numbers_of_nodes() {
             Some(9_007_199_254_740_991),
             Some("shown but not counted"),
         ),
-        // What tables, JSON and pictures would each write otherwise.
+        // Numbers that tables, JSON and pictures would each write differently.
         ("9007199254740992", None, Some("left out")),
         ("-9007199254740992", None, Some("left out")),
         ("9223372036854775807", None, Some("left out")),
@@ -302,7 +302,7 @@ fn files_that_are_none() {
             told(&snapshot)
         );
     }
-    // One entry that cannot be read does not spoil the others.
+    // An unreadable entry does not spoil the others.
     let mixed = b"\xef\xbb\xbf{\"a\":{\"name\":\"A\",\"state\":{\"nodes\":1}},\"b\":\"\\ud800\",\"c\":{\"name\":\"C\xff\t\"},\"d\":null}";
     let mixed = snapshot(NAME, mixed, &freifunk());
     let names: Vec<&str> = mixed

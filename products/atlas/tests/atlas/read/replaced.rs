@@ -9,7 +9,7 @@ use atlas::store::{Writer, open};
 use super::follow::{BODY, NOW, answer, server};
 use super::{Folder, NAME, freifunk};
 
-/// What other files are called.
+/// Name of other files.
 const OTHER: &str = "20190301-12.00.00-ffSummarizedDir.json";
 
 fn add(store: &mut Writer, name: &str, digest: u8) -> Result<(), Error> {
@@ -19,9 +19,9 @@ fn add(store: &mut Writer, name: &str, digest: u8) -> Result<(), Error> {
     store.commit().map(drop)
 }
 
-/// Puts a store with a community `other` in the place of the one in a folder.
+/// Replaces the store of a folder by one with a community `other`.
 fn put(folder: &Path) {
-    // Other tests put some, too, at the same time.
+    // A folder of its own, because other tests do the same concurrently.
     let from = Folder::new();
     add(&mut Writer::open(from.path()).unwrap(), OTHER, 1).unwrap();
     std::fs::rename(from.path().join("atlas.db"), folder.join("atlas.db")).unwrap();
@@ -59,7 +59,7 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
     let told = follower.ask(&freifunk(), NOW, &mut store).unwrap();
     assert_eq!(told, new);
     assert_eq!(keys(folder.path()), ["a", "other"]);
-    // What the directory called its answer was of what is in the file before.
+    // The validators belong to the former store.
     let asked = asked.join().unwrap();
     assert!(!asked[1].contains("if-none-match"), "{}", asked[1]);
 }
@@ -69,7 +69,7 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
 fn the_journal_of_the_file_before_is_not_taken_over() {
     let folder = Folder::new();
     let mut store = Writer::open(folder.path()).unwrap();
-    // Who reads keeps the journal from being emptied.
+    // An open reader keeps the journal from being emptied.
     let reader = open(folder.path()).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM meta").unwrap();
     let version = "SELECT version FROM meta";

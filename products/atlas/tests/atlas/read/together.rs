@@ -19,7 +19,7 @@ fn what_another_import_has_written_meanwhile_is_known() {
     let [one, other, data] = [(); 3].map(|()| Folder::new());
     let body =
         br#"{"a":{"name":"A","state":{"nodes":"many"}},"b":{"name":"B","state":{"nodes":1}}}"#;
-    // The same files: one lies deeper.
+    // Both have the same files, the other one in a subfolder.
     for file in [NAME, LATER] {
         one.write(file, body);
         other.write(&format!("below/{file}"), body);

@@ -1,10 +1,10 @@
-//! What comes twice, and has others in it.
+//! Repeated members that have members.
 
 use atlas::read::{Mapping, snapshot};
 
 use super::{one, told};
 
-/// The last of several counts as a whole: what only an earlier one has is not there.
+/// The last of several counts as a whole: members of earlier ones are ignored.
 #[test]
 fn members_with_others_in_them_come_twice() {
     let last = |path: &str| format!("k: {path} comes twice: the last one");

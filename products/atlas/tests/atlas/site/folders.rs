@@ -1,5 +1,4 @@
-//! What stands in the folders that `site` and `export` write into: nothing of others is lost, and
-//! nothing is written elsewhere.
+//! Folders of `site` and `export`: no foreign file is lost, and no file is written elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +14,7 @@ const COMMANDS: [(&[&str], &str); 2] = [
     (&["export", "--parquet"], "months.parquet"),
 ];
 
-/// How it ends, and what it says.
+/// Runs a command, and returns its exit code and output.
 fn run(command: &[&str], out: &Path, data: &Folder, more: &[&str]) -> (Option<i32>, String) {
     let mut program = Command::new(PROGRAM);
     program.args(command).arg(out).arg("--data");
@@ -50,7 +49,7 @@ fn all(folder: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// It says this, and leaves the folder as it is.
+/// Checks that a command fails with these texts, and leaves the folder as it is.
 fn refuses(command: &[&str], out: &Path, data: &Folder, more: &[&str], says: &[&str]) {
     let before = all(out);
     let (code, said) = run(command, out, data, more);
