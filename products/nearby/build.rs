@@ -1,5 +1,5 @@
-//! Puts the page into the binary: the files of `web/dist-nearby`, or empty ones where they were not
-//! built, for which `/` says so.
+//! Puts the page into the binary: the files of `web/dist-nearby`, or empty ones if they were not
+//! built, in which case `/` shows a notice.
 
 use std::path::PathBuf;
 use std::{env, fs, io};

@@ -63,7 +63,7 @@ impl Bluetooth {
     /// to switch it on.
     ///
     /// # Errors
-    /// There is no such adapter, or it does not do it.
+    /// The adapter is missing, or refuses a request.
     pub async fn open(
         name: &str,
         may_switch: bool,
@@ -125,7 +125,7 @@ impl Bluetooth {
         self.address
     }
 
-    /// Tells of all who are seen, until the adapter is gone: why.
+    /// Reports all devices seen, until the adapter is gone; returns the reason.
     pub async fn look(&self) -> Error {
         tokio::select! {
             error = self.watch() => error,
@@ -133,7 +133,7 @@ impl Bluetooth {
         }
     }
 
-    /// Ends when the adapter is gone, or BlueZ forgot what it is to do for us.
+    /// Returns when the adapter is gone or BlueZ has dropped the registrations.
     async fn watch(&self) -> Error {
         let name = || self.adapter.name().to_owned();
         loop {
@@ -182,7 +182,7 @@ impl Bluetooth {
         *self.called.borrow_mut() = Some((address, handle));
     }
 
-    /// A call is not needed any more: the other one came through. Whether there was one.
+    /// Cancels a call because the peer's own call came through. Returns true if there was one.
     pub fn give_up(&self, address: Address) -> bool {
         let mut called = self.called.borrow_mut();
         match called.take_if(|(of, handle)| *of == address && !handle.is_finished()) {
@@ -204,8 +204,7 @@ impl Bluetooth {
         });
     }
 
-    /// Ends connections, before it is dropped: BlueZ 5.66 was seen to die where a program goes that
-    /// still has some.
+    /// Closes connections before the drop: BlueZ 5.66 may crash when a program ends with open ones.
     pub async fn leave(&self, addresses: impl IntoIterator<Item = Address>) {
         let parts = addresses.into_iter().map(|it| part(&self.adapter, it));
         // A missing BlueZ has nothing to end.

@@ -1,9 +1,8 @@
-//! `weir-nearby chat`: to talk with those who are near, in a terminal or through pipes.
+//! `weir-nearby chat`: a chat with the peers nearby, in a terminal or through pipes.
 //!
-//! [`model`] knows what was said and what is to be done next, and is pure; [`view`] makes rows of it.
-//! Threads wait: one for keys, one for what the daemon tells, one that says what is to be said, one for
-//! signals; all of them only send events to the loop in [`run`], or in [`plain`] where there is no
-//! terminal.
+//! [`model`] holds the state and is pure; [`view`] turns it into rows. Threads wait for keys, for
+//! events of the daemon, for messages to send and for signals; all of them only send events to the
+//! loop in [`run`], or in [`plain`] without a terminal.
 
 mod clock;
 mod event;

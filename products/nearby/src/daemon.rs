@@ -1,4 +1,4 @@
-//! `weir-nearby run`: an adapter, the room around it, and who asks by the socket.
+//! `weir-nearby run`: an adapter, the room around it, and the socket for clients.
 
 mod answer;
 mod causes;

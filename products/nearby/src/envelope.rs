@@ -22,7 +22,7 @@ pub const LONGEST_TEXT: usize = crate::v1::LONGEST - 129;
 pub struct Key(Ed25519KeyPair);
 
 impl Key {
-    /// Made of 32 random octets, which are all that is to be kept.
+    /// Creates a key from 32 random octets, which are all that needs to be stored.
     pub fn from_seed(seed: &[u8; 32]) -> Option<Self> {
         Ed25519KeyPair::from_seed_unchecked(seed).ok().map(Self)
     }
@@ -45,7 +45,7 @@ impl Key {
 pub enum Content {
     /// Said to all.
     Feed(Feed),
-    /// From person to person, encrypted: octets of what they say.
+    /// A message from person to person, encrypted.
     Direct {
         /// Claimed sender, whose signature the message has.
         sender: Node,
@@ -78,7 +78,7 @@ pub struct Feed {
     pub time: u64,
 }
 
-/// Why a message cannot be read.
+/// Error for an unreadable message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Not a valid protobuf message of this type.

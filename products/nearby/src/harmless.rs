@@ -3,7 +3,7 @@
 use cli::text::is_hidden;
 use unicode_width::UnicodeWidthChar;
 
-/// Marks that may stand on one letter: a hundred would climb over the lines above.
+/// Largest number of marks on a letter: a hundred would reach into the lines above.
 const MARKS: usize = 2;
 /// Replaces characters that a terminal would obey or that are invisible.
 const OBEYED: char = '\u{fffd}';

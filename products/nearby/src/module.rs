@@ -103,7 +103,7 @@ impl Module {
         out
     }
 
-    /// The radio tells something.
+    /// Handles an event of the radio.
     pub fn event(&mut self, now: u64, event: Event<'_>) -> Vec<Out> {
         let mut out = Vec::new();
         if let Some(room) = &mut self.room {

@@ -1,5 +1,5 @@
-//! Octets of a message. However many wait for it, it is in memory once; and all that are there are
-//! counted, so that what waits can be bounded over all.
+//! Octets of a message. A message is in memory once, for any number of recipients; a pool counts
+//! all of them, so that the total can be bounded.
 
 use std::cell::Cell;
 use std::fmt;

@@ -67,12 +67,12 @@ impl Rounds {
         Self { power, last: None }
     }
 
-    /// A round went by that began then, with these needs. One that was broken off does not count.
+    /// Notes a completed round with its begin and needs. An aborted round does not count.
     pub fn done(&mut self, begun: u64, needs: Needs) {
         self.last = Some((begun, needs.waiting));
     }
 
-    /// When the next one may begin.
+    /// Returns the earliest begin of the next round.
     pub fn next(&mut self, needs: Needs) -> u64 {
         let Some((begun, waited)) = &mut self.last else {
             return 0;

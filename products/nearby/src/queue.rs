@@ -148,7 +148,7 @@ impl<D: Disk> Queue<D> {
         }
     }
 
-    /// For how long the program ran before, all in all, ms.
+    /// Returns the total running time of the program before, ms.
     pub fn clock(&self) -> u64 {
         self.notes.clock
     }
@@ -174,7 +174,7 @@ impl<D: Disk> Queue<D> {
         self.index.count(id)
     }
 
-    /// The number of the next message that is said here.
+    /// Returns the number of the next own message.
     pub fn next_number(&mut self, now: u64) -> u64 {
         self.number += 1;
         if self.number > self.notes.number {
@@ -259,7 +259,7 @@ impl<D: Disk> Queue<D> {
             }
         }
         if from == new {
-            // If it stays, the next one takes it away, or says what is wrong.
+            // A remaining file is removed by the next write, which reports an error.
             let _ = self.disk.remove(&new);
         }
         done
@@ -336,7 +336,7 @@ impl<D: Disk> Queue<D> {
         now >= self.due
     }
 
-    /// Gives up what is too old, and writes what is to be remembered.
+    /// Drops old messages, and writes the notes.
     pub fn tick(&mut self, now: u64) -> Vec<Lost> {
         let old = self.index.old(now, AGE);
         self.remove_all(&old);
@@ -344,7 +344,7 @@ impl<D: Disk> Queue<D> {
         old
     }
 
-    /// The program ends: what is to be remembered is written as it is.
+    /// Writes the notes at the end of the program.
     pub fn end(&mut self, now: u64) {
         self.notes.number = self.number;
         self.write_notes(now);
@@ -377,7 +377,7 @@ impl<D: Disk> Queue<D> {
         true
     }
 
-    /// A file is what it was, or this. Gives whether it is this.
+    /// Replaces a file atomically. Returns true on success.
     fn replace(&mut self, now: u64, name: &str, octets: &[u8]) -> bool {
         if !self.works(now) {
             return false;

@@ -1,4 +1,4 @@
-//! Everybody who is near: who they are, to whom there is a connection, and what goes to whom.
+//! Peers nearby: their identities and connections, and the way of each message.
 //!
 //! A message to all goes on to all peers, in whichever format they understand, once to each. Thus
 //! devices of Linux and Android hear each other.
@@ -40,7 +40,7 @@ const IDLE: u64 = 2_000;
 /// Age at which an undelivered message is dropped, ms.
 pub const AGE: u64 = 600_000;
 
-/// All who are near.
+/// The room: peers nearby, and their messages.
 #[derive(Debug)]
 pub struct Room {
     settings: Settings,
@@ -67,12 +67,12 @@ impl Room {
         self.sightings.anew(address);
     }
 
-    /// Messages on their way, and what is kept of them.
+    /// Returns the messages in delivery, and the state of the stored ones.
     pub fn delivery(&self) -> &Delivery {
         &self.delivery
     }
 
-    /// As [`Self::delivery`], to give back what was kept, and to tell what became of it.
+    /// Returns the delivery, for the results of storage actions.
     pub fn delivery_mut(&mut self) -> &mut Delivery {
         &mut self.delivery
     }
@@ -105,7 +105,7 @@ impl Room {
         self.gone = GONE + time;
     }
 
-    /// All who are near.
+    /// Returns the peers nearby.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         self.delivery.shown()
     }
@@ -117,7 +117,7 @@ impl Room {
         }
     }
 
-    /// There is a channel beside a connection that takes longer frames, or no longer.
+    /// Notes that a channel for longer frames opened or closed beside a connection.
     pub fn channel(&mut self, link: u32, is: bool) {
         if let Some(connection) = self.delivery.links.get_mut(link) {
             connection.channel(is);
@@ -231,7 +231,7 @@ impl Room {
         }
     }
 
-    /// A message came: it is given out, and goes on, once; by IP where it still may.
+    /// Handles a received message: reports and passes it on once; by IP within its hops.
     fn message(
         &mut self,
         now: u64,
@@ -292,7 +292,7 @@ impl Room {
     }
 
     fn tick(&mut self, now: u64, out: &mut Vec<Action>) {
-        // Before anything is sent: what is kept is not yet there.
+        // Before any sending: the stored messages are not loaded yet.
         self.delivery.keep_late(now, out);
         self.delivery.spill();
         for link in self.delivery.links.numbers() {
@@ -321,7 +321,7 @@ impl Room {
         }
     }
 
-    /// There is a link.
+    /// Handles a new link by IP.
     fn reach(
         &mut self,
         now: u64,
@@ -367,7 +367,7 @@ impl Room {
         out.push(Action::Wake(link));
     }
 
-    /// Calls one who is to be called now.
+    /// Calls an address that is due.
     fn call(&mut self, now: u64, out: &mut Vec<Action>) {
         if self.delivery.links.by_bluetooth() >= self.settings.links {
             return;

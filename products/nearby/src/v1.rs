@@ -60,7 +60,7 @@ pub fn writes(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::once(first).chain(rest.chunks(WRITE))
 }
 
-/// Puts frames together from what one peer writes. What is before and between them is passed over.
+/// Assembles frames from the writes of one peer. Octets outside of frames are skipped.
 #[derive(Debug, Default)]
 pub struct Reader {
     /// Octets since `$$`, including it.
@@ -70,7 +70,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A write came. Gives the messages that are whole by it, and what else was between marks.
+    /// Adds a write. Returns the complete messages, and errors for other text between marks.
     pub fn write(&mut self, octets: &[u8]) -> Vec<Result<(Id, Vec<u8>), Error>> {
         let mut whole = Vec::new();
         self.heard.extend_from_slice(octets);
@@ -93,7 +93,7 @@ impl Reader {
             self.searched = 0;
             begin?;
         }
-        // The last two of several `$` are the mark: the others ended what was not heard whole.
+        // Of several `$` the last two are the mark: earlier ones ended a partial frame.
         let more = self.heard[MARK.len()..]
             .iter()
             .take_while(|it| **it == b'$');

@@ -1,8 +1,8 @@
-//! The format of Android: messages in numbered chunks, of which lost ones are asked for, with a sum and
-//! an acknowledgement.
+//! The format of Android: messages in numbered chunks, with retransmission, a checksum and an
+//! acknowledgement.
 //!
-//! [`frame`] is what is on the air, [`inbox`] puts messages together, [`outbox`] takes them apart,
-//! [`link`] is one connection with both, and [`channel`] what may be beside it.
+//! [`frame`] is the wire format, [`inbox`] assembles messages, [`outbox`] splits them, [`link`]
+//! combines both for a connection, and [`channel`] is an optional faster path.
 
 pub mod channel;
 pub mod frame;
@@ -10,7 +10,7 @@ pub mod inbox;
 pub mod link;
 pub mod outbox;
 
-/// Octets of a frame before a link says that it can do more.
+/// Size of a frame before a link announces more, in octets.
 pub const FRAME: usize = 20;
 /// Octets of a frame at most: a value has 512, and qaul stays below that by its header.
 pub const LONGEST_FRAME: usize = 509;
@@ -18,7 +18,7 @@ pub const LONGEST_FRAME: usize = 509;
 const PARTS: usize = 4;
 /// A message, octets, at most.
 pub const LONGEST: usize = PARTS * PART;
-/// Octets of a part: as many as its size can say.
+/// Largest part, in octets: the range of its size field.
 const PART: usize = u16::MAX as usize;
 /// Queues are numbered from 1 to this, and then from 1 again.
 pub const QUEUES: u8 = 29;

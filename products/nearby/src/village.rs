@@ -20,9 +20,9 @@ pub use session::{Broken, Opener, RECORD, Sealer, Session};
 
 /// The protocol's version: two of different ones do not understand each other.
 pub const VERSION: u8 = 1;
-/// The TCP port, where none is named.
+/// Default TCP port.
 pub const PORT: u16 = 9351;
-/// By so many IP links a message goes at most, from where it was said or came by Bluetooth.
+/// Largest number of IP links for a message, from its origin or its arrival by Bluetooth.
 pub const HOPS: u8 = 8;
 /// A handshake takes so long at most, ms.
 pub const PATIENCE: u64 = 5_000;

@@ -8,7 +8,7 @@ use tracing::warn;
 /// Delay before repeating a request that BlueZ refused.
 pub const AGAIN: Duration = Duration::from_secs(2);
 
-/// Why there is no Bluetooth.
+/// Error of an adapter.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// BlueZ does not run.

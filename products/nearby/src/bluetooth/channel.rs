@@ -107,7 +107,7 @@ pub fn listen(address: Address, kind: AddressType) -> Option<Listener> {
     listener.ok()
 }
 
-/// Makes a channel where the other offers one.
+/// Opens a channel if the peer offers one.
 pub async fn call(
     adapter: Adapter,
     device: Device,
@@ -203,7 +203,7 @@ pub struct Line<S, G> {
     pub link: u32,
     pub own: Id,
     pub gatt: G,
-    /// Octets of a frame by GATT: more than when it began, when the other says so.
+    /// Size of a frame by GATT, in octets; it grows when the peer announces more.
     pub frame: Arc<AtomicUsize>,
     /// True while a channel carries the frames: notifications are then for other devices.
     pub carried: Arc<AtomicBool>,
@@ -223,9 +223,9 @@ struct Channel<S> {
     /// Progress: one message when the other side introduces itself; the sender closes at the end.
     news: mpsc::Receiver<()>,
     introduced: bool,
-    /// Both said who they are.
+    /// True after introductions by both sides.
     carries: bool,
-    /// Since when.
+    /// Time of the channel's opening.
     since: Instant,
 }
 
@@ -304,7 +304,7 @@ where
         }
     }
 
-    /// Says by a channel who this is.
+    /// Introduces this side on a channel.
     async fn introduce(&mut self, channel: &mut Option<Channel<S>>) {
         let Some(one) = channel else { return };
         one.introduced = true;
@@ -315,7 +315,7 @@ where
         }
     }
 
-    /// The other said who it is: from now on it carries frames.
+    /// Handles the peer's introduction: the channel may now carry frames.
     async fn greeted(&mut self, channel: &mut Option<Channel<S>>) {
         if channel.as_ref().is_some_and(|it| !it.introduced) {
             self.introduce(channel).await;

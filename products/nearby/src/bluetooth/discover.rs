@@ -26,7 +26,7 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Largest number of addresses that BlueZ is asked to forget.
 const ADDRESSES: usize = 256;
 
-/// Looks for others at one adapter.
+/// Discovery of devices at one adapter.
 pub struct Discovery {
     adapter: Adapter,
     formats: BTreeSet<Format>,
@@ -177,7 +177,7 @@ impl Discovery {
         Ok(Box::pin(events))
     }
 
-    /// Tells of who is seen, until a round is over.
+    /// Reports devices seen, until a round is over.
     async fn hear(&self, mut events: Events) {
         let until = Instant::now() + Duration::from_millis(self.power.round());
         while let Ok(event) = timeout_at(until, events.next()).await {

@@ -18,13 +18,13 @@ pub enum Told {
         prefix: Option<[u8; 5]>,
         signal: Option<i16>,
     },
-    /// There is a connection.
+    /// A connection opened.
     Opened(Opened),
     /// A call failed, with the reason.
     Refused(Address, String),
-    /// A frame came by a connection.
+    /// A frame arrived by a connection.
     Heard(u32, Vec<u8>),
-    /// A whole message came by its channel.
+    /// A whole message arrived by a channel.
     Whole(u32, Vec<u8>),
     /// A channel with longer frames opened beside the connection, or closed.
     Channel(u32, bool),

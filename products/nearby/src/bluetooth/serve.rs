@@ -25,11 +25,11 @@ use super::profile::{Speaks, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_ME
 use crate::Id;
 use crate::room::Format;
 
-/// Writes that wait to be looked at.
+/// Capacity of the queue of writes.
 const AHEAD: usize = 16;
 /// No channel: a number below zero.
 const NO_CHANNEL: i32 = -1;
-/// Channels of those who did not write yet, at most: each is there for [`UNHEARD`].
+/// Largest number of channels without a write so far: each is kept for [`UNHEARD`].
 const STRANGERS: usize = 4;
 
 /// Returns the frame size of notifications for an MTU: if the caller accepts several values at
@@ -281,7 +281,7 @@ impl Ends {
                 let _ = self.told.send(Told::Opened(opened)).await;
                 if let Some((_, _, stream)) = known {
                     let caller = false;
-                    // There is room for it, as it is the first.
+                    // The queue has room for the first channel.
                     let _ = end.make.try_send(Made { stream, caller });
                     end.begin(self.own, self.hushed.subscribe(), &self.told);
                 }

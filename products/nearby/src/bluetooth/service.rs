@@ -27,7 +27,7 @@ impl Drop for Service {
 }
 
 impl Service {
-    /// Finds the one that runs.
+    /// Finds the running instance.
     ///
     /// # Errors
     /// There is no bus, or no BlueZ.

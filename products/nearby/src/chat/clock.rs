@@ -1,6 +1,6 @@
-//! The clock of where this runs.
+//! Local time.
 
-/// When something was said, on the clock of where this runs; with the day, where it was another one.
+/// Returns a message's local time; with the day, unless it is today.
 pub fn clock(time: u64) -> String {
     let zone = jiff::tz::TimeZone::system();
     let moment = i64::try_from(time).ok();

@@ -7,11 +7,11 @@ use crate::harmless::harmless;
 /// Lines that are remembered.
 const LINES: usize = 100;
 
-/// A line, where in it the cursor is, and the lines before.
+/// A line, its cursor, and earlier lines.
 #[derive(Debug, Default)]
 pub struct Input {
     text: String,
-    /// In octets; between two letters.
+    /// Cursor, in octets; between two letters.
     at: usize,
     before: Vec<String>,
     /// Index of the line shown, counted from the latest.
@@ -21,27 +21,27 @@ pub struct Input {
 /// Edits of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// To the letter on the left.
+    /// Moves one letter to the left.
     Left,
-    /// To the letter on the right.
+    /// Moves one letter to the right.
     Right,
-    /// To the word on the left.
+    /// Moves one word to the left.
     WordLeft,
-    /// To the word on the right.
+    /// Moves one word to the right.
     WordRight,
-    /// To the begin.
+    /// Moves to the begin.
     Home,
-    /// To the end.
+    /// Moves to the end.
     End,
-    /// The letter before goes.
+    /// Deletes the letter before the cursor.
     Backspace,
-    /// The letter at the cursor goes.
+    /// Deletes the letter at the cursor.
     Delete,
-    /// The word before goes.
+    /// Deletes the word before the cursor.
     Word,
-    /// All before goes.
+    /// Deletes everything before the cursor.
     Begin,
-    /// All from here on goes.
+    /// Deletes everything from the cursor on.
     Rest,
     /// The line before.
     Up,
@@ -131,7 +131,7 @@ impl Input {
     fn cut(&mut self, begin: usize, end: usize) {
         self.text.replace_range(begin..end, "");
         self.at = begin;
-        // A mark may stand on another letter now.
+        // A mark may now belong to another letter.
         let at = |(at, letter): (usize, &str)| at + letter.len();
         self.at = letters(&self.text)
             .map(at)

@@ -13,13 +13,13 @@ pub enum Key {
     Edit(Edit),
     /// The line is done.
     Enter,
-    /// Back to what was said before.
+    /// Scrolls back in the history.
     PageUp,
-    /// And on again.
+    /// Scrolls forward in the history.
     PageDown,
-    /// Ctrl and C: end, whatever is going on.
+    /// Ctrl and C: quits in any state.
     Interrupt,
-    /// Ctrl and D: end, where nothing is typed; else the letter at the cursor goes.
+    /// Ctrl and D: quits in an empty line; else deletes the letter at the cursor.
     End,
     /// Ctrl and L: redraw the screen.
     Redraw,

@@ -31,7 +31,7 @@ impl Drop for Teller {
     }
 }
 
-/// In words that say which program it is.
+/// Returns an error's text with the program's name.
 fn words(error: &ClientError) -> String {
     match error {
         ClientError::NotRunning(path) => format!("nothing listens at {}", path.display()),
@@ -71,7 +71,7 @@ fn follow(socket: &Path, events: &SyncSender<Event>) -> Result<(), ClientError> 
     }
     for line in stream.lines() {
         let line = line.map_err(|error| ClientError::Broken(error.to_string()))?;
-        // A later version may tell more than is understood here.
+        // A later version may send unknown events.
         let Ok(said) = serde_json::from_str::<Said>(&line) else {
             continue;
         };
@@ -86,7 +86,7 @@ fn follow(socket: &Path, events: &SyncSender<Event>) -> Result<(), ClientError> 
     Ok(())
 }
 
-/// Says what is to be said, in order, and asks who is near meanwhile.
+/// Sends messages in order, and requests the peers nearby in between.
 pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: SyncSender<Event>) {
     let teller = Teller(events);
     thread::spawn(move || {

@@ -8,7 +8,7 @@ use crate::daemon::{Answer, Message, PeerShown, Said};
 
 /// Lines that are remembered.
 const ENTRIES: usize = 500;
-/// Digits of an id that are shown, where no other begins alike.
+/// Shown digits of an id, unless another id begins with the same.
 const SHORT: usize = 8;
 
 /// The commands that may be typed.
@@ -28,7 +28,7 @@ pub const PUBLIC: &str = "everybody can read it";
 pub enum Told {
     /// The daemon is reachable; with its recent messages.
     Begun(Vec<Message>),
-    /// Something happens.
+    /// An event of the daemon.
     Said(Said),
     /// Peers nearby.
     Peers(Vec<PeerShown>),
@@ -52,9 +52,9 @@ pub struct Entry {
 pub enum Kind {
     /// A chat message.
     Message(Message),
-    /// Something happened.
+    /// A notice.
     Note(String),
-    /// Something went wrong.
+    /// An error.
     Wrong(String),
 }
 
@@ -67,12 +67,12 @@ pub enum Action {
     Quit,
 }
 
-/// All of a chat.
+/// State of a chat.
 #[derive(Debug, Default)]
 pub struct Chat {
     /// Input line.
     pub input: Input,
-    /// Rows below what is seen.
+    /// Rows below the visible ones.
     pub scrolled: usize,
     entries: VecDeque<Entry>,
     peers: Vec<PeerShown>,
@@ -97,7 +97,7 @@ impl Chat {
         self.is_there
     }
 
-    /// To whom it goes, where it is not to all.
+    /// Returns the recipient of direct messages; `None`: all peers.
     pub fn to(&self) -> Option<&str> {
         self.to.as_deref()
     }
@@ -117,7 +117,7 @@ impl Chat {
         }
     }
 
-    /// The daemon told something.
+    /// Handles an event of the daemon.
     pub fn told(&mut self, told: Told, now: u64) {
         match told {
             Told::Begun(past) => self.begin(past, now),

@@ -1,4 +1,4 @@
-//! The loop without a terminal: each line of standard input is said, each message is a line out.
+//! The loop without a terminal: sends each line of standard input, prints each message as a line.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -16,19 +16,19 @@ use crate::harmless::harmless;
 
 /// Octets of a line at most: the daemon takes no more.
 const LONGEST: u64 = LONGEST_TEXT as u64;
-/// Messages that are remembered: who comes back tells the last ones again.
+/// Largest number of remembered messages: a returned daemon repeats the last ones.
 const KNOWN: usize = 500;
 
 /// Result of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// All lines were said.
+    /// All lines were sent.
     Well,
     /// At least one line was not sent; the errors are on standard error.
     NotAllSaid,
 }
 
-/// Says and shows until standard input ends and all of it was said.
+/// Sends and prints until standard input ends and all lines are sent.
 ///
 /// # Errors
 /// Standard output cannot be written to.
@@ -105,7 +105,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                 if !text.trim().is_empty() {
                     waits += 1;
                     let to = "all".to_owned();
-                    // The other end goes only after it has told so.
+                    // The receiver ends only after reporting its end.
                     let _ = requests.send(Say { to, text });
                 }
             }
@@ -223,7 +223,7 @@ mod tests {
             all,
             [ok("one"), ok(""), long.clone(), ok(&most), ok("last")]
         );
-        // Also where nothing follows.
+        // Without a line after it, too.
         let text = "x".repeat(LONGEST as usize + 1);
         assert_eq!(read(&mut text.as_bytes()), Some(long));
         assert_eq!(

@@ -55,7 +55,7 @@ pub fn run(socket: &Path, look: Look) -> io::Result<()> {
                 Event::Key(key) => match pressed(&mut chat, key, page) {
                     Some(Action::Quit) => return Ok(()),
                     Some(Action::Say(to, text)) => {
-                        // The other end goes only after it has told so.
+                        // The receiver ends only after reporting its end.
                         let _ = requests.send(Say { to, text });
                     }
                     None if key == Key::Redraw => screen.terminal().clear()?,

@@ -13,7 +13,7 @@ pub fn letters(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
     text.grapheme_indices(true)
 }
 
-/// In rows of at most `most` columns, between words where that can be.
+/// Wraps a text into rows of at most `most` columns, between words if possible.
 pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     let most = most.max(2);
     let mut rows = Vec::new();
@@ -50,7 +50,7 @@ pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     rows
 }
 
-/// A letter, or its characters where it is too wide: a mark may take a column of its own.
+/// Returns a letter, or its characters if too wide: a mark may take a column of its own.
 fn fitting(letter: &str, most: usize) -> impl Iterator<Item = &str> {
     let is_cut = width(letter) > most;
     letter.split_inclusive(move |_| is_cut)

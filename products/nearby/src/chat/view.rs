@@ -143,7 +143,7 @@ pub fn rows(
     out
 }
 
-/// As much of a row as fits.
+/// Cuts a row to the width.
 fn fit(row: Row, columns: usize) -> Row {
     let mut left = columns;
     let cut = |(text, tone): (String, Tone)| {
@@ -154,7 +154,7 @@ fn fit(row: Row, columns: usize) -> Row {
     row.into_iter().map(cut).collect()
 }
 
-/// As much of a text as fits.
+/// Cuts a text to the width.
 fn start(text: &str, columns: usize) -> String {
     let mut taken = 0;
     let fits = |(_, letter): &(usize, &str)| {
@@ -198,7 +198,7 @@ pub fn draw(chat: &mut Chat, look: Look, clock: &dyn Fn(u64) -> String, frame: &
         return;
     }
     let above = height.saturating_sub(2);
-    // From below, and no more than is seen.
+    // Counted from below, and limited to the visible rows.
     let wanted = above + chat.scrolled;
     let mut all: Vec<Row> = Vec::new();
     for entry in chat.entries().rev() {
@@ -253,7 +253,7 @@ pub fn draw(chat: &mut Chat, look: Look, clock: &dyn Fn(u64) -> String, frame: &
     frame.set_cursor_position(Position::new(at.min(area.right() - 1), y));
 }
 
-/// Whatever it means is also said by a word: not everybody sees colours.
+/// Returns the style of a tone. Words repeat its meaning, as not all users see colours.
 fn style(tone: &Tone, look: Look) -> Style {
     let coloured = |colour| {
         if look.colour {

@@ -8,7 +8,7 @@ use tracing::{debug, info, warn};
 use super::state::State;
 use crate::bluetooth::{Bluetooth, Error};
 
-/// Until an adapter that is not there is looked for again.
+/// Interval of attempts to open a missing adapter.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Keeps the adapter open. `open` receives true if it may switch the adapter on, false if the

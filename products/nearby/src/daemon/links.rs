@@ -29,12 +29,12 @@ impl Link {
         }
     }
 
-    /// With whom.
+    /// Returns the peer's place.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// With whom, where it is by Bluetooth.
+    /// Returns the peer's address if connected by Bluetooth.
     fn address(&self) -> Option<bluer::Address> {
         match self.place {
             Place::Bluetooth(address) => Some(bluer::Address(address)),
@@ -68,7 +68,7 @@ impl Link {
     }
 }
 
-/// All connections, by their numbers.
+/// All connections, by number.
 #[derive(Default)]
 pub struct Links(BTreeMap<u32, Link>);
 
@@ -88,7 +88,7 @@ impl Links {
         self.0.get(&number)
     }
 
-    /// A connection that is to be written to.
+    /// Returns a connection for writing.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Link> {
         self.0.get_mut(&number)
     }

@@ -4,7 +4,7 @@ use api::Feed;
 
 use super::wire::Said;
 
-/// All who listen.
+/// All listeners.
 #[derive(Default)]
 pub struct Listeners(Vec<Listener>);
 

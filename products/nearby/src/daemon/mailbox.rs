@@ -20,7 +20,7 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// Begins with what is on the disk, for a node with this address.
+    /// Loads the messages from the disk, for a node with this address.
     pub fn open(node: Node, address: Address, settings: &Settings) -> Self {
         let mut room = Room::new(room::Settings {
             own: node.id(),
@@ -56,7 +56,7 @@ impl Mailbox {
         self.before + self.begun.elapsed().as_millis() as u64
     }
 
-    /// Something happened.
+    /// Handles an event.
     pub fn handle(&mut self, event: Event<'_>) -> Vec<Action> {
         self.room.handle(self.now(), event)
     }
@@ -66,7 +66,7 @@ impl Mailbox {
         self.room.next(self.now(), link, out)
     }
 
-    /// Says something. Gives its number, and to how many who are near.
+    /// Sends a message. Returns its number, and the number of recipients nearby.
     pub fn send(&mut self, to: To, octets: &[u8], out: &mut Vec<Action>) -> (u64, usize) {
         let now = self.now();
         let number = self.queue.next_number(now);
@@ -115,7 +115,7 @@ impl Mailbox {
         }
     }
 
-    /// Needs of those who are near, and of those for whom something waits.
+    /// Returns the needs for discovery, of peers nearby and of waiting messages.
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         for peer in self.room.shown() {
@@ -135,7 +135,7 @@ impl Mailbox {
         needs
     }
 
-    /// Something is to be done to what is kept.
+    /// Performs an action on the stored messages.
     pub fn store(&mut self, store: Store) -> Vec<Action> {
         let now = self.now();
         match store {
@@ -176,7 +176,7 @@ impl Mailbox {
             .collect()
     }
 
-    /// Time goes by: at this time, in milliseconds since 1970.
+    /// Handles a tick: at this time, in milliseconds since 1970.
     pub fn tick(&mut self, unix: u64) -> Vec<Action> {
         let now = self.now();
         if !self.queue.is_due(now) {
@@ -212,7 +212,7 @@ impl Mailbox {
         self.queue.end(now);
     }
 
-    /// Time goes by at once.
+    /// Advances the clock at once.
     #[cfg(test)]
     pub fn skip(&mut self, millis: u64) {
         self.before += millis;

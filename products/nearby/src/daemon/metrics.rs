@@ -22,7 +22,7 @@ pub struct Counts {
 /// Current values and counters.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// All who are near.
+    /// Peers nearby.
     pub peers: Vec<Shown>,
     /// Format of each connection.
     pub connections: Vec<Format>,
@@ -95,13 +95,13 @@ impl Counts {
         *self.read.entry(format.name()).or_default() += octets as u64;
     }
 
-    /// So much was written to a peer.
+    /// Counts octets written to a peer.
     pub fn wrote(&mut self, format: Format, octets: usize) {
         *self.written.entry(format.name()).or_default() += octets as u64;
     }
 }
 
-/// All of it as Prometheus reads it.
+/// Returns the metrics in Prometheus' format.
 pub fn text(figures: &Figures) -> String {
     let Figures { peers, counts, .. } = figures;
     let mut text = Text::default();

@@ -92,7 +92,7 @@ impl Page {
     }
 }
 
-/// Serves where there is a page; else it only never ends.
+/// Serves the page, if there is one; else waits for ever.
 pub async fn serve(page: Option<Page>, state: &State) -> std::io::Result<Infallible> {
     match page {
         Some(page) => page.serve(state).await,

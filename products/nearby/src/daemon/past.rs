@@ -44,7 +44,7 @@ impl Past {
         }
     }
 
-    /// All of them, the oldest first.
+    /// Returns all messages, the oldest first.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.messages.iter()
     }

@@ -27,7 +27,7 @@ pub struct Settings {
     pub queue: u64,
     /// Path of the daemon's socket.
     pub socket: PathBuf,
-    /// The page, where there is to be one.
+    /// Settings of the page, if there is to be one.
     pub page: Option<PageSettings>,
     /// Settings of the village: nodes reached by IP.
     pub village: Option<village::Settings>,

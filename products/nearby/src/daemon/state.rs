@@ -1,4 +1,4 @@
-//! The room, with the connections that are there, and who listens to what comes.
+//! State of the daemon: the room, its connections, and the listeners.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -37,7 +37,7 @@ struct Inner {
     names: Names,
     past: Past,
     counts: Counts,
-    /// When something was said here last: milliseconds since 1970.
+    /// Time of the last own message: milliseconds since 1970.
     said: u64,
 }
 
@@ -56,7 +56,7 @@ fn after(last: u64, now: u64) -> u64 {
 }
 
 impl State {
-    /// Begins, with an adapter where there is one.
+    /// Creates the state, with an adapter if there is one.
     pub fn new(key: Arc<Key>, settings: &Settings, bluetooth: Option<Bluetooth>) -> Self {
         let address = bluetooth.as_ref().map_or([0; 6], |it| it.address().0);
         let mailbox = Mailbox::open(key.node(), address, settings);
@@ -85,7 +85,7 @@ impl State {
         inner.bluetooth = Some(Rc::new(bluetooth));
     }
 
-    /// All connections end, before the adapter is given up.
+    /// Closes all connections, before the adapter is closed.
     pub async fn leave(&self) {
         let (addresses, bluetooth) = {
             let inner = self.0.borrow();
@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// The adapter is gone, and all its connections.
+    /// Handles the loss of the adapter with all its connections.
     pub fn end(&self) {
         let mut inner = self.0.borrow_mut();
         inner.bluetooth = None;
@@ -106,17 +106,17 @@ impl State {
         inner.mailbox.room_mut().anew(None);
     }
 
-    /// The adapter told something.
+    /// Handles an event of the adapter.
     pub fn told(&self, told: Told) {
         self.0.borrow_mut().told(told);
     }
 
-    /// A village's link told something.
+    /// Handles an event of a village's link.
     pub fn linked(&self, told: village::Told) {
         self.0.borrow_mut().linked(told);
     }
 
-    /// Time goes by.
+    /// Handles a tick.
     pub fn tick(&self) {
         let mut inner = self.0.borrow_mut();
         inner.happen(Event::Tick);
@@ -178,7 +178,7 @@ impl State {
         self.0.borrow().mailbox.waits(to)
     }
 
-    /// Says something to all who are near, or to one of them. Gives to how many.
+    /// Sends a message to all peers nearby, or to one. Returns the number of recipients.
     pub fn say(&self, to: To, text: &str) -> usize {
         // Peers for whom the message cannot be stored count too: their outcome is a failure.
         let mut inner = self.0.borrow_mut();
@@ -411,7 +411,7 @@ impl Inner {
         }
     }
 
-    /// A connection is over, and what is below it.
+    /// Closes a connection and its transport.
     fn hang_up(&mut self, link: u32) {
         let Some(place) = self.links.get(link).map(Link::place) else {
             return;
@@ -432,7 +432,7 @@ impl Inner {
         }
     }
 
-    /// A connection takes what there is to be written, as much as it can.
+    /// Writes the waiting frames of a connection, as far as it has room.
     fn pump(&mut self, number: u32) {
         loop {
             let Some(link) = self.links.get_mut(number) else {

@@ -22,7 +22,7 @@ use crate::bluetooth::Numbers;
 use crate::envelope::Key;
 use crate::village::{Handshake, Secret, Through, pause};
 
-/// Until a host answers a call.
+/// Timeout for the TCP connection to a node.
 const CONNECTS: Duration = Duration::from_secs(10);
 /// A link that was there for so long was of use: the next call need not wait.
 const OF_USE: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ pub struct Settings {
     pub nodes: Vec<Name>,
 }
 
-/// Begins to listen and to call.
+/// Starts listening and calling.
 ///
 /// # Errors
 /// A listener cannot be opened: the reason in a sentence.

@@ -9,10 +9,10 @@ use crate::Id;
 use crate::envelope::{self, Content};
 use crate::room::Format;
 
-/// All who are near.
+/// Peers nearby and away.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Peers {
-    /// By id.
+    /// Peers nearby, by id.
     pub peers: Vec<PeerShown>,
     /// Peers that were near in the last seven days and are away now, by id.
     #[serde(default)]
@@ -207,12 +207,12 @@ impl Said {
     }
 }
 
-/// A message that was said, here or elsewhere.
+/// A message, own or received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// By which peer it came; of one that was said here to one peer alone, to whom.
+    /// Peer that delivered the message, or recipient of an own direct one.
     pub peer: Option<String>,
-    /// By which format it came.
+    /// Format of the connection.
     pub format: Option<String>,
     /// Id of the sender.
     pub sender: String,

@@ -19,7 +19,7 @@ fn what_is_said_to_all_is_read_and_from_whom_it_is() {
     assert_eq!((octets[0], octets[2], octets[3]), (0x12, 0x0a, 64));
 }
 
-/// Whatever octet is another one: it is not read as something else that the sender said.
+/// No change of an octet yields another readable message of the sender.
 #[test]
 fn nobody_changes_what_another_said() {
     let octets = feed(&key(1), "Guten Tag", 1_700_000_000_000);
@@ -52,7 +52,7 @@ fn who_asks_who_this_is_is_known_by_it() {
     );
 }
 
-/// Groups in groups in groups: what a parser without a bound would follow.
+/// Nested groups, which an unbounded parser would follow.
 #[test]
 fn nesting_is_bounded() {
     let deep = vec![0x0b; 60_000];
@@ -66,14 +66,14 @@ fn nesting_is_bounded() {
     ));
 }
 
-/// Whatever is put beside what is signed goes, so it is the same message again.
+/// Additions outside the signed part are removed, so the message is recognised.
 #[test]
 fn what_nobody_signed_is_left_away() {
     let octets = feed(&key(1), "Guten Tag", 7);
     assert_eq!(plain(&octets), Some(octets.clone()));
     let beside = [&octets[..], &[0x78, 0x01]].concat();
     assert_eq!(plain(&beside), Some(octets.clone()));
-    // In the container, too: another field, the same one twice, and in another order.
+    // Additions in the container: an unknown field, a repeated one, and another order.
     let inside = &octets[2 + usize::from(octets[1] >= 0x80)..];
     let signature = inside[..66].to_vec();
     let message = &inside[66..];
@@ -91,7 +91,7 @@ fn what_nobody_signed_is_left_away() {
     assert_eq!(plain(&identification(&key(1).node(), true)), None);
 }
 
-/// R is the neutral element, and S is zero: that is a signature of whatever it is by these keys.
+/// With R neutral and S zero a signature is valid for any message by these keys.
 #[test]
 fn a_key_by_which_anybody_signs_is_nobody() {
     for first in [0, 1, 0xec] {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::envelope::{Key, identification};
 
-/// A module at an address, and what it said to libqaul.
+/// A module at an address, and its messages to libqaul.
 struct Place {
     module: Module,
     told: Vec<Kind>,
@@ -124,7 +124,7 @@ fn run(pair: &mut [Place; 2]) {
     }
 }
 
-/// By octets, as protobuf's own documentation has them: numbers of fields are not only ours.
+/// Octets as in protobuf's own documentation, as field numbers alone prove nothing.
 #[test]
 fn what_libqaul_says_is_read_by_its_octets() {
     let mut place = Place::new(1);
@@ -191,7 +191,7 @@ fn what_one_sends_the_other_receives_and_success_is_told_by_the_message_s_id() {
     assert_eq!(pair[0].told, results.collect::<Vec<_>>());
 }
 
-/// libqaul says itself who it is, and the same to one neighbour twice.
+/// libqaul identifies itself, and repeats a message to a neighbour itself.
 #[test]
 fn whatever_comes_is_given_on_and_nothing_is_answered() {
     let mut pair = pair();

@@ -18,7 +18,7 @@ pub enum Error {
     Module,
 }
 
-/// Why the radio does not begin.
+/// Reason of a failed start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// No reason given.
@@ -74,7 +74,7 @@ pub struct InfoResponse {
     pub devices: Vec<DeviceInfo>,
 }
 
-/// Fields 5 to 17 tell what the radio could do; what is not told is not used.
+/// Fields 5 to 17 describe the radio; libqaul does not use missing ones.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct DeviceInfo {
     #[prost(bool, tag = "1")]

@@ -53,7 +53,7 @@ pub fn head(begin: &[u8], size: usize) -> Result<(Option<u64>, u64), Wrong> {
     if octets > LONGEST || size != HEAD + octets {
         return Err(Wrong::Length(size, HEAD + octets));
     }
-    // Larger numbers are not those of what was said here.
+    // Larger numbers are not those of own messages.
     let own = Some(number(8)).filter(|it| (1..1 << 62).contains(it));
     Ok((own, number(16)))
 }

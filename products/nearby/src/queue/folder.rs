@@ -43,7 +43,7 @@ pub fn names(folder: &Path) -> Vec<(String, PathBuf)> {
     names
 }
 
-/// Why a file is no message.
+/// Reason why a file is not a message.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
     /// The file was read and is invalid.
@@ -54,7 +54,7 @@ pub enum Unread {
     Disk(#[from] io::Error),
 }
 
-/// Says that a file is left as it is.
+/// Logs that a file is skipped.
 pub fn passed_over(path: &Path, error: &Unread) {
     warn!(path = %path.display(), %error, "passed over");
 }

@@ -22,10 +22,10 @@ pub struct Entry {
     pub size: u64,
 }
 
-/// A message that is to go, or is gone.
+/// A message dropped for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// For whom it was.
+    /// Recipient.
     pub id: Id,
     /// Sequence of the message.
     pub sequence: u64,
@@ -48,7 +48,7 @@ fn room(size: u64) -> u64 {
 }
 
 impl Index {
-    /// Nothing is there; octets at most.
+    /// Creates an empty index with a limit in octets.
     pub fn new(limit: u64) -> Self {
         Self {
             limit,
@@ -101,13 +101,13 @@ impl Index {
         self.peers.get(&id).map_or(0, BTreeMap::len)
     }
 
-    /// The largest number of what was said here.
+    /// Returns the largest number of an own message.
     pub fn number(&self) -> u64 {
         let all = self.peers.values().flat_map(BTreeMap::values);
         all.filter_map(|it| it.number).max().unwrap_or(0)
     }
 
-    /// Of whom the same file is there.
+    /// Returns a peer with a file of this message.
     pub fn holder(&self, sequence: u64) -> Option<Id> {
         let mut all = self.peers.iter();
         let holder = all.find(|(_, it)| it.contains_key(&sequence));
@@ -128,7 +128,7 @@ impl Index {
         Some(lost(id, sequence, entry))
     }
 
-    /// When a message was taken in.
+    /// Returns the time of arrival of a message.
     pub fn since(&self, id: Id, sequence: u64) -> u64 {
         let entry = self.peers.get(&id).and_then(|all| all.get(&sequence));
         entry.map_or(0, |it| it.since)

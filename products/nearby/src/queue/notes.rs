@@ -19,18 +19,18 @@ const MOST: usize = AWAY + crate::room::PEERS;
 /// time was known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// By the queue's clock, ms.
+    /// Time by the queue's clock, ms.
     pub clock: u64,
-    /// Since 1970, ms.
+    /// Time since 1970, ms.
     pub time: u64,
 }
 
-/// All of it.
+/// Content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// For how long the program ran, all in all, ms.
+    /// Total running time of the program, ms.
     pub clock: u64,
-    /// Messages that are said here have numbers above this.
+    /// Upper bound of the numbers of own messages so far.
     pub number: u64,
     /// Known peers.
     pub peers: BTreeMap<Id, Seen>,
@@ -46,7 +46,7 @@ impl Notes {
         text
     }
 
-    /// Reads it, and gives how many lines say nothing.
+    /// Parses the file; returns the number of invalid lines too.
     pub fn read(text: &str) -> (Self, usize) {
         let (mut notes, mut wrong) = (Self::default(), 0);
         for line in text.lines() {
@@ -54,7 +54,7 @@ impl Notes {
                 wrong += 1;
             }
         }
-        // A time to come says nothing.
+        // Clamp times in the future.
         for seen in notes.peers.values_mut() {
             seen.clock = seen.clock.min(notes.clock);
         }
@@ -62,7 +62,7 @@ impl Notes {
     }
 
     fn line(&mut self, line: &str) -> Option<()> {
-        // Half of it is for what is to come.
+        // Limit numbers, to leave room for later ones.
         let number = |it: Option<&str>| {
             let number = it?.parse().ok();
             number.filter(|it: &u64| *it < 1 << 62)

@@ -1,4 +1,4 @@
-//! Sums of messages that were here, so that after a restart none goes round again.
+//! Sums of recent messages, so that none circulates again after a restart.
 
 /// Octets of a sum.
 pub const SUM: usize = 16;

@@ -64,7 +64,7 @@ impl Disk for Dying {
     }
 }
 
-/// A folder that is gone afterwards.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -178,7 +178,7 @@ fn a_name_that_could_not_be_taken_away_is_not_written_through() {
     let folder = Folder::new("through");
     let mut queue = folder.open();
     assert!(queue.keep(0, &message(1, &[A], 9000)).0);
-    // As when it ended after the last link.
+    // State after a crash behind the last link.
     fs::hard_link(queue.path(A, 1), folder.0.join("new")).expect("a link");
     assert!(queue.keep(0, &message(2, &[A], 20)).0);
     assert_eq!(places(&mut queue, A), [1, 2]);
@@ -290,7 +290,7 @@ fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
         keep(&mut queue, &message(7, &[A], 100)),
         (true, vec![(A, 5)])
     );
-    // Nothing gives way to it: it is kept for the other, and lost for this one.
+    // A passed-on message displaces nothing: the queue stores it for B, and drops it for A.
     assert_eq!(
         keep(&mut queue, &passed(8, &[A, B], 100)),
         (true, vec![(A, 8)])
@@ -301,7 +301,7 @@ fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
     );
     assert_eq!(places(&mut queue, A), [1, 2, 6, 7]);
     assert_eq!(places(&mut queue, B), [8]);
-    // Among what is said here the oldest goes.
+    // Among own messages the oldest is dropped.
     assert_eq!(
         keep(&mut queue, &message(10, &[A], 100)),
         (true, vec![(A, 1)])
@@ -340,7 +340,7 @@ fn nor_where_all_together_take_too_much() {
         lost(&mut queue, &message(94, &[B], 100)),
         (true, vec![(A, 90)])
     );
-    // All of it is said here now.
+    // Now all messages are own ones.
     assert_eq!(lost(&mut queue, &passed(95, &[A], 100)), (false, vec![]));
     assert_eq!(
         lost(&mut queue, &message(96, &[id(9)], 100)),
@@ -374,7 +374,7 @@ fn age_is_by_how_long_it_ran_and_no_clock_that_jumps_makes_old() {
     let folder = Folder::new("age");
     let mut queue = folder.open();
     let mut keep = message(1, &[A], 10);
-    // Taken in at a time that is yet to come.
+    // A time of arrival in the future.
     keep.message.since = u64::MAX;
     assert!(queue.keep(0, &keep).0);
     queue.end(1000);
@@ -412,7 +412,7 @@ fn foreign_and_damaged_files_stay_and_are_passed_over() {
     assert_eq!(places, [1, 4]);
     assert_eq!(lost.len(), 1, "which the sum found");
     assert_eq!(queue.next_number(0), 8);
-    // None of them is in the way of what comes.
+    // None of these blocks the next message.
     let next = queue.last() + 1;
     assert!(queue.keep(0, &message(next, &[A], 10)).0);
     queue.forget(A);
@@ -442,7 +442,7 @@ fn numbers_go_on_after_a_crash_and_after_an_end() {
     queue.end(0);
     let mut queue = folder.open();
     assert_eq!(queue.next_number(0), 3);
-    // Not ended.
+    // A restart without a regular end.
     let mut queue = folder.open();
     assert!(queue.next_number(0) > 3);
 }

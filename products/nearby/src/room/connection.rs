@@ -39,13 +39,13 @@ pub struct Connection {
 
 #[derive(Debug)]
 enum Kind {
-    /// Messages go one way only: from who called.
+    /// Messages go one way only: from the caller.
     V1 {
         peer: Option<Id>,
         own: Id,
         reader: v1::Reader,
         wrong: u32,
-        /// Messages whose writes are yet to come, and what is left of the first.
+        /// Messages with unsent writes, and the rest of the first.
         messages: VecDeque<(u64, Vec<u8>)>,
         writes: VecDeque<Vec<u8>>,
         /// The message whose last write is under way.
@@ -67,7 +67,7 @@ impl Connection {
         now: u64,
     ) -> Self {
         let kind = match format {
-            // By Bluetooth there is nothing else.
+            // The only other format by Bluetooth.
             Format::V1 | Format::Ip => Kind::V1 {
                 peer,
                 own,
@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// There is a channel beside it that takes longer frames, or no longer.
+    /// Notes that a channel for longer frames opened or closed.
     pub fn channel(&mut self, is: bool) {
         if let Kind::V2(link) = &mut self.kind {
             link.channel(is);
@@ -126,7 +126,7 @@ impl Connection {
         matches!(&self.kind, Kind::V2(link) if link.has_channel())
     }
 
-    /// A whole message came by a channel.
+    /// Handles a whole message of a channel.
     pub fn whole(&mut self, now: u64, octets: &[u8]) -> Vec<link::Event> {
         self.busy = now;
         self.heard = now;
@@ -147,12 +147,12 @@ impl Connection {
         self.caller && self.is_double() && !self.speaks && now >= self.opened + DUMB
     }
 
-    /// With whom.
+    /// Returns the peer's place.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// With whom, where that is by Bluetooth.
+    /// Returns the peer's address if connected by Bluetooth.
     pub fn address(&self) -> Option<Address> {
         match self.place {
             Place::Bluetooth(address) => Some(address),
@@ -281,7 +281,7 @@ impl Connection {
         }
     }
 
-    /// Time goes by.
+    /// Handles a tick.
     pub fn tick(&mut self, now: u64) -> Vec<link::Event> {
         match &mut self.kind {
             Kind::V1 { .. } => Vec::new(),

@@ -1,4 +1,4 @@
-//! Messages on their way: for whom each waits, what is kept of them, and what came of each.
+//! Delivery of messages: their recipients, their storage, and their outcomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::{Id, Octets};
 /// Peers at most; and as many as are reached by IP.
 pub const PEERS: usize = 64;
 
-/// All who are near, and the messages that wait for them.
+/// Delivery to the peers nearby, with the messages that wait.
 #[derive(Debug)]
 pub struct Delivery {
     pub(super) links: Links,
@@ -61,7 +61,7 @@ impl Delivery {
         }
     }
 
-    /// All who are near.
+    /// Returns the peers nearby.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         self.peers.iter().map(|(id, peer)| {
             let linked = self.links.of(*id);
@@ -159,8 +159,7 @@ impl Delivery {
         self.give(now, id, self.passed, Priority::Urgent, octets, out);
     }
 
-    /// Gives up messages that are older than `age`, and takes leave of those who were not heard for
-    /// `gone` and have no connection.
+    /// Drops messages older than `age`, and peers without a connection that were silent for `gone`.
     pub fn tick(&mut self, now: u64, gone: u64, age: u64, out: &mut Vec<Action>) {
         let linked = self.links.peers();
         let mut old = Vec::new();
@@ -209,7 +208,7 @@ impl Delivery {
         near.len()
     }
 
-    /// A message goes on to all but the one that it came from; by IP, where it still may.
+    /// Passes a message on to all peers except its source; by IP within its hops.
     pub fn pass_on(
         &mut self,
         now: u64,
@@ -265,7 +264,7 @@ impl Delivery {
         self.put(id, waiting, out);
     }
 
-    /// A message waits for a peer, and goes where there is a connection.
+    /// Queues a message for a peer, and moves it into a connection if there is one.
     fn put(&mut self, id: Id, waiting: Waiting, out: &mut Vec<Action>) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
@@ -310,7 +309,7 @@ impl Delivery {
         }
     }
 
-    /// Something came of a message that was in a connection.
+    /// Handles the outcome of a message in a connection.
     pub fn settled(&mut self, id: Option<Id>, number: u64, done: bool, out: &mut Vec<Action>) {
         let Some(id) = id else { return };
         let peer = self.peers.get_mut(&id);
@@ -332,7 +331,7 @@ impl Delivery {
         self.kept.iter().flat_map(Kept::away)
     }
 
-    /// Sums of the messages that were here lately, so that none goes round in a circle.
+    /// Returns the sums of recent messages, so that none circulates.
     pub fn remembered(&self) -> impl Iterator<Item = [u8; 16]> {
         self.recent.all()
     }
@@ -450,7 +449,7 @@ impl Delivery {
         }
     }
 
-    /// All is to be kept that is not yet: the program ends.
+    /// Stores all unstored messages, at the end of the program.
     pub fn keep_all(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         while self.keep_latest(&mut out) {}
@@ -471,7 +470,7 @@ impl Delivery {
         out
     }
 
-    /// A message that is said here is kept at once. Gives its place.
+    /// Stores an own message at once. Returns its sequence.
     pub fn keep_own(
         &mut self,
         now: u64,
@@ -498,7 +497,7 @@ impl Delivery {
         Some(sequence)
     }
 
-    /// A message that is passed on is kept if it waits, for whom is near or away. Gives its place.
+    /// Schedules the storage of a passed-on message, for peers near or away. Returns its sequence.
     pub fn keep_later(
         &mut self,
         now: u64,
@@ -609,7 +608,7 @@ impl Delivery {
         true
     }
 
-    /// All who are near.
+    /// Returns the peers nearby.
     #[cfg(test)]
     pub fn peers(&mut self) -> &mut BTreeMap<Id, Peer> {
         &mut self.peers

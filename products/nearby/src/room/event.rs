@@ -38,7 +38,7 @@ pub enum Event<'a> {
         /// Signal strength, dBm.
         signal: Option<i16>,
     },
-    /// There is a connection.
+    /// A connection opened.
     Opened {
         /// Unique number.
         link: u32,
@@ -66,9 +66,9 @@ pub enum Event<'a> {
     },
     /// A call failed.
     Refused(Address),
-    /// A write or notification came by a connection.
+    /// A write or notification arrived by a connection.
     Heard(u32, &'a [u8]),
-    /// A whole message came by a channel beside a connection.
+    /// A whole message arrived by a channel beside a connection.
     Whole(u32, &'a [u8]),
     /// A connection closed.
     Closed(u32),
@@ -102,11 +102,11 @@ pub enum Action {
     Store(Store),
 }
 
-/// To whom a message goes.
+/// Recipients of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// To all who are near.
+    /// All peers nearby.
     All,
-    /// To one.
+    /// One peer alone.
     One(Id),
 }

@@ -59,7 +59,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// As a message that waits is kept.
+    /// Returns the stored form of a waiting message.
     pub fn of(waiting: Waiting) -> Self {
         Self {
             number: (waiting.number < PASSED).then_some(waiting.number),
@@ -80,7 +80,7 @@ pub struct Kept {
     late: VecDeque<Late>,
 }
 
-/// A message that is passed on, and is to be kept if it waits for longer.
+/// A passed-on message that will be stored if it waits longer.
 #[derive(Debug)]
 pub struct Late {
     /// Sequence of the message.
@@ -94,7 +94,7 @@ pub struct Late {
 }
 
 impl Kept {
-    /// `known`: who was near before, and when last; `sequence`: the last place of a message.
+    /// `known`: peers known before, and their last contact; `sequence`: the last one of a message.
     pub fn new(known: impl IntoIterator<Item = (Id, u64)>, sequence: u64) -> Self {
         let mut known: Vec<(Id, u64)> = known.into_iter().collect();
         known.sort_unstable_by_key(|(_, seen)| std::cmp::Reverse(*seen));
@@ -131,7 +131,7 @@ impl Kept {
         self.away.insert(id, seen);
     }
 
-    /// Forgets who is away for longest, where there are too many.
+    /// Forgets the peer away for longest, if there are too many.
     pub fn forget_longest(&mut self) -> Option<Store> {
         let longest = self.away.iter().min_by_key(|(_, seen)| **seen);
         let longest = longest.filter(|_| self.away.len() > AWAY);
@@ -139,7 +139,7 @@ impl Kept {
         longest.map(|id| self.forget(id))
     }
 
-    /// Forgets who is away for too long.
+    /// Forgets peers that are away for too long.
     pub fn forget_old(&mut self, now: u64) -> Vec<Store> {
         let gone = |(_, seen): &(&Id, &u64)| now >= **seen + FORGOTTEN;
         let gone: Vec<Id> = self.away.iter().filter(gone).map(|(id, _)| *id).collect();
@@ -155,7 +155,7 @@ impl Kept {
         Store::Forget(id)
     }
 
-    /// A message is to be kept later.
+    /// Schedules the storage of a message.
     pub fn push(&mut self, late: Late) {
         self.late.push_back(late);
     }
@@ -176,7 +176,7 @@ impl Kept {
         }
     }
 
-    /// Octets that are to be kept later.
+    /// Returns the size of the scheduled messages, in octets.
     pub fn octets(&self) -> usize {
         self.late.iter().map(|it| it.octets.weight()).sum()
     }
@@ -187,7 +187,7 @@ impl Kept {
         first.is_some_and(|it| now >= it.since + SOON)
     }
 
-    /// The first of what is to be kept later.
+    /// Removes the first scheduled message.
     pub fn pop(&mut self) -> Option<Late> {
         self.late.pop_front()
     }

@@ -1,5 +1,4 @@
-//! All connections. Links of a village are made elsewhere, and come with an id that is proven; they
-//! are only bounded here.
+//! All connections. Links of a village are made elsewhere, with proven ids, and only bounded here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +9,7 @@ use crate::Id;
 /// Links by IP at most.
 pub const LINKS: usize = 32;
 
-/// All connections, by their numbers.
+/// All connections, by number.
 #[derive(Debug, Default)]
 pub struct Links(BTreeMap<u32, Connection>);
 
@@ -40,7 +39,7 @@ impl Links {
         self.0.keys().copied().collect()
     }
 
-    /// All who are at the other ends.
+    /// Returns the peers of all connections.
     pub fn peers(&self) -> BTreeSet<Id> {
         self.0.values().filter_map(Connection::peer).collect()
     }
@@ -107,7 +106,7 @@ impl Links {
         self.by_ip().any(|it| it.peer() == Some(id))
     }
 
-    /// All to whom there is a link by IP.
+    /// Returns the nodes with a link by IP.
     pub fn far(&self) -> BTreeSet<Id> {
         self.by_ip().filter_map(Connection::peer).collect()
     }

@@ -201,7 +201,7 @@ impl Peer {
         }
     }
 
-    /// Something came of a message. Gives its place, where it is kept.
+    /// Handles the outcome of a message. Returns its sequence if stored.
     pub fn settled(&mut self, number: u64) -> Option<u64> {
         let (_, message) = self.given.remove(&number)?;
         message.sequence.filter(|_| message.kept)
@@ -217,7 +217,7 @@ impl Peer {
         }
     }
 
-    /// Takes away what waits for longer than this and is not kept, and gives its numbers.
+    /// Removes unstored messages that waited longer than `age`, and returns their numbers.
     pub fn old(&mut self, now: u64, age: u64) -> Vec<u64> {
         let is_old = |it: &&Waiting| !it.kept && now >= it.since + age;
         let old = self.waiting.iter().filter(is_old);
@@ -226,7 +226,7 @@ impl Peer {
         old
     }
 
-    /// All that waits, or is in a connection, in order.
+    /// Returns all waiting messages and those in a connection, in order.
     pub fn all(self) -> impl Iterator<Item = Waiting> {
         let mut given: Vec<_> = self.given.into_values().collect();
         given.sort_unstable_by_key(|(order, _)| *order);
@@ -271,7 +271,7 @@ impl Peer {
         }
     }
 
-    /// All together take too much: of what is kept no more than a piece stays here.
+    /// Unloads stored messages beyond one load, when all peers take too much.
     pub fn spill(&mut self) {
         // A load in progress assumes the current messages.
         if self.asked {
@@ -290,13 +290,13 @@ impl Peer {
         }
     }
 
-    /// Something is kept for it, from this place on, that is not here.
+    /// Notes stored messages from this sequence on that are not loaded.
     pub fn rest(&mut self, from: u64) {
         let before = from.saturating_sub(1);
         self.rest = Some(self.rest.map_or(before, |rest| rest.min(before)));
     }
 
-    /// Beyond which place it is to be given what is kept, if now.
+    /// Returns the sequence beyond which to load now, if at all.
     pub fn asks(&mut self) -> Option<u64> {
         let asks = !self.asked && self.octets() < PIECE;
         let rest = self.rest.filter(|_| asks)?;

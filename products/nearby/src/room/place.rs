@@ -34,7 +34,7 @@ impl Format {
 pub enum Place {
     /// Near, by Bluetooth.
     Bluetooth(Address),
-    /// By a village's link, anywhere.
+    /// Anywhere, by a village's link.
     Ip(SocketAddr),
 }
 

@@ -5,10 +5,10 @@ use ring::digest::{SHA256, digest};
 /// Time for which a message is remembered, ms: longer than it may wait anywhere, so that no message
 /// circulates for ever.
 const REMEMBERED: u64 = 30 * 86_400_000;
-/// So many are, at most.
+/// Largest number of remembered messages.
 const MOST: usize = 8192;
 
-/// Messages that were here, so that none comes twice, or goes round in a circle.
+/// Recent messages, so that none is delivered twice or circulates.
 #[derive(Debug)]
 pub struct Recent {
     since: BTreeMap<[u8; 16], u64>,
@@ -16,7 +16,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// None was.
+    /// Creates an empty memory.
     pub fn new() -> Self {
         Self {
             since: BTreeMap::new(),
@@ -30,7 +30,7 @@ impl Recent {
         self.remember(now, std::array::from_fn(|at| sum.as_ref()[at]))
     }
 
-    /// As [`Self::is_new`], by its sum.
+    /// Does the same as [`Self::is_new`] with the sum of a message.
     pub fn remember(&mut self, now: u64, key: [u8; 16]) -> bool {
         while let Some(oldest) = self.order.front() {
             let old = self

@@ -7,7 +7,7 @@ use crate::Id;
 
 /// Addresses that are seen and not yet known, at most.
 pub const ADDRESSES: usize = 128;
-/// So long it is waited for the one that is to call, ms.
+/// Wait for the other device to call, ms.
 pub const WAITS: u64 = 8_000;
 /// First and longest delay between failed calls, ms; the delay doubles each time.
 pub const AGAIN: [u64; 2] = [2_000, 60_000];
@@ -54,7 +54,7 @@ pub struct Sightings {
 }
 
 impl Sightings {
-    /// None was seen yet by this node, which has this address.
+    /// Creates an empty state for a node with this address.
     pub fn new(own: Id, address: Address) -> Self {
         Self {
             own,
@@ -98,7 +98,7 @@ impl Sightings {
         seen.prefix = heard.prefix.or(seen.prefix);
         seen.signal = heard.signal.or(seen.signal);
         seen.last = now;
-        // Addresses change; who was known by one and says how its id begins is the same.
+        // Addresses change: an advertised id prefix identifies a known peer.
         if let Some(prefix) = seen.prefix {
             seen.id = seen.id.or_else(|| known(prefix));
         }
@@ -118,12 +118,12 @@ impl Sightings {
         Some((&seen.formats, seen.signal))
     }
 
-    /// The call came through.
+    /// Notes that the call succeeded.
     pub fn called(&mut self) {
         self.calling = None;
     }
 
-    /// The call came to nothing.
+    /// Notes that the call failed.
     pub fn refused(&mut self, now: u64, address: Address) {
         // The call may be from before the radio was lost.
         self.calling = self.calling.filter(|it| *it != address);
@@ -145,7 +145,7 @@ impl Sightings {
         }
     }
 
-    /// Forgets who was not heard for so long.
+    /// Forgets addresses that were not seen for so long.
     pub fn forget(&mut self, now: u64, gone: u64) {
         self.seen.retain(|_, seen| now < seen.last + gone);
     }

@@ -8,7 +8,7 @@ mod kept;
 mod links;
 mod sightings;
 
-/// Rooms that hear each other, and connections that are made up.
+/// Rooms within range of each other, with simulated connections.
 struct World {
     now: u64,
     places: Vec<Place>,
@@ -258,10 +258,10 @@ fn in_a_circle_each_message_comes_to_each_once() {
     }
 }
 
-/// Wherever a connection ends in a message, the message comes, once.
+/// A message arrives once, wherever its connection breaks.
 #[test]
 fn connections_break_and_no_message_is_lost_or_doubled() {
-    // Of v1 a message is a hundred writes.
+    // With v1 a message takes a hundred writes.
     for (formats, breaks) in [([Format::V1], 130..230), ([Format::V2], 13..70)] {
         for breaks in breaks.step_by(9) {
             let mut world = World::new(&[&formats, &formats]);

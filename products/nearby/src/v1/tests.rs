@@ -7,7 +7,7 @@ fn id() -> Id {
     "ab597ba8806c0443".parse().expect("an id")
 }
 
-/// As qaul's own writers do it: twenty octets each.
+/// Writes of qaul's own writers: twenty octets each.
 fn plain(frame: &[u8]) -> Vec<&[u8]> {
     frame.chunks(WRITE).collect()
 }
@@ -34,7 +34,7 @@ fn trimming(writes: &[&[u8]]) -> Option<(Id, Vec<u8>)> {
     read(octets.strip_prefix(MARK)?.strip_suffix(MARK)?).ok()
 }
 
-/// Another one: takes each `$$` that is whole in one write away.
+/// Another receiver of qaul: removes each `$$` that is whole in one write.
 fn joining(writes: &[&[u8]]) -> Option<(Id, Vec<u8>)> {
     let text = |it: &&[u8]| String::from_utf8_lossy(it).replace("$$", "");
     read(writes.iter().map(text).collect::<String>().as_bytes()).ok()

@@ -9,9 +9,9 @@ use crate::Id;
 
 /// A longer message is a large one, octets. qaul has the same bound.
 pub const SMALL: usize = 16_000;
-/// Without a chunk for so long, what is missing of a message is asked for, ms.
+/// Time without a chunk until missing ones are requested, ms.
 pub const STALL: u64 = 2_000;
-/// So often, with nothing new: then the message is given up.
+/// Number of unsuccessful requests until the message is dropped.
 pub const TRIES: u32 = 5;
 /// Largest total of unfinished messages, and of those that wait for others, in octets. A larger
 /// message has up to four parts.
@@ -32,7 +32,7 @@ pub enum Told {
     Lost,
 }
 
-/// Messages that come from one peer, by one connection.
+/// Messages from one peer, by one connection.
 #[derive(Debug)]
 pub struct Inbox {
     slots: BTreeMap<u8, Slot>,
@@ -54,7 +54,7 @@ struct Slot {
     octets: usize,
     heard: u64,
     tries: u32,
-    /// All of it is there.
+    /// Complete message.
     whole: Option<Vec<u8>>,
 }
 
@@ -116,7 +116,7 @@ impl Slot {
 }
 
 impl Inbox {
-    /// Nothing came yet.
+    /// Creates an empty inbox.
     pub fn new() -> Self {
         Self {
             slots: BTreeMap::new(),
@@ -127,7 +127,7 @@ impl Inbox {
         }
     }
 
-    /// A chunk came.
+    /// Handles a chunk.
     pub fn chunk(&mut self, now: u64, chunk: &Chunk<'_>) -> Vec<Told> {
         let mut told = Vec::new();
         let queue = chunk.queue;
@@ -167,7 +167,7 @@ impl Inbox {
         if !chunk.again && chunk.index > next {
             ask(queue, next..chunk.index, &mut told);
         } else if chunk.again && is_last {
-            // So the other asks what became of it.
+            // A repeated last chunk asks for the outcome.
             ask(queue, slot.missing(), &mut told);
         }
         let first = slot.first;
@@ -248,7 +248,7 @@ impl Inbox {
         self.slots.insert(queue, Slot::new(self.begun, now));
     }
 
-    /// Time goes by: what is missing is asked for, and given up.
+    /// Handles a tick: requests missing chunks, and drops messages.
     pub fn tick(&mut self, now: u64) -> Vec<Told> {
         let mut told = Vec::new();
         let mut lost = Vec::new();
@@ -304,7 +304,7 @@ impl Inbox {
         }
     }
 
-    /// Gives out what waits for nothing.
+    /// Delivers the messages that need not wait for others.
     fn give(&mut self, told: &mut Vec<Told>) {
         let mut order: Vec<(u64, u8)> = Vec::new();
         order.extend(self.slots.iter().map(|(queue, slot)| (slot.number, *queue)));

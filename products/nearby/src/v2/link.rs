@@ -34,7 +34,7 @@ pub enum Event {
     Close(Why),
 }
 
-/// Why a connection is closed.
+/// Reason to close a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The peer did not introduce itself.
@@ -67,7 +67,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A connection was opened. `peer`: who it is, where that was read from the other's values.
+    /// Creates a link for an open connection. `peer`: the id, if read from the peer's values.
     pub fn new(own: Id, peer: Option<Id>, now: u64) -> Self {
         Self {
             own,
@@ -89,7 +89,7 @@ impl Link {
         self.peer
     }
 
-    /// Frames may have so many octets from now on, where there is no channel.
+    /// Sets the frame size in octets, used without a channel.
     pub fn frames_of(&mut self, octets: usize) {
         self.frame = octets.clamp(FRAME, LONGEST_FRAME);
         if !self.channel {
@@ -138,7 +138,7 @@ impl Link {
     /// The next frame: asked for when the connection takes one.
     pub fn next(&mut self, now: u64) -> Option<Vec<u8>> {
         let (times, last) = self.introduced;
-        // The first may be lost, and the other does not say whether it was.
+        // The first introduction may be lost without notice.
         let introduces =
             times == 0 || (times == 1 || self.peer.is_none()) && now >= last + INTRODUCES;
         let frame = match introduces {
@@ -155,7 +155,7 @@ impl Link {
         Some(frame)
     }
 
-    /// The other said something.
+    /// Handles a frame.
     pub fn heard(&mut self, now: u64, octets: &[u8]) -> Vec<Event> {
         let frame = match Frame::read(octets) {
             Ok(frame) => frame,
@@ -204,7 +204,7 @@ impl Link {
         events
     }
 
-    /// Time goes by.
+    /// Handles a tick.
     pub fn tick(&mut self, now: u64) -> Vec<Event> {
         let mut events = Vec::new();
         let told = self.inbox.tick(now);
@@ -218,7 +218,7 @@ impl Link {
         events
     }
 
-    /// The connection is closed: what came whole, and numbers of messages that nothing is known of.
+    /// Closes the link. Returns the complete messages, and numbers without a known outcome.
     pub fn end(mut self) -> (Vec<Event>, Vec<u64>) {
         let mut events = Vec::new();
         let told = self.inbox.end();

@@ -1,4 +1,4 @@
-//! Takes messages apart, sends again what is asked for, and knows what became of each.
+//! Splits messages, resends requested chunks, and tracks the outcomes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use super::inbox::SMALL;
 use super::{FRAME, LONGEST, PART, PARTS, QUEUES, after, channel};
 use crate::{Id, Octets};
 
-/// Without a word about a message for so long, it is asked what became of it, ms.
+/// Silence about a message until its outcome is requested, ms.
 pub const PATIENCE: u64 = 3_000;
 /// Number of tries of a message. Each third try sends all chunks again.
 pub const TRIES: u32 = 8;
@@ -28,7 +28,7 @@ pub enum Priority {
     Usual,
 }
 
-/// Why a message is not taken.
+/// Reason to refuse a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The message is too long.
@@ -110,7 +110,7 @@ impl Slot {
 }
 
 impl Outbox {
-    /// Nothing is to be sent yet.
+    /// Creates an empty outbox.
     pub fn new(own: Id) -> Self {
         Self {
             own,
@@ -190,14 +190,14 @@ impl Outbox {
         }
     }
 
-    /// Flow control is to be sent, before all else.
+    /// Queues flow control, ahead of all chunks.
     pub fn say(&mut self, control: Control) {
         if !self.control.contains(&control) {
             self.control.push_back(control);
         }
     }
 
-    /// The next frame, where there is something to send: asked for when the connection takes one.
+    /// Returns the next frame, if any: called when the connection has room.
     pub fn next(&mut self, now: u64) -> Option<Vec<u8>> {
         if let Some(control) = self.control.pop_front() {
             return Some(Frame::Control(control).octets());
@@ -238,7 +238,7 @@ impl Outbox {
         Some(slot.chunk(queue, index, again).octets())
     }
 
-    /// Begins what is to be sent next, in the next queue.
+    /// Begins the next message, in the next queue.
     fn begin(&mut self) -> Option<u8> {
         let message = self.waiting.values().find_map(VecDeque::front)?;
         let under_way: usize = self
@@ -247,7 +247,7 @@ impl Outbox {
             .map(|it| usize::from(it.first.size))
             .sum();
         let is_full = under_way >= WINDOW && message.priority > Priority::Urgent;
-        // Others give out small messages before large ones.
+        // Peers deliver small messages before large ones.
         let overtakes = |slot: &Slot| {
             let sent = &slot.message;
             sent.priority == message.priority && sent.is_large() != message.is_large()
@@ -274,7 +274,7 @@ impl Outbox {
             return self.begin();
         }
         let of = (parts.len() > 1).then(|| {
-            // Of four parts only an odd number is read as it was.
+            // With four parts only an odd number is read correctly.
             self.larger = ((self.larger + 2) % 16) | 1;
             self.larger
         });
@@ -314,7 +314,7 @@ impl Outbox {
         }
     }
 
-    /// The other said something of messages. Anything else is not for here.
+    /// Handles flow control about messages; ignores any other.
     pub fn heard(&mut self, now: u64, control: &Control) -> Option<Outcome> {
         match control {
             Control::Missing(all) => {
@@ -364,7 +364,7 @@ impl Outbox {
             } else if slot.tries.is_multiple_of(3) {
                 slot.next = 0;
             } else {
-                // Others answer the last chunk, if not the question.
+                // Some peers answer the last chunk, but not the question.
                 slot.again.insert(slot.first.count - 1);
                 let asks = Control::AskDone(*queue);
                 if !self.control.contains(&asks) {
@@ -377,7 +377,7 @@ impl Outbox {
         told
     }
 
-    /// A message comes to nothing, with all of its parts.
+    /// Drops a message with all of its parts.
     fn lose(&mut self, queue: u8) -> Option<Outcome> {
         let number = self.slots.get(&queue)?.message.number;
         self.slots.retain(|_, slot| slot.message.number != number);
@@ -404,5 +404,5 @@ fn count(frame: usize, octets: usize) -> u16 {
     1 + rest.div_ceil(frame - OTHER) as u16
 }
 
-/// The other tells those that are to come from those that were.
+/// The receiver distinguishes future queues from past ones.
 const _: () = assert!(MESSAGES + PARTS <= QUEUES as usize / 2);

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 
 /// Strangers that are in the middle of a handshake, at most.
 pub const HALF_OPEN: usize = 32;
-/// Of those, from one source at most.
+/// Largest number of them from one source.
 pub const PER_SOURCE: usize = 4;
 
 /// Limits the handshakes in progress, because anybody can connect. With nobody proven yet, the

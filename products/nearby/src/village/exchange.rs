@@ -7,7 +7,7 @@ use crate::{Id, Octets};
 
 /// Octets of a message, at most.
 pub const MESSAGE: usize = 262_144;
-/// Something is said so often, ms.
+/// Interval of pings, ms.
 pub const PINGS: u64 = 10_000;
 /// Time of silence after which a node is gone, ms.
 pub const SILENT: u64 = 30_000;
@@ -24,7 +24,7 @@ const FIRST: u8 = 1;
 const MORE: u8 = 2;
 const TAKEN: u8 = 3;
 
-/// Messages both ways by one link, and whether the other is still there.
+/// Exchange of messages by one link, with a check of the peer's activity.
 #[derive(Debug)]
 pub struct Exchange {
     peer: Id,
@@ -45,7 +45,7 @@ struct Outgoing {
     number: u32,
     hops: u8,
     octets: Octets,
-    /// So many of them are written.
+    /// Number of octets written.
     written: Option<usize>,
 }
 
@@ -133,7 +133,7 @@ impl Exchange {
         Some(record)
     }
 
-    /// The other said something.
+    /// Handles a record.
     pub fn heard(&mut self, now: u64, record: &[u8]) -> Vec<Event> {
         self.heard = now;
         match self.read(record) {
@@ -172,13 +172,13 @@ impl Exchange {
                 Some(numbers.filter_map(|it| self.acknowledged(it)).collect())
             }
             [FIRST | MORE, ..] | [] => None,
-            // A ping; what newer ones say is read past.
+            // A ping; unknown records of newer versions are ignored.
             _ => Some(Vec::new()),
         }
     }
 
     fn more(&mut self, mut message: Unfinished, octets: &[u8]) -> Option<Vec<Event>> {
-        // Each record brings something, where something is missing.
+        // A record must carry octets while some are missing.
         let empty = octets.is_empty() && message.size > 0;
         if empty || message.octets.len() + octets.len() > message.size {
             return None;
@@ -205,7 +205,7 @@ impl Exchange {
         Some(Event::Outcome(number, true))
     }
 
-    /// Time goes by.
+    /// Handles a tick.
     pub fn tick(&self, now: u64) -> Vec<Event> {
         let silent = now >= self.heard + SILENT;
         let event = silent.then_some(Event::Close(Why::Silent));

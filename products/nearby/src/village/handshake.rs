@@ -66,7 +66,7 @@ pub struct Handshake {
 enum Step {
     /// The pattern is under way.
     Noise(Box<HandshakeState>),
-    /// The other is to say who it is.
+    /// The peer must prove its identity.
     Proof { session: Session, hash: [u8; 32] },
     /// The handshake has ended.
     Over,
@@ -79,20 +79,20 @@ impl std::fmt::Debug for Handshake {
 }
 
 impl Handshake {
-    /// Calls: what is to be written first comes out, too.
+    /// Starts as the caller; returns the first octets to write, too.
     ///
     /// # Errors
-    /// There are no random numbers.
+    /// No random numbers are available.
     pub fn call(secret: &Secret, key: Arc<Key>) -> Result<(Self, Vec<u8>), HandshakeError> {
         let mut state = builder(secret)?.build_initiator()?;
         let first = write(&mut state)?;
         Ok((Self::new(key, true, state), first))
     }
 
-    /// Is called.
+    /// Starts as the called side.
     ///
     /// # Errors
-    /// None that anybody else can cause.
+    /// None that a peer can cause.
     pub fn answer(secret: &Secret, key: Arc<Key>) -> Result<Self, HandshakeError> {
         Ok(Self::new(key, false, builder(secret)?.build_responder()?))
     }
@@ -127,7 +127,7 @@ impl Handshake {
                 Step::Proof { .. } => PROOF + TAG,
                 Step::Over => return Err(HandshakeError::Secret),
             };
-            // Each message has one length only: a stranger has nothing to be kept here.
+            // Each message has a fixed length: a stranger cannot fill memory.
             if self
                 .held
                 .iter()
@@ -172,7 +172,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Says who this is.
+    /// Proves the identity of this side.
     fn prove(
         &self,
         session: &mut Session,

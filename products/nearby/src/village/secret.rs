@@ -35,7 +35,7 @@ impl Secret {
         &self.0
     }
 
-    /// The line to be kept in a file, without its end.
+    /// Returns the line for a file, without its end.
     pub fn line(&self) -> String {
         format!("{PREFIX}{}{}", hex::text(&self.0), hex::text(&self.sum()))
     }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use snow::StatelessTransportState;
 
-/// Octets in a record, at most. Of what is longer there are several.
+/// Largest content of a record, in octets. Longer content takes several records.
 pub const RECORD: usize = 16_384;
 /// Size of a record's authentication tag, in octets.
 pub(super) const TAG: usize = 16;

@@ -1,4 +1,4 @@
-//! Without Bluetooth there is nothing to be run, and it is said why.
+//! Without Bluetooth the program ends with the reason.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

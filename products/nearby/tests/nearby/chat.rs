@@ -82,7 +82,7 @@ fn two_talk() {
     assert!(has(&screen, "you  said before  ✓ 2/3 ✗ 1"), "{screen:#?}");
     assert_eq!(pane.told("alternate_on"), "1");
 
-    // Said, edited before, and what becomes of it.
+    // Sends an edited message, and follows its outcome.
     pane.write("Helo Grüße 写真");
     pane.press(&["Home", "Right", "Right", "Right"]);
     pane.write("l");
@@ -109,7 +109,7 @@ fn two_talk() {
     );
     pane.wait_for("0598f7b3 sent 9 octets that cannot be read here: direct");
 
-    // To one; who comes and goes.
+    // A direct message; peers that come and go.
     pane.write("/to b0b0 psst");
     pane.press(&["Enter"]);
     pane.wait_for("you to b0b00000  psst  … 0/1");

@@ -26,7 +26,7 @@ fn help_is_as_written() {
         assert!(is_listed, "{command} is listed");
         let help = run(&[command, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
-        // Of `run` it is checked that there is one: its options are the daemon's.
+        // For `run` only its presence is checked: its options are the daemon's.
         if command != "run" {
             golden(&format!("help-{command}.txt"), &help.out);
         }
@@ -156,12 +156,12 @@ fn the_manual_is_written_and_formats() {
     let written = run(&["man", path]);
     assert_eq!(written.code, Some(0), "{}", written.err);
     let pages: Vec<&str> = written.out.lines().collect();
-    // Each command, and all of it.
+    // A page for each command, and one for all.
     assert_eq!(pages.len(), COMMANDS.len() + 1, "{pages:?}");
     for page in pages {
         let text = fs::read_to_string(page).expect("a page");
         assert!(text.contains(".TH") && text.contains(".SH NAME"), "{page}");
-        // man is not everywhere; where it is, it has the last word.
+        // If man is installed, it must accept the page.
         let formatted = Command::new("man")
             .args(["--warnings", "-l", page])
             .env("MANPAGER", "cat")

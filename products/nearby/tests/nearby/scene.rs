@@ -51,7 +51,7 @@ fn python(name: &str) -> Command {
     command
 }
 
-/// A service; what it says goes to a file.
+/// Starts a service with its output in a file.
 fn service(log: &Path, command: &[&str]) -> Result<Teller, Error> {
     let mut service = Command::new(command[0]);
     service.args(&command[1..]);
@@ -82,7 +82,7 @@ impl Shared {
         if !loaded.map_err(Error::system("run modprobe"))?.success() {
             return Err(unexpected("there is no module hci_vhci"));
         }
-        // A test program that failed is over before what it started is.
+        // A failed test program ends before its services.
         wait_until("another test program's bus and air to end", LIMIT, || {
             Ok(UnixStream::connect(BUS).is_err() && TcpListener::bind(("127.0.0.1", PORT)).is_ok())
         })?;
@@ -144,7 +144,7 @@ pub struct Scene<'a> {
 pub fn tried(name: &str, test: impl FnOnce(&mut Scene) -> Result<(), Error>) -> Result<(), Error> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if shared.as_mut().is_none_or(|it| it.air.is_over()) {
-        // Both are there once.
+        // Bus and air exist only once: end the old ones first.
         *shared = None;
         *shared = Some(Shared::start()?);
     }
@@ -219,7 +219,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Has the air do something.
+    /// Sends a command to the air.
     pub fn air(&mut self, command: &Value) -> Result<Value, Error> {
         self.shared.command(command)
     }
@@ -258,7 +258,7 @@ impl Scene<'_> {
 impl Drop for Scene<'_> {
     fn drop(&mut self) {
         let _ = self.air(&json!({"cmd": "clear"}));
-        // BlueZ 5.66 died of adapters that went while they were in use.
+        // BlueZ 5.66 crashed when adapters were removed while in use.
         self.shared.bluez = None;
         for adapter in std::mem::take(&mut self.adapters) {
             let _ = self.air(&json!({"cmd": "remove", "index": adapter.index}));
@@ -379,7 +379,7 @@ impl Node {
         })
     }
 
-    /// The texts that it heard, in order.
+    /// Returns the received texts, in order.
     pub fn texts(&self) -> Vec<String> {
         let all = self.told.all();
         let messages = all.iter().filter(|it| it["event"] == "message");
@@ -427,7 +427,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Has it do something.
+    /// Sends a command to the peer.
     pub fn ask(&mut self, command: &str) -> Result<(), Error> {
         self.program.ask(command)
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 pub use testing::{Directory, Ran, golden, ran, tmux};
 use tokio::sync::mpsc;
 
-/// The command, in an environment that says nothing.
+/// Returns the command, with an empty environment.
 pub fn nearby(arguments: &[&str]) -> Command {
     testing::command(env!("CARGO_BIN_EXE_weir-nearby"), arguments)
 }
@@ -89,7 +89,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// At a socket, with what was said before.
+    /// Starts a daemon at a socket, with this history.
     pub fn start(socket: &Path, past: Vec<Value>) -> Self {
         let (orders, mut ordered) = mpsc::unbounded_channel();
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -133,7 +133,7 @@ impl Daemon {
         }
     }
 
-    /// Something happens.
+    /// Sends an event.
     pub fn tell(&self, said: Value) {
         let _ = self.orders.send(Order::Tell(said));
     }

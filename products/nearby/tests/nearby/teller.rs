@@ -1,4 +1,4 @@
-//! Programs that tell what happens: a line of JSON each.
+//! Programs that print events: a line of JSON each.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -44,7 +44,7 @@ impl Told {
         self.0.1.notify_all();
     }
 
-    /// All of it, so far.
+    /// Returns all lines so far.
     pub fn all(&self) -> Vec<Value> {
         self.lines().all.clone()
     }
@@ -126,7 +126,7 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// Starts it; what else it says goes to a file.
+    /// Starts a program with its error output in a file.
     pub fn start(command: &mut Command, log: &Path) -> Result<Self, Error> {
         let name = command.get_program().display().to_string();
         let wrong = |error: std::io::Error| Error::system(format!("start {name}"))(error);
@@ -149,7 +149,7 @@ impl Teller {
         })
     }
 
-    /// Says a line to it.
+    /// Writes a line to the program.
     pub fn ask(&mut self, line: &str) -> Result<(), Error> {
         let Some(input) = &mut self.input else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! The service for systemd: systemd itself reads it, and what the program needs it has. It is not
-//! started here: that takes a machine.
+//! The systemd unit: systemd itself checks the file, and the tests check the needs of the program.
+//! The unit is not started here, as that takes a machine.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn systemd_understands_it_and_finds_little_that_is_open() {
     fs::write(&path, text).expect("written");
     let told = analyze(&["verify", "--man=no"], &path);
     assert_eq!(told.code, Some(0), "{}", told.err);
-    // Of other units it may have something to say.
+    // Messages about other units do not count.
     let of_it: Vec<&str> = told
         .err
         .lines()

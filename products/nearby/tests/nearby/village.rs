@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use crate::support::village::{Folder, Node, PATIENCE, PROGRAM, port, until};
 
-/// Each says something: all others hear it, and after a last word of each that came, too, once.
+/// Each node sends a message: all others receive each once, checked by a last message of each.
 fn all_hear_all(nodes: &[&Node], round: &str) {
     for last in ["", " and no more"] {
         for (at, node) in nodes.iter().enumerate() {
@@ -227,7 +227,7 @@ fn one_state_has_one_program_and_its_key_is_its_owners() {
     assert!(told.contains("(mode 644): chmod 600"), "{told}");
 }
 
-/// JSON says each of these with six: a log with colours is such text.
+/// JSON takes six characters for each of these: a log with colours is such a text.
 #[test]
 fn the_longest_text_comes_also_where_json_is_long() {
     let folder = Folder::new("longest");

@@ -5,7 +5,7 @@ use super::*;
 const OWN: Id = Id([1; 8]);
 const OTHER: Id = Id([2; 8]);
 
-/// GATT that takes all, where it is there.
+/// GATT that accepts all frames, if present.
 struct Taken(mpsc::Sender<Vec<u8>>, bool);
 
 impl Gatt for Taken {
@@ -19,7 +19,7 @@ impl Gatt for Taken {
     }
 }
 
-/// A connection, and the other end of its channels.
+/// A connection, and the peer's end of its channels.
 struct Lab {
     frames: mpsc::Sender<Vec<u8>>,
     make: mpsc::Sender<Made<DuplexStream>>,
@@ -99,7 +99,7 @@ impl Lab {
         }
     }
 
-    /// A channel by which both said who they are.
+    /// Opens a channel with introductions by both sides.
     async fn greeted(&mut self, takes: usize) -> DuplexStream {
         let mut other = self.channel(true, takes).await;
         assert_eq!(next(&mut other).await, id(OWN));
@@ -149,7 +149,7 @@ fn a_channel_carries_frames_when_both_said_who_they_are() {
         let mut lab = Lab::new();
         let mut other = lab.channel(true, 65_536).await;
         assert_eq!(next(&mut other).await, id(OWN));
-        // The other is silent, as qaul's is: all goes without.
+        // A silent peer, as qaul's: all frames go by GATT.
         lab.say(&[8, 1, 2]).await;
         assert_eq!(lab.gatt.recv().await, Some(vec![8, 1, 2]));
         put_all(&mut other, &channel::written(&vec![9; 20_000])).await;

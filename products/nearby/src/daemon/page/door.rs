@@ -1,4 +1,4 @@
-//! Each request, from its head to its answer.
+//! Handling of requests, from the head to the answer.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ use crate::daemon::answer::routes;
 use crate::daemon::metrics;
 use crate::daemon::state::State;
 
-/// Octets of a body that says a token.
+/// Largest body of a login, in octets.
 const LONGEST_TOKEN: usize = 4096;
 
 /// Limits of a client.
@@ -42,7 +42,7 @@ enum Wanted {
     Api(&'static str),
 }
 
-/// A token, to be let in.
+/// A login with a token.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Given {
@@ -53,7 +53,7 @@ impl Body for Given {
     const EXPECTED: &'static str = "a JSON object with \"token\"";
 }
 
-/// Decides who gets what.
+/// Access control of requests.
 pub struct Door {
     state: State,
     routes: Routes,
@@ -120,7 +120,7 @@ impl Door {
         }
     }
 
-    /// As the socket answers it.
+    /// Answers as the socket does.
     async fn ask(
         &self,
         parts: &Parts,

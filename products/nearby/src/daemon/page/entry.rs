@@ -30,7 +30,7 @@ impl Entry {
         hmac::verify(&self.0, SIGNED, tag.as_ref()).is_ok()
     }
 
-    /// The cookie for who gave the token: `Set-Cookie`.
+    /// Returns the cookie for a valid token: `Set-Cookie`.
     pub fn cookie(&self) -> String {
         let tag = hmac::sign(&self.0, SIGNED);
         let value = hex::text(tag.as_ref());

@@ -11,7 +11,7 @@ macro_rules! built {
     };
 }
 
-/// Shown where the page was not built.
+/// Notice for a page that was not built.
 const MISSING: &[u8] = b"<!doctype html><html lang=\"en\"><title>weir-nearby</title>\
     <p>This weir-nearby was built without its page: `make web build-nearby` builds it with it.";
 

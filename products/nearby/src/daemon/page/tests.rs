@@ -13,7 +13,7 @@ use crate::daemon::answer::LISTENERS;
 use crate::envelope::{self, Key};
 use crate::room::Format;
 
-/// Long enough for a busy machine, and short enough to be waited for.
+/// Long enough for a busy machine, and short enough for a test.
 const REQUEST_TIME: Duration = Duration::from_secs(2);
 const LONG: &str = "a token of letters";
 
@@ -34,7 +34,7 @@ fn with_at(any: SocketAddr, token: Option<&str>, test: impl AsyncFnOnce(State, S
         links: 4,
         channels: true,
         power: crate::power::Power::Balanced,
-        // Nothing can be kept there: it is in memory alone.
+        // An unusable folder: the queue is in memory alone.
         state: PathBuf::from("/dev/null/state"),
         queue: 1 << 20,
         socket: PathBuf::new(),
@@ -93,7 +93,7 @@ fn says(state: &State, seed: u8, text: &str) {
     state.told(Told::Heard(seed.into(), frame));
 }
 
-/// Status, head and body of what is answered.
+/// Status, head and body of an answer.
 struct Answered(u16, String, String);
 
 async fn send(address: SocketAddr, request: &str) -> Answered {
@@ -284,7 +284,7 @@ fn who_is_slow_is_told_or_cut_off() {
         assert_eq!(told.0, 408, "{}", told.2);
         let told = send(address, &head).await;
         assert_eq!(told.2, "", "there is no request to be answered");
-        // Others are served meanwhile and after.
+        // Other clients are served meanwhile and after.
         assert_eq!(ask(address, "GET /api/peers", "", "").await.0, 200);
     });
 }

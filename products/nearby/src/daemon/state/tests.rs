@@ -7,7 +7,7 @@ use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
 use crate::room::{Event, Format};
 
-/// A folder that is gone afterwards.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -74,7 +74,7 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
         (state.say(To::All, "two"), state.waits(To::All)),
         (1, Ok(1))
     );
-    // And one that is passed on, which is in memory when the program ends.
+    // Another message is passed on, and is in memory when the program ends.
     let passed = feed(&key(9), "three", 1);
     let mut out = Vec::new();
     let frame = crate::v1::frame(Id([9; 8]), &passed);
@@ -118,7 +118,7 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
     assert_eq!(waits(&state), Some(3));
 }
 
-/// To others it would be one message that came twice.
+/// Equal times would make both one message to others.
 #[test]
 fn what_is_said_twice_in_a_millisecond_is_two_messages() {
     let name = format!("weir-nearby-twice-{}", std::process::id());

@@ -18,7 +18,7 @@ use crate::village::{Handshake, HandshakeError, PATIENCE, RECORD, Secret, Sessio
 
 /// Timeout for a write to a node.
 const TAKES: Duration = Duration::from_secs(30);
-/// Records that wait to be written to a link.
+/// Capacity of a link's queue of records.
 const AHEAD: usize = 2;
 /// Interval of warnings about one source with another secret.
 const TELLS: Duration = Duration::from_secs(600);
@@ -27,9 +27,9 @@ const SOURCES: usize = 64;
 
 /// Event of a link.
 pub enum Told {
-    /// There is a link.
+    /// A link opened.
     Reached(Reached),
-    /// A record came by a link.
+    /// A record arrived by a link.
     Heard(u32, Vec<u8>),
     /// A record was written to it.
     Written(u32),
@@ -47,7 +47,7 @@ pub struct Reached {
     pub writer: mpsc::Sender<Vec<u8>>,
 }
 
-/// Why there is no link.
+/// Reason of a failed link.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("its name is not found: {0}")]

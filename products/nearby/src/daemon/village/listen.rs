@@ -44,7 +44,7 @@ fn one(address: SocketAddr) -> std::io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => {
             let socket = TcpSocket::new_v6()?;
-            // All addresses are those of IPv4, too, whatever the system's default is.
+            // The IPv6 wildcard includes IPv4, whatever the system's default is.
             setsockopt(
                 &socket,
                 sockopt::Ipv6V6Only,
@@ -62,7 +62,7 @@ fn one(address: SocketAddr) -> std::io::Result<TcpListener> {
 
 type Came = (TcpStream, SocketAddr);
 
-/// Takes who calls, as long as the program runs.
+/// Accepts callers, as long as the program runs.
 pub async fn listen(around: Arc<Around>, listeners: Vec<TcpListener>) {
     let (came, mut coming) = mpsc::channel(1);
     for listener in listeners {
@@ -85,7 +85,7 @@ pub async fn listen(around: Arc<Around>, listeners: Vec<TcpListener>) {
                 ends.insert(number, tasks.spawn(task));
             }
             Some(done) = tasks.join_next() => {
-                // Of one that had to go the door knows.
+                // The door has already removed a dropped one.
                 let Ok((number, through)) = done else { continue };
                 door.leave(number);
                 ends.remove(&number);

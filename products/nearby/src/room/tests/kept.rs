@@ -81,7 +81,7 @@ impl World {
         disk.map_or(0, |it| it.messages.len())
     }
 
-    /// Goes out of range of everybody.
+    /// Moves a place out of range of all others.
     fn leave(&mut self, at: usize) {
         self.places[at].off = true;
         self.cut_all(at);
@@ -274,7 +274,7 @@ fn what_has_no_room_in_memory_waits_on_the_disk() {
     assert_eq!(numbers, (1..=60).collect::<Vec<_>>());
 }
 
-/// Many messages that are passed on wait for the other one.
+/// Passes many messages on, which wait for the other peer.
 fn pass_on(world: &mut World, messages: std::ops::Range<u8>) {
     for at in messages {
         let (now, mut out) = (world.now, Vec::new());
@@ -354,7 +354,7 @@ fn what_was_here_before_it_was_kept_comes_when_it_is() {
         priority: Priority::Usual,
         octets: vec![0; 70_000],
     };
-    // The one before it is on the disk alone; the second fills what may be here.
+    // The message before is on the disk alone; the second fills the memory limit.
     let waiting = crate::room::peer::Waiting {
         number: PASSED + 1,
         priority: message.priority,

@@ -12,7 +12,7 @@ struct Village {
     /// Ends of links, in pairs.
     wires: BTreeMap<(usize, u32), (usize, u32)>,
     numbers: u32,
-    /// Records that were said.
+    /// Number of records sent.
     records: usize,
 }
 
@@ -236,7 +236,7 @@ fn who_says_nothing_for_half_a_minute_is_cut_off() {
     assert_eq!(other.0, 1);
 }
 
-/// Both call at once: at both the same link stays. One that called twice has forgotten its first.
+/// Simultaneous calls: both keep the same link. A node that calls twice has lost its first.
 #[test]
 fn of_two_links_one_stays_and_it_is_the_same_at_both() {
     for [one, other] in [[0, 1], [1, 0]] {

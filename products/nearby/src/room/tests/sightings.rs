@@ -67,7 +67,7 @@ fn opens(room: &mut Room, now: u64, link: u32, caller: bool) -> Vec<Action> {
     closes.filter(|it| matches!(it, Action::Close(_))).collect()
 }
 
-/// Anybody can say an id. One connection of both that called at once goes, whichever it is.
+/// Any device can claim an id. Of simultaneous calls by both sides, one connection closes.
 #[test]
 fn who_says_the_id_of_one_who_is_there_does_not_take_its_place() {
     let mut room = room();

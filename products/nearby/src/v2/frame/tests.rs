@@ -7,7 +7,7 @@ fn hex(text: &str) -> Vec<u8> {
     net::hex::parse(&digits).expect("digits")
 }
 
-/// From qaul's own tests (rust/ble_protocol), the id from a telephone.
+/// Examples from qaul's own tests (rust/ble_protocol), the id from a telephone.
 #[test]
 fn frames_are_those_of_others() {
     let id = Id([0xab, 0x59, 0x7b, 0xa8, 0x80, 0x6c, 0x04, 0x43]);

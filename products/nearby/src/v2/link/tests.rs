@@ -104,7 +104,7 @@ impl Pair {
     }
 }
 
-/// Of all sizes up to 64 KB, most of them small, each other than the others.
+/// Returns different messages of all sizes up to 64 KB, most of them small.
 fn messages(count: u32, seed: u32) -> Vec<Vec<u8>> {
     let one = |number: u32| {
         let bits = (number * 7 + seed) % 17;

@@ -116,7 +116,7 @@ fn a_recorded_handshake_is_of_no_use() {
     called.heard(&first, &mut second).expect("the secret");
     caller.heard(&second, &mut third).expect("the secret");
     called.heard(&third, &mut fourth).expect("a proof");
-    // The called one again: it answers, and takes nothing of what follows.
+    // A replay to the called side yields an answer, and nothing more is accepted.
     let mut again = Handshake::answer(&village, key(3)).expect("a state");
     let mut out = Vec::new();
     assert!(again.heard(&first, &mut out).expect("the secret").is_none());
@@ -124,7 +124,7 @@ fn a_recorded_handshake_is_of_no_use() {
     let length = out.len();
     assert!(again.heard(&third, &mut out).is_err());
     assert_eq!(out.len(), length, "and does not say who it is");
-    // Another caller, to whom the old answers are given.
+    // Old answers are replayed to another caller.
     let (mut other, _) = Handshake::call(&village, key(2)).expect("random numbers");
     assert!(other.heard(&second, &mut Vec::new()).is_err());
 }

@@ -42,7 +42,7 @@ fn what_two_say_goes_by_a_channel_and_by_nothing_else() -> Result<(), Error> {
         for (from, to) in [(0, 1), (1, 0)] {
             channel(&pair[from], &pair[to].id, true)?;
         }
-        // Nothing gets through without it.
+        // Nothing gets through without the channel.
         scene.air(
             &json!({"cmd": "rule", "kind": "drop_pdu", "every": 1, "cid": 4,
             "ops": [0x52, 0x1b, 0x23]}),
@@ -77,7 +77,7 @@ fn what_two_say_goes_by_a_channel_and_by_nothing_else() -> Result<(), Error> {
     })
 }
 
-/// Both say something, and it goes by a channel, or by GATT.
+/// Both sides send a message, by a channel or by GATT.
 fn speak(
     node: &Node,
     peer: &mut Peer,
@@ -175,7 +175,7 @@ fn who_has_a_channel_as_qaul_does_is_heard_by_it_and_spoken_to_by_gatt() -> Resu
         let options = ["--format", "v2", "--role", "peripheral", "--hex", "--l2cap"];
         let mut peer = scene.peer(HIGH, &options)?;
         peer.told().wait_for(&json!({"event": "l2cap"}))?;
-        // All that it hears by it is the id, which it takes for a message.
+        // The peer receives only the id by it, and takes it for a message.
         let id = json!({"event": "message", "via": "l2cap", "hex": format!("01{}", node.id)});
         peer.told().wait_for(&id)?;
         node.linked(HIGH, "v2")?;

@@ -7,7 +7,7 @@ use super::independent::{HIGH, peer_heard};
 use super::{heard, texts};
 use crate::scene::{Node, Scene, tried};
 
-/// Two who are connected, without a channel: it is GATT that loses.
+/// Connects two nodes without a channel, because GATT has the losses.
 fn pair(scene: &mut Scene) -> Result<[Node; 2], Error> {
     let mut node = || scene.node_with("v2", &["--no-channels"]);
     let pair = [node()?, node()?];

@@ -1,4 +1,4 @@
-//! Beside a peer that was written from the formats alone, on another stack.
+//! Tests with a peer written from the formats alone, on another stack.
 
 use lab::Error;
 use nearby::envelope::{self, Key};
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use super::texts;
 use crate::scene::{Node, Peer, Scene, tried, unexpected};
 
-/// Ids below and above all others: who is below calls.
+/// Ids below and above all others: the lower one calls.
 pub const LOW: &str = "0000000000000001";
 pub const HIGH: &str = "ff00000000000001";
 
-/// The octets of all messages that a peer heard, in order.
+/// Returns the octets of all messages that a peer received, in order.
 fn octets(told: &[Value]) -> Vec<String> {
     let messages = told.iter().filter(|it| it["event"] == "message");
     let octets = messages.filter_map(|it| it["hex"].as_str());
     octets.map(str::to_owned).collect()
 }
 
-/// Waits until a peer heard so many messages, and looks whether each has its text.
+/// Waits until a peer received these messages, and checks each text.
 pub fn peer_heard(peer: &Peer, texts: &[String]) -> Result<(), Error> {
     let all = peer.told().wait("a peer's messages", |told| {
         let all = octets(told);
@@ -27,7 +27,7 @@ pub fn peer_heard(peer: &Peer, texts: &[String]) -> Result<(), Error> {
     })?;
     for (octets, text) in all.iter().zip(texts) {
         let is = octets.contains(&hex::text(text.as_bytes()));
-        // Signature, sender, time and what Protobuf has around them.
+        // Signature, sender, time and Protobuf's overhead.
         let around = (octets.len() / 2).saturating_sub(text.len());
         assert!(
             is && (100..160).contains(&around),
@@ -41,7 +41,7 @@ pub fn peer_heard(peer: &Peer, texts: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Both ways, once each and whole.
+/// Sends messages both ways, each once and whole.
 fn speak(node: &Node, peer: &mut Peer, format: &str, sizes: &[usize]) -> Result<(), Error> {
     node.near(&[&peer.id])?;
     let texts = texts(sizes);

@@ -31,7 +31,7 @@ fn who_lies_floods_and_sends_noise_keeps_nobody_from_the_others() -> Result<(), 
         stranger
             .told()
             .wait_for(&json!({"event": "identified", "id": node.id}))?;
-        // A message of one octet under the other's name, whole.
+        // A complete message of one octet under the id of another.
         let lie = format!("0800000001{}d3d99e8b{}41", "0001", other.id);
         stranger.ask(&format!("raw {} {lie}", node.id))?;
         stranger

@@ -162,7 +162,7 @@ impl Node {
         assert!(done.expect("kill").success());
     }
 
-    /// Peers to whom there is a link.
+    /// Returns the number of linked peers.
     pub fn links(&self) -> usize {
         let told: serde_json::Value =
             serde_json::from_str(&self.ask(&["peers", "--json"])).expect("JSON");
