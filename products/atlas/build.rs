@@ -1,5 +1,5 @@
-//! Puts what browsers load into the binary: the files of `web/dist-atlas`, or empty ones where they
-//! were not built, as the pages work without.
+//! Puts the browser's files into the binary: those of `web/dist-atlas`, or empty ones if they were
+//! not built, as the pages work without.
 
 use std::path::PathBuf;
 use std::{env, fs, io};

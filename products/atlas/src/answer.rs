@@ -14,7 +14,7 @@ use crate::figure::{Cell, Column, Figure, Table};
 use crate::time::iso;
 
 /// `{"chart", "title", "from", "to", "by", NAME: [{COLUMN: value}], "columns": [{"key", "title"}],
-/// "notes"}`, `NAME` as [`crate::figure::Table::name`] says, members and columns in that order.
+/// "notes"}`, `NAME` from [`crate::figure::Table::name`], members and columns in that order.
 pub fn json(chart: &str, figure: &Figure) -> Result<String, Error> {
     let answer = Answer { chart, figure };
     serde_json::to_string(&answer).map_err(|error| Error::Other(format!("writing JSON: {error}")))

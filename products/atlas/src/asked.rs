@@ -1,8 +1,8 @@
 //! Parses the query of an address: `from=2019-01&to=2019-12&by=month`.
 //!
-//! In `only=a,b` a comma within a key is written `%2C` and a percent sign `%25`, and all of it is
-//! then encoded as any other value: so it outlives `URLSearchParams` and forms, which write a
-//! comma as `%2C` themselves. `only` may come several times, as boxes of a form send it.
+//! In `only=a,b` a comma within a key is `%2C` and a percent sign `%25`, and the result is then
+//! encoded as any value: so it survives `URLSearchParams` and forms, which encode commas
+//! themselves. `only` may occur several times, as a form's checkboxes send it.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -38,7 +38,7 @@ const NUMBERS: RangeInclusive<usize> = 1..=100;
 const WIDTHS: RangeInclusive<u32> = 240..=2400;
 pub(crate) const HEIGHTS: RangeInclusive<u32> = 160..=1600;
 
-/// All parameters, in the order in which they are written.
+/// All parameters, in canonical order.
 const NAMES: [&str; 15] = [
     "from", "to", "by", "at", "n", "key", "group", "share", "only", "lang", "theme", "width",
     "height", "notes", "fit",
@@ -51,7 +51,7 @@ pub struct Asked {
     pub from: Option<Span>,
     /// The whole of it is shown: `to=2019-12` is up to the end of December.
     pub to: Option<Span>,
-    /// `None`: by what fits.
+    /// Unit of a point; `None`: a fitting one.
     pub by: Option<Unit>,
     /// Single time instead of a range.
     pub at: Option<Span>,
@@ -65,9 +65,9 @@ pub struct Asked {
     pub share: bool,
     /// Keys of series that are shown; empty: all.
     pub only: Vec<String>,
-    /// Of all texts.
+    /// Language of all texts.
     pub language: Language,
-    /// Of the picture: numbers do not depend on it.
+    /// Appearance of the picture, without effect on numbers.
     pub look: Look,
 }
 
@@ -82,14 +82,14 @@ pub struct Look {
     pub theme: Theme,
     /// Adds the notes of the figure at the bottom; off where the notes appear beside the picture.
     pub notes: bool,
-    /// Bars without room are left out, as in a frame, where the picture may not be higher.
+    /// Omits bars that do not fit, as in a frame of fixed height.
     pub fit: bool,
 }
 
 /// Colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Theme {
-    /// As the reader's system says.
+    /// The reader's system decides.
     #[default]
     Auto,
     /// Dark on light.
@@ -155,7 +155,7 @@ impl Asked {
     fn take(&mut self, name: &'static str, value: &str) -> Result<(), Error> {
         let time = || Span::read(value).ok_or_else(|| wrong(name, value, span::ALLOWED, ""));
         match name {
-            // Of one only the begin counts, of the other only the end.
+            // Only the begin of `from` counts, and only the end of `to`.
             "from" => self.from = Some(time()?.as_from()),
             "to" => self.to = Some(time()?.as_to()),
             "at" => self.at = Some(time()?),
@@ -251,7 +251,7 @@ impl Asked {
 }
 
 impl Theme {
-    /// As in addresses.
+    /// Returns the word in addresses.
     pub fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -1,5 +1,5 @@
-//! The charts. Each is a file here, and a line in [`ALL`]; `docs/atlas-charts.md` says how to add
-//! one.
+//! The charts. Each is a file here, and a line in [`ALL`]; `docs/atlas-charts.md` describes how to
+//! add one.
 
 use rusqlite::Connection;
 
@@ -28,7 +28,7 @@ mod tests;
 mod top;
 mod versions;
 
-/// All charts, in the order in which a page shows them.
+/// All charts, in the order of a page.
 pub static ALL: &[&dyn Chart] = &[
     &growth::Growth,
     &top::Top,

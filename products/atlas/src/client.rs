@@ -54,7 +54,7 @@ impl Proxies {
     }
 }
 
-/// Some proxies write the port too.
+/// Parses an address: some proxies add the port.
 fn address(text: &str) -> Option<IpAddr> {
     let whole = text.parse().ok();
     let bare = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
@@ -104,7 +104,7 @@ mod tests {
                 &["203.0.113.1", "198.51.100.7"],
                 "198.51.100.7",
             ),
-            // Two proxies, one behind the other.
+            // Two proxies in a row.
             (
                 "127.0.0.1",
                 &["203.0.113.1,198.51.100.7 , 192.0.2.80"],

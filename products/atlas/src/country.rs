@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use crate::text::spelling;
 
-/// Of ISO 3166-1, a line each: two letters, three letters, names in English, in German, in the
-/// country's own language, and what else is written.
+/// Countries of ISO 3166-1, a line each: two letters, three letters, names in English, German and
+/// the country's own language, and other spellings.
 const ALL: &str = include_str!("countries.txt");
 
 /// The two letters of a country, however it is written; `None`: it is not known.

@@ -7,22 +7,22 @@ use std::path::PathBuf;
 /// Error of the atlas.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A question that cannot be answered as it stands: `400`, exit code 2.
+    /// A malformed question: `400`, exit code 2.
     #[error("{0}")]
     Asked(String),
-    /// Something that is not there: `404`.
+    /// A missing thing: `404`.
     #[error("{0}")]
     Missing(String),
     /// A question that takes more time or memory than it may: `400`.
     #[error("{0}")]
     Beyond(String),
-    /// Too much at once, or not ready yet: `503`, to be tried again.
+    /// Too much at once, or not ready yet: `503`, worth another try.
     #[error("{0}")]
     Busy(String),
     /// Data that cannot be read at this moment, and why, which is for the log: `503`.
     #[error("{0}")]
     Unready(String),
-    /// More at once than one address may have: `429`, to be tried again.
+    /// More at once than one address may have: `429`, worth another try.
     #[error("{0}")]
     Share(String),
     /// A file or folder.

@@ -19,7 +19,7 @@ use crate::time::Unit;
 /// A file that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// In the folder.
+    /// Name in the folder.
     pub file: String,
     /// Rows in it.
     pub rows: u64,
@@ -132,10 +132,10 @@ const WHOLE: [(&str, &Sheet); 5] = [
     ("months.parquet", &MONTHS),
 ];
 
-/// Writes all of the store in `data` into the folder `out`, which is made where it is not there.
-/// Each file is new at once, under its name only when it is whole. All are of the same moment.
-/// Years of an earlier one that are not written any more are removed, others' files left alone; but
-/// a folder with files from elsewhere is refused, unless `force`.
+/// Exports the store in `data` to the folder `out`, which is created if missing. Each file gets its
+/// name when complete; all have the same moment. Years of an earlier export that are no longer
+/// written are removed, foreign files stay; but a folder with foreign files is refused, unless
+/// `force`.
 pub fn parquet(data: &Path, out: &Path, force: bool) -> Result<Vec<Written>, Error> {
     let (store, parts) = begin(data)?;
     let names = parts.iter().map(|part| part.name.as_str());
@@ -156,7 +156,7 @@ pub(crate) fn fresh(data: &Path, out: &Path) -> Result<Vec<Written>, Error> {
     parts.iter().map(write).collect()
 }
 
-/// A file that is to be.
+/// A file to write.
 struct Part {
     name: String,
     sheet: &'static Sheet,

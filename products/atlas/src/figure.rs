@@ -84,7 +84,7 @@ pub enum Plot {
 pub struct Lines {
     /// Begin of each point: hours since 1970, ascending.
     pub at: Vec<i64>,
-    /// From the bottom up, where one is upon the other.
+    /// Series, from the bottom up if stacked.
     pub series: Vec<Series>,
     /// True if the series are stacked.
     pub stacked: bool,
@@ -110,7 +110,7 @@ pub struct Odd {
 pub struct Series {
     /// Names it in addresses (`only=`), and gives it its colour for ever.
     pub key: String,
-    /// For readers.
+    /// Name for readers.
     pub name: String,
     /// Values, as many as `at`; `None`: unknown.
     pub values: Vec<Option<f64>>,
@@ -124,13 +124,13 @@ pub enum Style {
     /// A line.
     #[default]
     Line,
-    /// Filled down to what is below.
+    /// An area down to the series below.
     Area,
-    /// As an area, hatched: numbers that are old.
+    /// A hatched area: old numbers.
     Hatched,
-    /// Bars, as where each point counts events; below zero too.
+    /// Bars, for points that count events; below zero too.
     Columns,
-    /// Left out by `only=`: its name stands in the legend, and nothing of it is drawn.
+    /// Left out by `only=`: named in the legend, but not drawn.
     Hidden,
 }
 
@@ -139,8 +139,8 @@ pub enum Style {
 pub struct Bar {
     /// Names it in addresses, as [`Series::key`].
     pub key: String,
-    /// For readers; gives it its colour, so that a metacommunity has that of the community which is
-    /// called the same.
+    /// Name for readers, and source of the colour, so that a metacommunity matches the community of
+    /// the same name.
     pub name: String,
     /// Value.
     pub value: f64,
@@ -149,9 +149,9 @@ pub struct Bar {
 /// A place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// As [`Series::key`].
+    /// Key, as [`Series::key`].
     pub key: String,
-    /// For readers.
+    /// Name for readers.
     pub name: String,
     /// Degrees, WGS 84.
     pub latitude: f64,
@@ -166,9 +166,9 @@ pub struct Point {
 pub struct Table {
     /// The member of the JSON answer that has the rows: `series`, `communities`.
     pub name: &'static str,
-    /// From left to right.
+    /// Columns, from left to right.
     pub columns: Vec<Column>,
-    /// Each as long as `columns`.
+    /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -184,9 +184,9 @@ pub struct Column {
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Nothing is known.
+    /// Unknown.
     Nothing,
-    /// As it is, with whatever is in it.
+    /// A text, unchanged.
     Text(String),
     /// A number.
     Whole(i64),

@@ -6,9 +6,8 @@ mod errors;
 mod ledger;
 mod schema;
 
-/// Phrases: `{}` is a hole in the English one; `{0}` in the German one is what was in the first of
-/// them, as it is, and `{0!}` the same in German, where [`ledger::PARTS`] or [`errors::PARTS`] has
-/// it.
+/// Phrases: `{}` is a hole in the English one; `{0}` in the German one is the first hole's text,
+/// unchanged, and `{0!}` its translation, if [`ledger::PARTS`] or [`errors::PARTS`] has one.
 type Phrases = &'static [(&'static str, &'static str)];
 
 /// Source of a text.
@@ -28,7 +27,7 @@ pub(crate) enum Piece<'a> {
     German(&'static str),
     /// A value: of no language.
     Value(&'a str),
-    /// Not translated.
+    /// Text without a translation.
     English(&'a str),
 }
 
@@ -83,8 +82,8 @@ impl Book {
         pieces.push(Piece::German(rest));
     }
 
-    /// The English between holes of phrases whose German has this in it, in small letters: who
-    /// looks for a German word finds what is kept in English.
+    /// Returns the literal English parts of phrases whose German has `word`, in lower case: so that
+    /// a German search finds English entries.
     pub fn english_of(self, word: &str) -> Vec<&'static str> {
         let all = self.phrases().iter().chain(self.parts());
         let meant = all.filter(|(_, german)| {
@@ -94,7 +93,7 @@ impl Book {
             });
             literals.any(|literal| literal.to_lowercase().contains(word))
         });
-        // The longest says most.
+        // The longest part is the most specific.
         let longest = |english: &'static str| english.split("{}").max_by_key(|part| part.len());
         meant.filter_map(|(english, _)| longest(english)).collect()
     }
@@ -188,7 +187,7 @@ mod tests {
                     assert_eq!(german.matches(&name).count(), 1, "{german}");
                 }
                 assert_eq!(german.matches('{').count(), many, "{german}");
-                // A German text that is not what the English one says, but the same.
+                // A German text must differ from the English one.
                 assert!(english != german || !english.contains(' '), "{english}");
             }
         }

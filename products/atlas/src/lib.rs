@@ -1,11 +1,11 @@
 //! A community's data as charts: hourly snapshots of a directory go in, pictures, tables and free
-//! queries come out. `docs/atlas.md` is for those who run it, `docs/atlas-format.md` for those who
-//! describe another directory, `docs/atlas-charts.md` for those who add a chart.
+//! queries come out. `docs/atlas.md` is for operators, `docs/atlas-format.md` for descriptions of
+//! other directories, `docs/atlas-charts.md` for new charts.
 //!
-//! The way of a number: [`read`] takes files apart, by what a mapping says of the directory, into
-//! [`snapshot::Snapshot`]s; [`store`] keeps them, and sums them up by hour, day and month;
-//! a [`chart`] asks the store and gives a [`figure::Figure`]; [`svg`] draws it, [`serve`] sends it.
-//! Everything but `serve`, `sql`, `site` and the commands is without sockets and clocks.
+//! Data flow: [`read`] parses files, by a mapping of the directory, into [`snapshot::Snapshot`]s;
+//! [`store`] stores them, with sums by hour, day and month; a [`chart`] queries the store and
+//! returns a [`figure::Figure`]; [`svg`] draws it, [`serve`] sends it. All but `serve`, `sql`,
+//! `site` and the commands works without sockets and clocks.
 
 pub mod answer;
 pub mod asked;

@@ -42,7 +42,7 @@ pub(crate) struct Line {
     state: Mutex<State>,
 }
 
-/// A place, given back where it is dropped; so is the wait for one.
+/// A slot, or the wait for one; the drop returns it.
 #[derive(Debug)]
 pub(crate) struct Place {
     line: Arc<Line>,
@@ -50,8 +50,8 @@ pub(crate) struct Place {
     ticket: Ticket,
 }
 
-/// In the order in which they are called: by what was used and asked before; the turn, or of
-/// newcomers the latest first; and a unique number.
+/// Order of calls: the use and requests so far; the turn, or for newcomers the latest first; and a
+/// unique number.
 type Ticket = (u64, u64, u64);
 
 /// Time in which past use decays to half.
@@ -77,7 +77,7 @@ struct State {
     waiting: BTreeMap<Ticket, Waiting>,
     /// Start time of each slot in use.
     holding: HashMap<Ticket, Instant>,
-    /// Of those who hold a place or wait, or have used much.
+    /// Clients that hold or await a slot, or have used much.
     clients: HashMap<Who, Own>,
 }
 
@@ -94,8 +94,8 @@ struct Own {
     waits: usize,
     /// The last of its turns.
     turn: u64,
-    /// Time of places, and a second for each question where newcomers come first, and when that was
-    /// summed up.
+    /// Use of slots, plus a second for each request if newcomers come first, and the time of the
+    /// last summation.
     used: Duration,
     summed: Option<Instant>,
 }
@@ -180,7 +180,7 @@ impl Line {
 }
 
 impl State {
-    /// Gives free places to those whose turn it is.
+    /// Gives free slots to the next tickets.
     fn call(&mut self, rules: &Rules) {
         while self.holding.len() < rules.places {
             let mut waiting = self.waiting.iter();
@@ -207,7 +207,7 @@ impl State {
         }
     }
 
-    /// The line is too long: the last one is of who asks most, or has just come.
+    /// Refuses the last ticket of a full queue: of the client with most requests, or the newest.
     fn send_last_away(&mut self) {
         let Some((_, Waiting { who, turn, call })) = self.waiting.pop_last() else {
             return;
@@ -220,7 +220,7 @@ impl State {
         let _ = call.send(Err(why));
     }
 
-    /// Why one of its questions has no place.
+    /// Returns the reason why a client's request gets no slot.
     fn why(&self, who: Who) -> Refused {
         match self.clients.get(&who) {
             Some(own) if own.holds + own.waits > 1 => Refused::Share,
@@ -351,7 +351,7 @@ mod tests {
         for number in 5..7 {
             others.push(come(&line, number));
         }
-        // Each client has one that waits.
+        // Each client has a waiting request.
         let mut last = come(&line, 8);
         assert_eq!(told(&mut last), Some(Err(Refused::Full)));
         assert!(others.iter_mut().all(|other| told(other).is_none()));
@@ -374,7 +374,7 @@ mod tests {
             *since -= Duration::from_secs(5);
             drop(state);
         };
-        // All have had theirs once, and ask again at once.
+        // All have had a slot once, and ask again at once.
         for number in 1..=18 {
             assert_eq!(told(&mut slow[0]), Some(Ok(())), "{number}");
             ends(slow.remove(0));
@@ -390,8 +390,8 @@ mod tests {
         assert_eq!(line.state().clients.len(), 18, "are remembered");
     }
 
-    /// Twenty that come at once, each with three questions that take all their time, and ask again
-    /// when they are sent away.
+    /// Twenty clients at once, each with three requests that use all their time, and retries after
+    /// a refusal.
     #[test]
     fn a_newcomer_has_the_next_place_however_many_are_before() {
         let rules = Rules {
@@ -406,7 +406,7 @@ mod tests {
         }
         let mut held = Vec::new();
         for _ in 0..40 {
-            // Each that is sent away comes again; one in ten has its place for five seconds.
+            // Each refused one retries; one in ten keeps its slot for five seconds.
             for (number, mut one) in std::mem::take(&mut crowd) {
                 match told(&mut one) {
                     Some(Ok(())) => held.push(one),
@@ -419,7 +419,7 @@ mod tests {
             assert_eq!(told(&mut first), None, "waits");
             drop(held.remove(0));
             assert_eq!(told(&mut first), Some(Ok(())), "is next");
-            // Time goes on, or it would be no newcomer.
+            // Let time pass for a newcomer to count as one.
             drop(first);
             line.state()
                 .clients

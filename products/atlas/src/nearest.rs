@@ -1,7 +1,7 @@
 //! The name that was probably meant.
 
-/// Of `names`, the one nearest to `typed`, where it is near enough to be a slip: a third of its
-/// letters at most, capitals aside.
+/// Returns the one of `names` nearest to `typed`, if near enough for a typing error: at most a
+/// third of the letters differ, ignoring case.
 pub(crate) fn nearest<'a>(
     typed: &str,
     names: impl IntoIterator<Item = &'a str>,

@@ -1,5 +1,4 @@
-//! A folder that is written into, and the list of what was: so what is no longer written can go,
-//! and nothing of others ever does.
+//! A folder with a list of the files written there: outdated ones are removed, foreign ones never.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
@@ -43,7 +42,7 @@ impl Owned {
             )),
             TryLockError::Error(error) => Error::file(root)(error),
         })?;
-        // Lies in a folder that was made here: what is in it may be written over.
+        // The list is in a folder made here, whose content may be overwritten.
         let list = format!(".weir-atlas-{command}");
         let mark = root.join(&list);
         clear(root, &list)?;
@@ -102,8 +101,8 @@ impl Owned {
         })
     }
 
-    /// Places a file that `fill` writes, by another name first: who looks meanwhile sees the old
-    /// file or the new one.
+    /// Writes a file with `fill`, first under a temporary name: readers see either the old file or
+    /// the new one.
     pub fn place<T>(
         &mut self,
         name: &str,
@@ -125,7 +124,7 @@ impl Owned {
         placed
     }
 
-    /// Notes a file before it has its name, so that the list has it whatever happens.
+    /// Lists a file before it gets its name, so that the list is complete after a crash.
     fn note(&mut self, name: &str, new: &Path) -> Result<(), Error> {
         let tag = tag(new).map_err(Error::file(new))?;
         let line = format!("{tag} {name}\n");
@@ -137,8 +136,8 @@ impl Owned {
         Ok(())
     }
 
-    /// Removes what earlier ones wrote and this one did not, where its content is still what was
-    /// written, and folders that are empty then; how many files.
+    /// Removes files of earlier runs that are outdated and unchanged, and the folders empty
+    /// afterwards; returns the number of files.
     pub fn tidy(self) -> Result<u64, Error> {
         let mut removed = 0;
         let gone = self.before.iter();
@@ -173,7 +172,7 @@ impl Owned {
     }
 }
 
-/// Refuses what keeps a file of this name from being written here; says whether it is there.
+/// Refuses obstacles to a file of this name; returns true if the file exists.
 fn clear(root: &Path, name: &str) -> Result<bool, Error> {
     let path = root.join(name);
     for part in way(root, name).chain([unfinished(&path)]) {

@@ -1,15 +1,15 @@
-//! Pauses: where a line over time ends, and another begins.
+//! Pauses in the data, at which a line over time is interrupted.
 
 use crate::figure::Lines;
 use crate::time::Unit;
 
-/// Distances before one, and behind it, that tell what is usual at its time: records change, from
-/// a snapshot an hour to one a week.
+/// Number of intervals before and after one that define the usual one: records change, from hourly
+/// to weekly snapshots.
 const AROUND: usize = 10;
 
 impl Lines {
-    /// Puts a point without a value into each pause: where more than twice as much lies between two
-    /// points as usually does at that time.
+    /// Inserts a point without a value into each pause: an interval more than twice the usual one
+    /// at that time.
     pub fn with_pauses(mut self, by: Unit) -> Self {
         let numbers: Vec<i64> = self.at.iter().map(|at| by.number(*at)).collect();
         let pauses = pauses(&numbers);
@@ -67,7 +67,7 @@ mod tests {
         ] {
             assert_eq!(after(steps), [0; 0], "{steps:?}");
         }
-        // From day by day to week by week, and back.
+        // From daily to weekly, and back.
         let mixed = [[1; 12], [7; 12], [1; 12]].concat();
         assert_eq!(after(&mixed), [0; 0]);
     }

@@ -1,9 +1,9 @@
 //! The HTTP server: reads, and changes nothing.
 //!
-//! [`listen`] lets clients in and speaks HTTP with them, [`route`] says what an address means,
-//! [`app`] answers it: from its [`cache`], else as a [`question`] to the store, by one of the
-//! [`pool`]'s connections to the file that is [`opened`], with [`figures`] that others asked for in
-//! another form; a free [`query`] by a process of its own.
+//! [`listen`] accepts clients and speaks HTTP, [`route`] resolves addresses, [`app`] answers: from
+//! its [`cache`], else by a [`question`] to the store, through the [`pool`]'s connections to the
+//! [`opened`] file, with [`figures`] shared between forms; a free [`query`] runs in its own
+//! process.
 
 mod app;
 pub(crate) mod asset;
@@ -61,7 +61,7 @@ impl Server {
         address.map_err(|error| Error::Other(format!("the socket has no address: {error}")))
     }
 
-    /// Serves until `end` comes, and then until what was asked is answered.
+    /// Serves until `end`, and then until all requests are answered.
     pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), Error> {
         let listener = tokio::net::TcpListener::from_std(self.listener);
         let listener = listener

@@ -39,7 +39,7 @@ struct State {
 /// Everything in one language.
 struct Tongue {
     language: Language,
-    /// With a `/` behind it; the first one's has no name.
+    /// Folder with a `/` at the end; empty for the first language.
     folder: String,
     /// Folder of each language.
     tongues: Vec<(Language, String)>,
@@ -51,10 +51,9 @@ struct Tongue {
 /// Pages beside charts.
 const LISTS: [&str; 3] = ["communities.html", "about.html", "index.html"];
 
-/// Writes everything into `out`, which is made where it is not there: in the first language, and in
-/// the others in a folder of their own each. Files that are there are written over, those of an
-/// earlier one that are no longer written are removed, others are left alone; but a folder with
-/// files from elsewhere is refused, unless `force`.
+/// Writes the site into `out`, which is created if missing: the first language at the root, the
+/// others in folders of their own. Existing files are overwritten, outdated ones of an earlier site
+/// removed, foreign ones kept; but a folder with foreign files is refused, unless `force`.
 pub fn write(
     data: &Path,
     out: &Path,
@@ -116,14 +115,14 @@ impl Tongue {
         Ok(tongue)
     }
 
-    /// Of all that is written.
+    /// Returns the names of all files.
     fn names(&self) -> impl Iterator<Item = String> {
         let lists = assets().map(|asset| asset.name).chain(LISTS);
         let all = lists.chain(self.files.iter().map(String::as_str));
         all.map(|name| format!("{}{name}", self.folder))
     }
 
-    /// Of pages that are so many folders below.
+    /// Returns the reader of pages so many folders below.
     fn reader(&self, up: &'static str) -> Reader {
         let places = Places::Files {
             up,

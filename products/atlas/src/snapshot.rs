@@ -1,15 +1,15 @@
 //! Snapshot of a directory at one time.
 
-/// A directory at one time: what [`crate::read`] makes of a file, and [`crate::store`] keeps.
+/// A directory at one time: made by [`crate::read`] from a file, and stored by [`crate::store`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// The file's name, for the ledger.
     pub file: String,
-    /// Hours since 1970, UTC: by the times in the file where it has any, else by its name. 0: not
-    /// known, and then there are no entries.
+    /// Hours since 1970, UTC: by the times in the file if any, else by its name. 0: unknown,
+    /// without entries.
     pub hour: i64,
-    /// Each key once. None at all: the file could not be read, nothing is known of the hour (it is
-    /// no hour with a snapshot), and the remarks say why.
+    /// Entries with unique keys. Empty: the file was unreadable, the hour is unknown and does not
+    /// count, and the remarks have the reason.
     pub entries: Vec<Entry>,
     /// Defects of the file, and their readings.
     pub remarks: Vec<Remark>,
@@ -33,7 +33,7 @@ pub struct Entry {
 /// Reliability of a number. The order is that of `status` in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// At most two days old.
+    /// Number at most two days old.
     #[default]
     Live,
     /// Older, or the last fetch failed.

@@ -1,9 +1,8 @@
-//! Free queries: anybody's SQL, over a copy of the store that can only be read.
+//! Free queries: SQL of any reader, over a read-only copy of the store.
 //!
-//! [`public`] makes the copy, with views for people; [`Queries`] starts this program again for
-//! each query, as a [`Worker`] that takes from itself all that a query has no need of ([`confine`])
-//! before it reads the first octet of it. `docs/atlas-sql.md` says what is refused and what is
-//! bounded.
+//! [`public`] makes the copy, with views for people; [`Queries`] starts this program again for each
+//! query, as a [`Worker`] that drops all rights that a query does not need ([`confine`]) before it
+//! reads the query. `docs/atlas-sql.md` lists refusals and limits.
 
 mod answer;
 mod cache;

@@ -1,4 +1,4 @@
-//! DuckDB and ClickHouse, in a process of Python: where scripts/setup puts them.
+//! DuckDB and ClickHouse, in a Python process installed by scripts/setup.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Engines {
 }
 
 impl Engines {
-    /// Begins, and makes DuckDB's own table of the files.
+    /// Starts the engines, and loads the files into DuckDB's own table.
     pub fn start(parquet: &Path, table: &Path) -> Result<Self> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let target = std::env::var_os("CARGO_TARGET_DIR")

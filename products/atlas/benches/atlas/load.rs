@@ -12,7 +12,7 @@ use atlas::chart::{self, Parameter};
 
 use crate::Result;
 
-/// As many ask at once.
+/// Number of concurrent clients.
 const CONNECTIONS: u64 = 16;
 /// Duration of each kind of load.
 const TIME: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub struct Load {
     pub octets: usize,
     /// Failed answers.
     pub failed: usize,
-    /// The server's own memory afterwards, without what is mapped of the store.
+    /// Memory of the server afterwards, without the mapped store.
     pub memory: u64,
 }
 
@@ -40,7 +40,7 @@ impl Load {
         self.times.len() as f64 / TIME.as_secs_f64()
     }
 
-    /// So many of a hundred took no longer.
+    /// Returns the time of the given percentile.
     pub fn within(&self, part: usize) -> Duration {
         let place = self.times.len().saturating_sub(1) * part / 100;
         self.times.get(place).copied().unwrap_or_default()

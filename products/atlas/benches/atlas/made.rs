@@ -44,7 +44,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// By the shapes in `real`.
+    /// Creates a maker with the shapes in `real`.
     pub fn new(real: &Connection, communities: usize, years: i64) -> Result<Self> {
         let mut keys = Vec::new();
         let mut query = real.prepare("SELECT id, key FROM communities ORDER BY key")?;
@@ -115,7 +115,7 @@ impl Maker {
             }
             let week = &weeks[made.at];
             let entry = &mut self.snapshot.entries[number];
-            // A directory asks each hour: what is live moves a little.
+            // A directory is updated hourly: live numbers vary a little.
             let live = week.status == Status::Live;
             let moved = |nodes: i64| nodes * made.hundredths / 100 + noise(hour, number) % 3;
             let week_s = |nodes: i64| nodes * made.hundredths / 100;
@@ -199,7 +199,7 @@ fn noise(hour: i64, number: usize) -> i64 {
     (bits >> 33) as i64
 }
 
-/// All profiles, and where each number of the database is among them.
+/// Returns all profiles, and the index of each number of the database.
 fn profiles(real: &Connection) -> Result<(Vec<Profile>, std::collections::HashMap<i64, usize>)> {
     let mut query = real.prepare(
         "SELECT id, name, metacommunity, city, country, latitude, longitude, api, url,

@@ -3,7 +3,7 @@
 //!
 //!     atlas [--folder FOLDER] [--years 10] [--communities 300] [--rounds 7] [--write FILE]
 //!
-//! Nothing here is part of the program.
+//! The program does not use this code.
 
 mod engines;
 mod load;
@@ -47,7 +47,7 @@ fn options() -> Result<Options> {
     };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
-        // cargo says so to each benchmark.
+        // cargo passes this to each benchmark.
         if name == "--bench" {
             continue;
         }
@@ -121,7 +121,7 @@ fn run(options: &Options) -> Result<Report> {
     Ok(report)
 }
 
-/// The real data as a store: its shapes are what is multiplied.
+/// Imports the real data, whose shapes are multiplied.
 fn real_data(data: &Path) -> Result<()> {
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/data/freifunk.tar.xz");
     let mut writer = Writer::open(data)?;
@@ -131,7 +131,7 @@ fn real_data(data: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Imports snapshots as JSON, as they come from a directory.
+/// Imports snapshots as JSON, in the form of a directory.
 fn read_json(maker: &mut Maker, folder: &Path, report: &mut Report) -> Result<()> {
     let files = folder.join("json");
     maker.write_json(&files, FILES)?;

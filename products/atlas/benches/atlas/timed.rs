@@ -15,14 +15,14 @@ use crate::Result;
 use crate::engines::Engines;
 use crate::made::Maker;
 
-/// Something that is asked again and again.
+/// A repeated question.
 pub struct Case {
     /// Name of the case, and its zoom or engine.
     pub name: String,
     pub how: String,
     pub kind: Kind,
     pub took: Vec<Took>,
-    /// On the wire: JSON and picture, packed.
+    /// Size on the wire: JSON and picture, compressed.
     pub octets: [usize; 2],
     /// Instead of a figure.
     pub refused: Option<String>,
@@ -114,8 +114,7 @@ pub fn charts(maker: &Maker) -> Vec<Case> {
     cases
 }
 
-/// Three questions that charts answer, to databases without such sums. `$table` stands for
-/// theirs.
+/// Three questions of charts, for databases without rollups. `$table` is their table.
 const QUESTIONS: [(&str, &str, &str); 3] = [
     (
         "growth, all by month",
@@ -146,7 +145,7 @@ const QUESTIONS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The engines, and what each calls the table.
+/// The engines, and their names of the table.
 pub const ENGINES: [(&str, &str, &str); 3] = [
     ("duckdb", "DuckDB, its own table", "observations"),
     (
@@ -227,7 +226,7 @@ impl Case {
         Ok(())
     }
 
-    /// By the clock the least, the median and the most; the median of what processors were busy.
+    /// Returns the least, median and largest wall-clock time, and the median processor time.
     pub fn spread(&self) -> Option<[Duration; 4]> {
         let sorted = |of: fn(&Took) -> Duration| {
             let mut sorted: Vec<_> = self.took.iter().map(of).collect();

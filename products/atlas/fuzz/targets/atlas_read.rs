@@ -24,7 +24,7 @@ latitude = ["at.1"]
 formats = ["%d.%m.%Y"]
 "#;
 
-/// By the first octet of what comes.
+/// Mappings, chosen by the first octet of the input.
 static MAPPINGS: LazyLock<[Mapping; 3]> = LazyLock::new(|| {
     [
         Mapping::named("freifunk").unwrap(),
@@ -37,7 +37,7 @@ fuzz_target!(|octets: &[u8]| {
     let Some((first, rest)) = octets.split_first() else {
         return;
     };
-    // A mapping, and what it is to read; or a name, and what is in the file.
+    // A mapping and its input; or a name and a file's content.
     let at = rest.iter().position(|octet| *octet == 0xff).unwrap_or(0);
     let (head, file) = rest.split_at(at);
     let head = String::from_utf8_lossy(head);

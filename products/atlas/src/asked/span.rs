@@ -73,7 +73,7 @@ impl Span {
         }
     }
 
-    /// As it is read: the year, month, day or hour that it is, else the hour that it begins with.
+    /// Returns the text form: the year, month, day or hour, else the first hour.
     pub fn word(self) -> String {
         let begin = day(self.begin);
         let year = begin.year();
@@ -93,8 +93,8 @@ impl Span {
         }
     }
 
-    /// The month that begins as this does, else the day, else the hour: where only the begin
-    /// counts, `2019`, `2019-01` and `2019-01-01` are one.
+    /// Returns the longest unit with the same begin: where only the begin counts, `2019`, `2019-01`
+    /// and `2019-01-01` are equal.
     pub(super) fn as_from(self) -> Self {
         let units = [Unit::Month, Unit::Day, Unit::Hour];
         let spans = units.map(|unit| Self::of(unit, unit.number(self.begin)));

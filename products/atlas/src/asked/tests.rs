@@ -56,7 +56,7 @@ fn what_means_the_same_is_written_the_same() {
     }
     assert_eq!(read("only=b&only=a,b").query(), "only=a%2Cb");
     assert_eq!(read("only=b,a,b"), read("only=a,b"));
-    // Of `at`, all of it counts.
+    // The whole span of `at` counts.
     assert_eq!(read("at=2019").query(), "at=2019");
     assert_ne!(read("at=2019"), read("at=2019-01"));
 }
@@ -71,7 +71,7 @@ fn keys_may_have_commas_and_percent_signs() {
     read.only
         .sort_by_key(|key| asked.only.iter().position(|one| one == key));
     assert_eq!(read, asked);
-    // As browsers write it again.
+    // In the encoding of browsers.
     assert_eq!(
         super::Asked::read("only=a%2Cb").expect("two").only,
         ["a", "b"]

@@ -33,7 +33,7 @@ impl Chart for Births {
         let language = asked.language;
         let range = Range::of(store, asked, Reads::One)?;
         let totals = sums::totals(store, range.by, range.numbers())?;
-        // There at the begin of the record, appeared, gone.
+        // Counts: at the begin of the record, appeared, gone.
         let mut counts = vec![[0_i64; 3]; totals.len()];
         let (first, last) = range.record.unwrap_or_default();
         let mut count = |hour: i64, kind: usize| {

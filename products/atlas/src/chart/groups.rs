@@ -1,4 +1,4 @@
-//! Communities by what they have in common (a protocol, a version, a size), over time.
+//! Charts of communities grouped by a property (a protocol, a version, a size), over time.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -42,7 +42,7 @@ pub(super) enum Measure {
 pub(super) enum Order {
     /// The largest first.
     Size,
-    /// By their keys.
+    /// Order by key.
     Key,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Groups {
     totals: Vec<Total>,
     names: Vec<(String, String)>,
     known: HashMap<String, usize>,
-    /// Of each, by point, where it has any: a community may name others in each hour.
+    /// Sums of each group, by point, if any: groups may change each hour.
     tallies: Vec<BTreeMap<usize, Tally>>,
 }
 
@@ -78,8 +78,8 @@ impl Groups {
         })
     }
 
-    /// All communities, by the keys that `of` finds in what they say of themselves; where it finds
-    /// none, they did not say. Each counts in full for each of its keys, or, if `divided`, by equal
+    /// Groups all communities by the keys that `of` finds in their profiles; without a key a
+    /// community is unknown. Each counts in full for each of its keys, or, if `divided`, by equal
     /// parts.
     pub fn of_profiles(
         store: &Connection,
@@ -150,7 +150,7 @@ impl Groups {
             Measure::Nodes => tally.nodes,
             Measure::Communities => tally.listed,
         };
-        // Of all groups at each point, for parts of a hundred.
+        // Sums of all groups at each point, for percentages.
         let mut wholes = vec![0.0; self.totals.len()];
         for (at, tally) in self.tallies.iter().flatten() {
             wholes[*at] += of(tally);
@@ -332,7 +332,7 @@ impl Groups {
     }
 }
 
-/// An order of texts in which `0.4.9` comes before `0.4.10`.
+/// Returns a sort key in which `0.4.9` precedes `0.4.10`.
 fn natural(text: &str) -> Vec<(u64, String)> {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -14,7 +14,7 @@ use crate::text::Language;
 /// Density. What several communities count is in it once.
 pub struct Heat;
 
-/// Circles, each with what its community counts by itself.
+/// Circles, sized by each community's own number.
 pub struct Map;
 
 impl Chart for Heat {
@@ -155,7 +155,7 @@ fn figure(
     })
 }
 
-/// On the globe, and not at its origin, where those are who filled nothing in.
+/// Returns a valid position, except the origin, which stands for an empty form.
 fn place(latitude: Option<f64>, longitude: Option<f64>) -> Option<(f64, f64)> {
     let (latitude, longitude) = (latitude?, longitude?);
     let real = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;

@@ -7,7 +7,7 @@ use crate::nearest::meant;
 use crate::text::Language;
 use crate::time::Unit;
 
-/// A mean, rounded half up; 0 where nothing was summed up.
+/// Returns a mean, rounded half up; 0 without hours.
 pub(super) fn mean(sum: i64, hours: i64) -> i64 {
     if hours <= 0 {
         return 0;
@@ -104,7 +104,7 @@ pub(crate) fn odd(count: i64, language: Language) -> Option<String> {
     Some(text)
 }
 
-/// Says which of `only` are not there.
+/// Returns a note on unknown keys in `only`.
 pub(super) fn unknown<'a>(
     asked: &Asked,
     keys: impl Iterator<Item = &'a str> + Clone,

@@ -56,7 +56,7 @@ impl Chart for Race {
         let range = Range::of(store, asked, Reads::All)?;
         let n = asked.n.unwrap_or(USUAL);
         let communities = sums::communities(store)?;
-        // Places in the order of keys, which decides where numbers are equal.
+        // Positions in the order of keys, which decides ties.
         let places = communities
             .iter()
             .enumerate()

@@ -58,7 +58,7 @@ pub(super) enum Reads {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Range {
     pub by: Unit,
-    /// Of the first point.
+    /// Number of the first point.
     pub first: i64,
     /// Number of the last point; less than `first`: no points.
     pub last: i64,

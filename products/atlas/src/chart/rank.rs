@@ -19,7 +19,7 @@ use crate::text::{Language, folded};
 pub(super) struct Ranked {
     pub key: String,
     pub name: String,
-    /// The name, with the key where others have the name too.
+    /// Name, with the key if the name is not unique.
     pub label: String,
     /// Last profile in that time; empty for a metacommunity.
     pub profile: Rc<Profile>,
@@ -76,7 +76,7 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
     })
 }
 
-/// Each community by its own number, as it was last.
+/// Ranks each community by its own number, with its last profile.
 fn single(store: &Connection, sums: &HashMap<i64, Sum>) -> Result<Vec<Ranked>, Error> {
     let mut profiles = Profiles::new(store);
     let mut ranked = Vec::new();
@@ -98,8 +98,8 @@ fn single(store: &Connection, sums: &HashMap<i64, Sum>) -> Result<Vec<Ranked>, E
     Ok(ranked)
 }
 
-/// A metacommunity has the nodes of its members, of the hours in which they said so, each counted
-/// once. Its key is its name in small letters, as members write it this way and that.
+/// Ranks metacommunities by the nodes of their members in the hours of membership, each node once.
+/// Key: the name in lower case, as spellings vary.
 fn grouped(
     store: &Connection,
     range: &Range,
@@ -224,7 +224,7 @@ pub(super) fn table(
     }
 }
 
-/// Says how many of these are part of others.
+/// Returns a note on the number of communities that are parts of others.
 pub(super) fn within_others(shown: &[Ranked], language: Language) -> Option<String> {
     let within = |one: &&Ranked| one.nodes > 0 && one.counted == [0; 3];
     let count = shown.iter().filter(within).count();

@@ -50,7 +50,7 @@ impl Chart for Rate {
         });
         let points = pairs
             .map(|(number, now, then)| {
-                // From nothing there is no rate.
+                // A rate needs a base above zero.
                 let rate = then.filter(|then| *then > 0.0).map(|then| now / then);
                 (
                     number,

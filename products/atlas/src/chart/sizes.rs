@@ -51,7 +51,7 @@ impl Chart for Sizes {
         let mut groups = Groups::new(store, range)?;
         let classes = CLASSES.map(|(least, key, name)| (least, groups.group(key, name)));
         sums::each(store, by, numbers, |sum| {
-            // Of those who tell no number, and of odd ones, nothing is known.
+            // Missing and odd numbers have no size.
             if sum.hours == 0 {
                 return Ok(());
             }

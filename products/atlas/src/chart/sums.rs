@@ -12,11 +12,11 @@ use crate::snapshot::Profile;
 use crate::store;
 use crate::time::Unit;
 
-/// Of the whole directory.
+/// Sums of the whole directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Total {
     pub number: i64,
-    /// With a snapshot.
+    /// Hours with a snapshot.
     pub hours: i64,
     /// Live, stale, frozen.
     pub counted: [i64; 3],
@@ -65,17 +65,17 @@ pub(super) fn totals(
     Ok(totals)
 }
 
-/// Of one community.
+/// Sums of one community.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub number: i64,
     pub community: i64,
-    /// With a number that is not odd.
+    /// Hours with a number that is not odd.
     pub hours: i64,
     pub nodes: i64,
     pub least: Option<i64>,
     pub most: Option<i64>,
-    /// Of `nodes`: live, stale, frozen.
+    /// Live, stale and frozen parts of `nodes`.
     pub counted: [i64; 3],
     pub listed: i64,
     pub odd: i64,
@@ -130,7 +130,7 @@ const OF_HOURS: &str = "o.hour, o.community, nodes IS NOT NULL AND status <> 3,
     iif(counted AND status = 2, ifnull(nodes, 0), 0),
     1, status = 3, profile";
 
-/// Gives those of all communities to `to`, in order of time.
+/// Passes the sums of all communities to `to`, in order of time.
 pub(super) fn each(
     store: &Connection,
     by: Unit,
@@ -163,7 +163,7 @@ pub(super) struct Said {
     pub listed: i64,
 }
 
-/// As [`each`], but by profile: several of a point where that changed within. In any order.
+/// As [`each`], by profile: a point has several if the profile changed within. In any order.
 pub(super) fn each_profile(
     store: &Connection,
     by: Unit,
@@ -261,7 +261,7 @@ pub(super) struct Community {
     pub last_hour: Option<i64>,
 }
 
-/// All of them, by their keys.
+/// Returns all communities, by key.
 pub(super) fn communities(store: &Connection) -> Result<Vec<Community>, Error> {
     let sql = "SELECT id, key, profile, first_hour, last_hour FROM communities ORDER BY key";
     let mut statement = store.prepare(sql)?;

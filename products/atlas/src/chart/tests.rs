@@ -1,4 +1,4 @@
-//! Each chart on a small store, against numbers computed by hand.
+//! Tests of each chart on a small store, against numbers computed by hand.
 
 use jiff::civil::date;
 use proptest::prelude::*;
@@ -44,8 +44,8 @@ fn of(hour: i64, key: &str, nodes: i64, status: Status, profile: Profile) -> Ent
     }
 }
 
-/// `a` grows and changes, `b` gets old and goes, `c` never tells a number, `d` is large, and `e` is
-/// odd at first.
+/// `a` grows and changes, `b` becomes stale and leaves, `c` never has a number, `d` is large, and
+/// `e` is odd at first.
 fn snapshots() -> Vec<Snapshot> {
     let first = || Profile {
         metacommunity: Some("Region".into()),

@@ -16,14 +16,14 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::error::Error;
 
-/// Rows that are in memory at once; what readers take as a piece of work.
+/// Rows in memory at once, and unit of work for readers.
 const GROUP: usize = 250_000;
 /// Texts that are remembered, as few of them are in most columns.
 const REMEMBERED: usize = 10_000;
 
 /// Query and columns of a file.
 pub(super) struct Sheet {
-    /// Gives a column each for `columns`.
+    /// Query with a column for each of `columns`.
     pub sql: &'static str,
     pub columns: &'static [Column],
 }
@@ -67,7 +67,7 @@ impl Column {
         }
     }
 
-    /// As the format's own language says it.
+    /// Returns the column's declaration in the format's own language.
     fn declared(&self) -> String {
         let (physical, logical) = match self.kind {
             Kind::Time => ("int64", " (TIMESTAMP(MILLIS, true))"),
@@ -249,7 +249,7 @@ impl Values {
         new
     }
 
-    /// Writes what is there, and begins again.
+    /// Writes the rows, and clears the buffer.
     fn write(&mut self, mut column: SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let list = self.kind == Kind::Texts;
         let defined = (self.nullable || list).then_some(self.defined.as_slice());

@@ -1,4 +1,4 @@
-//! Errors that pages show, and what to do. What an engine says of a query is not among them.
+//! Errors and hints that pages show. Messages of engines about a query are not among them.
 
 pub(super) const PHRASES: &[(&str, &str)] = &[
     // Addresses.

@@ -29,7 +29,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("the whole file is left out", "die ganze Datei weggelassen"),
     ("the time of the snapshot", "die Zeit der Aufnahme"),
     ("not listed", "nicht aufgeführt"),
-    // Of the file.
+    // About the file.
     ("an entry has no key", "ein Eintrag hat keinen Schlüssel"),
     ("it has no entries", "sie hat keine Einträge"),
     (
@@ -109,7 +109,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "und {0} weiteres, was daran falsch ist",
     ),
     ("and {} more", "und {0} weitere"),
-    // Of an entry.
+    // About an entry.
     ("the key comes twice", "der Schlüssel kommt zweimal vor"),
     (
         "the key is long, or has control characters",
@@ -138,7 +138,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "the position {}, {} is no place of a community",
         "die Position {0}, {1} ist kein Ort einer Gemeinschaft",
     ),
-    // Of a value.
+    // About a value.
     ("{} comes twice", "{0} kommt zweimal vor"),
     ("{} has half a surrogate", "{0} hat ein halbes Surrogat"),
     (

@@ -86,7 +86,7 @@ fn record(reader: &Reader, store: &Connection, html: &mut String) -> Result<(), 
     Ok(())
 }
 
-/// All charts as addresses.
+/// Lists all charts as addresses.
 fn addresses(reader: &Reader, html: &mut String) {
     let _ = write!(
         html,

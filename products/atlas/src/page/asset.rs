@@ -22,7 +22,7 @@ macro_rules! built {
     };
 }
 
-/// All of them; those that were not built are empty.
+/// All assets; unbuilt ones are empty.
 pub(crate) static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
     let mut style = built!("atlas.css", "text/css; charset=utf-8");
     // Pictures in pages have no style sheet of their own: pages forbid styles between their lines.

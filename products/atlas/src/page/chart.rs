@@ -54,7 +54,7 @@ pub(crate) fn page(
     let pairs = pairs
         .into_iter()
         .filter(|(name, _)| name != "lang" && name != "theme");
-    // On a server what is asked stands in `pairs`, in a folder in the file's name.
+    // On a server the question is in `pairs`, in a folder in the file's name.
     let nothing = Asked::default();
     let whole = match reader.places.answers() {
         true => &nothing,
@@ -287,7 +287,7 @@ fn filtered(asked: &Asked, only: &[String]) -> Asked {
     }
 }
 
-/// Links of a legend, where what they ask is answered: a folder of files answers nothing.
+/// Returns the links of a legend on a server; none in a folder of files.
 fn links<'a>(reader: &Reader, link: svg::Links<'a>) -> Option<svg::Links<'a>> {
     reader.places.answers().then_some(link)
 }

@@ -1,4 +1,4 @@
-//! All communities, and the choice of one.
+//! The list of communities, with a search.
 
 use std::fmt::Write as _;
 

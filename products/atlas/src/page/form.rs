@@ -8,7 +8,7 @@ use crate::asked::Asked;
 use crate::chart::{Chart, Parameter};
 use crate::time::Unit;
 
-/// HTML of the form, with what was asked in it.
+/// Returns the HTML of the form, filled with the question.
 pub(super) fn form(reader: &Reader, chart: &dyn Chart, asked: &Asked) -> String {
     let pairs = api::query::decode(&asked.query()).unwrap_or_default();
     let value = |name: &str| {

@@ -37,7 +37,7 @@ pub(super) fn seen(reader: &Reader) -> &'static str {
 /// Query of the ledger.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// Parts of a file's name, a key, what was wrong, or how it was read.
+    /// Parts of a file's name, a key, a defect, or its reading.
     pub search: String,
     /// The line that the last page ended with.
     pub after: i64,
@@ -150,7 +150,7 @@ impl Found {
         }
         let (table, sql) = match all.is_empty() {
             true => ("ledger", "1".to_owned()),
-            // By its limit each text is made once, and not for each word.
+            // The limit makes SQLite build each text once instead of once per word.
             false => (
                 "(SELECT *, lower(file || ' ' || ifnull(key, '') || ' ' || what || ' ' || read_as) \
                   AS line FROM ledger LIMIT -1)",
@@ -170,7 +170,7 @@ fn total(store: &Connection, found: &Found) -> Result<i64, Error> {
     Ok(store.query_row(&sql, words, |row| row.get(0))?)
 }
 
-/// Writes the lines, and says which one was last where there are more.
+/// Writes the lines; returns the last one if there are more.
 fn lines(
     reader: &Reader,
     store: &Connection,

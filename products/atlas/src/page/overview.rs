@@ -1,4 +1,4 @@
-//! The first page: what there is, at a glance.
+//! The first page: an overview of the data.
 
 use std::fmt::Write as _;
 

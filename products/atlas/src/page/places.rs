@@ -10,12 +10,12 @@ use crate::german::{Book, Piece};
 use crate::text::Language;
 use crate::time;
 
-/// For whom a page is written.
+/// Reader of a page, with its settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     pub places: Arc<Places>,
     pub language: Language,
-    /// The language stands in the address, and so in those of links.
+    /// True if the address names the language, as its links must then do.
     pub told: bool,
     pub theme: Theme,
 }
@@ -40,7 +40,7 @@ impl Reader {
         pieces.collect()
     }
 
-    /// Nothing in particular, in this reader's language and colours.
+    /// Returns a default question in this reader's language and colours.
     pub fn asks(&self) -> Asked {
         let mut asked = Asked {
             language: self.language,
@@ -69,7 +69,7 @@ impl Reader {
     }
 }
 
-/// In what form a chart is wanted.
+/// Form of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     Page,
@@ -79,7 +79,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// As in addresses.
+    /// Returns the ending in addresses.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Page => "",
@@ -96,7 +96,7 @@ pub(crate) enum To<'a> {
     Overview,
     Chart(&'a str, Shape, &'a Asked),
     Embed(&'a str, &'a Asked),
-    /// By key.
+    /// Page of a community, by key.
     Community(&'a str),
     Communities,
     Sql,
@@ -152,8 +152,8 @@ impl Places {
         }
     }
 
-    /// In a folder the languages that there are, and where a page is in each: `path` is where it is
-    /// in this one.
+    /// Returns the languages of a folder, and the path of a page in each: `path` is the one in this
+    /// language.
     pub fn tongues(&self, path: &str) -> Vec<(Language, String)> {
         let Self::Files { up, tongues, .. } = self else {
             return Vec::new();
@@ -201,7 +201,7 @@ fn on_server(reader: &Reader, to: &To<'_>) -> String {
 
 fn asked_of(reader: &Reader, path: String, asked: &Asked) -> String {
     let mut query = asked.query();
-    // Said where it would be so anyway: a browser may prefer another one.
+    // English, the default, is stated because a browser may prefer another language.
     if reader.told && asked.language == Language::English {
         query.push_str(if query.is_empty() { "" } else { "&" });
         query.push_str("lang=en");
@@ -233,7 +233,7 @@ pub(super) fn own(reader: &Reader) -> [(&'static str, Option<String>); 2] {
     ]
 }
 
-/// Fields of a form with what of a reader stands in addresses.
+/// Returns hidden fields of a form with the reader's settings.
 pub(super) fn hidden(reader: &Reader) -> String {
     let fields = own(reader).into_iter();
     let fields = fields.filter_map(|(name, value)| {
@@ -323,7 +323,7 @@ mod tests {
                 places.address(&reader, &To::About),
                 format!("{root}/about?lang=en&theme=dark")
             );
-            // English is said where it was asked for, though it is the usual one.
+            // English is stated if requested, although it is the default.
             let chart = To::Chart("growth", Shape::Csv, &Asked::default());
             assert_eq!(
                 places.address(&reader, &chart),

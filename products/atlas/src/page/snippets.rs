@@ -67,7 +67,7 @@ pub(super) fn snippets(
             &image,
         ),
     ] {
-        // The address is text of the page; the others are markup that people copy.
+        // The address is text in the page; the others are markup to copy.
         let text = match id {
             "address" => text.to_owned(),
             _ => escape(text),
@@ -108,7 +108,7 @@ pub(crate) fn frame(
     )
 }
 
-/// Lines of the head by which other programs find what to embed (oembed.com, section 4).
+/// Returns the lines of the head for oEmbed discovery (oembed.com, section 4).
 pub(super) fn discovery(reader: &Reader, name: &str, figure: &Figure, asked: &Asked) -> String {
     if !reader.places.answers() {
         return String::new();

@@ -1,4 +1,4 @@
-//! Free queries: the form, the answer as table and picture, what there is to ask.
+//! Free queries: the form, the answer as table and picture, and the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -218,7 +218,7 @@ fn table(reader: &Reader, answer: &Answer, html: &mut String) {
     }
 }
 
-/// Numbers stand to the right.
+/// Returns the class that aligns numbers to the right.
 fn class(cell: &Cell) -> &'static str {
     match cell {
         Cell::Whole(_) | Cell::Real(_) => " class=\"number\"",
@@ -240,8 +240,8 @@ fn over_time(at: Vec<i64>, by: Unit, series: Vec<Series>) -> Option<(i64, i64, U
     Some((from, to, by, Plot::Time(lines.with_pauses(by))))
 }
 
-/// An answer as a picture: lines where the first column is a time, bars where it is a name, and the
-/// next one a number.
+/// Draws an answer: as lines if the first column is a time, as bars if it is a name, with numbers
+/// in the next column.
 fn figure(answer: &Answer, title: &str, language: Language) -> Option<Figure> {
     let first = answer.rows.first()?;
     let number = |cell: &Cell| match cell {
@@ -331,7 +331,7 @@ enum Which {
     Rows,
 }
 
-/// Says which part of an answer a picture has.
+/// Returns a note on the part of an answer in a picture.
 fn part(language: Language, shown: usize, all: usize, which: Which) -> String {
     let [shown, all] = [shown, all].map(|count| language.whole(count as i64));
     match (language, which) {
@@ -356,8 +356,8 @@ fn part(language: Language, shown: usize, all: usize, which: Which) -> String {
     }
 }
 
-/// Rows of a time, a name and a number, in any order, as a line for each name: the times, what a
-/// point covers, and the lines, the largest first. `None`: these are other rows.
+/// Reads rows of a time, a name and a number, in any order, as a line for each name: the times,
+/// their unit, and the lines, the largest first. `None`: other rows.
 fn by_name(answer: &Answer) -> Option<(Vec<i64>, Unit, Vec<Series>)> {
     let span = |row: &[Cell], at: usize| match row.get(at)? {
         Cell::Text(text) => Span::read(text),
@@ -421,7 +421,7 @@ fn unit(span: Span) -> Unit {
     }
 }
 
-/// The first column as hours, where all of it are times that rise.
+/// Reads the first column as hours, if all of it are increasing times.
 fn times(answer: &Answer) -> Option<(Vec<i64>, Unit)> {
     let mut at = Vec::new();
     let mut by = Unit::Month;
@@ -523,7 +523,7 @@ mod tests {
             ("Ulm".to_owned(), vec![Some(3.0), Some(4.0), None]),
         ];
         assert_eq!(lines(&answer(&rows)), Some(expected.clone()));
-        // By name and then by time, and the name before the time.
+        // Sorted by name and then by time, with the name column first.
         let mut other = rows.clone();
         other.sort_by_key(|row| row.1);
         assert_eq!(lines(&answer(&other)), Some(expected.clone()));

@@ -87,7 +87,7 @@ fn is_number(cell: &Cell) -> bool {
     matches!(cell, Cell::Whole(_) | Cell::Real(_))
 }
 
-/// A cell as people write it; times by what a point covers.
+/// Returns a cell as text; times by their unit.
 pub(super) fn written(reader: &Reader, by: Unit, cell: &Cell) -> String {
     match cell {
         Cell::Nothing => "–".to_owned(),

@@ -32,7 +32,7 @@ pub fn is_address(place: &str) -> bool {
     })
 }
 
-/// Goes through what is at an address.
+/// Visits the files at an address.
 pub fn fetch(
     address: &str,
     limits: &Limits,
@@ -139,7 +139,7 @@ impl Sent {
         Self { inner, failed }
     }
 
-    /// Why not all of it came.
+    /// Returns the reason of a truncated body.
     pub(crate) fn failed(&self) -> Option<String> {
         self.failed.borrow_mut().take()
     }
@@ -151,7 +151,7 @@ impl Read for Sent {
     }
 }
 
-/// Ends what comes too slowly. Only waiting counts, not what is done with what came.
+/// Reader that fails on a slow sender. Only time spent waiting counts.
 struct Steady<R> {
     inner: R,
     pace: Pace,

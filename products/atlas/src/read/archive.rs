@@ -39,7 +39,7 @@ impl Default for Limits {
     }
 }
 
-/// Something that was found.
+/// A file or a defect.
 #[derive(Debug)]
 pub enum Found<'a> {
     /// A file, whole.
@@ -58,7 +58,7 @@ pub enum Found<'a> {
     },
 }
 
-/// Takes what was found; it may end the search.
+/// Callback for each find; may end the search.
 pub type Visit<'v> = dyn FnMut(Found<'_>) -> Result<ControlFlow<()>, Error> + 'v;
 
 /// Limits of entries in an archive, a century of hours, and of reported defects.
@@ -107,7 +107,7 @@ pub fn open(
 
 struct Opened<'o, 'v> {
     limits: &'o Limits,
-    /// Octets that were read, and those that came of them.
+    /// Octets read, and octets unpacked from them.
     packed: Rc<Cell<u64>>,
     unpacked: Rc<Cell<u64>>,
     /// Entries of archives.
@@ -145,7 +145,7 @@ impl Opened<'_, '_> {
             let mut from = self.bounded(from);
             self.unpacked_as(name, &mut from, depth)
         } else {
-            // Counted with what is around it.
+            // Counted as part of the archive around it.
             self.unpacked_as(name, &mut from, depth)
         }
     }
@@ -290,7 +290,7 @@ fn long_name(kind: EntryType, told: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let (key, value) = record.ok_or_else(|| broken(&"malformed pax extension"))?;
         match key {
             b"path" => path = Some(value.to_owned()),
-            // Of files larger than 8 GiB.
+            // Attributes of files larger than 8 GiB.
             b"size" | b"GNU.sparse.size" | b"GNU.sparse.major" => {
                 return Err("a file in it is too large, or has holes".to_owned());
             }
@@ -329,7 +329,7 @@ pub(crate) fn wanted(path: &str) -> bool {
     !name.starts_with('.') && ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
-/// Counts what it reads.
+/// Reader that counts its octets.
 struct Counted<'r> {
     inner: &'r mut dyn Read,
     count: Rc<Cell<u64>>,
@@ -343,7 +343,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// An archive's file, with an error where the archive ends within it.
+/// Reader of an archive's file, with an error if the archive ends within it.
 struct Whole<'r> {
     inner: &'r mut dyn Read,
     left: u64,
@@ -360,7 +360,7 @@ impl Read for Whole<'_> {
     }
 }
 
-/// Ends what unpacks to more than is sensible.
+/// Reader that fails beyond a sensible unpacked size.
 struct Bounded<R> {
     inner: R,
     packed: Rc<Cell<u64>>,

@@ -18,7 +18,7 @@ const TEXT: usize = 200;
 const URL: usize = 500;
 /// Protocols of a community.
 const PROTOCOLS: usize = 20;
-/// From here on numbers are not all exact in JSON, and tables and pictures would have others.
+/// Numbers from here on are inexact in JSON and vary between tables and pictures.
 const INEXACT: u64 = 1 << 53;
 /// Reading of an unusable value.
 pub(crate) const LEFT_OUT: &str = "left out";
@@ -31,8 +31,7 @@ const HALF: &str = "the text with \u{fffd} in its place";
 pub(crate) struct Draft {
     pub(crate) key: String,
     pub(crate) nodes: Option<i64>,
-    /// When the directory fetched it, and when the community last said something: seconds since
-    /// 1970.
+    /// Time of the fetch, and time of the community's last news: seconds since 1970.
     pub(crate) fetched: Option<i64>,
     /// `fetched` names its zone of time.
     pub(crate) zoned: bool,

@@ -1,4 +1,4 @@
-//! A directory that goes on: it is asked again and again, and what is new goes into the store.
+//! Follows a directory: polls an address, and adds new snapshots to the store.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ pub enum Told {
 }
 
 impl Follower {
-    /// Of an address, asked each `period`.
+    /// Creates a follower of an address, with an interval.
     pub fn new(address: &str, period: Duration) -> Result<Self, Error> {
         if !address::is_address(address) {
             let what = format!("{address:?} is no address: http://… or https://…");
@@ -95,7 +95,7 @@ impl Follower {
         })
     }
 
-    /// Keeps in this file what the server called its last answer, for the next start.
+    /// Stores the validators of the last answer in this file, for the next start.
     #[must_use]
     pub fn remember(mut self, file: &Path) -> Self {
         self.last = Remembered::read(file).filter(|last| last.address == self.address);

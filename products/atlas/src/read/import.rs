@@ -1,5 +1,5 @@
-//! Files into the store: each once, however often it is there, in any order; what is interrupted
-//! goes on where it was.
+//! Imports files into the store, each once, in any order; an interrupted import continues where it
+//! was.
 
 use std::ops::ControlFlow;
 
@@ -26,7 +26,7 @@ pub trait Sink {
     fn renew(&mut self) -> Result<bool, Error> {
         Ok(false)
     }
-    /// Nothing is written until [`Sink::renew`].
+    /// Pauses writing until [`Sink::renew`].
     fn rest(&mut self) -> Result<(), Error> {
         Ok(())
     }
@@ -112,12 +112,12 @@ pub fn import(
             }
         }
     }
-    // Also what came before an error is whole.
+    // Files before an error are complete.
     done.meanwhile(&sink.commit()?);
     result.map(|()| done)
 }
 
-/// Takes one file; gives what it weighs in a batch.
+/// Imports a file; returns its weight in a batch.
 fn take(
     found: Found<'_>,
     mapping: &Mapping,

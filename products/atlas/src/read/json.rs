@@ -1,5 +1,5 @@
-//! A directory that is JSON. Its entries are walked once, by the paths that are wanted; what is
-//! not wanted is passed over without being built.
+//! Parser of JSON directories. One walk of the entries finds the wanted paths; the rest is skipped
+//! without allocation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::tree::{Field, Node, Slots};
 use super::utf8::{encoding, repaired};
 use super::value::{Octets, Value, has_half, text};
 
-/// Reads the entries of a file; the error says why it cannot be read.
+/// Reads the entries of a file; the error has the reason.
 pub(crate) fn read(
     octets: &[u8],
     mapping: &Mapping,
@@ -34,7 +34,7 @@ pub(crate) fn read(
         *remarks = first;
         return Ok(drafts);
     }
-    // Slower, and more patient: what one entry has does not spoil the others.
+    // A slower second attempt, in which a defect affects one entry only.
     let repaired = repaired(octets);
     let mut second = Remarks::default();
     if let Cow::Owned(_) = repaired {
@@ -100,7 +100,7 @@ impl<'c, 'de> Context<'c, 'de> {
         }
     }
 
-    /// Reads the entry that comes, and makes a draft of it. `name`: as in [`Next`].
+    /// Reads the next entry as a draft. `name`: as in [`Next`].
     fn entry<D: Deserializer<'de>>(
         &mut self,
         name: Option<(&str, bool)>,
@@ -125,8 +125,8 @@ impl<'c, 'de> Context<'c, 'de> {
         Ok(())
     }
 
-    /// A member on the way to the entries comes again, with `rest` behind it: what the one before
-    /// had does not count.
+    /// Handles a repeated member on the path to the entries, with `rest` behind it: earlier content
+    /// does not count.
     fn again(&mut self, rest: &[String]) {
         let way = &self.mapping.entries;
         let path = way[..way.len() - rest.len()].join(".");
@@ -136,7 +136,7 @@ impl<'c, 'de> Context<'c, 'de> {
             .file(format!("{path} comes twice"), "the last one");
     }
 
-    /// Makes a draft of what was read. `whole`: whether that is anything, or what is wrong with it.
+    /// Adds a draft of the values. `whole`: true if the entry has content, or its defect.
     fn keep(&mut self, name: Option<(&str, bool)>, whole: Result<bool, String>) {
         let told = match name {
             Some((name, _)) => Some(Cow::Borrowed(name)),
@@ -285,8 +285,7 @@ impl<'de> DeserializeSeed<'de> for Name {
     }
 }
 
-/// A place within an entry; gives whether it holds anything at all. It goes no deeper than the
-/// paths of the mapping do.
+/// A place within an entry; returns true for content. Recursion is limited by the mapping's paths.
 struct Place<'n, 's, 'de> {
     node: &'n Node,
     slots: &'s mut Slots<'de>,

@@ -13,7 +13,7 @@ use super::tree::{Tree, segments};
 use crate::error::Error;
 use crate::text;
 
-/// The mappings that come with the program, by name.
+/// Built-in mappings, by name.
 pub const BUILT_IN: [(&str, &str); 2] = [
     ("freifunk", include_str!("../../mappings/freifunk.toml")),
     (
@@ -40,13 +40,13 @@ pub struct Mapping {
     pub(crate) parents: Parents,
     pub(crate) leave_out: Vec<LeaveOut>,
     pub(crate) tree: Tree,
-    /// Of times in entries that name none. If the mapping names no such zone, this is UTC, and
-    /// `fetched` is by `zone`.
+    /// Time zone of entries without one. If the mapping names none, this is UTC, and `fetched` is
+    /// by `zone`.
     pub(crate) entry_zone: TimeZone,
     /// The mapping names `entry_zone`.
     pub(crate) entry_zone_given: bool,
     pub(crate) formats: Vec<String>,
-    /// Names of protocols by themselves, and by what is written, as [`spelling`] has it.
+    /// Names of protocols by themselves and by other spellings, in the form of [`spelling`].
     pub(crate) protocols: HashMap<String, String>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) enum Parents {
     Key,
 }
 
-/// Keys of entries that are no communities, where they have no nodes: `{key}#`.
+/// Pattern of keys that are not communities if without nodes: `{key}#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeaveOut {
     /// True if the key begins with that of another entry.
@@ -78,7 +78,7 @@ pub(crate) struct LeaveOut {
     pub(crate) after: String,
 }
 
-/// The file as it stands.
+/// Content of a mapping's file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

@@ -17,8 +17,8 @@ fn of_number(number: f64) -> Option<i64> {
     believed(seconds as i64)
 }
 
-/// Seconds since 1970 of a text: what ISO 8601 calls a date or a time, with a blank instead of the
-/// `T` too; a number; or one of `formats`. Where it names no zone, it is in `zone`.
+/// Parses a time as seconds since 1970: ISO 8601, with a blank instead of the `T` too; a number; or
+/// one of `formats`. Without a zone the time is in `zone`.
 pub(crate) fn of_text(text: &str, zone: &TimeZone, formats: &[String]) -> Option<i64> {
     let text = text.trim();
     // Longer texts are not times.
@@ -42,7 +42,7 @@ pub(crate) fn of_text(text: &str, zone: &TimeZone, formats: &[String]) -> Option
     number.or_else(of_formats)
 }
 
-/// Tells a time that may name its zone from one that names none.
+/// Returns true for a time that may have a zone.
 pub(crate) fn names_zone(text: &str) -> bool {
     let behind_date = text.trim().as_bytes().get(10..).unwrap_or_default();
     let clock = behind_date

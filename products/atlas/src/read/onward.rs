@@ -88,7 +88,7 @@ fn has_scheme(location: &str) -> bool {
         && scheme.bytes().all(letters)
 }
 
-/// A path within a folder, where `.` and `..` are gone.
+/// Joins a path with a folder, without `.` and `..`.
 fn without_dots(folder: &str, path: &str) -> String {
     let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
     let mut parts: Vec<&str> = folder.split('/').skip(1).collect();

@@ -37,11 +37,11 @@ const WORDS: [(&str, usize); 7] = [
     ("unix", 10),
 ];
 
-/// Endings that say how a file is packed: names are compared without.
+/// Endings of packed files, which comparisons ignore.
 const PACKED: [&str; 5] = [".gz", ".xz", ".tar", ".tgz", ".txz"];
 
 impl Pattern {
-    /// Reads a pattern; the error is what is wrong with it.
+    /// Parses a pattern; the error has the reason.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let text = unpacked(text);
         let mut parts = Vec::new();
@@ -106,7 +106,7 @@ impl Pattern {
         Some(Some(zone.to_timestamp(at).ok()?.as_second()))
     }
 
-    /// The name of a file of a time; `None`: it would not tell the day.
+    /// Returns a file's name for a time; `None`: the pattern has no day.
     pub(crate) fn name(&self, at: &Zoned) -> Option<String> {
         let mut name = Vec::new();
         let mut told = [false; WORDS.len()];
@@ -134,7 +134,7 @@ impl Pattern {
         told.then(|| String::from_utf8_lossy(&name).into_owned())
     }
 
-    /// All parts but [`Part::Any`] have a fixed width: going back to the last one is enough.
+    /// All parts but [`Part::Any`] have a fixed width: backtracking to the last one is enough.
     fn fields(&self, name: &[u8]) -> Option<Fields> {
         let mut fields = Fields::default();
         let (mut part, mut at) = (0, 0);
@@ -172,7 +172,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// A name without what says how the file is packed.
+/// Removes the endings of packed files.
 fn unpacked(mut name: &str) -> &str {
     while let Some(shorter) = PACKED.iter().find_map(|end| name.strip_suffix(end)) {
         name = shorter;

@@ -13,12 +13,12 @@ pub(crate) struct Remarks {
 }
 
 impl Remarks {
-    /// Of an entry.
+    /// Adds a remark on an entry.
     pub(crate) fn of(&mut self, key: &str, what: impl Into<String>, read_as: impl Into<String>) {
         self.add(Some(key), what, read_as);
     }
 
-    /// Of the file.
+    /// Adds a remark on the file.
     pub(crate) fn file(&mut self, what: impl Into<String>, read_as: impl Into<String>) {
         self.add(None, what, read_as);
     }
@@ -41,7 +41,7 @@ impl Remarks {
         self.more = 0;
     }
 
-    /// All of them, the number of those that were too many last.
+    /// Returns all remarks, and last the number of omitted ones.
     pub(crate) fn done(mut self) -> Vec<Remark> {
         if self.more > 0 {
             self.kept.push(Remark {

@@ -16,11 +16,11 @@ const MOST: u64 = 16 << 10;
 /// An answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Remembered {
-    /// Of the directory.
+    /// Address of the directory.
     pub address: String,
     pub etag: Option<String>,
     pub modified: Option<String>,
-    /// Of the content: who does not know it needs to have it sent.
+    /// Digest of the content: a store without it needs the answer again.
     pub digest: Digest,
 }
 
@@ -39,7 +39,7 @@ impl Remembered {
         (fits(&found.etag) && fits(&found.modified)).then_some(found)
     }
 
-    /// In the place of what was there.
+    /// Replaces the file.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let text = serde_json::to_vec(self)
             .map_err(|error| Error::Other(format!("writing JSON: {error}")))?;

@@ -27,7 +27,7 @@ impl Pace {
         self.answer.max(self.window)
     }
 
-    /// Why an answer does not come to its end.
+    /// Returns the reason of an incomplete answer.
     pub(super) fn broken(&self, error: &io::Error) -> String {
         let within = error.get_ref().and_then(|inner| inner.downcast_ref());
         match within {
@@ -56,7 +56,7 @@ impl Default for Pace {
     }
 }
 
-/// An address as it is asked, its scheme in small letters; the error says what is wrong with it.
+/// Returns an address with its scheme in lower case, or the reason why it is invalid.
 pub(super) fn proper(address: &str) -> Result<String, String> {
     let (scheme, rest) = address.split_once("://").unwrap_or_default();
     let scheme = scheme.to_ascii_lowercase();
@@ -80,7 +80,7 @@ pub(super) fn proper(address: &str) -> Result<String, String> {
     Ok(format!("{scheme}://{rest}"))
 }
 
-/// Why there is no answer.
+/// Returns the reason of a missing answer.
 pub(crate) fn plain(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(Timeout::Connect | Timeout::RecvResponse) => {
@@ -98,7 +98,7 @@ pub(crate) fn plain(error: &ureq::Error) -> String {
     }
 }
 
-/// An address without what may be a secret: who asks, and what stands behind `?`.
+/// Returns an address without possible secrets: credentials and query.
 pub(super) fn told(address: &str) -> String {
     let address = address.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = address.split_once("://") else {

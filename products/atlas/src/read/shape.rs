@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use super::entry::Draft;
 use super::mapping::{Format, Mapping};
 
-/// Entries up to which a file is looked at closely: what is no directory has few members.
+/// Number of entries up to which a file is checked closely: other files have few members.
 const FEW: usize = 20;
-/// Octets of a node that are parsed to tell what the node is.
+/// Octets of a node that are parsed to recognise a node.
 const NODE: usize = 64 << 10;
 
 const NOTHING: &str = "this is not a directory: no entry has a number of nodes; describe another \
@@ -19,7 +19,7 @@ const NOTHING: &str = "this is not a directory: no entry has a number of nodes; 
 type Members<'a> = HashMap<String, &'a RawValue>;
 
 /// Returns the entries of a directory: one of them at least has a number of nodes. If the file is
-/// not a directory, the error says what the file is.
+/// not a directory, the error describes the file.
 pub(super) fn directory(
     octets: &[u8],
     drafts: Vec<Draft>,
@@ -32,7 +32,7 @@ pub(super) fn directory(
             false => Err(NOTHING.to_owned()),
         };
     }
-    // A mapping that says where the entries are overrules a guess.
+    // A mapping with a path to the entries overrules a guess.
     let certain = known && (drafts.len() > FEW || !mapping.entries.is_empty());
     if certain {
         return Ok(drafts);
@@ -91,7 +91,7 @@ fn named(members: &Members<'_>, known: bool) -> Option<String> {
 
 /// The kind of a list of nodes.
 fn nodes(members: &Members<'_>, known: bool) -> Option<&'static str> {
-    // Of alfred and respondd: a member for each node, without anything around them.
+    // Files of alfred and respondd: a member for each node, without a container.
     let one = members.values().next().filter(|_| !known);
     let one = one.and_then(|raw| first(raw.get()));
     if one.is_some_and(|one| one.contains_key("node_id") || one.contains_key("nodeinfo")) {

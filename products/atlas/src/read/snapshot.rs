@@ -11,8 +11,8 @@ use crate::snapshot::{Entry, Remark, Snapshot, Status};
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
-/// Reads a file of the directory. It never fails: what cannot be read has no entries, and a remark
-/// that says why.
+/// Reads a file of the directory. Never fails: an unreadable file has no entries, and a remark with
+/// the reason.
 pub fn snapshot(name: &str, octets: &[u8], mapping: &Mapping) -> Snapshot {
     let named = mapping.time_of(name).flatten();
     let mut snapshot = snapshot_of(name, named, octets, mapping);
@@ -27,7 +27,7 @@ pub fn snapshot(name: &str, octets: &[u8], mapping: &Mapping) -> Snapshot {
     snapshot
 }
 
-/// As [`snapshot`]; `named`: the time in its name, in seconds since 1970.
+/// Reads a file as [`snapshot`] does; `named`: time in its name, seconds since 1970.
 pub(super) fn snapshot_of(
     name: &str,
     named: Option<i64>,
@@ -74,9 +74,8 @@ pub(super) fn snapshot_of(
     }
 }
 
-/// Of when a snapshot is, in seconds since 1970: a directory's file is older than its name says,
-/// so the latest time in it counts; but where that is a day off, nothing was fetched, or it is
-/// wrong.
+/// Returns the time of a snapshot, in seconds since 1970: a directory's file is older than its
+/// name, so the latest time in it counts, unless a day off, which means no fetch or a wrong time.
 fn time(drafts: &[Draft], named: Option<i64>) -> Option<i64> {
     let latest = drafts.iter().filter_map(|draft| draft.fetched).max();
     match (latest, named) {
@@ -96,7 +95,7 @@ fn in_zone(mut drafts: Vec<Draft>, named: Option<i64>, mapping: &Mapping) -> Vec
     if mapping.entry_zone_given || !mapping.formats.is_empty() {
         return drafts;
     }
-    // `again`: in the hour that comes twice when clocks go back, the second time.
+    // `again`: the second occurrence of the hour that repeats when clocks go back.
     let moved = |seconds: i64, again: bool| {
         let there = jiff::Timestamp::from_second(seconds).ok()?;
         let clock = there.to_zoned(mapping.entry_zone.clone()).datetime();

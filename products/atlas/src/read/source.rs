@@ -12,8 +12,8 @@ use crate::error::Error;
 /// Folders within folders.
 const DEEP: usize = 16;
 
-/// Goes through what is at `place`, a file, a folder or an address. Files of a folder come in
-/// the order of their names, those of an archive as they are in it.
+/// Visits the files at `place`, a file, a folder or an address. Files of a folder are in the order
+/// of names, those of an archive in its own.
 pub fn walk(place: &str, limits: &Limits, visit: &mut Visit) -> Result<ControlFlow<()>, Error> {
     if is_address(place) {
         return fetch(place, limits, Pace::default(), visit);

@@ -9,7 +9,7 @@ use super::tree::Field;
 use super::utf8::encoding;
 use super::value::Value;
 
-/// Reads the lines of a file; the error says why it cannot be read.
+/// Reads the lines of a file; the error has the reason.
 pub(crate) fn read(
     octets: &[u8],
     delimiter: u8,

@@ -39,7 +39,7 @@ pub(crate) struct Tree {
 /// A place in the tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
-    /// As in the mapping, for remarks.
+    /// Path as in the mapping, for remarks.
     pub(crate) path: String,
     /// Slot of the value, if wanted.
     pub(crate) slot: Option<usize>,
@@ -93,7 +93,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Room for what an entry has.
+    /// Returns empty slots for an entry.
     pub(crate) fn slots<'a>(&self) -> Slots<'a> {
         Slots {
             values: vec![Value::Nothing; self.paths.len()],
@@ -127,7 +127,7 @@ impl Tree {
             .map(|slot| self.path(*slot))
     }
 
-    /// All paths, by slot.
+    /// Returns all paths, by slot.
     pub(crate) fn paths(&self) -> &[String] {
         &self.paths
     }
@@ -209,8 +209,8 @@ impl<'a> Slots<'a> {
         self.values[slot] = value;
     }
 
-    /// Notes that something is at a place with others in it. What was there before goes: the last
-    /// of several counts as a whole.
+    /// Notes a member with members of its own. An earlier one is discarded: the last of several
+    /// counts as a whole.
     pub(crate) fn meet(&mut self, node: &Node) {
         if self.met[node.place] {
             self.forget(node);
@@ -244,7 +244,7 @@ impl<'a> Slots<'a> {
         self.put(slot, value);
     }
 
-    /// For the next entry.
+    /// Prepares for the next entry.
     pub(crate) fn clear(&mut self) {
         self.values.fill(Value::Nothing);
         self.wrong.clear();
@@ -255,7 +255,7 @@ impl<'a> Slots<'a> {
     }
 }
 
-/// The members that a path names: dots part them, but where a backslash stands before.
+/// Splits a path at dots, except those after a backslash.
 pub(crate) fn segments(path: &str) -> Vec<String> {
     let mut segments = vec![String::new()];
     let mut characters = path.chars();

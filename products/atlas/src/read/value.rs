@@ -1,4 +1,4 @@
-//! A value as it stands in a file, and what can be made of it.
+//! A value in a file, and its interpretations.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use serde::de::{self, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use unicode_normalization::UnicodeNormalization;
 
-/// A value; what is within lists and objects is not looked at yet.
+/// A value; lists and objects are unparsed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Value<'a> {
-    /// Not there, or `null`.
+    /// Missing, or `null`.
     #[default]
     Nothing,
     Truth(bool),
-    /// As written.
+    /// A number, unparsed.
     Number(&'a str),
     Text(Cow<'a, str>),
-    /// As written.
+    /// A list, unparsed.
     List(&'a str),
     Object,
 }
@@ -53,7 +53,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As the ledger tells it.
+    /// Returns a description for the ledger.
     pub(crate) fn described(&self) -> String {
         match self {
             Self::Nothing => "nothing".to_owned(),
@@ -77,7 +77,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// At most 60 characters, for the ledger.
+/// Shortens a text to 60 characters, for the ledger.
 pub(crate) fn short(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(60) {
         Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
@@ -146,7 +146,7 @@ pub(crate) fn halved(raw: &str) -> bool {
 }
 
 /// A text of octets that may not be one. Half a surrogate, as UTF-8 would write it, has as many
-/// octets as the character that says that something is missing.
+/// octets as the replacement character.
 pub(crate) fn text(octets: Cow<'_, [u8]>) -> String {
     let mut octets = octets.into_owned();
     for at in 2..octets.len() {

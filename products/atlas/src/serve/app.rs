@@ -65,7 +65,7 @@ pub(crate) struct App {
     cache: Mutex<Cache<Reply>>,
     figures: Figures,
     sending: Arc<Sending>,
-    /// Of the store, as it was last seen.
+    /// Version of the store at the last check.
     version: AtomicI64,
     /// True after the warning about an untrusted proxy.
     warned: AtomicBool,
@@ -211,7 +211,7 @@ impl App {
         answered.unwrap_or_else(|error| Arc::new(visit.refuse(&error.into())))
     }
 
-    /// A free query, or the page where one writes it. Queries keep their own answers.
+    /// Answers a free query, or returns its form. Queries have their own cache.
     async fn query(self: &Arc<Self>, visit: &Visit<'_>, client: Client) -> Reply {
         let asked = match Query::read(visit.query) {
             Ok(asked) => asked,
@@ -290,8 +290,8 @@ impl App {
         }
     }
 
-    /// For this machine alone, unless the settings say otherwise. A proxy is on this machine too,
-    /// but says for whom it asks.
+    /// Returns the metrics, by default for this machine alone. A proxy is on this machine too, but
+    /// names its client.
     async fn metrics(self: &Arc<Self>, headers: &HeaderMap, from: IpAddr) -> Reply {
         let handed = ["forwarded", FORWARDED_FOR, "x-real-ip", "via"];
         let handed = handed.iter().any(|name| headers.contains_key(*name));
@@ -317,7 +317,7 @@ impl App {
     }
 }
 
-/// Said where an answer is large, and others are on their way.
+/// Returns the refusal of a large answer while others are being sent.
 fn too_much(refused: Refused) -> Refusal {
     let error = match refused {
         Refused::Full => Error::Busy("too many large answers are on their way to others".into()),

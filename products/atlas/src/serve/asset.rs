@@ -19,7 +19,7 @@ static REPLIES: LazyLock<Vec<Arc<Reply>>> = LazyLock::new(|| {
     ASSETS.iter().map(|asset| Arc::new(reply(asset))).collect()
 });
 
-/// The file of this name; for ever where its version is asked for.
+/// Returns a file by name; cacheable for ever if requested by its version.
 pub(crate) fn find(name: &str, query: &str) -> Arc<Reply> {
     let at = ASSETS.iter().position(|asset| asset.name == name);
     let Some(reply) = at.and_then(|at| REPLIES.get(at)) else {

@@ -17,7 +17,7 @@ pub(crate) struct Cache<T> {
 
 #[derive(Debug)]
 struct Kept<T> {
-    /// When it was last used.
+    /// Turn of the last use.
     used: u64,
     /// Octets, with its key.
     weight: usize,

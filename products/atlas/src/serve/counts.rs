@@ -29,7 +29,7 @@ api::metrics! {
 #[derive(Debug)]
 pub(crate) struct Counts {
     begin: Instant,
-    /// By hundreds: 2xx to 5xx.
+    /// Answers by class of status: 2xx to 5xx.
     statuses: [AtomicU64; 4],
     hits: AtomicU64,
     computed: AtomicU64,
@@ -76,7 +76,7 @@ impl Counts {
         self.microseconds.fetch_add(took, Ordering::Relaxed);
     }
 
-    /// As OpenMetrics text.
+    /// Returns the counters as OpenMetrics text.
     pub fn tell(&self, state: &State) -> Text {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let mut text = Text::default();

@@ -16,7 +16,7 @@ use crate::figure::Figure;
 pub(crate) struct Figures(Mutex<Cache<Figure>>);
 
 impl Figures {
-    /// Of so many octets at most.
+    /// Creates a cache of at most so many octets.
     pub fn new(most: usize) -> Self {
         Self(Mutex::new(Cache::new(most)))
     }

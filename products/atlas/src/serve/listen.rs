@@ -1,4 +1,4 @@
-//! The socket: who may connect, and for how long.
+//! The socket: admission of clients, and timeouts.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -84,7 +84,7 @@ pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, mut ends: watch:
     let _ = tokio::time::timeout(FAREWELL, empty).await;
 }
 
-/// Speaks HTTP until either side has said all.
+/// Speaks HTTP until either side has finished.
 async fn speak(
     stream: TcpStream,
     from: SocketAddr,
@@ -127,7 +127,7 @@ async fn speak(
                 return;
             }
             () = life.as_mut() => {
-                // Of those who were to go, one may have said the rest of its request.
+                // A connection to close may have completed its request meanwhile.
                 if leaving && (last || at_rest()) {
                     return;
                 }

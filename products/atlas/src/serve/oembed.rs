@@ -44,7 +44,7 @@ pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
     let xml = match value("format") {
         None | Some("json") => false,
         Some("xml") => true,
-        // As the standard has it.
+        // As the standard requires.
         Some(_) => {
             let hint = "leave `format` away for json";
             let status = StatusCode::NOT_IMPLEMENTED;

@@ -28,9 +28,9 @@ pub(super) struct Opened {
 struct State {
     idle: Vec<Connection>,
     standing: Standing,
-    /// Goes up where all connections are given up for new ones.
+    /// Generation of the connections: a new one replaces all.
     number: u64,
-    /// Goes up where what they read may be something else.
+    /// Edition of the content, which changes with the data.
     edition: u64,
     /// Stamp of the file at that moment.
     stamp: Option<Stamp>,
@@ -56,7 +56,7 @@ pub(super) enum Health {
 }
 
 impl Opened {
-    /// Of this folder, which is looked at once.
+    /// Opens the store of a folder.
     pub fn new(data: &Path) -> Result<Self, Error> {
         let connection = store::open(data)?;
         let path = data.join(store::FILE);
@@ -123,8 +123,8 @@ impl Opened {
         }
     }
 
-    /// An answer met damage. Connections that are older than what was written are wrong by
-    /// themselves; where they are not, the file is.
+    /// Handles damage met by an answer. Connections from before the last write may be at fault;
+    /// newer ones prove a damaged file.
     fn doubt(&self, state: &mut State, why: &str) {
         let there = matches!(state.standing.look(), Ok(true));
         let Some(stamp) = Stamp::of(&self.path).filter(|_| there) else {
@@ -173,8 +173,8 @@ impl Opened {
         state.looked = Instant::now();
     }
 
-    /// Reads a little by a new connection: one that was open before may know of a file that was
-    /// written over only what was there before.
+    /// Reads a little by a new connection: older ones may only have the former content of an
+    /// overwritten file.
     fn read(&self) {
         let fresh = store::open(&self.data).and_then(|store| {
             let version = store::probe(&store)?;
@@ -219,7 +219,7 @@ impl Opened {
         }
     }
 
-    /// Takes what has come in the place, if it is a store and whole.
+    /// Adopts a replacement, if it is a valid store.
     fn consider(&self) -> Result<(), String> {
         let stamp = Stamp::of(&self.path);
         if let Some((of, why)) = &self.state().refused
@@ -249,8 +249,8 @@ impl Opened {
         Ok(())
     }
 
-    /// The store's own version, and what goes up with each file: two may have the same version.
-    /// Both stay while nothing can be read: answers that are in memory are of what was there.
+    /// Returns the store's own version, and the number of its edition, as two files may share a
+    /// version. Both stay while nothing is readable: cached answers remain valid.
     pub fn version(&self) -> (i64, u64) {
         let state = self.state();
         (state.version, state.edition)

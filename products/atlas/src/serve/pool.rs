@@ -28,7 +28,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// For this folder, which is looked at once.
+    /// Opens a pool for a folder.
     pub fn new(data: &Path, size: usize) -> Result<Self, Error> {
         let line = Line::new(Rules {
             places: size,
@@ -64,7 +64,7 @@ impl Pool {
         let pool = Arc::clone(self);
         let asked = tokio::task::spawn_blocking(move || {
             let answer = pool.now(question);
-            // Not before it has ended, also where the client went meanwhile.
+            // Held until the end, even if the client has left.
             drop(place);
             answer
         });
@@ -84,8 +84,8 @@ impl Pool {
         })
     }
 
-    /// Looks whether another file has taken the store's place, and what its version is: each change
-    /// gives another number.
+    /// Checks for a replacement of the store, and returns its version: each change yields another
+    /// number.
     pub async fn version(self: &Arc<Self>) -> i64 {
         let pool = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || pool.opened.look()).await;

@@ -103,7 +103,7 @@ impl Query {
     }
 }
 
-/// A file is often read without its headers, so the last line says where rows are missing.
+/// Writes CSV. The last line tells of missing rows, as files are often read without headers.
 fn csv(answer: &Answer) -> Result<String, Error> {
     let columns = || answer.columns.iter().map(String::as_str);
     let mut text = csv_of(columns(), &answer.rows)?;
@@ -117,7 +117,7 @@ fn csv(answer: &Answer) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Octets of a query; it says itself how long it may be.
+/// Largest query in an address, in octets; the engine has its own limit.
 const LONGEST: usize = 32 << 10;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! An answer, before it is fitted to who asked.
+//! An answer, before it is adapted to the client.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use hyper::{Response, StatusCode};
 
 use crate::page::asset::tag;
 
-/// Types of what is answered most.
+/// Media types of frequent answers.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const JSON: &str = "application/json";
 
@@ -63,8 +63,8 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
-    /// Everything from this server, nothing inline. A picture that stands by itself has its own
-    /// style in it.
+    /// Returns the policy: everything from this server, nothing inline. A separate picture has its
+    /// own style.
     fn policy(self) -> &'static str {
         match self {
             Self::Page => {
@@ -123,7 +123,7 @@ impl Reply {
         self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len) + 200
     }
 
-    /// As a response to who takes gzip or does not, and has `known` already.
+    /// Returns the response, with gzip if accepted, or 304 if `known` matches.
     pub fn respond(&self, takes_gzip: bool, known: Option<&str>) -> Response<Bytes> {
         let packed = self.gzip.as_ref().filter(|_| takes_gzip);
         let tag = match packed {

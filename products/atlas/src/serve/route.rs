@@ -50,7 +50,7 @@ pub(crate) fn find(path: &str) -> Option<Route<'_>> {
     })
 }
 
-/// The key of a community, of what stands in the address. `None`: it is not percent-encoded text.
+/// Decodes a community's key in an address. `None`: not percent-encoded text.
 pub(crate) fn key(text: &str) -> Option<String> {
     // A plus sign is a blank behind the question mark alone.
     let pairs = api::query::decode(&format!("key={}", text.replace('+', "%2B")))?;

@@ -1,4 +1,4 @@
-//! Answers on their way: what slow clients have not taken yet is bounded, for all together.
+//! Answers being sent: bounds the total that slow clients have not yet taken.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use hyper::body::Bytes;
 use crate::client::Client;
 use crate::line::Refused;
 
-/// Octets for all together, and for one client; one answer may be larger, where it is the only one.
+/// Limits in octets in total and for a client; a single answer may be larger.
 const MOST: usize = 24 << 20;
 const MOST_EACH: usize = 8 << 20;
-/// Not counted: as many as there may be connections have room beside.
+/// Answers up to this size are not counted: there is room for one per connection.
 const SMALL: usize = 32 << 10;
 
 /// Octets that were not taken yet.
@@ -78,7 +78,7 @@ impl Sending {
         }))
     }
 
-    /// Of all.
+    /// Returns the total in octets.
     pub fn octets(&self) -> usize {
         self.state().all
     }

@@ -1,4 +1,4 @@
-//! Ends connections that take nothing, or too little, of what is written to them.
+//! Ends connections whose client reads nothing, or too slowly.
 
 use std::future::Future;
 use std::io;

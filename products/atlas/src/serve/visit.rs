@@ -1,4 +1,4 @@
-//! A request, and what is answered to those that ask for nothing there is.
+//! A request, and the answers to invalid ones.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl Visit<'_> {
             }
     }
 
-    /// To the chart of this community.
+    /// Redirects to the chart of a community.
     pub fn community(&self, key: &str) -> Reply {
         match route::key(key) {
             Some(key) => {

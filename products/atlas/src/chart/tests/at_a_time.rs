@@ -46,7 +46,7 @@ fn top() {
             "e e 4 4 0 0 0 -"
         ]
     );
-    // A day, an hour, a year, and what lies between.
+    // A day, an hour, a year, and a range of days.
     for (at, nodes) in [("2018-10-01", 11), ("2018-10-01T00", 10), ("2018", 11)] {
         let figure = figure(&store, "top", &format!("at={at}&only=a"));
         assert_eq!(

@@ -12,7 +12,7 @@ fn the_finest_with_few_enough_points() {
     // 400 hours, and one more.
     assert_eq!(by(&store, "growth", "to=2018-10-17T15"), Unit::Hour);
     assert_eq!(by(&store, "growth", "to=2018-10-17T16"), Unit::Day);
-    // 2000 hours are given to who asks for them, and no more.
+    // The limit of an explicit `by=hour` is 2000 hours.
     assert_eq!(by(&store, "growth", "by=hour&to=2018-12-23T07"), Unit::Hour);
     let words = error(&store, "growth", "by=hour&to=2018-12-23T08");
     assert!(words.contains("2001 points"), "{words}");

@@ -132,7 +132,7 @@ fn a_pause_is_longer_than_what_is_usual_at_its_time() {
 fn routing() {
     let (_folder, store) = store();
     let nodes = figure(&store, "routing", "by=month&to=2019-10");
-    // The order is that of all nodes: 1008 of those who do not say, babel 150, the others 21.
+    // The order follows all nodes: 1008 unknown, babel 150, the others 21.
     assert_eq!(
         rows(&nodes),
         [
@@ -417,7 +417,7 @@ fn communities_side_by_side() {
         of("d").1.iter().flatten().copied().collect::<Vec<_>>(),
         [501.0, 600.0]
     );
-    // By name, and each once.
+    // Found by name, and listed once each.
     let same = figure(&store, "community", "key=A+new,d,a&by=month");
     assert_eq!(rows(&same), rows(&two));
     let one = figure(&store, "community", "key=a,d&by=month&only=d");

@@ -19,7 +19,7 @@ fn told() -> impl Strategy<Value = Told> {
     proptest::option::weighted(0.9, told)
 }
 
-/// Some hours of two months, in each of which three communities say something.
+/// Hours in two months, each with states of three communities.
 fn histories() -> impl Strategy<Value = Vec<Snapshot>> {
     let of_hour = proptest::collection::vec(told(), 3);
     let hours = proptest::collection::btree_map((27_i64..36, 0_i64..3), of_hour, 1..20);
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// Of each point, those that have nodes.
+/// Returns the metacommunities with nodes at each point.
 fn metacommunities(store: &Connection, unit: Unit) -> BTreeMap<(i64, String), i64> {
     let mut all = BTreeMap::new();
     for number in hours_of(store, unit).into_keys() {
@@ -209,7 +209,7 @@ fn a_profile_that_comes_back_is_one() {
         of(&store, "by=month"),
         ["2019-10 OLSR 30 1", "2019-10 Babel 10 1"]
     );
-    // A file of the same hour that was fetched later takes the other profile away again.
+    // A file of the same hour with a later fetch removes the other profile.
     let mut later = with(begin + 1, 20, "Babel");
     later.entries[0].fetched += 1;
     let mut writer = Writer::open(folder.path()).expect("a store");
@@ -225,7 +225,7 @@ fn a_profile_that_comes_back_is_one() {
     );
 }
 
-/// Half of the month with one, the other half with another; who calls one how does not matter.
+/// A membership that changes mid-month counts for both, whatever the spelling.
 #[test]
 fn who_changes_the_metacommunity_counts_with_both() {
     let begin = hour_of(date(2019, 10, 17));
