@@ -42,7 +42,7 @@ impl Owned {
             )),
             TryLockError::Error(error) => Error::file(root)(error),
         })?;
-        // The list is in a folder made here, whose content may be overwritten.
+        // The list marks a folder of this command, whose files may be overwritten.
         let list = format!(".weir-atlas-{command}");
         let mark = root.join(&list);
         clear(root, &list)?;

@@ -4,12 +4,12 @@
 //! Interface for scripts that add interaction:
 //!
 //! - the root: `class="weir-chart"`, `data-chart` (its name), `data-plot` (`time`, `bars`,
-//!   `words`, `map`), `data-from`, `data-to` (hours since 1970), `data-by`; where its title has a
-//!   time in it, `data-name` is the title without;
+//!   `words`, `map`), `data-from`, `data-to` (hours since 1970), `data-by`; for a title with a
+//!   time, `data-name` has the title without;
 //! - the plot's rectangle, in the picture's own units: `data-left`, `data-right`, `data-top`,
 //!   `data-bottom`; the values at its bottom and top: `data-least`, `data-most`;
-//! - over time, `data-points`: where each point of the table is from left to right, in the order
-//!   of time. A point stands in the middle of what it covers;
+//! - over time, `data-points`: positions of the table's points from left to right, in the order of
+//!   time. A point is in the middle of its unit;
 //! - `<g class="series" data-key data-name>`: one line or band;
 //! - `<g class="item" data-key data-name data-value>`: one bar, word or place, with a `<title>`;
 //! - `<g class="legend">` with an entry `<g class="entry" data-key data-shown="yes|no">` for each
@@ -43,7 +43,7 @@ use canvas::Canvas;
 pub use canvas::Links;
 pub use colour::{sheet, without_sheet};
 
-/// Draws a figure. `links`, where there are any, make a filter of the legend.
+/// Draws a figure. `links`, if any, turn the legend into a filter.
 pub fn draw(
     figure: &Figure,
     chart: &str,

@@ -11,8 +11,8 @@ pub(crate) fn folded(name: &str) -> String {
     }
 }
 
-/// A word as it is compared where people write it in many ways: its letters and digits alone. One
-/// without any is compared as a name.
+/// Returns the letters and digits of a word, for comparison of spellings. A word without any is
+/// compared as a name.
 pub(crate) fn spelling(word: &str) -> String {
     let folded = folded(word);
     let plain: String = folded.chars().filter(|c| c.is_alphanumeric()).collect();
@@ -30,10 +30,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 2] = [Self::English, Self::German];
 
-    /// As in addresses and `lang` attributes.
+    /// Returns the word in addresses and `lang` attributes.
     pub fn word(self) -> &'static str {
         match self {
             Self::English => "en",

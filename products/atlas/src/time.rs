@@ -17,7 +17,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As in addresses.
+    /// Returns the word in addresses.
     pub fn word(self) -> &'static str {
         match self {
             Self::Hour => "hour",

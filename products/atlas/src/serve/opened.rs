@@ -128,7 +128,7 @@ impl Opened {
     fn doubt(&self, state: &mut State, why: &str) {
         let there = matches!(state.standing.look(), Ok(true));
         let Some(stamp) = Stamp::of(&self.path).filter(|_| there) else {
-            // A failed open leaves no better connection than the open ones.
+            // The open file is gone from its name: no better connection is possible.
             state.unreadable = Some(why.to_owned());
             return self.renew(state, Vec::new());
         };

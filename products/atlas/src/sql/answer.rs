@@ -1,4 +1,4 @@
-//! An answer, as rows, and as what a worker writes.
+//! An answer as rows, and as a worker writes it.
 
 use std::fmt;
 

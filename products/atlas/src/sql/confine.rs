@@ -15,7 +15,7 @@ use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use super::limits::Limits;
 use super::syscalls;
 
-/// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
+/// Newest known version of landlock's rights; the crate omits those that the kernel lacks.
 pub(super) const VERSION: ABI = ABI::V6;
 
 /// Folders of libraries.
@@ -29,9 +29,8 @@ const TELLING: [&str; 4] = [
     "/proc/self",
 ];
 
-/// Takes from this process, for good, all but memory, time, and what it has open: no file, no
-/// socket, no program, no other process, no rights of another user. To be called where there is
-/// one thread.
+/// Drops all rights of this process, for good, except memory, time, and open files: no new file, no
+/// socket, no program, no other process, no other user. Requires a single thread.
 pub(super) fn confine(limits: &Limits) -> Result<(), String> {
     // Landlock's ruleset is a file that is open for a moment.
     let landlock = without_files().map_err(|error| format!("landlock: {error}"))?;
@@ -58,12 +57,12 @@ pub(super) fn bound(limits: &Limits, open: u64, addresses: u64) -> Result<(), St
     prctl::set_no_new_privs().map_err(|error| format!("no new privileges: {error}"))
 }
 
-/// A bound as the kernel takes it: of 32 bits on some processors, where what is larger is no bound.
+/// Converts a limit for the kernel, with 32 bits on some processors, where larger means none.
 fn of_kernel(bound: u64) -> rlim_t {
     rlim_t::try_from(bound).unwrap_or(rlim_t::MAX)
 }
 
-/// Ends this process by a signal, whatever it does then.
+/// Kills this process by a signal after a time, whatever it does then.
 pub(super) fn end_after(time: Duration) {
     nix::unistd::alarm::set(time.as_secs().clamp(1, 3600) as u32);
 }
@@ -78,8 +77,8 @@ fn without_files() -> Result<RulesetStatus, landlock::RulesetError> {
     Ok(status.ruleset)
 }
 
-/// Leaves a program, what it is linked with, what tells it of the machine, and a folder: all to be
-/// read, and the program alone, with the one that loads it, to be run.
+/// Allows a program, its libraries, the machine's description and a folder: all for reading, and
+/// the program with its loader for execution.
 pub(super) fn with_program(
     program: &Path,
     folder: &Path,
@@ -181,7 +180,7 @@ mod tests {
         );
     }
 
-    /// Takes from this process what `layers` says.
+    /// Drops the rights that `layers` names.
     fn lose(layers: &str, limits: &Limits, program: &Path, folder: &Path) {
         let filtered = |done: Result<(), String>| done.expect("a filter");
         let enforced = RulesetStatus::FullyEnforced;

@@ -45,7 +45,7 @@ pub(super) struct Copies {
 struct Shared {
     data: PathBuf,
     engine: Engine,
-    /// There was a store at the start: where it is gone another one will come.
+    /// True if there was a store at the start: a missing one will return.
     begun: bool,
     state: Mutex<State>,
     made: Notify,
@@ -56,14 +56,14 @@ struct State {
     copied: Option<Copied>,
     /// The last one that was made here.
     own: Option<Copied>,
-    /// By who could not read it.
+    /// Copy reported as unreadable.
     doubted: Option<Copied>,
     looked: Option<Instant>,
-    /// When the last one was made, or tried, and how long that took.
+    /// Time of the last attempt, and its duration.
     made: Option<(Instant, Duration)>,
     making: bool,
     failed: Option<String>,
-    /// Why the store is not read: what was copied of it before goes on.
+    /// Reason why the store is unreadable: the former copy stays in use.
     wrong: Option<String>,
     /// Reason for the removal of the copy.
     fault: Option<String>,
@@ -145,7 +145,7 @@ impl Shared {
 }
 
 impl Copies {
-    /// Of what this engine reads.
+    /// Creates the copies for an engine.
     pub(super) fn new(settings: &Settings, engine: Engine) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -201,7 +201,7 @@ impl Copies {
         }
     }
 
-    /// Has a copy made where one is wanted. Gives the one that there is.
+    /// Starts a copy if needed. Returns the current one.
     fn decide(
         &self,
         wanted: Result<i64, Error>,
@@ -248,7 +248,7 @@ impl Copies {
         loop {
             let made = self.shared.made.notified();
             tokio::pin!(made);
-            // From here on no notice is missed.
+            // Receives all notices from here on.
             made.as_mut().enable();
             {
                 let state = self.shared.state();

@@ -1,4 +1,4 @@
-//! DuckDB, where it is installed: its own program, over Parquet files, as confined as another
+//! DuckDB, if installed: its own program, over Parquet files, confined as far as an external
 //! program can be.
 
 use std::env;
@@ -20,11 +20,10 @@ use crate::figure::Cell;
 const VIEWS: &str = include_str!("duckdb.sql");
 /// Files that it may have open: those of all years, and its libraries.
 const FILES: u64 = 100;
-/// Octets of addresses that it needs beside what the query needs.
+/// Address space that DuckDB needs beside the query's memory, in octets.
 pub(super) const ADDRESSES: u64 = 256 << 20;
 
-/// The program, in the places where programs are. One that only starts another one (as that which
-/// pip makes) cannot be confined.
+/// Finds the program in the usual folders. A launcher (such as pip's) cannot be confined.
 pub(super) fn find() -> Option<PathBuf> {
     let places = env::var_os("PATH")?;
     env::split_paths(&places)
@@ -46,7 +45,7 @@ pub(super) fn missing() -> Error {
     )
 }
 
-/// Becomes DuckDB, with this query. Only a failure comes back.
+/// Replaces this process by DuckDB with a query. Returns only on failure.
 pub(super) fn become_it(
     program: &Path,
     folder: &Path,
@@ -65,7 +64,7 @@ pub(super) fn become_it(
     Err(format!("{}: {error}", program.display()))
 }
 
-/// Takes from this process what DuckDB does not need.
+/// Drops the rights that DuckDB does not need.
 pub(super) fn confine_for(program: &Path, folder: &Path, limits: &Limits) -> Result<(), String> {
     let landlock =
         confine::with_program(program, folder).map_err(|error| format!("landlock: {error}"))?;
@@ -73,8 +72,8 @@ pub(super) fn confine_for(program: &Path, folder: &Path, limits: &Limits) -> Res
     syscalls::only_threads(landlock)
 }
 
-/// All in one line, in which the query is nothing but a text: the program would take a line that
-/// begins with a dot for an order of its own.
+/// Returns all statements in one line, with the query as a text: the program would take a line that
+/// begins with a dot for a command.
 fn statements(folder: &Path, limits: &Limits, query: &str) -> String {
     let folder = folder.to_string_lossy();
     let plain = folder.replace('\'', "''");
@@ -101,7 +100,7 @@ fn statements(folder: &Path, limits: &Limits, query: &str) -> String {
     sql
 }
 
-/// As it stands between `E'` and `'`.
+/// Escapes a query for use between `E'` and `'`.
 fn escaped(query: &str) -> String {
     // `query` wants one statement, but takes one that ends.
     let mut text = String::with_capacity(query.len() + 64);
@@ -178,7 +177,7 @@ fn real(text: String) -> Cell {
     }
 }
 
-/// Why it gave no answer, by what it said.
+/// Returns the error for a missing answer, from the error output.
 pub(super) fn refused(said: &[u8], limits: &Limits) -> Option<Error> {
     let said = String::from_utf8_lossy(said);
     // The rest quotes the statement that contains the query as a text.

@@ -26,7 +26,7 @@ const WORDS: usize = 500;
 /// Tables of the engine's own that may be read.
 const OWN: [&str; 4] = ["sqlite_schema", "sqlite_master", "json_each", "json_tree"];
 
-/// Other tables of the engine's own.
+/// The engine's other internal tables.
 const OTHERS: [&str; 6] = [
     "dbstat",
     "fts3tokenize",
@@ -51,7 +51,7 @@ const TELLING: [&str; 8] = [
 /// Functions that do more than compute.
 const DOING: [&str; 2] = ["load_extension", "fts3_tokenizer"];
 
-/// Opens the copy and reads its schema, so that nothing else needs to be opened later.
+/// Opens the copy and reads its schema, so that no file is opened later.
 pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -122,8 +122,8 @@ fn allowed(tables: &[String], asked: &AuthContext<'_>) -> Authorization {
         } => {
             let name = table_name.to_ascii_lowercase();
             let telling = name.strip_prefix("pragma_");
-            // Of what has no column read, as by count(*), this is the name in the query: it may be
-            // of a part of the query.
+            // Without a read column, as for count(*), this is the name in the query, possibly of a
+            // subquery.
             let counted = column_name.is_empty() && telling.is_none();
             tables.contains(&name)
                 || OWN.contains(&name.as_str())
@@ -184,7 +184,7 @@ fn run(
             "this changes nothing and shows nothing: only queries that give rows are answered",
         ));
     }
-    // Another one may not even be read.
+    // A second statement must not even parse.
     if !matches!(statements.next(), Ok(None)) {
         return Ok(Err(
             "one statement at a time: leave out what is behind the first ;",
@@ -200,7 +200,7 @@ fn rows(statement: &mut Statement<'_>, limits: &Limits) -> rusqlite::Result<Answ
     };
     let width = answer.columns.len();
     let most = limits.rows.min(limits.cells / width.max(1));
-    // With room for what stands around the rows.
+    // Reserves room for the rest of the answer.
     let mut room = limits.octets.saturating_sub(1024);
     for name in &answer.columns {
         room = room.saturating_sub(name.len() * 2 + 3);
@@ -250,7 +250,7 @@ fn literal(octets: &[u8]) -> String {
     text
 }
 
-/// Of a cell in JSON, with the comma.
+/// Returns the size of a cell in JSON, with the comma.
 fn octets(cell: &Cell) -> usize {
     match cell {
         Cell::Nothing => 5,
@@ -258,7 +258,7 @@ fn octets(cell: &Cell) -> usize {
     }
 }
 
-/// SQLite's error in words that say what to do.
+/// Returns SQLite's error with a hint.
 fn said(error: &rusqlite::Error) -> Said {
     let words = match error {
         rusqlite::Error::SqlInputError {

@@ -7,7 +7,7 @@ use crate::text::Language;
 pub struct Example {
     english: &'static str,
     german: &'static str,
-    /// For SQLite.
+    /// Query for SQLite.
     pub sql: &'static str,
 }
 
@@ -18,7 +18,7 @@ impl Example {
     }
 }
 
-/// For the page of queries.
+/// Examples on the page of queries.
 pub const EXAMPLES: &[Example] = &[
     Example {
         english: "All nodes, month by month",

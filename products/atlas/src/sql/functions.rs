@@ -5,7 +5,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
 
-/// Octets of a pattern, and of what is made of it.
+/// Largest pattern, and largest compiled form, in octets.
 const PATTERN: usize = 1000;
 const COMPILED: usize = 1 << 20;
 /// Octets of the engine's memory for each number of which a percentile is taken: numbers are copied

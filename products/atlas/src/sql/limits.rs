@@ -15,20 +15,20 @@ const MIB: u64 = 1 << 20;
 /// marked as truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of the clock, and of a processor.
+    /// Wall-clock time, and processor time.
     pub seconds: u32,
-    /// Of the answer.
+    /// Rows of the answer.
     pub rows: usize,
     /// Rows × columns.
     pub cells: usize,
-    /// Of the answer as JSON.
+    /// Size of the answer as JSON.
     pub octets: usize,
     /// Octets that the engine may use.
     pub memory: u64,
 }
 
 impl Limits {
-    /// For strangers: two such processes and the server have room in 256 MB.
+    /// Limits for strangers: two such processes and the server fit into 256 MB.
     pub const STRANGERS: Self = Self {
         seconds: 5,
         rows: 10_000,
@@ -37,7 +37,7 @@ impl Limits {
         memory: 64 * MIB,
     };
 
-    /// For who sits at the machine.
+    /// Limits for the user of the machine.
     pub const OWNER: Self = Self {
         seconds: 120,
         rows: 1_000_000,
@@ -46,11 +46,11 @@ impl Limits {
         memory: 1024 * MIB,
     };
 
-    /// As this engine needs them.
+    /// Returns the limits as this engine needs them.
     pub(super) fn of(self, engine: Engine) -> Self {
         let least = match engine {
             Engine::Sqlite => 0,
-            // With less it cannot give a few megabytes of texts.
+            // With less, DuckDB cannot return a few megabytes of texts.
             Engine::Duckdb => 120 * MIB,
         };
         Self {
@@ -91,7 +91,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// As in addresses: `engine=duckdb`.
+    /// Returns the word in addresses: `engine=duckdb`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",

@@ -11,12 +11,12 @@ use crate::export::{self, Written};
 use crate::owned::digest;
 use crate::store::{self, Stamp};
 
-/// In the data folder.
+/// Name of the folder in the data folder.
 const FOLDER: &str = "parquet";
-/// While it is being made, and what was there before. What was left of them is removed.
+/// Unfinished and former folders. Remains of them are removed.
 const UNFINISHED: &str = "parquet.new";
 const BEFORE: &str = "parquet.old";
-/// In it: the version of the store that the files are of, and what they are.
+/// File there with the version of the store and the list of the files.
 const VERSION: &str = "version";
 
 /// The folder of a data folder.
@@ -24,7 +24,7 @@ pub(super) fn path(data: &Path) -> PathBuf {
     data.join(FOLDER)
 }
 
-/// The file that says of which store the others are.
+/// Returns the path of that file.
 pub(super) fn named(data: &Path) -> PathBuf {
     path(data).join(VERSION)
 }
@@ -104,7 +104,7 @@ fn parsed(text: &str) -> Option<(i64, Vec<Listed>)> {
     (!files.is_empty()).then_some((version, files))
 }
 
-/// As [`parsed`] reads it.
+/// Returns the text that [`parsed`] reads.
 fn listed(version: i64, folder: &Path, written: &[Written]) -> Result<String, Error> {
     let mut text = format!("{version}\n");
     for file in written {
@@ -129,7 +129,7 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
     remove(&before)?;
     let made = export::fresh(data, &new).and_then(|written| {
         let named = new.join(VERSION);
-        // Of the store at the begin: where it changed meanwhile the files are made again.
+        // Version at the begin: a later change causes another export.
         let text = listed(before_it, &new, &written)?;
         fs::write(&named, text).map_err(Error::file(&named))?;
         give_to_owner(&new, data)

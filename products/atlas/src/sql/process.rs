@@ -21,11 +21,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Octets of errors that are read.
 const ERRORS: u64 = 16 << 10;
 
-/// A process that waits for its query. It is killed where this is dropped.
+/// A process that waits for its query. The drop kills the process.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// Until the query was written: that it is closed is its end.
+    /// Pipe of the query, closed at its end.
     query: Option<ChildStdin>,
     answer: ChildStdout,
     /// Error output of an external engine, with the faults of a query.
@@ -76,7 +76,7 @@ impl Process {
         })
     }
 
-    /// Has it answer. Whatever comes of it, no process is left.
+    /// Passes the query, and returns the answer. The process always ends.
     pub(super) async fn ask(mut self, query: &str, limits: &Limits) -> Result<Answer, Error> {
         let begun = Instant::now();
         let time = Duration::from_secs(limits.seconds.into()) + GRACE;
@@ -142,7 +142,7 @@ fn broken(error: io::Error) -> Error {
     Error::Other(format!("the process that answers queries: {error}"))
 }
 
-/// Why one ended that said nothing.
+/// Returns the reason of an end without output.
 fn silent(ended: ExitStatus, limits: &Limits) -> Error {
     let signal = ended
         .signal()

@@ -11,9 +11,9 @@ use crate::store::{self, address};
 
 /// The file's name in the data folder.
 pub(super) const FILE: &str = "public.db";
-/// Of a copy that is being made. One that was left there is written over.
+/// Name of an unfinished copy. Remains are overwritten.
 const UNFINISHED: &str = "public.db.new";
-/// Held by who makes a copy.
+/// Lock of a process that makes a copy.
 const LOCK: &str = "public.db.lock";
 pub(super) const VIEWS: &str = include_str!("public.sql");
 /// Private table: the files that were read.
@@ -52,7 +52,7 @@ impl Locked {
     }
 }
 
-/// Of the store itself.
+/// Returns the version of the store itself.
 pub(super) fn wanted(data: &Path) -> Result<i64, Error> {
     store::version(&store::open(data)?)
 }
@@ -117,7 +117,7 @@ fn copy(source: &Path, new: &Path) -> Result<i64, Error> {
          PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;",
     )?;
     to.execute("ATTACH ?1 AS store", [address(source, "mode=ro")])?;
-    // All of it is of one moment.
+    // A single transaction, for a consistent copy.
     to.execute_batch("BEGIN")?;
     let mut made = to.prepare(
         "SELECT type, name, sql FROM store.sqlite_schema

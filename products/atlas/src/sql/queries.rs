@@ -20,7 +20,7 @@ use crate::line::{Line, Refused, Rules};
 #[derive(Debug)]
 pub struct Queries {
     settings: Settings,
-    /// Of each engine.
+    /// Copies of each engine.
     copies: [Copies; 2],
     line: Arc<Line>,
     cache: Mutex<Cache>,
@@ -65,7 +65,7 @@ struct Counters {
     running: AtomicU64,
 }
 
-/// Goes up where it is made and down where it is dropped, be it by a client that goes.
+/// Counts while it exists, even if a client leaves.
 struct Held<'a>(&'a AtomicU64);
 
 impl<'a> Held<'a> {
@@ -81,7 +81,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Counts a client that goes before it was answered.
+/// Counts a client that leaves before its answer.
 struct Leaving<'a>(Option<&'a AtomicU64>);
 
 impl Drop for Leaving<'_> {
@@ -93,7 +93,7 @@ impl Drop for Leaving<'_> {
 }
 
 impl Queries {
-    /// Nothing is started, and nothing copied, before the first query.
+    /// Starts no process, and makes no copy, before the first query.
     pub fn new(settings: Settings) -> Self {
         let line = Line::new(Rules {
             places: settings.workers.max(1),
@@ -252,7 +252,7 @@ impl Queries {
     }
 }
 
-/// Answers one query of who sits at the machine; for a program without a runtime.
+/// Answers a query of the machine's user; for a program without a runtime.
 pub fn query(settings: Settings, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -17,7 +17,7 @@ pub struct TableDoc {
 /// A column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnDoc {
-    /// As in queries.
+    /// Name in queries.
     pub name: String,
     /// Description; empty if the name suffices.
     pub about: String,
@@ -33,7 +33,7 @@ pub fn schema() -> Vec<TableDoc> {
     all.filter(|table| table.name != PRIVATE).collect()
 }
 
-/// Reads what is written as in `public.sql`: a comment above what it is of, a line for each column.
+/// Parses SQL in the form of `public.sql`: a comment above its subject, a line for each column.
 fn read(sql: &str) -> Vec<(bool, TableDoc)> {
     let mut tables: Vec<(bool, TableDoc)> = Vec::new();
     let mut about = Vec::new();

@@ -33,11 +33,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For strangers.
+    /// Returns the settings for strangers.
     pub fn of(data: impl Into<PathBuf>) -> Self {
         Self {
             data: data.into(),
-            // Also where the file was replaced since.
+            // Refers to this program even after a replacement of the file.
             program: "/proc/self/exe".into(),
             duckdb: duckdb::find(),
             limits: Limits::STRANGERS,
@@ -50,7 +50,7 @@ impl Settings {
         }
     }
 
-    /// For who sits at the machine.
+    /// Returns the settings for the user of the machine.
     pub fn of_owner(data: impl Into<PathBuf>) -> Self {
         Self {
             limits: Limits::OWNER,

@@ -151,20 +151,20 @@ mod filter {
         libc::SYS_vfork,
     ];
 
-    /// Allows what SQLite needs; a kernel may be without landlock then.
+    /// Allows the calls of SQLite; a kernel may then lack landlock.
     pub(in crate::sql) fn only_what_sqlite_needs(
         _landlock: RulesetStatus,
     ) -> std::result::Result<(), String> {
         let apply = || -> Result<()> {
-            // The one that refuses first: the other one lets no third be added.
+            // The refusing filter comes first, as the other one permits no further filter.
             apply(refusing()?)?;
             apply(ending()?)
         };
         apply().map_err(|error| format!("system calls cannot be filtered: {error}"))
     }
 
-    /// Refuses what a program of others has no use for that reads some files in some threads, and
-    /// writes an answer.
+    /// Refuses the calls that an external engine does not need for reading files in threads and
+    /// writing an answer.
     pub(in crate::sql) fn only_threads(landlock: RulesetStatus) -> std::result::Result<(), String> {
         if landlock == RulesetStatus::NotEnforced {
             return Err("this engine needs a kernel with landlock: Linux 5.13 or newer".into());
@@ -192,7 +192,7 @@ mod filter {
 
     fn refusing() -> Result<BpfProgram> {
         let mut rules = always(REFUSED);
-        // Of what is open it may be asked: that is how some C libraries do `fstat`.
+        // Queries of open files are allowed: some C libraries implement `fstat` by them.
         let by_path = masked(3, libc::AT_EMPTY_PATH as u64)?;
         rules.insert(libc::SYS_newfstatat, vec![by_path]);
         let errno = SeccompAction::Errno(libc::EACCES as u32);
@@ -216,7 +216,7 @@ mod filter {
         calls.iter().map(|call| (*call, Vec::new())).collect()
     }
 
-    /// None of `bits` is set in an argument.
+    /// Requires that no bit of `bits` is set in an argument.
     fn masked(argument: u8, bits: u64) -> Result<SeccompRule> {
         let (length, compare) = (SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bits));
         let condition = SeccompCondition::new(argument, length, compare, 0)?;
@@ -271,7 +271,7 @@ mod filter {
             }
         }
 
-        /// Of all that were set, the strictest counts.
+        /// Of all filters the strictest verdict counts.
         fn all(programs: &[BpfProgram], call: i64, arguments: &[(usize, u64)]) -> u32 {
             let answers = programs.iter().map(|one| run(one, call, arguments));
             let rank = |answer: &u32| (*answer != ENDED, *answer >= ALLOWED);

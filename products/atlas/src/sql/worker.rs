@@ -56,7 +56,7 @@ pub(super) fn arguments(limits: &Limits) -> [String; 6] {
     ]
 }
 
-/// Runs the worker. What goes wrong is said in the answer.
+/// Runs the worker. The answer contains any error.
 pub fn worker(asked: &Worker) -> ExitCode {
     let said = work(asked).unwrap_or_else(Said::Failed);
     let Ok(text) = serde_json::to_vec(&said) else {

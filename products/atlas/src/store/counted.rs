@@ -9,9 +9,9 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
     pub key: &'a str,
-    /// By [`crate::text::folded`].
+    /// Name, by [`crate::text::folded`].
     pub name: &'a str,
-    /// By [`crate::text::folded`].
+    /// Name of the metacommunity, by [`crate::text::folded`].
     pub metacommunity: Option<&'a str>,
     /// `None`: not reported, or odd.
     pub nodes: Option<i64>,
@@ -19,7 +19,7 @@ pub(crate) struct Candidate<'a> {
 
 /// All entries of a name.
 struct Community {
-    /// The entry that stands for it.
+    /// Entry that represents the community.
     entry: usize,
     /// The least key of all its entries; they may differ from that of `entry`.
     key: usize,
@@ -29,7 +29,7 @@ struct Community {
     of_parts: Option<i64>,
 }
 
-/// Says of each entry whether it counts. Their order does not matter; keys differ.
+/// Returns true for each entry that counts. The order does not matter; keys differ.
 pub(crate) fn counted(entries: &[Candidate<'_>]) -> Vec<bool> {
     let mut communities = by_name(entries);
     break_cycles(&mut communities, entries);
@@ -46,7 +46,7 @@ pub(crate) fn counted(entries: &[Candidate<'_>]) -> Vec<bool> {
             *sum = Some(sum.unwrap_or(0).saturating_add(value));
         }
     }
-    // From above: what stands below one that counts as a whole does not.
+    // From the top: parts of a community that counts as a whole do not count.
     let mut out = vec![false; entries.len()];
     let mut covered = vec![false; communities.len()];
     for &at in order.iter().rev() {
@@ -97,8 +97,7 @@ fn by_name(entries: &[Candidate<'_>]) -> Vec<Community> {
     communities
 }
 
-/// Of communities that are part of each other in a circle, the one with the least key is part of
-/// none.
+/// In a cycle of communities, makes the one with the least key part of none.
 fn break_cycles(communities: &mut [Community], entries: &[Candidate<'_>]) {
     // The walk in which each was seen first.
     let mut seen = vec![usize::MAX; communities.len()];
@@ -129,7 +128,7 @@ fn break_cycles(communities: &mut [Community], entries: &[Candidate<'_>]) {
     }
 }
 
-/// An order in which each comes after its parts.
+/// Returns an order in which parts precede the whole.
 fn parts_first(communities: &mut [Community]) -> Vec<usize> {
     for at in 0..communities.len() {
         if let Some(parent) = communities[at].parent {
@@ -242,8 +241,8 @@ mod tests {
 
     #[test]
     fn the_least_of_all_keys_of_a_name_breaks_a_circle() {
-        // "x" has the least key by an entry that does not stand for it, and so is part of none;
-        // its only part counts, as both have the same.
+        // "x" has the least key by an entry that does not represent it, and so is part of none; its
+        // only part counts, as both numbers are equal.
         let circle = [
             ("a", "x", Some("y"), Some(1)),
             ("z", "x", Some("y"), Some(5)),

@@ -17,7 +17,7 @@ pub const FILE: &str = "atlas.db";
 
 /// Names the program in the file's header: "WAtl".
 const APPLICATION: i64 = 0x5741_746c;
-/// Of the tables. A file of another one is refused: importing again is quick.
+/// Version of the tables. Others are refused, as a new import is quick.
 const TABLES: i64 = 2;
 /// Octets that each reader maps at most. Of 32 bits there are 4 GB of addresses for all of them.
 const MAPPED: u64 = match cfg!(target_pointer_width = "32") {
@@ -47,7 +47,7 @@ pub fn open(data: &Path) -> Result<Connection, Error> {
     prepared.map(|()| store)
 }
 
-/// Refuses what is there and is no file: who opens a pipe waits for one who writes, for good.
+/// Refuses anything but a plain file: opening a pipe would wait for a writer for ever.
 pub(crate) fn plain_file(path: &Path) -> Result<(), Error> {
     match std::fs::metadata(path) {
         Ok(there) if !there.is_file() => Err(Error::Other(format!(
@@ -106,7 +106,7 @@ fn prepare_reading(store: &Connection, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Opens the store for writing; folder and file are made where they are not there.
+/// Opens the store for writing; creates a missing folder or file.
 pub(super) fn open_for_writing(data: &Path) -> Result<Connection, Error> {
     if !data.is_dir() {
         let mut folder = DirBuilder::new();
@@ -153,7 +153,7 @@ fn is_new(store: &Connection) -> rusqlite::Result<bool> {
     Ok(tables == 0 && number(store, "application_id")? == 0)
 }
 
-/// Makes the tables, all or none; one of two who do so at once finds them there.
+/// Makes the tables in one transaction; a concurrent second attempt finds them.
 fn make(store: &Connection) -> rusqlite::Result<()> {
     store.execute_batch("BEGIN IMMEDIATE")?;
     let made = (|| {
@@ -202,7 +202,7 @@ fn is_ours(store: &Connection, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// SQLite's error as what to do about it.
+/// Returns SQLite's error with a hint.
 pub(super) fn plain(path: &Path, error: rusqlite::Error) -> Error {
     let Some(code) = error.sqlite_error_code() else {
         return Error::Store(error);

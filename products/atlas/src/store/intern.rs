@@ -1,4 +1,4 @@
-//! Names and profiles as small numbers: a directory says the same thousands of times.
+//! Interns names and profiles as small numbers, as a directory repeats them thousands of times.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ struct Community {
     id: Option<i64>,
 }
 
-/// A profile, and what [`super::counted`] wants of it.
+/// A profile, with the input of [`super::counted`].
 pub(super) struct Interned {
     profile: Profile,
     pub digest: [u8; 16],
@@ -82,7 +82,7 @@ impl Intern {
         &self.profiles[profile as usize]
     }
 
-    /// The community's number in the database, where it is put if it is new.
+    /// Returns the community's number in the database, and inserts a new one.
     pub fn community_id(&mut self, store: &Connection, number: u32) -> rusqlite::Result<i64> {
         let community = &mut self.communities[number as usize];
         if let Some(id) = community.id {
@@ -97,7 +97,7 @@ impl Intern {
         Ok(id)
     }
 
-    /// As [`Self::community_id`].
+    /// Returns the profile's number, as [`Self::community_id`] does.
     pub fn profile_id(&mut self, store: &Connection, number: u32) -> rusqlite::Result<i64> {
         let interned = &mut self.profiles[number as usize];
         if let Some(id) = interned.id {
@@ -137,7 +137,7 @@ impl Intern {
         Ok(number)
     }
 
-    /// Forgets what the database said, for it has taken that back.
+    /// Forgets the database's numbers after a rollback.
     pub fn rolled_back(&mut self) {
         self.communities
             .iter_mut()
@@ -145,7 +145,7 @@ impl Intern {
         self.profiles.iter_mut().for_each(|known| known.id = None);
     }
 
-    /// Bounds what is remembered. Numbers given before mean nothing afterwards.
+    /// Bounds the memory. Earlier numbers are then invalid.
     pub fn bound(&mut self) {
         if self.communities.len() > MOST || self.profiles.len() > MOST {
             *self = Self::default();
@@ -206,7 +206,7 @@ pub(crate) fn profile(store: &Connection, id: i64) -> rusqlite::Result<Profile> 
     Ok(profile)
 }
 
-/// Of all that a profile says. Each text has its length before it: none can look like two.
+/// Returns a digest of a profile. Each text follows its length, so that none equals two.
 fn digest(profile: &Profile) -> [u8; 16] {
     let mut hash = blake3::Hasher::new();
     let mut text = |text: Option<&str>| match text {
@@ -340,7 +340,7 @@ mod tests {
                 routing: vec!["xy".into()],
                 ..named("a")
             },
-            // As two protocols would look if their lengths were no part of it.
+            // Equal to two protocols if the digest omitted their lengths.
             Profile {
                 routing: vec!["x\u{1}\0\0\0\0\0\0\0y".into()],
                 ..named("a")

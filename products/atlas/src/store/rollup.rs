@@ -25,7 +25,7 @@ impl AddAssign for Part {
     }
 }
 
-/// By profile.
+/// Sums by profile.
 type Parts = BTreeMap<i64, Part>;
 
 /// A day or a month of one community.
@@ -38,7 +38,7 @@ struct Sum {
     all: Part,
     odd: i64,
     profile: i64,
-    /// Of `all`; empty where there was one profile.
+    /// Parts of `all`; empty for a single profile.
     parts: Parts,
 }
 
@@ -169,7 +169,7 @@ fn of_days(store: &Connection, begin: i64, end: i64) -> rusqlite::Result<BTreeMa
     Ok(sums)
 }
 
-/// By day and community.
+/// Sums by day and community.
 fn parts_of_days(
     store: &Connection,
     begin: i64,
@@ -198,8 +198,8 @@ fn part(row: &Row<'_>, at: usize) -> rusqlite::Result<Part> {
     })
 }
 
-/// Observations are never taken away: what is not in `sums` was not there before. Profiles may be,
-/// where a file of the same hour was fetched later.
+/// Observations are never removed: those missing in `sums` did not exist before. Profiles may be,
+/// by a file of the same hour with a later fetch.
 fn write(
     store: &Connection,
     unit: Unit,

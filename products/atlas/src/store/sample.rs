@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::{Digest, Writer, open};
 use crate::snapshot::{Entry, Profile, Snapshot, Status};
 
-/// A folder of its own, gone afterwards.
+/// A temporary folder.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -56,12 +56,12 @@ pub(crate) fn snapshot(hour: i64, entries: Vec<Entry>) -> Snapshot {
     }
 }
 
-/// A digest that is as good as any: of all that a snapshot says.
+/// Returns a digest of a snapshot's content.
 pub(crate) fn digest(snapshot: &Snapshot) -> Digest {
     blake3::hash(format!("{snapshot:?}").as_bytes()).into()
 }
 
-/// A store of these snapshots, and what keeps it.
+/// Returns a store of these snapshots, and its folder.
 pub(crate) fn sample(snapshots: &[Snapshot]) -> (Folder, Connection) {
     let folder = Folder::new();
     let mut writer = Writer::open(folder.path()).expect("a store");

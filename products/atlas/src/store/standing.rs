@@ -54,12 +54,12 @@ impl Stamp {
 pub(crate) struct Standing {
     path: PathBuf,
     file: Identity,
-    /// None before something is read or written.
+    /// Missing before the first read or write.
     journal: Option<Identity>,
 }
 
 impl Standing {
-    /// Of the file that is open.
+    /// Returns the identity of the open file.
     pub fn of(path: &Path) -> Result<Self, Error> {
         Ok(Self {
             path: path.to_owned(),
@@ -68,7 +68,7 @@ impl Standing {
         })
     }
 
-    /// Looks whether it still stands there.
+    /// Returns true if the file is still at its name.
     pub fn look(&mut self) -> io::Result<bool> {
         let same = Identity::of(&self.path)? == self.file;
         if same {
@@ -83,7 +83,7 @@ impl Standing {
             return Ok(());
         }
         let path = beside(&self.path, "-wal");
-        // Of two who do so at once the second would remove what the first has begun.
+        // Of two concurrent removals the second would remove the first one's new journal.
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let locked = File::open(folder).and_then(|folder| folder.lock().map(|()| folder));
         let _locked = locked.map_err(Error::file(folder))?;
@@ -114,7 +114,7 @@ fn journal(path: &Path) -> Option<Identity> {
     Identity::of(&beside(path, "-wal")).ok()
 }
 
-/// SQLite's own files stand beside.
+/// Returns the path of one of SQLite's own files.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -8,7 +8,7 @@ use super::*;
 use crate::snapshot::{Entry, Remark, Snapshot, Status};
 use crate::time::Unit;
 
-/// All rows of a query, as text.
+/// Returns all rows of a query, as text.
 fn rows(store: &Connection, sql: &str) -> Vec<String> {
     let mut query = store.prepare(sql).unwrap();
     let columns = query.column_count();
@@ -338,7 +338,7 @@ fn readers_read_while_one_writes_and_write_nothing() {
 fn what_readers_map_has_room() {
     let (_folder, store) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);
     let mapped = store.query_row("PRAGMA mmap_size", [], |row| row.get::<_, i64>(0));
-    // For each of a dozen readers, in half of the addresses that there are.
+    // Mapped by a dozen readers, in half of the address space.
     assert!(mapped.unwrap() as u64 <= usize::MAX as u64 / 2 / 12);
 }
 
@@ -402,7 +402,7 @@ proptest! {
         }
         let store = open(folder.path()).unwrap();
         prop_assert_eq!(all(&at_once), all(&store));
-        // And the sums are those of all observations, said in another way.
+        // The sums equal those of all observations, computed in another way.
         for (unit, table) in [(Unit::Day, "days"), (Unit::Month, "months")] {
             let column = unit.word();
             let sum = |status: i64| {

@@ -87,7 +87,7 @@ fn fault(store: &Connection) -> rusqlite::Result<Option<String>> {
     Ok(None)
 }
 
-/// Reads a little of what each chart reads, for its version.
+/// Reads a little of each chart's data; returns the version.
 pub(crate) fn probe(store: &Connection) -> Result<i64, Error> {
     for last in [
         "SELECT live FROM month_totals ORDER BY month DESC LIMIT 1",

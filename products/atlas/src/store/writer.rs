@@ -15,14 +15,14 @@ use super::{file, rollup};
 use crate::error::Error;
 use crate::snapshot::{Remark, Snapshot, Status};
 
-/// Of a file's content.
+/// Digest of a file's content.
 pub type Digest = [u8; 32];
 
-/// Puts snapshots into a store. They are kept in memory until [`Self::commit`]: some 40 octets an
-/// entry, beside what is new of names.
+/// Adds snapshots to a store. They stay in memory until [`Self::commit`]: some 40 octets an entry,
+/// beside new names.
 ///
-/// The order of snapshots does not matter, and none counts twice. Where two are of one hour, each
-/// community is as it was fetched last.
+/// The order of snapshots does not matter, and none counts twice. Of two entries of a community in
+/// an hour, the one fetched last counts.
 pub struct Writer {
     store: Connection,
     path: PathBuf,
@@ -61,7 +61,7 @@ struct Row {
     fetched: i64,
 }
 
-/// In which hours of a commit a community was in the directory, and its profile in the last.
+/// Hours of a commit with a community in the directory, and its last profile.
 struct Seen {
     first: i64,
     last: i64,
@@ -69,7 +69,7 @@ struct Seen {
 }
 
 impl Writer {
-    /// Opens the store of a data folder; both are made where they are not there.
+    /// Opens the store of a data folder; creates a missing one.
     pub fn open(data: &Path) -> Result<Self, Error> {
         let (store, path) = (file::open_for_writing(data)?, file::path(data));
         Ok(Self {
@@ -103,8 +103,8 @@ impl Writer {
         Ok(!same)
     }
 
-    /// Closes the file until [`Self::renew`]. SQLite goes on with what it knew of a file as long as
-    /// anybody has it open, also where it is written over.
+    /// Closes the file until [`Self::renew`]. SQLite keeps its cached state of a file as long as a
+    /// connection is open, even after an overwrite.
     pub fn rest(&mut self) -> Result<(), Error> {
         self.store = Connection::open_in_memory()?;
         Ok(())
@@ -135,8 +135,8 @@ impl Writer {
         get.exists([digest])
     }
 
-    /// Takes what was read of a file. One that is known changes nothing. A directory without any
-    /// entry is no hour without nodes, but a file in the ledger.
+    /// Adds the content of a file. A known one changes nothing. A directory without entries is a
+    /// file in the ledger rather than an hour without nodes.
     pub fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error> {
         if self.knows(digest)? {
             return Ok(());
@@ -184,8 +184,8 @@ impl Writer {
             self.rows.clear();
             self.files.clear();
             self.intern.bound();
-            // So that the file is whole by itself, as long as nothing is written. Who reads just
-            // now delays that to the next time.
+            // Makes the file complete by itself while nothing is written. A concurrent reader
+            // delays this to the next time.
             let _ = self
                 .store
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -199,7 +199,7 @@ impl Writer {
         self.store.execute_batch("BEGIN IMMEDIATE")?;
         let mut hours = BTreeSet::new();
         let mut seen = BTreeMap::new();
-        // Hours one after the other, as they lie in the table.
+        // Sorts by hour, the order of the table.
         self.rows.sort_by_key(|row| row.hour);
         let rows = std::mem::take(&mut self.rows);
         let mut written = Ok(());
@@ -294,7 +294,7 @@ impl Writer {
         Ok(())
     }
 
-    /// When each was in the directory, and how it was last.
+    /// Writes the hours in the directory, and the last profile, of each community.
     fn write_seen(&self, seen: &BTreeMap<i64, Seen>) -> rusqlite::Result<()> {
         let mut put = self.store.prepare_cached(
             "UPDATE communities SET
@@ -336,8 +336,8 @@ impl Writer {
         Ok(rows)
     }
 
-    /// Of several that one hour has of a community, the highest is kept: the one fetched last. By
-    /// what else they say where that is the same, so that it is always the same one.
+    /// Of several entries of a community in an hour the highest rank is kept: the one fetched last.
+    /// Ties are broken by the content, for a reproducible result.
     fn rank(&self, row: &Row) -> (i64, Reverse<Status>, Option<i64>, [u8; 16]) {
         let digest = self.intern.interned(row.profile).digest;
         (row.fetched, Reverse(row.status), row.nodes, digest)

@@ -7,7 +7,7 @@ use super::ink::length;
 use super::letters::width;
 use super::number::{Scale, short, with_unit};
 
-/// Of the letters at an axis.
+/// Size of the letters at an axis.
 pub(super) const SIZE: f64 = 12.0;
 
 /// Makes room for the axes of a plot over time: the rectangle that the values have.

@@ -49,8 +49,8 @@ fn room(canvas: &Canvas, rows: usize) -> (bool, f64, usize) {
     (above, least, ((room / least) as usize).clamp(1, ROWS))
 }
 
-/// Draws it. Where many rows have no room, the picture is higher than asked for; where it may not
-/// be, some are left out.
+/// Draws the bars. If rows do not fit, the picture is higher than requested; with a fixed height,
+/// some are omitted.
 pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
     let all: Vec<(&Bar, f64)> = (bars.iter())
         .filter_map(|bar| Some((bar, sane(bar.value)?)))

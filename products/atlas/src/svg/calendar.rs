@@ -1,4 +1,4 @@
-//! Times as readers write them, and the times that stand at an axis.
+//! Times as texts for readers, and the ticks of a time axis.
 
 use jiff::civil::Date;
 
@@ -24,7 +24,7 @@ enum Step {
     Months(i64),
 }
 
-/// The finest comes first.
+/// Steps, from the finest on.
 const STEPS: [Step; 26] = [
     Step::Hours(1),
     Step::Hours(3),
@@ -106,7 +106,7 @@ pub(super) fn ticks(from: i64, to: i64, width: f64, language: Language) -> Vec<T
     ticks
 }
 
-/// All times of a step from one hour to another, which is not included.
+/// Returns all times of a step from one hour to another, exclusive.
 fn times(step: Step, from: i64, to: i64) -> Vec<i64> {
     let mut times = Vec::new();
     match step {
@@ -119,7 +119,7 @@ fn times(step: Step, from: i64, to: i64) -> Vec<i64> {
             for at in first..first.saturating_add(400).min(Unit::Day.number(to) + 1) {
                 let hour = Unit::Day.begin(at);
                 let nth = i64::from(day(hour).day()) - 1;
-                // The last of a month would stand too near to the first of the next.
+                // The last tick of a month must not be too near to the next month's first.
                 if nth % count == 0 && nth + count / 2 < 30 {
                     times.push(hour);
                 }
@@ -135,8 +135,8 @@ fn times(step: Step, from: i64, to: i64) -> Vec<i64> {
     times
 }
 
-/// `2014–2019`, `October 2019`, `17 October 2019, 22:00 UTC`: what lies between two hours, the
-/// second one not included.
+/// Returns the range between two hours, the second one exclusive: `2014–2019`, `October 2019`, `17
+/// October 2019, 22:00 UTC`.
 pub(super) fn span(from: i64, to: i64, language: Language) -> String {
     let last = to.saturating_sub(1).max(from);
     let (first, end) = (day(from), day(last));

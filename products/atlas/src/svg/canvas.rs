@@ -58,7 +58,7 @@ pub(super) struct Canvas<'a> {
     pub(super) links: Option<Links<'a>>,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Beside those of the figure.
+    /// Notes beside those of the figure.
     pub(super) notes: Vec<String>,
     /// True if the notes of the figure are at the bottom.
     pub(super) with_notes: bool,
@@ -76,7 +76,7 @@ pub(super) enum Anchor {
 }
 
 impl<'a> Canvas<'a> {
-    /// Nothing is drawn yet.
+    /// Creates an empty canvas.
     pub(super) fn new(
         figure: &'a Figure,
         look: &Look,
@@ -100,7 +100,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Too little room for what stands beside one another elsewhere.
+    /// Returns true if there is too little room for parts beside each other.
     pub(super) fn narrow(&self) -> bool {
         self.width < 520.0
     }
@@ -137,7 +137,7 @@ impl<'a> Canvas<'a> {
         ));
     }
 
-    /// Begins a bar, a word or a place; the other end is `</g>`.
+    /// Begins a bar, a word or a place; `</g>` ends it.
     pub(super) fn item(&mut self, key: &str, name: &str, value: f64) {
         let name = escape(named(name, key), LETTERS);
         self.ink.put(format_args!(
@@ -148,13 +148,13 @@ impl<'a> Canvas<'a> {
         ));
     }
 
-    /// Says that there is nothing to see.
+    /// Draws a notice that there is no data.
     pub(super) fn nothing(&mut self, area: Area) -> String {
         let text = self.language.of("No data here", "Hier sind keine Daten");
         self.instead(area, text)
     }
 
-    /// Says so where there would be something to see.
+    /// Draws a notice in place of a plot.
     pub(super) fn instead(&mut self, area: Area, text: &str) -> String {
         let at = (
             (area.left + area.right) / 2.0,
@@ -164,7 +164,7 @@ impl<'a> Canvas<'a> {
         format!("{text}.")
     }
 
-    /// Puts the root around what was drawn.
+    /// Wraps the drawing into the root element.
     pub(super) fn finish(self, chart: &str, drawn: &Drawn) -> String {
         let mut out = Ink(String::with_capacity(self.ink.0.len() + 6000));
         let (width, height) = (length(self.width), length(self.height));

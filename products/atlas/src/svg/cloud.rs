@@ -1,4 +1,4 @@
-//! Words as large as what they stand for.
+//! Word cloud, with sizes by value.
 
 use super::canvas::{Area, Canvas, Drawn, LETTERS, overlap};
 use super::ink::{escape, length, named};
@@ -125,7 +125,7 @@ fn attempt<'a>(all: &[(&'a Bar, f64)], area: Area, size_of_most: f64, most: f64)
         let (wide, high) = (width(&text, size), size * 1.12);
         // A blank of its own at each side.
         let wide = wide + size * BLANK;
-        // From where a spiral begins depends on the word alone.
+        // The begin of a spiral depends on the word alone.
         let turn = (colour::hash(&bar.key) % 628) as f64 / 100.0;
         let found = spots(area, turn).find_map(|(x, y)| {
             let here = Area {
@@ -164,7 +164,7 @@ fn spots(area: Area, turn: f64) -> impl Iterator<Item = (f64, f64)> {
     );
     let (wide, high) = (area.width() / 2.0, area.height() / 2.0);
     (0..SPOTS).map(move |nth| {
-        // As many on the outer turns as on the inner ones for each of their pixels.
+        // Equal density of spots on outer and inner turns.
         let far = (nth as f64 / SPOTS as f64).sqrt();
         let angle = turn + far * 2.0 * std::f64::consts::PI * 28.0;
         (
@@ -180,7 +180,7 @@ fn draw_word(canvas: &mut Canvas, word: &Word) {
         "",
         colour::slot(&colour::of_name(&word.bar.name, &word.bar.key)).paint,
     );
-    // The length makes it as wide as was reckoned, whatever letters the reader has.
+    // The length forces the computed width in any font of the reader.
     canvas.ink.put(format_args!(
         "<text x=\"{}\" y=\"{}\" font-size=\"{}\" textLength=\"{}\" \
          lengthAdjust=\"spacingAndGlyphs\"{fill}>{}</text></g>",
@@ -228,7 +228,7 @@ mod tests {
         let words = place(&all, area);
         for (at, word) in words.iter().enumerate() {
             let here = word.area;
-            // As much as its letters take, a blank at each side, and a line's height.
+            // Width of the letters with a blank at each side, and a line's height.
             let letters = width(&word.text, word.size) + 0.3 * word.size;
             assert!((here.width() - letters).abs() < 1e-6, "{}", word.text);
             assert!((here.height() - 1.12 * word.size).abs() < 1e-6);
@@ -247,7 +247,7 @@ mod tests {
         let words = placed(&bars, 590.0, 350.0);
         assert_eq!(words.len(), 41);
         assert!(words.iter().all(|word| word.text == word.bar.name.trim()));
-        // Four times the value is twice the size, and nothing is too small to be read.
+        // Four times the value is twice the size, and all words are readable.
         assert!((words[0].size / words[3].size - 2.0).abs() < 0.01);
         assert!((words[40].size - LEAST).abs() < 1e-9);
         // The largest is in the middle.
@@ -280,7 +280,7 @@ mod tests {
             let value = 300.0 - 20.0 * nth as f64;
             bars.push(bar(name, &format!("Freifunk {name}"), value));
         }
-        // As a page has it, as a telephone has it, and as small as a picture may be.
+        // In a page, in a telephone, and in the smallest picture.
         for (wide, high) in [(928.0, 376.0), (308.0, 296.0), (308.0, 110.0)] {
             let words = placed(&bars, wide, high);
             assert_eq!(words.len(), bars.len(), "{wide} × {high}");
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn the_largest_are_drawn_and_the_others_counted() {
         let drawn = |picture: &str| picture.matches("class=\"item\"").count();
-        // In any order, and nothing of who has nothing.
+        // In any order, and without words of zero.
         let few = vec![bar("a", "", 1.0), bar("b", "", 0.0), bar("c", "", 9.0)];
         let few = drawing(few);
         assert_eq!(drawn(&few), 2);
@@ -331,7 +331,7 @@ mod tests {
         assert!(few.contains("Without room here: 1."), "{few}");
         let all = drawing(vec![bar("a", "", 1.0), bar("c", "", 9.0)]);
         assert!(!all.contains("Without room"), "{all}");
-        // For each word there are 2800 pixels.
+        // Each word has 2800 pixels.
         let many = drawing(
             (1..=400)
                 .map(|nth| bar(&nth.to_string(), "", 5.0))

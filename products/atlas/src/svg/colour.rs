@@ -3,8 +3,8 @@
 //!
 //! The parts' colours were searched for, not chosen: the smallest difference between any two, as
 //! seen by all eyes, and by those that lack the cones for green or for red, is as large as it could
-//! be made, with a contrast of 3 at least upon the ground (WCAG 2.2, 1.4.11). Whatever they tell is
-//! told by a mark, a hatch or a name as well.
+//! be made, with a contrast of 3 at least upon the ground (WCAG 2.2, 1.4.11). A mark, a hatch or a
+//! name repeats the meaning of each colour.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ const DARK: [&str; PARTS] = [
 
 /// Levels have one colour each.
 pub(super) const LEVELS: usize = 6;
-/// From little to much: one hue, from near the ground's lightness away from it.
+/// Scale from little to much: one hue, increasingly different from the ground in lightness.
 const HEAT: [(&str, &str); LEVELS] = [
     ("#d3e9ee", "#1c434d"),
     ("#a9d4de", "#1f5c6a"),
@@ -85,7 +85,7 @@ impl Paint {
         }
     }
 
-    /// Of the light and of the dark theme: those of web/src/style/tokens.css, but for the parts.
+    /// Returns the light and the dark colour: as in web/src/style/tokens.css, except parts.
     fn colours(self) -> (&'static str, &'static str) {
         match self {
             Self::Ground => ("#ffffff", "#141d23"),
@@ -102,7 +102,7 @@ impl Paint {
     }
 }
 
-/// The attributes that paint something: `classes` stand beside those that the theme needs.
+/// Returns the attributes that paint an element: `classes` are added to those of the theme.
 pub(super) fn paint(
     theme: Theme,
     classes: &str,
@@ -219,8 +219,8 @@ fn known(key: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// Names that stand in one chart together, and are too many for a colour each; those first that are
-/// seen most. New ones go to the end: a place in it is a look.
+/// Names that share a chart and outnumber the colours, the most frequent first. Append new ones at
+/// the end: the position determines the look.
 const LISTS: [&[&str]; 2] = [
     &[
         "DE", "AT", "CH", "IT", "FR", "NL", "BE", "ES", "DK", "PL", "CZ", "GB", "LU", "SE", "NO",
@@ -239,7 +239,7 @@ fn listed(key: &str) -> Option<(usize, usize)> {
     Some((place % PARTS, place / PARTS % ROUNDS))
 }
 
-/// FNV-1a: stays what it is, whatever the library's own becomes.
+/// FNV-1a: stable, unlike the standard library's hash.
 pub(super) fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
@@ -279,7 +279,7 @@ mod tests {
         by.map(|row| (0..3).map(|at| row[at] * light[at]).sum::<f64>().max(0.0))
     }
 
-    /// In OKLab.
+    /// Returns the difference in OKLab.
     fn difference(one: Light, other: Light) -> f64 {
         let lab = |[r, g, b]: Light| {
             let l = (0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b).cbrt();

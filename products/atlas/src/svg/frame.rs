@@ -9,10 +9,10 @@ use super::manner::Entry;
 use crate::figure::Plot;
 use crate::time::Unit;
 
-/// From the edge.
+/// Distance from the edge.
 const MARGIN: f64 = 16.0;
 
-/// Draws it, and tells what is left for the plot.
+/// Draws the frame, and returns the area left for the plot.
 pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry]) -> Area {
     let (left, right) = (MARGIN, canvas.width - MARGIN);
     let room = right - left;
@@ -26,7 +26,7 @@ pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry]) -> Area {
     canvas.ink.0.push_str("</g>");
     let mut top = 38.0;
     let about = subtitle(canvas);
-    // A picture as small as a stamp has its title alone; so has one that says it all.
+    // A tiny picture has only its title; so has one with a complete title.
     if canvas.height >= 200.0 && !about.is_empty() && !canvas.figure.title.contains(&about) {
         let about = fit(&about, 13.0, room);
         canvas.text((left, 47.0), 13.0, Anchor::Start, Paint::Muted, &about);

@@ -23,8 +23,8 @@ struct Grid {
     values: Vec<f64>,
 }
 
-/// Draws it. Its legend stands above `corner`: left, bottom.
-/// `largest`: what a place has at most, at any time.
+/// Draws the map. Its legend is above `corner`: left, bottom. `largest`: the largest value of a
+/// place at any time.
 pub(super) fn draw(
     canvas: &mut Canvas,
     view: &View,
@@ -87,7 +87,7 @@ impl Grid {
         let mut values = vec![0.0; wide * high];
         let spread = spread(view);
         let reach = (3.5 * spread / cell).ceil() as i64;
-        // So that the sum over all square kilometres is what there is, for each thousand of them.
+        // The sum over all square kilometres equals the number of nodes, per thousand of them.
         let peak = view.scale * view.scale / (2.0 * std::f64::consts::PI * spread * spread) * 1e3;
         for place in places {
             let (x, y) = view.at(place.at);
@@ -111,7 +111,7 @@ impl Grid {
 
     /// The lines around all that is at least `level` (marching squares).
     fn contour(&self, level: f64, view: &View) -> Path {
-        // From an edge of a cell to the next. Edge 2n goes from node n to the right, 2n + 1 down.
+        // Path from an edge of a cell to the next. Edge 2n goes from node n right, 2n + 1 down.
         let mut next = vec![usize::MAX; self.wide * self.high * 2];
         for row in 0..self.high - 1 {
             for column in 0..self.wide - 1 {
@@ -266,7 +266,7 @@ mod tests {
         let thousands = (grid.cell / view.scale).powi(2) / 1000.0;
         let all = grid.values.iter().sum::<f64>() * thousands;
         assert!((all - 500.0).abs() < 2.0, "{all}");
-        // Half of what is at the middle is where a bell is half as high.
+        // Half of the central density is where a bell has half of its height.
         let most = grid.values.iter().copied().fold(0.0, f64::max);
         let path = grid.contour(most / 2.0, &view);
         let far = SPREAD * view.scale * (2.0 * 2f64.ln()).sqrt();

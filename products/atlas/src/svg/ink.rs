@@ -1,4 +1,4 @@
-//! Writing a picture: what is text in it, and paths, which are most of it.
+//! Writer of a picture: its texts, and paths, which are most of it.
 
 use std::fmt::{Arguments, Write};
 
@@ -17,9 +17,8 @@ impl Ink {
     }
 }
 
-/// Text as it stands in XML, in attributes too. What XML does not allow, and what turns the
-/// direction of the text around it, becomes a blank or nothing; what is longer than `most`
-/// characters ends in "…".
+/// Escapes a text for XML, in attributes too. Characters that XML forbids or that change the
+/// direction of writing become a blank or vanish; longer texts than `most` characters end in "…".
 pub(super) fn escape(text: &str, most: usize) -> String {
     let turns = [
         '\u{202a}'..='\u{202e}',
@@ -108,7 +107,7 @@ fn tenths(value: f64) -> i64 {
     }
 }
 
-/// Writes tenths; `behind` another number, with a blank where it needs one.
+/// Writes tenths; `behind`: after another number, with a blank if needed.
 fn push(text: &mut String, value: i64, behind: bool) {
     if behind && value >= 0 {
         text.push(' ');

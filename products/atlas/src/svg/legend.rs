@@ -1,4 +1,4 @@
-//! The legend: what looks how, and, where there are addresses, a filter.
+//! The legend: samples of all series, and with addresses a filter.
 
 use super::canvas::{Anchor, Area, Canvas, LETTERS};
 use super::colour::Paint;
@@ -12,10 +12,10 @@ use crate::figure::{Series, Style};
 const ADDRESS: usize = 4000;
 const SIZE: f64 = 13.0;
 const ROW: f64 = 22.0;
-/// The sample, and what is between it and the name.
+/// Width of the sample with its gap to the name.
 const SAMPLE: f64 = 22.0;
 
-/// Draws it in rows from `area.top`; where it ends.
+/// Draws the legend in rows from `area.top`; returns its lower end.
 pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry], area: Area) -> f64 {
     let most = if canvas.height < 300.0 { 2 } else { 4 };
     let longest = (area.width() * 0.6 - SAMPLE).max(40.0);
@@ -74,7 +74,7 @@ fn entry_at(canvas: &mut Canvas, entries: &[Entry], at: usize, place: (f64, f64)
             "<a href=\"{}\" aria-label=\"{says}\"><title>{says}</title>",
             escape(address, ADDRESS)
         ));
-        // All of it is to be clicked at, not its letters alone.
+        // The whole entry is clickable, not only its letters.
         canvas.ink.put(format_args!(
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" \
              pointer-events=\"all\"/>",
@@ -117,7 +117,7 @@ fn entry_at(canvas: &mut Canvas, entries: &[Entry], at: usize, place: (f64, f64)
     canvas.ink.0.push_str("</g>");
 }
 
-/// The address where this one is hidden, or shown again.
+/// Returns the address that hides a series, or shows it again.
 fn address(canvas: &Canvas, entries: &[Entry], at: usize) -> Option<String> {
     let links = canvas.links?;
     let shown = |(nth, entry): (usize, &Entry)| entry.shown != (nth == at);
@@ -125,7 +125,7 @@ fn address(canvas: &Canvas, entries: &[Entry], at: usize) -> Option<String> {
         .filter(|each| shown(*each))
         .map(|(_, entry)| entry.series.key.clone())
         .collect();
-    // All, and none, are no filter.
+    // A filter needs some series, but not all.
     let address = if keys.len() == entries.len() {
         links(&[])
     } else {

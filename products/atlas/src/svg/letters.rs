@@ -6,7 +6,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// As much of a text as has room, with "…" where it is cut.
+/// Cuts a text to the room, with "…" at the cut.
 pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
     let mut wide = 0.0;
     let mut fits = 0;
@@ -76,7 +76,7 @@ mod tests {
         let cut = fit("Freifunk Überlandnetz", 12.0, 80.0);
         assert!(cut.ends_with('…') && width(&cut, 12.0) <= 80.0, "{cut}");
         assert_eq!(fit("wide", 12.0, 1.0), "…");
-        // Each of these letters is 0.64 of the size wide; the sign at the cut may take all of it.
+        // Each of these letters is 0.64 of the size wide; the sign at the cut may fill that.
         assert_eq!(fit("aaaaa", 10.0, 32.1), "aaaaa");
         assert_eq!(fit("aaaaa", 10.0, 31.9), "aaa…");
         assert_eq!(fit("üüüüü", 10.0, 31.9), "üüü…");

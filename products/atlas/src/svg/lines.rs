@@ -1,4 +1,4 @@
-//! Values over time: lines, bands one upon the other, columns.
+//! Values over time: lines, stacked bands, columns.
 
 mod series;
 
@@ -142,7 +142,7 @@ fn places(canvas: &Canvas, lines: &Lines, area: Area) -> Vec<Place> {
     lines.at.iter().map(place).collect()
 }
 
-/// From where to where each shown series goes.
+/// Returns the lower and upper values of each shown series.
 fn bands(lines: &Lines, shown: &[&Entry]) -> Vec<Band> {
     let value = |entry: &Entry, at: usize| entry.series.values.get(at).copied().flatten();
     // A missing value in a negative series keeps its edge below zero.
@@ -164,7 +164,7 @@ fn bands(lines: &Lines, shown: &[&Entry]) -> Vec<Band> {
                 band.push(value.map(|value| (0.0, value)));
                 continue;
             }
-            // Nothing known of one is nothing of the whole, unless nothing is known of all.
+            // A missing value counts as zero in a stack, unless all are missing.
             let value = value.unwrap_or(0.0);
             let down = value < 0.0 || value == 0.0 && *goes_down;
             let base = if down { &mut below } else { &mut above };
@@ -207,7 +207,7 @@ fn fitting(
     text
 }
 
-/// First, last and most: of the whole where it is one, else of the first few series.
+/// Describes first, last and largest values: of the whole, or else of the first few series.
 fn gist(canvas: &Canvas, lines: &Lines, shown: &[&Entry], bands: &[Band]) -> String {
     let whole = canvas.language.of("Together", "Zusammen").to_owned();
     let values = |band: &Band| -> Vec<Option<f64>> {

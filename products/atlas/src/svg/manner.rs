@@ -9,7 +9,7 @@ use crate::figure::{Series, Style};
 pub(super) struct Entry<'a> {
     pub(super) series: &'a Series,
     pub(super) slot: Slot,
-    /// Not filtered out.
+    /// True unless filtered out.
     pub(super) shown: bool,
     /// Index of the hatch.
     pub(super) hatch: Option<usize>,
@@ -52,7 +52,7 @@ pub(super) fn inside(canvas: &Canvas, entry: &Entry) -> String {
     }
 }
 
-/// The attribute of what is hatched.
+/// Returns the attribute of a hatched element.
 pub(super) fn hatched(slot: Slot, hatch: usize) -> String {
     format!(" fill=\"url(#{})\"", pattern(slot, hatch))
 }
@@ -62,7 +62,7 @@ fn pattern(slot: Slot, hatch: usize) -> String {
     format!("{ID}-h{hatch}-{}", slot.paint.name())
 }
 
-/// Defines the hatches of what is painted so.
+/// Defines the hatches in use.
 pub(super) fn hatches(canvas: &mut Canvas, used: impl Iterator<Item = (Slot, Option<usize>)>) {
     let mut begun = false;
     let mut defined = Vec::new();
@@ -123,7 +123,7 @@ pub(super) fn sample(canvas: &mut Canvas, entry: &Entry, (x, y): (f64, f64)) {
     ));
 }
 
-/// Dashes tell names of one colour apart.
+/// Returns the dash, which distinguishes names of one colour.
 pub(super) fn dash(entry: &Entry) -> &'static str {
     const DASHES: [&str; ROUNDS] = [
         "",

@@ -48,8 +48,8 @@ pub(super) fn draw(canvas: &mut Canvas, points: &[Point], most: Option<f64>) -> 
     }
 }
 
-/// Draws land and what stands around it. A wide picture is all map, and the title stands upon it.
-/// Gives what is left by title and notes, and what the map has.
+/// Draws land and frame. A wide picture is all map, with the title on it. Returns the areas left by
+/// title and notes, and of the map.
 fn frame(
     canvas: &mut Canvas,
     places: &[Place],
@@ -122,8 +122,8 @@ fn on_earth(point: &Point) -> bool {
     point.latitude.abs() <= 90.0 && point.longitude.abs() <= 180.0
 }
 
-/// Europe's, where all places are but one in twelve; else that of the world, in which shapes are as
-/// they are at about half of the places. In steps, so that it does not change from month to month.
+/// Returns Europe's projection, if all but one place in twelve are there; else the world's,
+/// undistorted at about half of the places. Rounded, for stability from month to month.
 fn projection(points: &[Point]) -> Projection {
     const STEP: f64 = 15.0;
     let earth = || points.iter().filter(|point| on_earth(point));
@@ -256,7 +256,7 @@ fn cut(from: (f64, f64), to: (f64, f64), area: &Area) -> Option<((f64, f64), (f6
     (first <= last).then(|| (at(first), end))
 }
 
-/// A circle for each place, as large as what is there.
+/// Draws a circle for each place, sized by its value.
 fn circles(canvas: &mut Canvas, view: &View, places: &[Place], corner: (f64, f64)) {
     let most = places.first().map_or(1.0, |place| place.value).max(1.0);
     let largest = (view.area.width().min(view.area.height()) * 0.075).clamp(8.0, 40.0);
@@ -274,7 +274,7 @@ fn circles(canvas: &mut Canvas, view: &View, places: &[Place], corner: (f64, f64
     sizes(canvas, corner, most, &radius);
 }
 
-/// The names of the largest, where there is room for them.
+/// Draws the names of the largest places, where they fit.
 fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64) -> f64) {
     const SIZE: f64 = 12.0;
     let most = if canvas.narrow() { 4 } else { 10 };
@@ -292,7 +292,7 @@ fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64
         let within = area.left > view.area.left
             && area.right < view.area.right
             && area.bottom < view.area.bottom;
-        // Two places of one name would say no more than one.
+        // A second place of a name would add nothing.
         let free = |(other, name): &(Area, String)| !overlap(&area, other) && *name != text;
         if taken.len() < most && within && taken.iter().all(free) {
             halo(canvas, (x, below), SIZE, &text);

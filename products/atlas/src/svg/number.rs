@@ -1,4 +1,4 @@
-//! Numbers as readers write them, and the numbers that stand at an axis.
+//! Numbers as texts for readers, and the ticks of an axis.
 
 use crate::text::Language;
 
@@ -49,7 +49,7 @@ pub(super) fn number(value: f64, language: Language) -> String {
     out
 }
 
-/// As [`number`], with its unit: `1,200 nodes`, `4.5%`.
+/// Formats as [`number`], with the unit: `1,200 nodes`, `4.5%`.
 pub(super) fn with_unit(value: f64, unit: &str, language: Language) -> String {
     let text = number(value, language);
     match (unit, language) {
@@ -69,7 +69,7 @@ fn one_or_many(unit: &str, one: bool) -> &str {
     }
 }
 
-/// As [`number`], but short where it is large: `1.5 M`.
+/// Formats as [`number`], but briefly for large ones: `1.5 M`.
 pub(super) fn short(value: f64, language: Language) -> String {
     let (by, word) = match value.abs() {
         value if value >= 1e12 => (1e12, language.of("T", "Bio.")),

@@ -40,7 +40,7 @@ pub(super) fn room(area: Area, odd: &[Odd]) -> Area {
     }
 }
 
-/// Draws the band. `top`: where it begins; `area`: the plot, for what is from left to right.
+/// Draws the band. `top`: its upper end; `area`: the plot, for the horizontal range.
 pub(super) fn draw(canvas: &mut Canvas, odd: &[Odd], top: f64, area: Area) {
     let marks = marks(canvas, odd, area);
     if marks.is_empty() {

@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 /// Latitude and longitude, WGS 84.
 pub(super) type Degrees = (f64, f64);
 
-/// Degrees: where the outline ends.
+/// End of the outline, in degrees.
 pub(super) const WEST: f64 = -25.0;
 pub(super) const EAST: f64 = 45.0;
 pub(super) const SOUTH: f64 = 33.5;
 pub(super) const NORTH: f64 = 71.5;
 
-/// Of the earth, kilometres.
+/// Radius of the earth, in kilometres.
 pub(super) const RADIUS: f64 = 6371.0;
 
 /// A place upon the earth as a place upon paper: kilometres, to the right and downwards.
@@ -77,7 +77,7 @@ fn read(text: &str, by: f64) -> Outline {
     outline
 }
 
-/// Numbers stand behind a blank, or their own minus sign.
+/// Parses numbers, separated by a blank or a minus sign.
 fn places(line: &str, by: f64) -> Vec<Degrees> {
     let spaced = line.replace('-', " -");
     let mut numbers = spaced
@@ -113,7 +113,7 @@ mod tests {
     fn europe_is_there() {
         let (x, y) = project(52.0, 10.0);
         assert!(x.abs() < 1e-6 && y.abs() < 1e-6);
-        // From Berlin to Munich it is 504 km.
+        // Berlin to Munich: 504 km.
         let (berlin, munich) = (project(52.52, 13.405), project(48.137, 11.575));
         let apart = (berlin.0 - munich.0).hypot(berlin.1 - munich.1);
         assert!((apart - 504.0).abs() < 3.0, "{apart}");
@@ -139,7 +139,7 @@ mod tests {
             let land: f64 = outline.land.iter().map(of).sum();
             assert!((land - 135e6).abs() < 4e6, "{upright}: {land}");
         }
-        // From Taipei to Tokyo it is 2,100 km: as it is where the cylinder is upright.
+        // Taipei to Tokyo: 2,100 km, undistorted at the cylinder's latitude.
         let flat = |at| Projection::World(30.0).flat(at);
         let (taipei, tokyo) = (flat((25.04, 121.56)), flat((35.68, 139.69)));
         let apart = (taipei.0 - tokyo.0).hypot(taipei.1 - tokyo.1);

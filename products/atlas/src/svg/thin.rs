@@ -31,7 +31,7 @@ pub(super) fn thin(points: &[(f64, f64)], coarse: u32) -> Vec<(f64, f64)> {
                 some.push(if low.0 <= high.0 { *high } else { *low });
             }
         }
-        // A run begins and ends where it does.
+        // The ends of a run stay.
         if let (Some(first), Some(last)) = (points.first(), points.last()) {
             some.retain(|point| point != first && point != last);
             some.insert(0, *first);

@@ -12,8 +12,8 @@ pub(super) struct Place<'a> {
     pub(super) at: Flat,
 }
 
-/// Views that stay as they are while time goes on, the nearest first: Germany; with its
-/// neighbours in the south. Degrees: south, north, west, east.
+/// Views that stay the same over time, the closest first: Germany; with its southern neighbours.
+/// Degrees: south, north, west, east.
 const VIEWS: [(f64, f64, f64, f64); 2] = [(47.2, 55.1, 5.8, 15.1), (45.7, 55.1, 5.8, 17.2)];
 
 /// Bounds of the inhabited land.
@@ -58,9 +58,9 @@ pub(super) fn sample(area: Area) -> View {
     }
 }
 
-/// The part that is shown: of Europe one of [`VIEWS`], where nearly all places are in it, so that
-/// the map stands still from month to month; the whole [`WORLD`], where places are far from each
-/// other; else where the places are.
+/// Returns the part to show: of Europe one of [`VIEWS`], if nearly all places are within, so that
+/// the map is stable from month to month; the whole [`WORLD`] for distant places; else the bounds
+/// of the places.
 pub(super) fn view(places: &[Place], area: Area, projection: Projection) -> View {
     let inside = |(south, north, west, east): &(f64, f64, f64, f64)| {
         let inside = |place: &&Place| {

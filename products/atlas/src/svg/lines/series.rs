@@ -21,7 +21,7 @@ pub(super) struct Place {
     pub(super) drawn: bool,
 }
 
-/// From where to where a series goes at each point.
+/// Lower and upper value of a series at each point.
 pub(super) type Band = Vec<Option<(f64, f64)>>;
 
 /// Parameters for drawing a series.
@@ -36,7 +36,7 @@ pub(super) struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// `among`: which of how many it is, where there are several.
+    /// Draws a series. `among`: its index and the number of several.
     pub fn series(&self, entry: &Entry, among: Option<(usize, usize)>) -> String {
         let series = entry.series;
         let name = escape(named(&series.name, &series.key), LETTERS);
@@ -112,7 +112,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Marks tell a line from others without its colour.
+    /// Draws marks, which distinguish lines without colours.
     fn marks(&self, text: &mut String, entry: &Entry, (nth, count): (usize, usize)) {
         let mut marks = String::new();
         for run in self.runs() {
