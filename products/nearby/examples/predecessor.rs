@@ -1,4 +1,4 @@
-//! One end of a link as qaul's program for Linux implements it, rebuilt from its description
+//! Acts as an end of a link as qaul's program for Linux does, rebuilt from its description
 //! (`docs/nearby-protocol.md`) for comparison with weir-nearby. Or writes frames at full speed.
 //!
 //! ```text

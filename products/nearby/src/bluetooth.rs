@@ -1,4 +1,4 @@
-//! One adapter of BlueZ, in both roles: reports devices nearby, opens and accepts connections, and
+//! Adapter of BlueZ, in both roles: reports devices nearby, opens and accepts connections, and
 //! reads and writes their frames.
 
 mod adapter;

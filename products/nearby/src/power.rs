@@ -126,7 +126,7 @@ mod tests {
         rounds.done(7_000, waits(1));
         assert_eq!(rounds.next(waits(1)), 7_000 + SOONER);
         assert_eq!(rounds.next(waits(2)), 7_000, "one more");
-        // One message was delivered, and another one is new.
+        // A message was delivered, and another one is new.
         rounds.done(9_000, waits(2));
         assert_eq!(rounds.next(waits(1)), 9_000 + SOONER);
         assert_eq!(rounds.next(waits(2)), 9_000);

@@ -45,7 +45,7 @@ pub(super) struct Copies {
 struct Shared {
     data: PathBuf,
     engine: Engine,
-    /// True if there was a store at the start: a missing one will return.
+    /// True if there was a store at the start: a missing one will be replaced.
     begun: bool,
     state: Mutex<State>,
     made: Notify,

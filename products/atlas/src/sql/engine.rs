@@ -122,8 +122,8 @@ fn allowed(tables: &[String], asked: &AuthContext<'_>) -> Authorization {
         } => {
             let name = table_name.to_ascii_lowercase();
             let telling = name.strip_prefix("pragma_");
-            // Without a read column, as for count(*), this is the name in the query, possibly of a
-            // subquery.
+            // If no column is read, as by count(*), `table_name` is the name in the query, possibly
+            // of a subquery.
             let counted = column_name.is_empty() && telling.is_none();
             tables.contains(&name)
                 || OWN.contains(&name.as_str())
@@ -184,7 +184,7 @@ fn run(
             "this changes nothing and shows nothing: only queries that give rows are answered",
         ));
     }
-    // A second statement must not even parse.
+    // A second statement is refused, valid or not.
     if !matches!(statements.next(), Ok(None)) {
         return Ok(Err(
             "one statement at a time: leave out what is behind the first ;",

@@ -135,8 +135,8 @@ fn times(step: Step, from: i64, to: i64) -> Vec<i64> {
     times
 }
 
-/// Returns the range between two hours, the second one exclusive: `2014–2019`, `October 2019`, `17
-/// October 2019, 22:00 UTC`.
+/// Returns the range between two hours, the second one exclusive: `2014–2019`, `October 2019`,
+/// `17 October 2019, 22:00 UTC`.
 pub(super) fn span(from: i64, to: i64, language: Language) -> String {
     let last = to.saturating_sub(1).max(from);
     let (first, end) = (day(from), day(last));

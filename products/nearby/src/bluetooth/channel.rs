@@ -198,7 +198,7 @@ impl<G: Gatt> Gatt for Arc<OnceLock<G>> {
     }
 }
 
-/// One connection and its transports.
+/// Connection with its transports.
 pub struct Line<S, G> {
     pub link: u32,
     pub own: Id,
@@ -326,7 +326,7 @@ where
         }
     }
 
-    /// Drops an ended channel. Its waiting chunks are discarded: they are cut anew for GATT.
+    /// Drops an ended channel. Its waiting chunks are discarded, and resent in the size for GATT.
     async fn drop(&mut self, channel: &mut Option<Channel<S>>) {
         let Some(over) = channel.take() else { return };
         self.carried.store(false, Ordering::Relaxed);

@@ -107,6 +107,6 @@ pub enum Action {
 pub enum To {
     /// All peers nearby.
     All,
-    /// One peer alone.
+    /// A single peer.
     One(Id),
 }

@@ -37,8 +37,8 @@ impl Entry {
         format!("{COOKIE_NAME}={value}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Strict")
     }
 
-    /// Returns true if a request has the token: by the cookie or, for programs, as `Authorization:
-    /// Bearer`.
+    /// Returns true if a request has the token: by the cookie or, for programs, as
+    /// `Authorization: Bearer`.
     pub fn admits(&self, headers: &HeaderMap) -> bool {
         let bearer = web::guard::only(headers, AUTHORIZATION).and_then(|it| it.split_once(' '));
         if let Some((scheme, token)) = bearer {
