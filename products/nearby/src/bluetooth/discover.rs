@@ -230,7 +230,7 @@ impl Discovery {
                     prefix: begin.filter(|_| format == Format::V2),
                     signal: Some(signal),
                 };
-                // A closed receiver ends the program.
+                // A closed receiver means that the program is ending.
                 let _ = self.told.send(seen).await;
             }
         }

@@ -142,7 +142,7 @@ impl Around {
             id,
             writer,
         };
-        // A closed receiver ends the program.
+        // A closed receiver means that the program is ending.
         let _ = self.told.send(Told::Reached(reached)).await;
         for record in through.records {
             let _ = self.told.send(Told::Heard(link, record)).await;
