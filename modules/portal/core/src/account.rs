@@ -1,4 +1,4 @@
-//! Who has an account elsewhere, and what who knows accounts says of it.
+//! Accounts that an external server knows, and its verdicts on log-ins.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ pub const LONGEST_PASSWORD: usize = 128;
 /// Bytes of the longest name (section 5).
 pub const LONGEST_NAME: usize = 253;
 
-/// Who wants in.
+/// Log-in attempt with an account.
 #[derive(Clone, Copy)]
 pub struct Account<'a> {
     /// His name.
@@ -18,11 +18,11 @@ pub struct Account<'a> {
     pub password: &'a str,
     /// His device.
     pub mac: Mac,
-    /// Where it is.
+    /// Current address of the device.
     pub address: IpAddr,
 }
 
-/// What is said of an account.
+/// Verdict of the external server on a log-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// He may, on these terms.
@@ -33,28 +33,28 @@ pub enum Verdict {
     Challenge,
 }
 
-/// What somebody may.
+/// Allowance that the server grants to an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// What his account is called, if that is said.
+    /// Name of the account, if the server sends one.
     pub name: Option<String>,
     /// For how many seconds.
     pub seconds: Option<u32>,
-    /// How many bytes, both ways together.
+    /// Byte limit, both directions together.
     pub bytes: Option<u64>,
-    /// How many bits a second, each way.
+    /// Rate limit in bits per second, for each direction.
     pub rate: Option<u64>,
 }
 
 impl Account<'_> {
-    /// Whether it can be asked about.
+    /// Returns true if the name and the password can be sent to the server.
     pub fn fits(&self) -> bool {
         let fits = |text: &str, most| (1..=most).contains(&text.len());
         fits(self.name, LONGEST_NAME) && fits(self.password, LONGEST_PASSWORD) && is_name(self.name)
     }
 }
 
-/// Whether a text is a name that can be shown: nothing in it moves what stands beside it.
+/// Returns true if a text can be shown as a name: no character in it moves neighbouring text.
 pub fn is_name(text: &str) -> bool {
     let moves =
         |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,4 +1,4 @@
-//! What people type: 40 bits, as eight letters and digits of which none looks like another.
+//! Voucher codes: 40 bits, typed as eight letters and digits that cannot be confused.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ pub enum NotACode {
     /// Not so many letters and digits.
     #[error("a code has {LENGTH} letters and digits")]
     Length,
-    /// One that no code has.
+    /// A character that no code contains.
     #[error("no code has the character {0:?}")]
     Character(char),
 }
@@ -95,7 +95,7 @@ impl FromStr for Code {
 #[serde(try_from = "String", into = "String")]
 pub struct Former(String);
 
-/// How many letters and digits such a code has.
+/// Length of a former portal's code, in letters and digits.
 const FORMER: std::ops::RangeInclusive<usize> = 4..=16;
 
 impl FromStr for Former {
@@ -136,7 +136,7 @@ impl From<Former> for String {
     }
 }
 
-/// Whether a character that was typed between letters counts for nothing.
+/// Returns true for characters that a typed code may contain but that are ignored.
 pub(crate) fn is_skipped(character: char) -> bool {
     character.is_whitespace() || matches!(character, '-' | '\u{2010}'..='\u{2015}')
 }

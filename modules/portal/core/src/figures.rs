@@ -1,4 +1,4 @@
-//! How many guests came on each day, for how long, and how much they moved. Pure.
+//! Statistics per day: guests, time on-line and bytes. Pure.
 //!
 //! Which devices these were is known on that day alone, so that none counts twice: by marks that are
 //! made with a key of that day. Both are forgotten with the day.
@@ -18,7 +18,7 @@ use net::mac::text as mac_text;
 
 /// Days that are kept.
 pub const MOST_DAYS: usize = 400;
-/// Devices of a day that are told apart: more are not counted as guests.
+/// Maximum number of distinct devices per day: further devices are not counted as guests.
 const MOST_DEVICES: usize = 65_536;
 
 /// A day of the calendar.
@@ -70,22 +70,22 @@ impl TryFrom<String> for Date {
     }
 }
 
-/// What happened on a day.
+/// Totals of a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     /// Devices that were in.
     pub guests: u64,
-    /// How often somebody was let in.
+    /// Number of log-ins.
     pub log_ins: u64,
     /// Seconds in which they moved anything, of all devices together.
     pub seconds: u64,
-    /// What they sent and received.
+    /// Bytes that the guests sent and received.
     pub bytes: u64,
     /// Vouchers that were sold.
     pub sold: u64,
 }
 
-/// What tells a device from others, on a day.
+/// Mark that identifies a device within a day.
 type Mark = [u8; 8];
 
 /// A line of the file.
@@ -115,12 +115,12 @@ pub struct Figures {
     days: BTreeMap<Date, Day>,
     /// The last that is known.
     today: Option<Today>,
-    /// Whether it is that day.
+    /// True while the date is known.
     known: bool,
 }
 
 impl Figures {
-    /// What a file says; and how many lines of it were damaged.
+    /// Reads a file. Also returns the number of damaged lines.
     pub fn read(octets: &[u8]) -> (Self, usize) {
         let mut figures = Self::default();
         let mut damaged = 0;
@@ -149,8 +149,8 @@ impl Figures {
         (figures, damaged)
     }
 
-    /// It is this day; `None`: nobody knows which, and nothing counts. `key` makes its marks. Whether
-    /// it is another than before: what was known of that one's devices is to be forgotten.
+    /// Starts this day; `None`: the date is unknown, and nothing counts. `key` makes the marks of
+    /// the day. Returns true if the day changed: the devices of the day before must be forgotten.
     pub fn turn(&mut self, date: Option<Date>, key: impl FnOnce() -> [u8; 16]) -> bool {
         self.known = date.is_some();
         let before = self.today.as_ref().map(|today| today.date);
@@ -220,7 +220,7 @@ impl Figures {
         self.days.iter()
     }
 
-    /// What is not written yet, as lines that go behind the others; `None`: nothing.
+    /// Returns the entries not written yet, as lines to append to the file; `None`: nothing.
     pub fn news(&mut self) -> Option<String> {
         let today = self.today.as_mut().filter(|today| today.changed)?;
         today.changed = false;
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(day(&figures, "2026-11-24"), expected);
     }
 
-    /// What was written holds, and a device is known again: by its mark, not by its address.
+    /// Written totals survive a restart, and a device is recognised by its mark, not its address.
     #[test]
     fn it_goes_on_from_its_file() {
         let mut figures = on("2026-11-24");

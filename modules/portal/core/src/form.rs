@@ -1,5 +1,5 @@
-//! What a form sends (`application/x-www-form-urlencoded`, URL standard section 5), and the token by
-//! which a form of this page is told from another's.
+//! Forms (`application/x-www-form-urlencoded`, URL standard section 5), and tokens that distinguish
+//! forms of this page from forms of other sites.
 
 use net::hex;
 use percent_encoding::percent_decode;
@@ -53,13 +53,13 @@ impl Tokens {
         Self(Key::new(HMAC_SHA256, secret))
     }
 
-    /// The token of somebody, at a time in seconds.
+    /// Returns the token for an owner at a time in seconds.
     pub fn token(&self, whose: &str, now: u64) -> String {
         let tag = sign(&self.0, text(whose, now / HOLDS).as_bytes());
         hex::text(tag.as_ref())
     }
 
-    /// Whether it is that one's, and not too old.
+    /// Returns true if the token belongs to this owner and has not expired.
     pub fn is_valid(&self, token: &str, whose: &str, now: u64) -> bool {
         let period = now / HOLDS;
         hex::parse(token).is_some_and(|tag| {

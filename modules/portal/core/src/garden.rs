@@ -1,6 +1,6 @@
-//! What everybody may reach: networks, and names, of which those that are let in nowhere yet hear
-//! the true addresses, unlike of all others ([`crate::names`]). Pure; what name servers say is in
-//! [`crate::upstream`].
+//! Walled garden: networks and names that every device may reach. For names of the garden, devices
+//! without a log-in get true addresses, unlike for all other names ([`crate::names`]). Pure;
+//! [`crate::upstream`] parses the answers of name servers.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -35,7 +35,7 @@ const RD: u16 = 0x0100;
 pub struct Name {
     /// Lower case, without a dot at its end.
     text: String,
-    /// It is not meant itself.
+    /// True if the name itself is excluded.
     below: bool,
 }
 
@@ -47,8 +47,8 @@ pub struct NotAName;
 impl FromStr for Name {
     type Err = NotAName;
 
-    /// `example.org` is that and all below it, `*.example.org` what is below it alone. A name of
-    /// one label is none: below `org` are those of all the world.
+    /// `example.org` stands for the name and all names below, `*.example.org` only for names below.
+    /// A name of one label is invalid: all names of the world below `org` would match.
     fn from_str(text: &str) -> Result<Self, NotAName> {
         let (name, below) = match text.strip_prefix("*.") {
             Some(name) => (name, true),
@@ -76,12 +76,12 @@ impl fmt::Display for Name {
 }
 
 impl Name {
-    /// It, or what it is above.
+    /// Returns the name, without the `*.` of a wildcard.
     pub fn host(&self) -> &str {
         &self.text
     }
 
-    /// Whether a name of lower case is meant.
+    /// Returns true if the entry covers this lower-case name.
     pub fn holds(&self, name: &str) -> bool {
         match name.strip_suffix(&self.text) {
             Some("") => !self.below,
@@ -91,7 +91,7 @@ impl Name {
     }
 }
 
-/// Whether text is what hosts are called: nothing else is asked of a name server.
+/// Returns true if a text is a valid host name: name servers are asked for nothing else.
 pub fn is_host(name: &str) -> bool {
     let label = |label: &str| {
         let octets = label.bytes();
@@ -103,7 +103,7 @@ pub fn is_host(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(label)
 }
 
-/// What is in the garden.
+/// Entry of the walled garden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A network.
@@ -142,7 +142,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// What a guest asks, if it is a plain question for addresses.
+    /// Parses a guest's query if it is a plain query for addresses.
     pub fn read(octets: &[u8]) -> Option<Self> {
         // No response, a usual question, and just one.
         let plain = octets.get(2)? & 0xf8 == 0 && octets.get(4..6)? == [0, 1];
@@ -157,7 +157,7 @@ impl Question {
         let mut left = &rest[..length];
         while let Some((&length @ 1.., more)) = left.split_first() {
             let (label, behind) = more.split_at_checked(usize::from(length))?;
-            // A dot in a label is none between two.
+            // A dot within a label does not separate labels.
             if label.contains(&b'.') {
                 return None;
             }
@@ -186,7 +186,7 @@ impl Question {
     }
 }
 
-/// What a guest is told: these addresses, for so many seconds.
+/// Builds the answer to a guest: these addresses, valid for so many seconds.
 pub fn told(question: &[u8], code: u8, addresses: &[IpAddr], seconds: u32) -> Option<Vec<u8>> {
     let end = HEADER + name_length(question.get(HEADER..)?)?;
     let copied = question.get(HEADER..end + 4)?;
@@ -212,8 +212,8 @@ pub fn told(question: &[u8], code: u8, addresses: &[IpAddr], seconds: u32) -> Op
     Some(out)
 }
 
-/// Whether an address may be anywhere but here: whoever owns a name may say that it is your printer
-/// (RFC 6890; of what leads to an IPv4 address that one counts).
+/// Returns true if an address can lie outside the local network: the owner of a name can point it
+/// at your printer (RFC 6890). For a route to an IPv4 address, that address counts.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public4(address),

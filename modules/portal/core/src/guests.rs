@@ -105,8 +105,8 @@ impl Guests {
         }
     }
 
-    /// How long the kernel is to let a device in, its vouchers one after the other: `None` without a
-    /// voucher that there is, `Some(None)` without an end.
+    /// Returns how long the kernel is to admit a device, with its vouchers one after the other:
+    /// `None` without a known voucher, `Some(None)` without an end.
     fn told(&self, guest: &Guest, now: Millis) -> Option<Option<Millis>> {
         let Some(id) = &guest.voucher else {
             return Some(None);
@@ -141,7 +141,7 @@ impl Guests {
         }
     }
 
-    /// One more voucher. Its code and id are nobody else's, or it is not taken.
+    /// Adds a voucher. Returns false if its code or id is already in use.
     pub fn add(&mut self, voucher: Voucher) -> bool {
         self.vouchers.add(voucher, 0)
     }
@@ -158,7 +158,7 @@ impl Guests {
         }
         out.extend(self.vouchers.get_mut(&id).map(|record| record.noted(now)));
         for user in users.iter().filter(|_| active) {
-            // Who is in by another voucher already stays in by that.
+            // A device that another voucher admits already keeps that voucher.
             self.devices.entry(user.mac, Some(id.clone()));
             self.tell(user.mac, now, out);
         }
@@ -180,7 +180,7 @@ impl Guests {
             Ticket::Former(former) => self.vouchers.former(former).cloned(),
             Ticket::Signed(signed) => {
                 let is_known = self.vouchers.get(&signed.id()).is_some();
-                // What was sold here and is not known here any more is nobody's.
+                // A voucher sold here but no longer known here is invalid.
                 match is_known || signed.hint() != key.public().hint() {
                     true => self.present(signed, when.1),
                     false => None,
@@ -228,7 +228,7 @@ impl Guests {
         self.admit(device, &id, when, out)
     }
 
-    /// The kernel is told how long a device may.
+    /// Updates the kernel's timeout for a device.
     fn tell(&self, mac: Mac, now: Millis, out: &mut Vec<Change>) {
         let Some(guest) = self.devices.get(&mac) else {
             return;
@@ -348,7 +348,7 @@ impl Guests {
         }
     }
 
-    /// Those who were silent for a while rest; the kernel is told anew of those who do.
+    /// Pauses vouchers whose devices are silent, and updates the kernel's timeouts for paused ones.
     pub fn rest(&mut self, now: Millis, out: &mut Vec<Change>) {
         let mut told = Vec::new();
         for record in self.vouchers.iter_mut().filter(|one| one.voucher.online) {
@@ -371,7 +371,7 @@ impl Guests {
         self.vouchers.note_moved(Record::is_due)
     }
 
-    /// What the kernel is to know, all of it.
+    /// Returns the complete state that the kernel needs.
     pub fn all(&self, now: Millis) -> Vec<Change> {
         let mut out = Vec::new();
         for (mac, _) in self.devices.iter() {
@@ -408,7 +408,7 @@ impl Guests {
         let Some(guest) = self.devices.get(&mac) else {
             return self.begin(mac, id, when, out);
         };
-        // Who needs no voucher uses none up.
+        // A device that needs no voucher uses none up.
         let Some(current) = &guest.voucher else {
             return;
         };
@@ -461,7 +461,7 @@ impl Guests {
         };
         guest.next.retain(|one| one != id);
         if !guest.is_by(id) {
-            // It has less time than the kernel was told.
+            // The device has less time than the kernel has.
             self.tell(mac, when.0, out);
             return;
         }
@@ -551,7 +551,7 @@ impl Guests {
         }
     }
 
-    /// What somebody's account is called who has this device.
+    /// Returns the account name that a device logged in with.
     pub fn account(&self, mac: &Mac) -> Option<&str> {
         let id = self.devices.get(mac)?.voucher.as_ref()?;
         let voucher = &self.vouchers.get(id)?.voucher;
@@ -628,24 +628,24 @@ impl Guests {
         for mac in macs {
             match called_back {
                 true => self.without(mac, &id, (now, wall), out),
-                // They have less time than the kernel was told.
+                // The devices have less time than the kernel has.
                 false => self.tell(mac, now, out),
             }
         }
         true
     }
 
-    /// When somebody's time is over next.
+    /// Returns when the next voucher's time is over.
     pub fn next(&self, now: Millis) -> Option<Millis> {
         self.vouchers.next(now)
     }
 
-    /// What of their time is gone of the vouchers in use, to be noted.
+    /// Returns the used time of each voucher in use, to be persisted.
     pub fn used(&self, now: Millis) -> BTreeMap<String, Millis> {
         self.vouchers.used(now)
     }
 
-    /// Whether bytes of anybody are to be counted, or looked for.
+    /// Returns true if any voucher needs byte counters or on-line checks.
     pub fn counts(&self) -> bool {
         let watched = |record: &Record| record.voucher.bytes.is_some() || record.voucher.online;
         let mut all = self.vouchers.iter();
@@ -660,7 +660,7 @@ impl Guests {
             let Some(rate) = voucher.rate else { continue };
             for user in &voucher.users {
                 let guest = self.devices.get(&user.mac);
-                // One that waits has no say yet.
+                // A waiting voucher does not limit the rate yet.
                 if let Some(guest) = guest.filter(|guest| guest.is_by(&voucher.id)) {
                     slowed.add(&user.mac, guest.addresses.iter().copied(), rate);
                 }
@@ -676,13 +676,13 @@ impl Guests {
             .map(move |record| (&record.voucher, record.used(now)))
     }
 
-    /// One of them.
+    /// Returns a voucher and its used time.
     pub fn voucher(&self, id: &str, now: Millis) -> Option<(&Voucher, Millis)> {
         let record = self.vouchers.get(id)?;
         Some((&record.voucher, record.used(now)))
     }
 
-    /// Whether a signed voucher, which was checked, lets anybody in now. `key`: this node's.
+    /// Returns true if a verified signed voucher admits a device now. `key`: this node's.
     pub fn holds(&self, signed: &Signed, key: &PublicKey, when: (Millis, u64)) -> bool {
         let id = signed.id();
         match self.vouchers.get(&id) {
@@ -696,12 +696,12 @@ impl Guests {
         self.devices.iter()
     }
 
-    /// Whether somebody who was let in has this address.
+    /// Returns true if an admitted device has this address.
     pub fn knows(&self, address: &IpAddr) -> bool {
         self.devices.at(address).is_some()
     }
 
-    /// One of them.
+    /// Returns the guest with this hardware address.
     pub fn guest(&self, mac: &Mac) -> Option<&Guest> {
         self.devices.get(mac)
     }
@@ -715,7 +715,7 @@ impl Guests {
         })
     }
 
-    /// What is left to a device: milliseconds and bytes, of all its vouchers together; `None`: no
+    /// Returns the remaining milliseconds and bytes of a device, over all its vouchers; `None`: no
     /// end.
     pub fn remaining(&self, mac: &Mac, now: Millis) -> (Option<Millis>, Option<u64>) {
         let Some(guest) = self.devices.get(mac) else {

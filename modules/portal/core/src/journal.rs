@@ -1,6 +1,5 @@
-//! Vouchers as a file that is only ever added to: a line for each change, with a checksum. What was
-//! cut off in the middle of its line counts as never written, and whoever asked for it was told
-//! nothing yet.
+//! Vouchers as an append-only file: a line for each change, with a checksum. A truncated line
+//! counts as never written; its requester has not been answered yet.
 //!
 //! ```text
 //! 5c2f0a9be1d7c634 {"voucher":{"id":"…",…}}
@@ -19,7 +18,7 @@ use crate::voucher::{Origin, Voucher};
 /// Digits of a line's checksum: the first 8 bytes of the SHA-256 of what follows it.
 const SUM: usize = 16;
 
-/// One line.
+/// Line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
@@ -31,7 +30,7 @@ pub enum Entry {
     Moved(BTreeMap<String, u64>),
 }
 
-/// What a file holds.
+/// Contents of a journal file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// All vouchers, by id.
@@ -59,7 +58,7 @@ pub(crate) fn line(entry: &impl Serialize) -> String {
     format!("{} {text}\n", sum(text.as_bytes()))
 }
 
-/// What a line says, without its end; `None`: it is damaged.
+/// Parses a line without its end; `None`: the line is damaged.
 pub(crate) fn of_line<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let (sum_read, text) = (line.get(..SUM)?, line.get(SUM + 1..)?);
     if line[SUM] != b' ' || sum_read != sum(text).as_bytes() {

@@ -25,13 +25,13 @@ pub struct PublicKey(pub [u8; KEY]);
 pub struct NotAKey;
 
 impl PublicKey {
-    /// Four octets by which one key is told from a few others.
+    /// Returns four octets that identify a key among a few others.
     pub fn hint(&self) -> [u8; 4] {
         let digest = digest(&SHA256, &self.0);
         std::array::from_fn(|place| digest.as_ref()[place])
     }
 
-    /// Whether its owner signed this, for this purpose.
+    /// Returns true if the owner of the key signed these octets for this purpose.
     pub fn signed(&self, purpose: Purpose, octets: &[u8], signature: &[u8]) -> bool {
         let key = UnparsedPublicKey::new(&ED25519, self.0);
         key.verify(&purpose.told(octets), signature).is_ok()
@@ -67,12 +67,12 @@ impl From<PublicKey> for String {
     }
 }
 
-/// What a signature is for: one of a voucher is none of a note.
+/// Purpose of a signature: the signature of a voucher is not valid for a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A voucher's terms.
     Voucher,
-    /// What a node notes of a voucher.
+    /// Note of a node about a voucher.
     Note,
 }
 
@@ -99,7 +99,7 @@ impl SecretKey {
         pair.map(Self).map_err(|_| NotAKey)
     }
 
-    /// What the others need of it.
+    /// Returns the public key, which other nodes need.
     pub fn public(&self) -> PublicKey {
         let mut key = [0; KEY];
         key.copy_from_slice(self.0.public_key().as_ref());
@@ -119,7 +119,7 @@ impl SecretKey {
 pub struct Trusted {
     /// Its key.
     pub key: PublicKey,
-    /// What it is called here; may be empty.
+    /// Local name of the node; may be empty.
     pub name: String,
 }
 

@@ -17,7 +17,7 @@
 //! - [`pass`]: what a browser keeps, so that its device is known again.
 //! - [`notes`]: what nodes tell each other of vouchers, and who used one twice.
 //! - [`pirania`]: vouchers of a former portal.
-//! - [`names`]: what a device that is not let in yet is told about names (DNS).
+//! - [`names`]: DNS answers for devices that have not logged in yet.
 //! - [`garden`]: what everybody may reach, by network or by name.
 //! - [`upstream`]: what a name server says of a name of the garden.
 //! - [`page`]: what it is shown.

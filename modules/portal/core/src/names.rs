@@ -1,6 +1,6 @@
-//! What a device that is not let in is told about names (RFC 1035): every name is here, but those
-//! of the garden ([`crate::garden`]). No question for others is passed on, so none carries anything
-//! out.
+//! DNS answers for devices that have not logged in (RFC 1035): every name has this router's
+//! address, except names of the garden ([`crate::garden`]). No other query is passed on, so queries
+//! cannot carry data out.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -29,8 +29,8 @@ const CANARY: &[u8] = b"\x13use-application-dns\x03net\x00";
 const ANY4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const ANY6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// The answer to a question that came to this address of the router; `None`: it is none, or not one
-/// to be answered.
+/// Answers a query that arrived at this address of the router; `None`: not a query, or not one to
+/// answer.
 pub fn answer(question: &[u8], router: IpAddr) -> Option<Vec<u8>> {
     let word = |at: usize| {
         Some(u16::from_be_bytes(
@@ -72,7 +72,7 @@ pub fn answer(question: &[u8], router: IpAddr) -> Option<Vec<u8>> {
             IpAddr::V4(address) => address.octets().to_vec(),
             IpAddr::V6(_) => ANY4.octets().to_vec(),
         }),
-        // Who asks by IPv4 is better served by it.
+        // A client that asks by IPv4 is better served by IPv4.
         (AAAA, IN | ANY_CLASS) => match router {
             IpAddr::V4(_) => None,
             IpAddr::V6(address) if address.is_unicast_link_local() => Some(ANY6.octets().to_vec()),

@@ -1,6 +1,6 @@
-//! What nodes tell each other of vouchers, in a file that may go by any way and over other nodes:
-//! who sold which, who let a device in by it, how far it is used, what was called back. A line for
-//! each voucher and node, signed by that node.
+//! Notes that nodes exchange about vouchers, in a file that may take any route and pass other
+//! nodes: the seller, the node that admitted a device, the used time, revocations. A line for each
+//! voucher and node, signed by that node.
 //!
 //! ```text
 //! weir notes 1
@@ -32,14 +32,14 @@ const NAME: usize = 200;
 /// Seconds by which clocks may differ that nobody knows to differ.
 const SLACK: i64 = 5;
 
-/// What a node notes of a voucher. Times of day are seconds since 1970, by the clock of that node.
+/// Note of a node about a voucher. Times of day are seconds since 1970, by the clock of that node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The node.
     pub node: PublicKey,
     /// The voucher, as it was sold.
     pub voucher: Signed,
-    /// What it is called.
+    /// Name of the voucher.
     #[serde(default)]
     pub name: String,
     /// When this was noted.
@@ -50,7 +50,7 @@ pub struct Note {
     /// When the node let a device in by it first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<u64>,
-    /// How much of its time is gone, milliseconds.
+    /// Used time of the voucher, in milliseconds.
     #[serde(default)]
     pub used: Millis,
     /// When its time was over.
@@ -95,7 +95,7 @@ pub enum BadNote {
 }
 
 impl Note {
-    /// What this node notes of a voucher, of whose time `used` is gone.
+    /// Builds this node's note about a voucher of whose time `used` is gone.
     pub fn of(
         voucher: &Voucher,
         (signed, used): (Signed, Millis),
@@ -132,7 +132,7 @@ impl Note {
         format!("{} {text}", BASE64.encode(signature))
     }
 
-    /// What a line says, whoever wrote it.
+    /// Parses a line without checking its signature.
     pub fn read(line: &str) -> Option<Self> {
         if line.len() > LONGEST {
             return None;
@@ -146,10 +146,10 @@ impl Note {
         fits.then_some(note)
     }
 
-    /// What a line says that one of these nodes signed, of a voucher that one of them sold.
+    /// Parses a line that one of these nodes signed, about a voucher that one of them sold.
     ///
     /// # Errors
-    /// It is something else.
+    /// The line is malformed, its signature is wrong, or a node is not trusted.
     pub fn checked(line: &str, trusted: &[Trusted]) -> Result<Self, BadNote> {
         let note = Self::read(line).ok_or(BadNote::NotANote)?;
         if !trusted.iter().any(|node| node.key == note.node) {
@@ -167,8 +167,8 @@ impl Note {
         }
     }
 
-    /// Whether it says more than another of the same node and voucher. What only ever grows is asked
-    /// first: the node's clock may have been wrong.
+    /// Returns true if this note supersedes another of the same node and voucher. Fields that only
+    /// grow are compared first: the node's clock may have been wrong.
     pub fn is_newer(&self, other: &Self) -> bool {
         let order = |note: &Self| {
             (
@@ -192,9 +192,9 @@ fn device(id: &str, mac: &Mac) -> String {
     net::hex::text(&digest.as_ref()[..8])
 }
 
-/// Whether two nodes let devices in by a voucher that it was not sold for. Each note comes with how
-/// late it was heard: that its way was long, or that its clock is wrong. Only what is so in both
-/// cases is told.
+/// Reports whether two nodes admitted devices beyond the terms of a voucher. The number with each
+/// note is its delay: the note took long, or the node's clock is wrong. The function reports only
+/// what holds in both cases.
 pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option<Double> {
     let always = |holds: &dyn Fn(i64, i64) -> bool| {
         let shifts = [(0, 0), (one.1, 0), (0, two.1), (one.1, two.1)];
@@ -212,7 +212,7 @@ pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option
     };
     let again = |first, second| {
         let (one, two) = ((one.0, first), (two.0, second));
-        // One that never let anybody in was told so by the others.
+        // A node that never admitted a device learned of the use from the other nodes.
         (one.0.here.is_some() && began_after(two, one))
             || (two.0.here.is_some() && began_after(one, two))
     };

@@ -1,4 +1,4 @@
-//! What guests are shown: one page without scripts, in their language. Pure.
+//! Page for guests: one page without scripts, in their language. Pure.
 
 mod words;
 
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 use crate::guests::Refusal;
 use words::choose;
 
-/// Why somebody is not let in.
+/// Problem that the page reports to a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trouble {
-    /// It is no code.
+    /// The text is not a code.
     NoCode,
     /// Nobody sold it.
     Unknown,
-    /// It is a signed one, of a node that nobody here trusts.
+    /// The voucher is signed by a node that this node does not trust.
     Foreign,
     /// Its time is over.
     Expired,
-    /// It was called back.
+    /// The voucher was revoked.
     Invalidated,
-    /// It is not the password.
+    /// The password is wrong.
     NotThePassword,
     /// Nobody has this name and this password.
     NotTheAccount,
-    /// What somebody's account is good for is used up.
+    /// The allowance of the account is used up.
     Spent,
-    /// Who knows accounts does not say anything.
+    /// The account server does not answer.
     Silent,
     /// Too many wrong ones: so many seconds to wait.
     Wait(u64),
@@ -44,7 +44,7 @@ pub enum Trouble {
     Stranger,
     /// Something here does not work.
     Broken,
-    /// It was sent by another page.
+    /// The form was sent by another site.
     Forged,
 }
 
@@ -154,34 +154,34 @@ fn counted(seconds: u64, german: bool) -> String {
     }
 }
 
-/// What a page is made of.
+/// Contents of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// Whose network it is.
+    /// Name of the network.
     pub network: &'a str,
-    /// What it says for itself, as HTML.
+    /// Text of the community, as HTML.
     pub text: &'a str,
-    /// Where the community's picture is, if it has one.
+    /// Address of the community's picture, if there is one.
     pub picture: Option<&'a str>,
-    /// Where more is said of this place, if anywhere.
+    /// Address of a page about the venue, if there is one.
     pub venue: Option<&'a str>,
-    /// What the form sends along, so that no other page can send it.
+    /// Token of the form, so that no other site can send the form.
     pub token: &'a str,
-    /// Who sees it is let in; for so many seconds, where that has an end.
+    /// Set if the visitor is admitted; the seconds left, unless the time has no end.
     pub inside: Option<Option<u64>>,
     /// Seconds for which anybody is let in without a voucher, where that is so.
     pub free: Option<u64>,
     /// For that a password is needed.
     pub password: bool,
-    /// Who has an account may come with that; the name that stands in the form already.
+    /// Set if guests may log in with an account; the name prefilled in the form.
     pub account: Option<&'a str>,
     /// The signed voucher by which this browser was let in before.
     pub again: Option<&'a str>,
     /// Nobody gets in now: there is nothing to send.
     pub closed: bool,
-    /// What stands in the form already.
+    /// Code prefilled in the form.
     pub code: Option<&'a str>,
-    /// What went wrong.
+    /// Problem to report.
     pub trouble: Option<Trouble>,
     /// Header `Accept-Language` of the request.
     pub languages: &'a str,
@@ -203,7 +203,7 @@ pub fn html(shown: &Shown<'_>) -> String {
     );
     if let Some(picture) = shown.picture {
         let source = escape_html(picture);
-        // What it shows is the place, which the title names.
+        // The picture shows the place, which the title names.
         let _ = writeln!(text, "<img src=\"{source}\" alt=\"{title}\">");
     }
     let _ = writeln!(text, "<h1>{title}</h1>");

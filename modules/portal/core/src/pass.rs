@@ -1,6 +1,6 @@
-//! What a browser keeps when its device was let in: a pass. With it a device that has another hardware
-//! address now, or is at another node, need not type a code again, and takes its own place among the
-//! voucher's devices, not another's.
+//! Pass that a browser stores when its device logs in. With a pass, a device that has a new
+//! hardware address, or is at another node, need not type a code again. The device keeps its own
+//! slot among the voucher's devices.
 
 use std::fmt;
 use std::str::FromStr;

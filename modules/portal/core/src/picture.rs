@@ -1,12 +1,12 @@
-//! A community's picture: is it one that browsers show and nothing else, and is it small enough. By
-//! its first bytes alone; nothing is unpacked here.
+//! A community's picture: checks that browsers show the file as a picture, and that it is small
+//! enough. Reads only the first bytes; unpacks nothing.
 
 /// Bytes of the longest picture.
 pub const LONGEST: usize = 100 * 1024;
 /// Pixels of the longest side: so many a telephone has room to unpack.
 const LONGEST_SIDE: u32 = 4096;
 
-/// What a picture is written as.
+/// File format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// PNG.
@@ -28,10 +28,10 @@ impl Kind {
     }
 }
 
-/// What is known of a picture.
+/// Properties of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// What it is written as.
+    /// File format.
     pub kind: Kind,
     /// Pixels from side to side.
     pub width: u32,
@@ -62,7 +62,7 @@ pub enum Unfit {
 /// Looks at a picture.
 ///
 /// # Errors
-/// It is none, or too large.
+/// The octets are not a picture, or the picture is too large.
 pub fn look(octets: &[u8]) -> Result<Picture, Unfit> {
     if octets.len() > LONGEST {
         return Err(Unfit::Long(octets.len()));
@@ -119,7 +119,7 @@ fn jpeg(octets: &[u8]) -> Option<(u32, u32)> {
             (0xff, 0xc0..=0xcf) if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 return Some((side(at + 7)?.into(), side(at + 5)?.into()));
             }
-            // What follows without a frame's header is none of it.
+            // Data without a frame header does not belong to the picture.
             (0xff, 0xd9 | 0xda) => return None,
             (0xff, _) => at += 2 + usize::from(side(at + 2)?),
             _ => return None,

@@ -1,5 +1,5 @@
-//! Vouchers of Pirania (LibreMesh), as it keeps them: a JSON object in a file for each. Their codes
-//! hold on: whoever bought one types what is printed on it.
+//! Vouchers of Pirania (LibreMesh): one file with a JSON object each. Their printed codes stay
+//! valid, so that buyers can go on typing them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub const LONGEST: usize = 8192;
 /// Bytes of the longest name, which is one line.
 const NAME: usize = 200;
 
-/// What is in a file. Times are seconds since 1970.
+/// Contents of a file. Times are seconds since 1970.
 #[derive(Deserialize)]
 struct File {
     id: String,
@@ -85,13 +85,13 @@ pub enum NotPirania {
     /// Not what Pirania writes.
     #[error("it is no voucher of Pirania's: {0}")]
     Json(String),
-    /// Its code is none.
+    /// The code is invalid.
     #[error("its code is none: {0}")]
     Code(#[from] NotACode),
-    /// Its device's address is none.
+    /// The hardware address of the device is invalid.
     #[error("its device is none: a hardware address is written as 02:00:5e:10:00:01")]
     Mac,
-    /// A number that is none, or of another age.
+    /// Not a number, or a time out of range.
     #[error("{0} is no time")]
     Time(&'static str),
     /// Too long, or several lines.
@@ -102,7 +102,7 @@ pub enum NotPirania {
 /// Reads one. `wall`: the time of day; `code`: what it can be had by besides.
 ///
 /// # Errors
-/// It is something else.
+/// The text is not a voucher of Pirania.
 pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
     let json = |error: serde_json::Error| NotPirania::Json(error.to_string());
     let file: File = serde_json::from_str(text).map_err(json)?;
@@ -124,7 +124,7 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
     }
     let mac = file.mac.map(|mac| station_of(&mac).ok_or(NotPirania::Mac));
     let mac: Option<Mac> = mac.transpose()?;
-    // Who let go of it may use it again for what is left, as there.
+    // As in Pirania, the remaining time of a voucher that its owner released can be used again.
     let used = activated.map_or(0, |since| wall.saturating_sub(since) * 1000);
     let used: Millis = duration.map_or(0, |all| used.min(all * 1000));
     let since = activated.unwrap_or(created);
@@ -143,7 +143,7 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
     Ok(Import { voucher, lost })
 }
 
-/// The same voucher is imported once.
+/// Derives the id from the voucher, so that repeated imports give one voucher.
 fn id(id: &str, code: &str) -> String {
     let digest = digest(&SHA256, format!("pirania\n{id}\n{code}").as_bytes());
     net::hex::text(&digest.as_ref()[..8])

@@ -1,7 +1,7 @@
-//! What a RADIUS server is asked of an account, and what it says (RFC 2865, RFC 2869).
+//! RADIUS requests about an account, and their replies (RFC 2865, RFC 2869).
 //!
-//! An answer counts only with a Message-Authenticator that the secret made: the older proof alone, an
-//! MD5 digest with the secret at its end, can be forged by who is on the way (CVE-2024-3596).
+//! A reply counts only with a Message-Authenticator made with the secret: the older proof, an MD5
+//! digest with the secret at its end, can be forged by a machine on the path (CVE-2024-3596).
 
 use std::net::IpAddr;
 
@@ -43,7 +43,7 @@ const CHILLI: u32 = 14559;
 const CHILLI_BYTES: u8 = 3;
 const CHILLI_GIGAWORDS: u8 = 23;
 
-/// What the server and weir alone know.
+/// Secret shared by the server and weir.
 pub struct Secret {
     octets: Vec<u8>,
     keyed: Hmac<Md5>,
@@ -75,24 +75,24 @@ type Attributes<'a> = Vec<(u8, &'a [u8])>;
 /// Why something is not the answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Doubt {
-    /// It is that of another question, or was made with another secret.
+    /// The reply belongs to another request, or was made with another secret.
     #[error("it has another secret than weir, or is of somebody else")]
     Foreign,
-    /// It has no Message-Authenticator.
+    /// The reply has no Message-Authenticator.
     #[error(
         "its answers have no Message-Authenticator, without which they can be forged \
          (CVE-2024-3596): bring it up to date"
     )]
     NoProof,
-    /// It was made with the secret, and makes no sense.
+    /// The reply was made with the secret, but is malformed.
     #[error("its answer makes no sense")]
     Damaged,
 }
 
 impl Question {
-    /// About an account. `router`: what this one is called there. `random`: a number for the packet,
-    /// and 16 bytes that nobody can know. `None`: a name or a password is longer than can be sent, or
-    /// there is none.
+    /// Builds the request for an account. `router`: the name of this router at the server.
+    /// `random`: a packet number, and 16 unpredictable bytes. `None`: a name or a password is empty
+    /// or too long.
     pub fn new(
         account: &Account<'_>,
         router: &str,
@@ -134,10 +134,10 @@ impl Question {
         &self.0
     }
 
-    /// What a datagram says to it.
+    /// Verifies and parses a datagram that arrived for this request.
     ///
     /// # Errors
-    /// It does not count.
+    /// The reply does not count.
     pub fn answer(&self, datagram: &[u8], secret: &Secret) -> Result<Verdict, Doubt> {
         let (code, attributes) = self.proven(datagram, secret)?;
         Ok(match code {
@@ -148,12 +148,12 @@ impl Question {
         })
     }
 
-    /// What a packet is, and its attributes, if who made it knows the secret and this question.
+    /// Returns the packet's code and attributes if its sender knows the secret and this request.
     fn proven<'d>(&self, datagram: &'d [u8], secret: &Secret) -> Result<(u8, &'d [u8]), Doubt> {
         let length = datagram.get(2..4).ok_or(Doubt::Foreign)?;
         let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
         let whole = HEADER..=LONGEST;
-        // What is behind it is padding.
+        // Octets beyond the length are padding.
         let packet = datagram.get(..length).filter(|_| whole.contains(&length));
         let packet = packet.filter(|packet| packet[1] == self.0[1]);
         let packet = packet.ok_or(Doubt::Foreign)?;
@@ -191,8 +191,7 @@ impl Question {
     }
 }
 
-/// What attributes, as they stand in a packet, say that somebody may; `None`: one is not as long as it
-/// has to be.
+/// Parses the allowance from the attributes of a packet; `None`: an attribute has a wrong length.
 pub fn terms(octets: &[u8]) -> Option<Terms> {
     let mut terms = Terms::default();
     let (mut low, mut high) = (None, None);
@@ -259,7 +258,7 @@ fn attributes_of(mut octets: &[u8]) -> Option<Attributes<'_>> {
     octets.is_empty().then_some(all)
 }
 
-/// What a server says for people, on one line; `None`: that is damaged.
+/// Returns the server's message for people, on one line; `None`: the attributes are damaged.
 fn said(octets: &[u8]) -> Option<String> {
     let all = attributes_of(octets)?;
     let all = all

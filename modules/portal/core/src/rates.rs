@@ -1,6 +1,6 @@
-//! How fast guests are: limits in the kernel, one for each device and direction, for all its
-//! addresses together. Pure. What is beyond a limit is dropped. The rules that ask them see each
-//! packet, so the fast path leaves the packets of these devices to the kernel.
+//! Rate limits of guests, in the kernel: one for each device and direction, over all its addresses.
+//! Pure. Packets beyond a limit are dropped. The rules of the limits need each packet, so the fast
+//! path leaves the packets of these devices to the kernel.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
@@ -70,7 +70,7 @@ impl Slowed {
         &self.addresses
     }
 
-    /// What is to be done where these are limited, and from now on those are.
+    /// Returns the batch that turns the present limits into `after`.
     pub fn batch<'a>(&'a self, after: &'a Self) -> Batch<'a> {
         let new = |(name, rate): (&'a String, &u64)| Limit { name, rate: *rate };
         let gone = |name: &&'a String| !after.limits.contains_key(*name);
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(slowed.addresses().len(), 2);
     }
 
-    /// What led elsewhere is taken out before it is put in.
+    /// An address that led to another limit is removed before it is added.
     #[test]
     fn another_rate_is_another_limit() {
         let (before, after) = (
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(steps, wanted);
         assert_eq!(batch.gone, ["down_020000000007_8", "up_020000000007_8"]);
         assert_eq!(batch.limits.len(), 2);
-        // One more address, and nothing else.
+        // One more address causes one step.
         let more = slowed(80, &["10.0.0.2", "10.0.0.3", "10.0.0.4"]);
         let batch = after.batch(&more);
         assert_eq!((batch.steps.len(), batch.gone.len()), (1, 0));

@@ -1,9 +1,9 @@
 //! The firewall's table, as text for `nft`: pure. It is a table of weir's own, which drops what may
 //! not pass; what it lets pass, other tables judge.
 //!
-//! Who is let in stands in sets, each with its time in the kernel: packets of one whose time is over
-//! are refused by the kernel, whatever becomes of weir. A table that is there already changes as a
-//! whole, with its sets, or not at all: nobody who is in and stays in notices.
+//! Sets hold the admitted devices, each with its timeout in the kernel: the kernel refuses packets
+//! of a device whose time is over, even without weir. An existing table changes as a whole, with
+//! its sets, or not at all: devices that stay admitted notice nothing.
 //!
 //! A device is let in with its hardware address and each of its addresses ([`PAIRS`]). Packets of
 //! connections that were let in go by their addresses alone ([`ADDRESSES`]), in both directions, so
@@ -24,7 +24,7 @@ use chains::CHAINS;
 pub(crate) use element::elements;
 pub use element::{ADDRESSES, DEVICES, Element, PAIRS, TABLE};
 
-/// What the portal does, and where.
+/// Configuration of the portal's table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Portal {
     /// Devices of this machine behind which guests are.
@@ -35,7 +35,7 @@ pub struct Portal {
     pub secure: Option<u16>,
     /// Port where names are answered.
     pub names: u16,
-    /// What everybody may reach.
+    /// Networks that every device may reach.
     pub garden: Vec<Prefix>,
 }
 
@@ -44,7 +44,7 @@ pub struct Portal {
 pub const NAMES: [&str; 2] = ["names4", "names6"];
 /// Addresses that one of these has room for.
 const NAMES_ROOM: u32 = 4096;
-/// How long those stay that others put there, minutes.
+/// Timeout of elements that other programs add to these sets, in minutes.
 const NAMES_TIME: u32 = 20;
 
 /// As good as for ever, milliseconds: a hundred years. The kernel takes some 500.
@@ -60,16 +60,16 @@ fn time(left: Millis) -> String {
 /// Set of devices behind which everybody is let in.
 pub const OPEN: &str = "open";
 
-/// What becomes of an element.
+/// Change to an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It is there, for so many milliseconds from now; `None`: for ever.
+    /// Adds the element for so many milliseconds from now; `None`: for ever.
     Put(Element, Option<Millis>),
-    /// It is not there.
+    /// Removes the element.
     Remove(Element),
 }
 
-/// What a change means for the sets.
+/// Returns the set changes that follow from a change.
 pub fn steps(change: &Change) -> Vec<Step> {
     let bounded = |left: &Option<Millis>| left.map(|left| left.min(FOR_EVER));
     match change {
@@ -83,7 +83,7 @@ pub fn steps(change: &Change) -> Vec<Step> {
     }
 }
 
-/// Who is let in when rules change.
+/// Admitted devices when the rules change.
 pub enum Admitted<'a> {
     /// Those who are.
     AsBefore,
@@ -124,7 +124,7 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
         (ADDRESSES[1], "ipv6_addr"),
         (DEVICES, "ether_addr"),
     ] {
-        // What goes on is counted with its address, in both directions.
+        // Forwarded packets are counted by their address, in both directions.
         let counter = if ADDRESSES.contains(&name) {
             " counter;"
         } else {
@@ -201,7 +201,7 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
     text
 }
 
-/// Who is let in from now on, and nobody else.
+/// Writes the elements of all admitted devices.
 fn fill(text: &mut String, portal: &Portal, admitted: &[Change], open: Option<Millis>) {
     let time_of = |left: &Option<Millis>| {
         let timeout = left.map(|left| format!(" timeout {}", time(left)));

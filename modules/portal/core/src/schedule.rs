@@ -1,5 +1,5 @@
-//! Hours in which nobody gets in, or everybody: by the week. Pure: what time of the week it is, is
-//! asked of whoever knows the zone.
+//! Hours of the week in which no device or every device is admitted. Pure: the caller converts a
+//! time to the local time of the week.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ const DAY: u32 = 24 * 60;
 /// Seconds for which is looked ahead: a week, and an hour that a zone may move by.
 const AHEAD: u64 = 7 * 86_400 + 3600;
 
-/// Who gets in.
+/// Admission mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Those with vouchers.
@@ -134,7 +134,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Who gets in at a time.
+    /// Returns the mode at a time.
     pub fn mode(&self, at: Local) -> Mode {
         let within = |spans: &[Span]| spans.iter().any(|span| span.has(at));
         match (within(&self.closed), within(&self.open)) {

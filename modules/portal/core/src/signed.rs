@@ -92,7 +92,7 @@ impl Signed {
         u64::from_be_bytes(self.part(1))
     }
 
-    /// What its signer's key has for a hint.
+    /// Returns the hint of the signer's key.
     pub fn hint(&self) -> [u8; 4] {
         self.part(37)
     }
@@ -124,7 +124,7 @@ impl Signed {
     }
 }
 
-/// What somebody comes with.
+/// Code or signed voucher that a guest presents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ticket {
     /// The code of a voucher.
@@ -151,7 +151,7 @@ impl FromStr for Ticket {
     fn from_str(text: &str) -> Result<Self, NotACode> {
         let signed = text.parse().map(Self::Signed);
         let own = signed.or_else(|_| text.parse().map(Self::Code));
-        // What is none is told as one of weir's own would be.
+        // For invalid text, the error is that of weir's own codes.
         own.or_else(|none| text.parse().map(Self::Former).map_err(|_| none))
     }
 }

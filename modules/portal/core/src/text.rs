@@ -1,6 +1,6 @@
-//! What a community says on the page, in Markdown (CommonMark): its own words, terms of use. Whoever
-//! writes it may not be whom the guests trust: no HTML of theirs passes, nothing is loaded, links
-//! lead to the web or to a mailbox.
+//! A community's text on the page, in Markdown (CommonMark): its own words, terms of use. Guests
+//! may not trust the author: no HTML of the author passes, nothing is loaded, links lead to the web
+//! or to a mailbox.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd, html};
 
@@ -23,18 +23,18 @@ pub enum TooLong {
 /// As HTML.
 ///
 /// # Errors
-/// It is too long.
+/// The text is too long.
 pub fn shown(markdown: &str) -> Result<String, TooLong> {
     if markdown.len() > LONGEST {
         return Err(TooLong::Written);
     }
-    // Whether links that are open lead somewhere.
+    // For each open link, true if the link leads somewhere.
     let mut links = Vec::new();
     let events = Parser::new(markdown).filter_map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
         Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
         Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
-        // What it stands for is said in words.
+        // The alternative text stands for the picture.
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         // The page has its own first heading.
         Event::Start(Tag::Heading { level, .. }) => Some(Event::Start(Tag::Heading {

@@ -1,5 +1,5 @@
-//! What a name server is asked for a name of the garden, and what it says (RFC 1035): of its answer
-//! only the addresses of the name that was asked for count. Whoever owns that name writes it, and
+//! Queries to a name server for a name of the garden, and their answers (RFC 1035). Of an answer
+//! only the addresses of the requested name count. The owner of that name writes the answer, and
 //! others may forge it.
 
 use std::net::IpAddr;
@@ -29,8 +29,8 @@ pub fn encode(question: &Question, id: u16) -> Vec<u8> {
     octets
 }
 
-/// Whether a message is the answer to a question that was sent: it has its number, and says it
-/// again.
+/// Returns true if a message answers a sent query: the message has the query's number and repeats
+/// the question.
 pub fn answers(message: &[u8], sent: &[u8], question: &Question) -> bool {
     let asked = question.encoded();
     message.len() <= LONGEST
@@ -42,10 +42,10 @@ pub fn answers(message: &[u8], sent: &[u8], question: &Question) -> bool {
             .is_some_and(|again| again.eq_ignore_ascii_case(&asked))
 }
 
-/// What was said of a name.
+/// Answer about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Whether all is well: [`WELL`], [`FAILED`], [`NO_NAME`].
+    /// Result code: [`WELL`], [`FAILED`], [`NO_NAME`].
     pub code: u8,
     /// Its addresses.
     pub addresses: Vec<IpAddr>,
@@ -68,7 +68,7 @@ enum Data {
 /// Reads an answer, which [`answers`] the question.
 ///
 /// # Errors
-/// It is malformed.
+/// The message is malformed.
 pub fn read(message: &[u8], question: &Question) -> Result<Said, Malformed> {
     let flags = word(message, 2)?;
     let count = usize::from(word(message, 6)?);
@@ -131,7 +131,7 @@ pub fn read(message: &[u8], question: &Question) -> Result<Said, Malformed> {
                 _ => break,
             }
         }
-        // It had no room for what it wanted to say.
+        // The answer was truncated.
         if said.addresses.is_empty() && flags & 0x0200 != 0 {
             said.code = FAILED;
         }

@@ -1,4 +1,4 @@
-//! What was sold, and what became of it.
+//! Vouchers: their terms and their use so far.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::signed::{KBIT, Signed, Terms};
 pub struct Voucher {
     /// Names it, in lists and commands: 16 hexadecimal digits.
     pub id: String,
-    /// What its owner types.
+    /// Code that the owner types.
     pub code: Code,
     /// The code that another portal sold it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<Former>,
-    /// What it is called: whom it was sold to, or what for.
+    /// Name of the voucher: its buyer or its purpose.
     pub name: String,
     /// Seconds that it is good for, from when it is first used; `None`: for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
     /// Devices that may use it at once.
     pub devices: u32,
-    /// It can be used for the first time until then.
+    /// Latest time of the first use, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
     /// When it was made.
@@ -38,13 +38,13 @@ pub struct Voucher {
     /// When it was called back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalidated: Option<u64>,
-    /// How much of its time was gone when this was written, milliseconds.
+    /// Used time when the voucher was written, in milliseconds.
     #[serde(default)]
     pub used: Millis,
     /// Bytes that it is good for, both ways together; `None`: as many as its time allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// How many of them were gone when this was written.
+    /// Used bytes when the voucher was written.
     #[serde(default)]
     pub moved: u64,
     /// Bits a second that each device may send, and get; `None`: as many as there are.
@@ -68,10 +68,10 @@ pub struct Voucher {
     /// As it was signed by the node that sold it; `None`: it was sold here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
-    /// What other nodes note of it.
+    /// Notes of other nodes about the voucher.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elsewhere: BTreeMap<PublicKey, Heard>,
-    /// How it was used by more than it was sold for.
+    /// Use beyond the terms of the voucher, if a node found any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub double: Option<Double>,
 }
@@ -80,17 +80,17 @@ pub struct Voucher {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// It was sold: somebody has its code.
+    /// Sold voucher: a buyer has its code.
     #[default]
     Sold,
-    /// It lets one device in for a while, without anything. Forgotten when that is over, or weir ends.
+    /// Free access for one device for a while. Forgotten when the time is over, or weir ends.
     Free,
-    /// It lets one device in of who has an account, whose name it has. Forgotten when that is over.
+    /// Access of one device by an account, whose name the voucher has. Forgotten when over.
     Account,
 }
 
 impl Origin {
-    /// Whether somebody has its code.
+    /// Returns true if the voucher was sold, so that a buyer has its code.
     pub fn is_sold(&self) -> bool {
         *self == Self::Sold
     }
@@ -109,7 +109,7 @@ pub struct User {
     pub token: Option<u64>,
 }
 
-/// What a voucher is good for.
+/// State of a voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -119,7 +119,7 @@ pub enum State {
     Active,
     /// Its time is over, or nobody used it in time.
     Expired,
-    /// It was called back.
+    /// The voucher was revoked.
     Invalidated,
 }
 
@@ -134,27 +134,27 @@ pub struct Heard {
     pub late: i64,
 }
 
-/// How a voucher was used by more than it was sold for.
+/// Use of a voucher beyond its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Double {
-    /// What was found.
+    /// Kind of use.
     pub how: How,
     /// The two nodes that let devices in.
     pub nodes: [PublicKey; 2],
 }
 
-/// How a voucher can be used twice.
+/// Kinds of double use of a voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
-    /// One node let a device in when the voucher's time was over at the other.
+    /// One node admitted a device after the voucher's time was over at the other.
     Again,
     /// Both let in more devices together than it is for.
     Together,
 }
 
 impl User {
-    /// One of which nothing else is known.
+    /// Creates a user of which only the address and the time are known.
     pub fn new(mac: Mac, since: u64) -> Self {
         Self {
             mac,
@@ -165,7 +165,7 @@ impl User {
 }
 
 impl Voucher {
-    /// One for one device, for ever, that nobody used yet.
+    /// Creates an unused voucher for one device, without an end.
     pub fn new(id: String, code: Code, created: u64) -> Self {
         Self {
             id,
@@ -232,7 +232,7 @@ impl Voucher {
         match self.activated {
             Some(_) if self.left(used) == Some(0) || self.bytes_left() == Some(0) => State::Expired,
             Some(_) => State::Active,
-            // Who brought it in time may have another to use first.
+            // A voucher with devices is used in time, though another may be used first.
             None if self.until.is_some_and(|until| until <= wall) && self.users.is_empty() => {
                 State::Expired
             }
@@ -240,14 +240,14 @@ impl Voucher {
         }
     }
 
-    /// What is left of its bytes; `None`: they have no end.
+    /// Returns the remaining bytes; `None`: no limit.
     pub fn bytes_left(&self) -> Option<u64> {
         let elsewhere = self.elsewhere.values().map(|heard| heard.moved);
         let moved = elsewhere.fold(self.moved, u64::saturating_add);
         Some(self.bytes?.saturating_sub(moved))
     }
 
-    /// What is left of its time, milliseconds; `None`: it has no end.
+    /// Returns the remaining time in milliseconds; `None`: no limit.
     pub fn left(&self, used: Millis) -> Option<Millis> {
         let all = self.duration?.saturating_mul(1000);
         Some(all.saturating_sub(used))

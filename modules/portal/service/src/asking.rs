@@ -1,4 +1,4 @@
-//! What the portal's process asks of weir.
+//! Requests of the portal's process to weir.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ pub async fn ask<T: DeserializeOwned>(
     told(theirs, request.map_err(|_| Silent)?).await
 }
 
-/// What weir tells.
+/// Sends a request to weir and parses the JSON response.
 pub async fn told<T: DeserializeOwned>(
     theirs: &Theirs,
     request: Request<Full<Bytes>>,
@@ -35,7 +35,7 @@ pub async fn told<T: DeserializeOwned>(
     serde_json::from_slice(&octets).map_err(|_| Silent)
 }
 
-/// The same, as it comes.
+/// Sends a request to weir and returns the body of the response.
 pub async fn answer_to(theirs: &Theirs, request: Request<Full<Bytes>>) -> Result<Bytes, Silent> {
     let stream = theirs.connect().map_err(|_| Silent)?;
     let answer = exchange(stream, request).await.map_err(|_| Silent)?;

@@ -1,4 +1,4 @@
-//! What the portal cannot work with in the rules of others, each with what to do about it: pure.
+//! Foreign firewall rules that conflict with the portal, each with a hint: pure.
 
 use portal_core::rules;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use runtime::check::Feature;
 
 /// Before the portal's own chain (`dstnat - 10`): what is brought elsewhere there never gets to it.
 const EARLIER: i64 = -110;
-/// What guests send first: names, pages, all else.
+/// First packets of a guest: names, pages, others.
 const FIRST: [(&str, u16); 5] = [
     ("udp", 53),
     ("tcp", 53),
@@ -42,7 +42,7 @@ fn feature(name: &str, why: &str, found: &[String], hint: &str) -> Feature {
     }
 }
 
-/// What is there once, in its order.
+/// Removes duplicates; the order stays.
 fn once(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut found = Vec::new();
     for one in all {
@@ -83,7 +83,7 @@ fn others(text: &str) -> Feature {
     )
 }
 
-/// What is done to guests' first packets before they get to the portal.
+/// Returns what foreign rules do to the first packets of guests before the portal sees them.
 fn done<'a>(
     bases: impl Iterator<Item = &'a Base>,
     ruleset: &Ruleset,

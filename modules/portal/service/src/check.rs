@@ -1,5 +1,4 @@
-//! What the portal needs of the machine, where it is configured; and what in it the portal cannot
-//! work with.
+//! Requirements of a configured portal on the machine, and conflicts with the machine's setup.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +21,7 @@ use runtime::check::{Feature, privileged};
 use runtime::config::Effective;
 use runtime::daemon::ruleset::read_ruleset;
 
-/// Where devices are shown.
+/// Folder that lists the network devices.
 const DEVICES: &str = "/sys/class/net";
 
 /// All of it.
@@ -76,7 +75,7 @@ fn encrypted(portal: &Portal) -> Feature {
     }
 }
 
-/// What the firewall is to have.
+/// Returns the rules that the firewall is to have.
 pub fn rules(portal: &Portal) -> rules::Portal {
     rules::Portal {
         devices: portal
@@ -168,7 +167,7 @@ fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
     Ok(servers.chain([private, hidden]).collect())
 }
 
-/// What a bridge's member forwards, the bridge does: the portal would see none of it.
+/// The bridge forwards packets of its ports: the portal would see none of them.
 fn device(name: &str, devices: &Path) -> Feature {
     let here = devices.join(name);
     let bridge = std::fs::read_link(here.join("brport/bridge"));
@@ -220,7 +219,7 @@ fn table(refused: Option<String>) -> Feature {
     }
 }
 
-/// One without an edge is everything.
+/// A network of prefix length 0 contains everything.
 fn garden(garden: &[Prefix]) -> Feature {
     let everything: Vec<_> = garden.iter().filter(|prefix| prefix.length == 0).collect();
     let named = everything.iter().map(ToString::to_string);
@@ -236,8 +235,8 @@ fn garden(garden: &[Prefix]) -> Feature {
     }
 }
 
-/// Whether the table is there as it was made: `ruleset` is what `nft --json list ruleset` says. `None`:
-/// there is no such table.
+/// Returns true if the table is unchanged: `ruleset` is the output of `nft --json list ruleset`.
+/// `None`: there is no such table.
 pub fn is_whole(ruleset: &str) -> Option<bool> {
     #[derive(Deserialize)]
     struct Listing {
@@ -267,8 +266,8 @@ pub fn is_whole(ruleset: &str) -> Option<bool> {
     Some(rules::counts().all(|(chain, count)| found.get(chain) == Some(&count)))
 }
 
-/// What a flowtable forwards passes no rule, nor the portal's, until its entry of conntrack goes:
-/// weir removes that when somebody's time is over, and where weir is dead, nobody does.
+/// Packets that a flowtable forwards skip all rules, also the portal's, until the conntrack entry
+/// goes. weir removes that entry when a guest's time is over; without weir, the entry stays.
 fn flowtables(ruleset: &str) -> Feature {
     #[derive(Deserialize)]
     struct Listing {

@@ -21,7 +21,7 @@ use runtime::config::{
     DeviceName, FileValue, Macs, Rate, Said, Section, Wrong, list, table, words,
 };
 
-/// What this module has in the file.
+/// Sections of this module in the configuration file.
 pub const SECTIONS: [Section; 2] = [
     Section::of::<Portal>("portal"),
     Section::of::<Radius>("portal.radius"),
@@ -99,7 +99,7 @@ impl Portal {
         }
     }
 
-    /// What is free, and by which password.
+    /// Returns the configuration of free access, and its password.
     pub fn gift(&self, password: Option<&str>) -> Option<Gift> {
         (*self.free != Free::Off).then(|| Gift {
             password: password.map(Password::new),
@@ -128,7 +128,7 @@ macro_rules! lists {
     };
 }
 
-/// What everybody may reach.
+/// Networks and names that every device may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Garden(pub Vec<Place>);
 
@@ -193,7 +193,7 @@ lists!(
         [\"Mon-Fri 22:00-06:00\", \"Sat,Sun\", \"12:00-13:00\"]"
 );
 
-/// How guests get in without a voucher.
+/// Ways to get in without a voucher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Free {
     /// Not at all.
@@ -210,12 +210,12 @@ pub enum Free {
 words!(Free, "\"off\", \"click\", \"read\" or \"password\"",
     "off" => Self::Off, "click" => Self::Click, "read" => Self::Read, "password" => Self::Password);
 
-/// Whether it can head the page.
+/// Returns true if the text can be the title of the page.
 pub fn is_title(text: &str) -> bool {
     text.len() <= LONGEST_TITLE && !text.chars().any(char::is_control)
 }
 
-/// One line of text.
+/// Single line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Title(pub String);
 
@@ -277,7 +277,7 @@ impl FileValue for Venue {
     }
 }
 
-/// Whether it is an absolute address with a host (RFC 3986): it is told as it is.
+/// Returns true for an absolute URL with a host (RFC 3986): devices get the URL unchanged.
 fn is_web(url: &str) -> bool {
     let plain = url.bytes().all(|octet| octet.is_ascii_graphic()) && url.len() <= 2048;
     let rest = ["https://", "http://"];

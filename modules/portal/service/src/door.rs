@@ -41,7 +41,7 @@ const FORM: usize = 4096;
 /// By these headers a browser says that it is one: what it sends has to have come from this page.
 const BROWSERS: [&str; 4] = ["origin", "referer", "sec-fetch-site", "cookie"];
 
-/// What every answer says: nothing of it is kept, and nothing else is loaded by it.
+/// Headers of every answer: browsers store nothing and load nothing else.
 const SAID: [(&str, &str); 4] = [
     ("cache-control", "no-store"),
     (
@@ -61,12 +61,12 @@ pub struct Door {
     accounts: bool,
     tokens: Tokens,
     theirs: Rc<Theirs>,
-    /// What the page says, as weir told it last.
+    /// Contents of the page, as last read from weir.
     welcome: RefCell<Rc<Welcome>>,
     began: Instant,
 }
 
-/// What the page says, with the picture.
+/// Contents of the page, with the picture.
 #[derive(Default)]
 struct Welcome {
     told: Told,
@@ -91,8 +91,8 @@ impl Door {
         let host = header(&parts.headers, "host");
         let query = parts.uri.query().unwrap_or_default();
         let code = field(query.as_bytes(), "code").and_then(|code| code.parse().ok());
-        // A device that asked for another page is told where this one is. At an address of its link
-        // alone no browser can be sent to it: it is shown right there.
+        // A device that asked for another page is redirected here. Browsers cannot be redirected to
+        // a link-local address: the page is shown in place.
         if let Some(own) = &own
             && host != own
         {
@@ -130,7 +130,7 @@ impl Door {
         }
     }
 
-    /// What a browser calls the page where it came; `None`: it cannot.
+    /// Returns the page's host, as browsers name it; `None`: browsers cannot reach the page.
     fn own(&self, peer: Peer) -> Option<String> {
         match (&self.host, peer.tls) {
             (Some(host), true) => Some(format!("{host}:{SECURE}")),
@@ -138,7 +138,7 @@ impl Door {
         }
     }
 
-    /// Where a browser is sent that wants to be somewhere else, or the like.
+    /// Returns the URL of the page, for redirects.
     fn origin(&self, own: &str) -> String {
         match &self.host {
             Some(host) => format!("https://{host}:{SECURE}/"),
@@ -153,7 +153,7 @@ impl Door {
         told(&self.theirs, request.ok()?).await.ok()
     }
 
-    /// Who it is, and what the page says now.
+    /// Identifies the visitor, and returns the page's current contents.
     async fn visitor(&self, peer: Peer, pass: Option<Pass>) -> (Option<Visited>, Rc<Welcome>) {
         let visitor = Visitor {
             pass: pass.map(|pass| pass.to_string()),
@@ -165,7 +165,7 @@ impl Door {
         if now.is_none_or(|now| now == known.told.version) {
             return (visited, known);
         }
-        // Where weir does not tell, what it told before is better than nothing.
+        // If weir does not answer, the last contents are better than nothing.
         let welcome = self.told().await.map_or(known, Rc::new);
         self.welcome.replace(Rc::clone(&welcome));
         (visited, welcome)
@@ -396,7 +396,7 @@ impl Served for Door {
     }
 }
 
-/// What stands in the forms already.
+/// Values prefilled in the forms.
 #[derive(Default)]
 struct Typed {
     code: Option<String>,
@@ -409,13 +409,13 @@ impl Typed {
     }
 }
 
-/// What is left to who is let in; `None`: no end.
+/// Allowance left to an admitted device; `None`: no end.
 struct Inside {
     seconds: Option<u64>,
     bytes: Option<u64>,
 }
 
-/// Whether somebody is let in.
+/// Returns the allowance if the device is admitted.
 fn inside(visitor: Option<Visited>) -> Option<Inside> {
     let Visited { client, hours, .. } = visitor?;
     let waits = client.state == PortalState::Waiting;
@@ -433,7 +433,7 @@ fn inside(visitor: Option<Visited>) -> Option<Inside> {
     }
 }
 
-/// Whether a voucher more would add anything: not where nobody gets in, and not to who has no end.
+/// Returns true if another voucher would add anything: not in closed hours, nor without an end.
 fn extends(visited: &Visited) -> bool {
     let client = &visited.client;
     let endless = client.seconds_remaining.is_none() && client.bytes_remaining.is_none();
@@ -445,7 +445,7 @@ fn extends(visited: &Visited) -> bool {
     }
 }
 
-/// What a browser calls the page at an address of the router; `None`: it cannot.
+/// Returns the host of the page at a router's address; `None`: browsers cannot reach the address.
 fn own_host(local: IpAddr) -> Option<String> {
     match local {
         IpAddr::V6(address) if address.is_unicast_link_local() => None,
@@ -453,12 +453,12 @@ fn own_host(local: IpAddr) -> Option<String> {
     }
 }
 
-/// What a code on a sheet says beside the page's address: a QR code leads there.
+/// Returns the query string of a QR code, which prefills the code.
 fn prefilled(code: Option<Ticket>) -> String {
     code.map_or_else(String::new, |code| format!("?code={code}"))
 }
 
-/// Who asks for nothing more.
+/// Builds a request for the state of a device alone.
 fn visitor(address: IpAddr) -> Visitor {
     Visitor {
         address,

@@ -1,5 +1,5 @@
-//! The file of figures. A thread writes it, as disks take their time; whatever is lost of it comes
-//! again with the next minute.
+//! The file of statistics. A thread writes the file, as disks are slow; the next minute writes lost
+//! lines again.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -15,17 +15,17 @@ use tracing::warn;
 
 use super::store;
 
-/// What is to be written.
+/// Job of the writing thread.
 enum Job {
     /// Behind the rest.
     Append(String),
     /// In its place.
     Replace(String),
-    /// Nothing: whoever waits is told.
+    /// Writes nothing, and notifies the requester.
     Tell(oneshot::Sender<()>),
 }
 
-/// The file, as whoever fills it has it.
+/// Handle to the file.
 pub struct File {
     jobs: mpsc::Sender<Job>,
     waiting: Option<(PathBuf, mpsc::Receiver<Job>)>,
@@ -35,10 +35,10 @@ pub struct File {
 }
 
 impl File {
-    /// What it says. It is there once something is written.
+    /// Reads the file. The first write creates a missing file.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn open(path: &Path) -> io::Result<(Self, Figures)> {
         let octets = match fs::read(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
@@ -104,7 +104,7 @@ impl File {
         let _ = self.jobs.send(Job::Replace(text));
     }
 
-    /// Ready when all was tried that was told before.
+    /// Completes once all earlier jobs were attempted.
     pub fn settled(&self) -> oneshot::Receiver<()> {
         let (told, heard) = oneshot::channel();
         let _ = self.jobs.send(Job::Tell(told));

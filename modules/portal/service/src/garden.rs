@@ -22,14 +22,14 @@ use super::keeper::Keeper;
 use super::resolver;
 use runtime::daemon::Face;
 
-/// How old the list of names may be: a reload changes it.
+/// Maximum age of the list of names: a reload changes the list.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// A question for a name of the garden.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
-    /// Who asks.
+    /// Address of the guest.
     pub guest: IpAddr,
     pub name: String,
     pub ipv6: bool,
@@ -39,7 +39,7 @@ impl Body for Wish {
     const EXPECTED: &'static str = "a JSON object with `guest`, `name` and `ipv6`";
 }
 
-/// What the name server said.
+/// Reply of the name server.
 #[derive(Serialize, Deserialize)]
 pub struct Reply {
     /// By which it is spoken of.
@@ -48,7 +48,7 @@ pub struct Reply {
     octets: String,
 }
 
-/// What the name server said, as it was understood.
+/// Reply of the name server, after parsing.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Understood {
@@ -60,7 +60,7 @@ impl Body for Understood {
     const EXPECTED: &'static str = "a JSON object with `number` and `addresses`";
 }
 
-/// What guests reach now.
+/// Addresses that guests can reach now.
 #[derive(Serialize, Deserialize)]
 pub struct Opened {
     addresses: Vec<IpAddr>,
@@ -68,7 +68,7 @@ pub struct Opened {
     seconds: u32,
 }
 
-/// What the process may ask of weir.
+/// Returns the routes for the portal's process.
 pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<dyn Face>) -> [Route; 3] {
     let (lists, asks, opens) = (Rc::clone(keeper), Rc::clone(keeper), Rc::clone(keeper));
     let (asked_at, opened_at) = (Rc::clone(face), Rc::clone(face));

@@ -1,4 +1,4 @@
-//! What the daemon knows of guests, and what it makes of that in the kernel.
+//! The daemon's state of guests, and its transfer to the kernel.
 
 mod account;
 mod browsers;
@@ -63,7 +63,7 @@ use runtime::output::qr;
 
 /// The middle of the portal.
 pub struct Keeper {
-    /// What stands in the firewall, without guests.
+    /// Firewall configuration, without guests.
     pub portal: rules::Portal,
     pub guests: Guests,
     pub store: Store,
@@ -81,7 +81,7 @@ pub struct Keeper {
     noted: Instant,
     /// Changes that are still to be made.
     changes: Vec<Change>,
-    /// When somebody's time is over next.
+    /// Time at which the next voucher is over.
     expiry: Option<Instant>,
 }
 
@@ -133,7 +133,7 @@ impl Keeper {
         self.table.create(&self.portal, guests, open);
     }
 
-    /// The firewall did not take what it was told. Whether it is told something else now.
+    /// Handles a command that the firewall refused. Returns true if another command follows.
     pub fn refused(&mut self) -> bool {
         let again = self.table.refused();
         if again {
@@ -142,7 +142,7 @@ impl Keeper {
         again
     }
 
-    /// What of a change the kernel is to know at these hours.
+    /// Limits a change to the present hours; `None`: the kernel needs no update.
     fn within(&self, change: Change) -> Option<Change> {
         let bound = |mac: &Mac, left| {
             let guest = self.guests.guest(mac);
@@ -171,7 +171,7 @@ impl Keeper {
         }
     }
 
-    /// When somebody's time is over next.
+    /// Computes when the next voucher is over.
     fn reckon(&mut self) {
         let now = self.hours.now();
         let next = self.guests.next(now).filter(|_| self.hours.runs());
@@ -197,7 +197,7 @@ impl Keeper {
         if self.hours.configure(schedule, unix_seconds()) {
             self.other_hours(router);
         } else if !same && !self.table.change_rules(&self.portal) {
-            // Who is let in is on its way: only the last of what waits gets there.
+            // Admissions are still queued: only the last queued command reaches the firewall.
             self.create_table();
         }
     }
@@ -246,7 +246,7 @@ impl Keeper {
         waits.map_err(|wait| Trouble::Wait(seconds(wait)))
     }
 
-    /// Whether a signed voucher lets anybody in now.
+    /// Returns true if a signed voucher admits a device now.
     pub fn holds(&self, signed: &Signed) -> bool {
         let (key, when) = (self.node.key.public(), self.hours.when());
         self.guests.holds(signed, &key, when) && self.node.is_signed(signed)
@@ -317,7 +317,7 @@ impl Keeper {
         Ok(Some(Asker { mac, address, name }))
     }
 
-    /// What is said of an account; `None`: nothing.
+    /// Applies the server's verdict on an account; `None`: no server answered.
     pub fn decide(
         &mut self,
         asker: Asker,
@@ -360,7 +360,7 @@ impl Keeper {
         self.hours.check_open()?;
         let mac = self.devices.mac(address, router);
         let mac = mac.ok_or(Trouble::Stranger)?;
-        // Who is in has no need of it.
+        // A guest who is in already needs no free access.
         if self.guests.guest(&mac).is_some() {
             return Ok(());
         }
@@ -377,7 +377,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Who has an address goes, by his own wish.
+    /// Logs out the device with this address, at the guest's request.
     pub fn leave(&mut self, address: IpAddr, router: &mut Router) {
         if let Some(mac) = self.devices.mac(address, router) {
             self.end(mac, router);
@@ -448,7 +448,7 @@ impl Keeper {
         Ok(imported)
     }
 
-    /// What there is to tell other nodes, as work that may take a while: signed lines.
+    /// Returns the notes for other nodes as work that may take a while: signed lines.
     pub fn told(&self) -> impl FnOnce() -> Vec<String> + Send + use<> {
         let (now, wall) = self.hours.when();
         let all = self.guests.vouchers(now);
@@ -499,7 +499,7 @@ impl Keeper {
     }
 
     fn notice(&mut self, neighbour: &Neighbour, router: &Router) {
-        // One that is not heard of for a while is still whose it was.
+        // A neighbour that is silent for a while keeps its address.
         let Some(mac) = neighbour.mac else { return };
         let address = neighbour.address;
         let concerns = self.guests.guest(&mac).is_some() || self.guests.knows(&address);
@@ -530,7 +530,7 @@ impl Keeper {
         }
     }
 
-    /// Who has this address moved so much.
+    /// Adds traffic to the guest with this address.
     fn moved(&mut self, address: &IpAddr, bytes: u64, now: Millis) {
         let moved = self.guests.moved(address, bytes, now, &mut self.changes);
         if let Some(mac) = moved {
@@ -538,7 +538,7 @@ impl Keeper {
         }
     }
 
-    /// What the kernel forwarded itself.
+    /// Reads the counters of packets that the kernel forwarded.
     fn read_counters(&mut self) {
         let now = self.hours.now();
         for (address, bytes) in self.table.read_counters() {
@@ -546,7 +546,7 @@ impl Keeper {
         }
     }
 
-    /// What the kernel forwarded itself, those whose bytes are gone, and those who are silent.
+    /// Each second: reads the counters, pauses silent devices, expires vouchers without bytes.
     pub fn second(&mut self, router: &mut Router) {
         self.devices.second(router);
         if self.guests.counts() {
@@ -599,7 +599,7 @@ impl Keeper {
     pub fn settled(&self) -> impl Future<Output = ()> + use<> {
         let (vouchers, days) = (self.store.settled(), self.days.settled());
         async move {
-            // What could not be written was told.
+            // Failed writes were reported already.
             let _ = vouchers.await;
             let _ = days.await;
         }
@@ -667,7 +667,7 @@ impl Keeper {
     fn flush(&mut self) {
         let steps = self.table.take();
         if !steps.is_empty() {
-            // What is put in anew counts from 0.
+            // The counter of a replaced element restarts at 0.
             if self.guests.counts() || self.table.loses_counts(&steps) {
                 self.read_counters();
             }
@@ -690,14 +690,14 @@ impl Keeper {
         all
     }
 
-    /// One of them.
+    /// Returns a voucher.
     pub fn voucher(&self, id: &str) -> Option<PortalVoucher> {
         let (now, wall) = self.hours.when();
         let (voucher, used) = self.guests.voucher(id, now)?;
         Some(shown::voucher(voucher, used, wall, &self.node))
     }
 
-    /// One of them, with all that takes a while to make.
+    /// Returns a voucher with all fields, also those that take a while to compute.
     pub fn whole(&self, id: &str) -> Option<PortalVoucher> {
         let (voucher, _) = self.guests.voucher(id, self.hours.now())?;
         let signed = voucher.signed;

@@ -82,7 +82,7 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
 struct CaptivePortal {
     /// By it what a former weir left is taken away, where there is no portal now.
     former: RefCell<Firewall>,
-    /// What the firewall was told when the ruleset began to be read.
+    /// Number of firewall commands when weir began to read the ruleset.
     loads: Cell<u64>,
     open: Option<Open>,
 }
@@ -93,12 +93,12 @@ struct Open {
     sockets: Sockets,
     routes: RefCell<Routes>,
     folder: Vec<std::path::PathBuf>,
-    /// Where its certificate is, which may be another later.
+    /// Folder of the page's certificate, which may change later.
     read: Vec<std::path::PathBuf>,
     /// The page's name, where it goes by HTTPS, too, and the certificate of that.
     host: Option<String>,
     certificate: Rc<Option<secure::Certificate>>,
-    /// Who knows accounts.
+    /// Client of the RADIUS servers.
     radius: Option<Rc<radius::Client>>,
 }
 
@@ -180,7 +180,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     Ok(Rc::new(portal))
 }
 
-/// What the page says for the community, in Markdown.
+/// Returns the text of the community on the page, in Markdown.
 fn said(file: Option<&Path>) -> Result<String, Error> {
     let Some(file) = file else {
         return Ok(String::new());
@@ -196,7 +196,7 @@ fn said(file: Option<&Path>) -> Result<String, Error> {
 }
 
 impl CaptivePortal {
-    /// Brings the table back whoever took it away.
+    /// Restores the table if another program removed it.
     fn table_seen(&self, ruleset: &str) {
         // Read while it was on its way.
         let loads = self.loads();

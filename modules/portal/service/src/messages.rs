@@ -7,24 +7,24 @@ use api::Body;
 use portal_core::page::Trouble;
 use serde::{Deserialize, Serialize};
 
-/// What the process is told first.
+/// First message to the process.
 #[derive(Serialize, Deserialize)]
 pub struct Opening {
     /// Somebody may come with an account.
     pub accounts: bool,
     /// The page's name, where it goes by HTTPS, too.
     pub host: Option<String>,
-    /// What tokens of forms are made with.
+    /// Secret that signs the tokens of forms.
     pub secret: [u8; 32],
 }
 
-/// Who asks, of whom something is asked.
+/// Client of a request.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Visitor {
-    /// Where the request came from.
+    /// Source address of the request.
     pub address: IpAddr,
-    /// What its browser had from before.
+    /// Pass that the browser has stored.
     #[serde(default)]
     pub pass: Option<String>,
     /// The password that was typed.
@@ -36,14 +36,14 @@ impl Body for Visitor {
     const EXPECTED: &'static str = "a JSON object with `address`";
 }
 
-/// Who it is.
+/// State of a client.
 #[derive(Serialize, Deserialize)]
 pub struct Visited {
     /// The device.
     pub client: PortalClient,
     /// Seconds for which anybody is let in without a voucher, and whether that takes a password.
     pub free: Option<(u64, bool)>,
-    /// Whether what the browser had from before lets it in.
+    /// True if the browser's pass admits the device.
     #[serde(default)]
     pub again: bool,
     /// Which hours it is.
@@ -52,15 +52,15 @@ pub struct Visited {
     pub welcome: u64,
 }
 
-/// Who came with a code.
+/// Log-in with a code.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knock {
-    /// Where the request came from.
+    /// Source address of the request.
     pub address: IpAddr,
-    /// What was typed.
+    /// Code that the guest typed.
     pub code: String,
-    /// What its browser had from before.
+    /// Pass that the browser has stored.
     #[serde(default)]
     pub pass: Option<String>,
 }
@@ -69,15 +69,15 @@ impl Body for Knock {
     const EXPECTED: &'static str = "a JSON object with `address` and `code`";
 }
 
-/// Who came with an account.
+/// Log-in with an account.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
-    /// Where the request came from.
+    /// Source address of the request.
     pub address: IpAddr,
-    /// What was typed.
+    /// Name that the guest typed.
     pub name: String,
-    /// What was typed.
+    /// Password that the guest typed.
     pub password: String,
 }
 
@@ -85,12 +85,12 @@ impl Body for Named {
     const EXPECTED: &'static str = "a JSON object with `address`, `name` and `password`";
 }
 
-/// What came of it; told when it holds.
+/// Result of a log-in, sent when it is in effect.
 #[derive(Serialize, Deserialize)]
 pub struct Came {
-    /// Why somebody is not let in, if so.
+    /// Reason for a refusal.
     pub trouble: Option<Trouble>,
-    /// What his browser is to keep.
+    /// Pass for the browser to store.
     pub pass: Option<String>,
 }
 

@@ -66,7 +66,7 @@ async fn datagrams(socket: StdSocket, guide: Rc<Guide>, forwarded: Rc<Pool>) -> 
         let take = || receive(&socket, &mut octets);
         let (length, from, to) = match socket.async_io(Interest::READABLE, take).await {
             Ok(received) => received,
-            // What the last answer met.
+            // The error belongs to the last answer.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
             Err(error) => return Err(error),
         };
@@ -77,7 +77,7 @@ async fn datagrams(socket: StdSocket, guide: Rc<Guide>, forwarded: Rc<Pool>) -> 
             continue;
         };
         if let (Some(question), Some(guest)) = (guide.concerns(asked).await, address_of(&from)) {
-            // By address: whoever makes up the sender of a datagram costs weir no question.
+            // Limited by address: datagrams with a forged sender cost weir no query.
             let Some(slot) = forwarded.enter(guest.into(), guest) else {
                 continue;
             };
@@ -99,7 +99,7 @@ async fn datagrams(socket: StdSocket, guide: Rc<Guide>, forwarded: Rc<Pool>) -> 
     }
 }
 
-/// One that cannot be sent is asked for again.
+/// Sends a reply. If sending fails, the client asks again.
 fn reply(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) {
     if let Err(error) = send(socket, said, to, source) {
         debug!(%error, "a name is not answered");

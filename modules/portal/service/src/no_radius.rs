@@ -9,14 +9,14 @@ use super::config::Radius;
 use super::keeper::Accounts;
 use runtime::Error;
 
-/// There is none.
+/// Client that cannot exist.
 pub struct Client(Infallible);
 
 impl Client {
     /// Nobody to ask.
     ///
     /// # Errors
-    /// There is to be somebody.
+    /// The configuration names a server.
     pub fn open(config: &Radius) -> Result<Option<Self>, Error> {
         if config.servers.0.is_empty() {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! What becomes of a guest's packet in the rules of others, as far as their text tells: pure. What is
-//! not understood, or hangs on what is not in the text, is never taken for sure.
+//! Simulates a guest's packet in foreign rules, as far as their text tells: pure. The result is
+//! never certain if a rule is not understood, or depends on state outside the text.
 
 use std::collections::HashMap;
 
@@ -14,27 +14,27 @@ pub struct Packet<'a> {
     pub protocol: &'a str,
     /// Destination port.
     pub port: u16,
-    /// Whether it was brought here from elsewhere.
+    /// True if the packet was redirected.
     pub redirected: bool,
 }
 
-/// Whether it matches.
+/// Result of matching a packet against an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Match {
     No,
-    /// It cannot be told.
+    /// The result is unknown.
     Maybe,
-    /// Where it goes to the right address, which is the guest's choice.
+    /// The packet matches if it goes to the right address, which is the guest's choice.
     Some,
     Yes,
 }
 
-/// What may become of it.
+/// Possible outcomes of a packet in a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Outcome {
     passes: bool,
     ends: bool,
-    /// It comes to the end of the chain.
+    /// The packet reaches the end of the chain.
     goes_on: bool,
 }
 
@@ -127,14 +127,14 @@ impl Ruleset {
         self.bases.iter().filter(move |base| base.hook == hook)
     }
 
-    /// Whether it is refused, for sure.
+    /// Returns true if the chain certainly refuses the packet.
     pub fn refuses(&self, base: &Base, packet: &Packet<'_>) -> bool {
         let mut done = Vec::new();
         let outcome = self.walk((&base.table, &base.name), packet, NESTED, &mut done);
         !outcome.passes && (!outcome.goes_on || base.drops)
     }
 
-    /// Whether one of these is done to it, or to one like it to an address of the guest's choice.
+    /// Returns true if the chain does one of these to the packet, or to one to another address.
     pub fn does(&self, base: &Base, packet: &Packet<'_>, wanted: &[&str]) -> bool {
         let mut done = Vec::new();
         self.walk((&base.table, &base.name), packet, NESTED, &mut done);
@@ -191,7 +191,7 @@ impl Ruleset {
                     },
                     "jump" | "goto" => match target() {
                         Some(target) if deep > 0 => {
-                            // What is done there is for sure where the way there is.
+                            // Verdicts in the target chain are as certain as the jump to the chain.
                             let mut there = Vec::new();
                             let of = self.walk((table, target), packet, deep - 1, &mut there);
                             if sure {
@@ -240,7 +240,7 @@ impl Ruleset {
     }
 }
 
-/// Whether a packet matches.
+/// Matches a packet against an expression.
 fn condition(body: &Value, packet: &Packet<'_>) -> Match {
     let (left, right) = (&body["left"], &body["right"]);
     let sure = |matches| if matches { Match::Yes } else { Match::No };
@@ -259,7 +259,7 @@ fn condition(body: &Value, packet: &Packet<'_>) -> Match {
     }
 }
 
-/// What an expression asks: `payload tcp dport`, `meta - iifname`.
+/// Returns the field that an expression reads: `payload tcp dport`, `meta - iifname`.
 fn asked(left: &Value) -> Option<(&str, &str, &str)> {
     let (kind, body) = left.as_object()?.iter().next()?;
     let of = |key: &str| body.get(key).and_then(Value::as_str);
@@ -270,7 +270,7 @@ fn asked(left: &Value) -> Option<(&str, &str, &str)> {
     }
 }
 
-/// What that is of a packet. `None`: not known. Of another protocol it is nothing.
+/// Returns a field of a packet. `None`: unknown. Fields of another protocol are empty.
 fn value(asked: (&str, &str, &str), packet: &Packet<'_>) -> Option<String> {
     match asked {
         ("meta", _, "iif" | "iifname") => Some(packet.device.to_owned()),
@@ -283,7 +283,7 @@ fn value(asked: (&str, &str, &str), packet: &Packet<'_>) -> Option<String> {
         ("payload", of @ ("tcp" | "udp"), "dport") if of == packet.protocol => {
             Some(packet.port.to_string())
         }
-        // Where there is no such header, nothing matches.
+        // Without such a header, nothing matches.
         ("payload", of @ ("tcp" | "udp" | "icmp" | "icmpv6" | "ip6"), _)
             if of != packet.protocol =>
         {
@@ -293,7 +293,7 @@ fn value(asked: (&str, &str, &str), packet: &Packet<'_>) -> Option<String> {
     }
 }
 
-/// Whether it is one of these. `None`: it cannot be told, as of a set with a name.
+/// Returns true if the field has one of these values. `None`: unknown, as with a named set.
 fn among(asked: (&str, &str, &str), right: &Value, packet: &Packet<'_>) -> Option<bool> {
     let own = value(asked, packet)?;
     let one = |wanted: &Value| -> Option<bool> {
@@ -333,14 +333,14 @@ fn elements(body: &Value) -> Option<&Vec<Value>> {
     body.get("data")?.get("set")?.as_array()
 }
 
-/// Whether it can be told where a map leads.
+/// Returns true if the verdict of a map can be determined.
 fn is_known(body: &Value) -> bool {
     let key = body.get("key").and_then(asked);
     key.is_some_and(|key| matches!(key.2, "iifname" | "iif" | "state" | "l4proto"))
         && elements(body).is_some()
 }
 
-/// Where a map leads.
+/// Returns the verdict of a map.
 fn mapped<'a>(body: &'a Value, packet: &Packet<'_>) -> Option<(&'a str, &'a Value)> {
     let key = asked(body.get("key").filter(|_| is_known(body))?)?;
     elements(body)?.iter().find_map(|pair| {

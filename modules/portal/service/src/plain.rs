@@ -10,7 +10,7 @@ use super::config::Portal;
 use super::door::Door;
 use runtime::Error;
 
-/// There is none.
+/// Returns no certificate.
 ///
 /// # Errors
 /// There is to be one.
@@ -29,7 +29,7 @@ pub fn folders(_: &Portal) -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// There is none.
+/// Certificate that cannot exist.
 pub struct Certificate(Infallible);
 
 impl Certificate {

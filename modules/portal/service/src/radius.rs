@@ -18,9 +18,9 @@ use super::sockets::asking;
 use runtime::Error;
 use runtime::secret::first_line;
 
-/// How long an answer is waited for, of all servers together: a browser shows nothing meanwhile.
+/// Longest wait for a reply, over all servers: meanwhile a browser shows nothing.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// How often each is asked.
+/// Number of attempts for each server.
 const TRIES: u32 = 2;
 /// For so long one that was silent is asked last.
 const REST: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ const AT_ONCE: u32 = 16;
 /// Why one may be silent.
 const SILENT: &str = "it says nothing: it is not there, does not know this router, has another secret, \
     or something on the way drops it";
-/// How often the same trouble is told.
+/// Interval at which the same problem is logged again.
 const TOLD: Duration = Duration::from_secs(60);
 
 /// Asks them.
@@ -44,7 +44,7 @@ pub struct Client {
     told: RefCell<HashMap<(SocketAddr, Option<Doubt>), Instant>>,
 }
 
-/// One that asks, for as long as it does.
+/// Counts a request while it runs.
 struct Asking<'a>(&'a Cell<u32>);
 
 impl Client {
@@ -82,12 +82,12 @@ impl Client {
         }))
     }
 
-    /// What holds for all accounts.
+    /// Returns the settings for all accounts.
     pub fn accounts(&self) -> Accounts {
         self.accounts
     }
 
-    /// What is said of an account; `None`: no server says anything.
+    /// Asks the servers about an account; `None`: no server answered.
     pub async fn ask(&self, account: &Account<'_>) -> Option<Verdict> {
         let _asking = self.begin()?;
         for server in self.in_turn() {
@@ -109,7 +109,7 @@ impl Client {
         None
     }
 
-    /// Whether each server answers, and so that it counts: it is asked about nobody's account.
+    /// Checks that each server sends a valid reply, without using the account of a guest.
     pub async fn try_out(&self) -> Vec<(SocketAddr, Result<(), String>)> {
         let nobody = Account {
             name: "weir-check",
@@ -159,7 +159,7 @@ impl Client {
         let socket = asking(server).await?;
         let patience = PATIENCE / TRIES / self.servers.len().max(1) as u32;
         for _ in 0..TRIES {
-            // The same each time: a server that heard it before gives the same answer.
+            // Retries repeat the request: a server that received it before gives the same reply.
             socket.send(question.octets()).await?;
             if let Ok(said) = timeout(patience, self.hear(server, &socket, &question)).await {
                 return said;
@@ -188,7 +188,7 @@ impl Client {
         }
     }
 
-    /// Whether a trouble was not told lately.
+    /// Returns true if a problem was not logged lately.
     fn is_news(&self, server: SocketAddr, doubt: Option<Doubt>) -> bool {
         let mut told = self.told.borrow_mut();
         let before = told.get(&(server, doubt));

@@ -14,9 +14,9 @@ use tokio::time::timeout;
 use super::sockets::asking;
 
 const PORT: u16 = 53;
-/// Where the system says whom it asks.
+/// File with the system's name servers.
 const SYSTEM: &str = "/etc/resolv.conf";
-/// How long an answer is waited for, try by try: guests wait 5 seconds themselves.
+/// Wait for each attempt: guests themselves wait 5 seconds.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1500), Duration::from_millis(2500)];
 
 /// The file that the system's choice is in, wherever that leads.

@@ -1,4 +1,4 @@
-//! What can be asked of the portal, and what is answered.
+//! Routes of the portal's API.
 
 mod page;
 
@@ -168,7 +168,7 @@ pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
     all
 }
 
-/// What other nodes are to know.
+/// Returns the notes for other nodes.
 fn told(access: &Access) -> Later<PortalNotes> {
     let work = access.keeper().map(|keeper| keeper.borrow().told());
     Box::pin(async move {
@@ -177,7 +177,7 @@ fn told(access: &Access) -> Later<PortalNotes> {
     })
 }
 
-/// What other nodes tell.
+/// Imports the notes of other nodes.
 fn hear(access: &Access, lines: Vec<String>, face: Rc<dyn Face>) -> Later<NotesHeard> {
     let keeper = access.keeper();
     Box::pin(async move {

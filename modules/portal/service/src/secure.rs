@@ -20,7 +20,7 @@ use runtime::Error;
 /// The certificate of the page's name, as it is on the disk; `None`: the page has no name.
 ///
 /// # Errors
-/// It cannot be read, or is of no use.
+/// The certificate cannot be read, or is not usable.
 pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
     if config.host.0.is_none() {
         return Ok(None);
@@ -40,7 +40,7 @@ pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
     }))
 }
 
-/// Where these files are: those that replace them are other files.
+/// Returns the folders of these files: replacements are new files.
 pub fn folders(config: &Portal) -> Vec<PathBuf> {
     let files = [&config.certificate, &config.certificate_key];
     let files = files.into_iter().filter(|_| config.host.0.is_some());

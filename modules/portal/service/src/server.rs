@@ -174,7 +174,7 @@ async fn by_account(
         mac: asker.mac,
         address,
     };
-    // What cannot be asked about is no account.
+    // An account that cannot be asked about does not exist.
     let verdict = match account.fits() {
         true => radius.ask(&account).await,
         false => Some(Verdict::Reject(String::new())),
@@ -208,7 +208,7 @@ fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<C
 /// Keeps the process going, for ever.
 pub async fn keep((host, accounts): (Option<&str>, bool), sockets: &Sockets, routes: &Routes) {
     let mut secret = [0; 32];
-    // Without random numbers no form is taken: it is told by who needs them more.
+    // Without random numbers no form is accepted; other code reports the failure.
     let _ = getrandom::fill(&mut secret);
     let begin = |ours: Ours| {
         let opening = Opening {

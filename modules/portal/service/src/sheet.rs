@@ -7,7 +7,7 @@ use net::markup::escape_html;
 
 use runtime::output::{qr, units};
 
-/// Where a QR code leads to that holds a code: any name does, as the portal answers for all of them.
+/// Returns the URL in a QR code: any host name works, as the portal answers for all names.
 pub fn link(code: &str) -> String {
     format!("http://portal.weir/?code={code}")
 }
@@ -142,7 +142,7 @@ pub fn html(title: &str, wifi: &str, language: &str, vouchers: &[PortalVoucher])
         }
     };
     for voucher in vouchers {
-        // One that is signed holds where nobody has heard of it.
+        // A signed voucher is valid at nodes that have not heard of it.
         let code = voucher.signed.as_ref().unwrap_or(&voucher.code);
         let picture = qr::svg(&link(code)).unwrap_or_default();
         let time = voucher.duration.map(units::duration);

@@ -1,5 +1,5 @@
-//! Where guests are listened to: the page and names, on every address. The firewall's table lets
-//! nobody there who does not come by a device of the portal. And where servers are asked from.
+//! Sockets for guests: the page and names, on every address. The firewall's table blocks access
+//! from devices outside of the portal. Also sockets for requests to servers.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
@@ -18,7 +18,7 @@ pub const SECURE: u16 = 2443;
 /// Port of names.
 pub const NAMES: u16 = 2053;
 
-/// Where one server is asked from. The kernel chooses the port, at random; nobody else is heard.
+/// Opens a socket for one server. The kernel chooses a random port, and drops other senders.
 ///
 /// # Errors
 /// There is no way to it.

@@ -1,5 +1,5 @@
-//! The file of vouchers. A thread writes it, as disks take their time; what it could not write whole
-//! is cut off again.
+//! The file of vouchers. A thread writes the file, as disks are slow; a partial write is cut off
+//! again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -32,7 +32,7 @@ type Told = oneshot::Sender<Result<(), String>>;
 
 /// Something to do.
 enum Job {
-    /// To write this, for whoever waits for it.
+    /// Writes these lines, and notifies the requester.
     Write(String, Option<Told>),
     /// To forget what is past: within the hour.
     Forget,
@@ -53,7 +53,7 @@ struct Keeping {
     file: File,
     /// Bytes of it, all of them whole lines.
     length: u64,
-    /// The same when it was written anew.
+    /// Length right after the last rewrite.
     fresh: u64,
     /// Lines that could not be written yet.
     late: String,
@@ -65,7 +65,7 @@ impl Store {
     /// Opens the file, or makes one, and reads it. To be called with all rights.
     ///
     /// # Errors
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     pub fn open(path: &Path) -> io::Result<(Self, journal::Read)> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -78,7 +78,7 @@ impl Store {
             let lines = &read.damaged;
             warn!(file = %path.display(), ?lines, "damaged lines are left out");
         }
-        // What was not written whole.
+        // Cuts off a partial write.
         file.set_len(read.whole as u64)?;
         file.seek(SeekFrom::End(0))?;
         let keeping = Keeping {
@@ -122,10 +122,10 @@ impl Store {
         fails.then(|| self.path.display().to_string())
     }
 
-    /// Writes lines. They are on the disk when that was told.
+    /// Writes lines. The receiver gets the result once the lines are on the disk.
     pub fn write(&self, lines: String) -> oneshot::Receiver<Result<(), String>> {
         let (told, heard) = oneshot::channel();
-        // Who listens no more says so by the other channel.
+        // If the receiver is gone, the result is not needed.
         let _ = self.jobs.send(Job::Write(lines, Some(told)));
         heard
     }
@@ -140,7 +140,7 @@ impl Store {
         let _ = self.jobs.send(Job::Forget);
     }
 
-    /// Whether all is on the disk that was noted before.
+    /// Completes once all earlier lines are on the disk.
     pub fn settled(&self) -> oneshot::Receiver<Result<(), String>> {
         self.write(String::new())
     }
@@ -205,8 +205,7 @@ impl Keeping {
         match written {
             Ok(()) => self.length += lines.len() as u64,
             Err(_) => {
-                // Where that fails, too, the next line is written behind half of one: that one is
-                // found damaged.
+                // If that fails, too, the next line follows a partial one, and counts as damaged.
                 let cut = self.file.set_len(self.length);
                 cut.and_then(|()| self.file.seek(SeekFrom::Start(self.length)))?;
             }
@@ -222,13 +221,13 @@ impl Keeping {
         }
         self.forgets = None;
         if let Err(error) = self.renew() {
-            // It goes on as it is, and is tried again when it has grown as much again.
+            // The file stays in use; the next attempt comes when the file has grown eightfold.
             warn!(%error, "the file of vouchers cannot be written anew");
             self.fresh = self.length;
         }
     }
 
-    /// The same vouchers, and nothing else: in the place of the former file once it is whole.
+    /// Rewrites the file with the same vouchers: the new file replaces the old one once complete.
     fn renew(&mut self) -> io::Result<()> {
         let read = journal::read(&std::fs::read(&self.path)?);
         // Whoever looks into what was damaged needs all of it.
@@ -263,7 +262,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What is in a folder stays so.
+/// Makes the entries of the folder durable.
 fn settle(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) => File::open(folder)?.sync_all(),

@@ -1,5 +1,5 @@
-//! What the guests' page says: its title, its text and the community's picture. What is edited is
-//! kept beside the vouchers, and wins over the configuration.
+//! Contents of the guests' page: title, text and the community's picture. Edited contents are
+//! stored beside the vouchers, and override the configuration.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -29,22 +29,22 @@ const PREVIEWS: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Words {
-    /// What the page is headed with.
+    /// Title of the page.
     pub title: String,
-    /// What it says, in Markdown.
+    /// Text of the page, in Markdown.
     pub text: String,
 }
 
-/// What the page's process is told, and shows until that changes.
+/// Contents that the page's process shows until the version changes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Told {
     /// Which it is: another one each time that anything changes.
     pub version: u64,
-    /// What the page is headed with.
+    /// Title of the page.
     pub title: String,
-    /// What it says, as HTML.
+    /// Text of the page, as HTML.
     pub html: String,
-    /// Where more is said of the place.
+    /// Address of a page about the venue.
     pub venue: Option<String>,
     /// Media type of the picture, if there is one.
     pub picture: Option<String>,
@@ -56,7 +56,7 @@ struct Framed {
     known: picture::Picture,
 }
 
-/// What the page says, and where that is kept.
+/// Contents of the page, and their files.
 pub struct Welcome {
     configured: Words,
     venue: Option<String>,
@@ -66,7 +66,7 @@ pub struct Welcome {
     previews: RefCell<VecDeque<(u64, Preview)>>,
     text_file: PathBuf,
     picture_file: PathBuf,
-    /// Who writes: one after the other.
+    /// Lock that orders writes.
     writes: Mutex<()>,
 }
 
@@ -105,7 +105,7 @@ impl Welcome {
         edited.as_ref().unwrap_or(&self.configured).clone()
     }
 
-    /// What the page is headed with.
+    /// Returns the title of the page.
     pub fn title(&self) -> String {
         self.words().title
     }
@@ -123,7 +123,7 @@ impl Welcome {
         Told {
             version: self.version.get(),
             title,
-            // It was looked at when it was taken.
+            // The text was checked when it was accepted.
             html: text::shown(&text).unwrap_or_default(),
             venue: self.venue.clone(),
             picture: picture.map(str::to_owned),
@@ -156,7 +156,7 @@ impl Welcome {
         }
     }
 
-    /// Something changed: whoever shows it asks anew.
+    /// Marks a change: clients that show the page read it again.
     fn changed(&self, what: &str) -> PortalPage {
         info!(what, "the guests' page was changed");
         self.version.set(self.version.get() + 1);
@@ -235,7 +235,7 @@ impl Welcome {
     pub fn preview(&self, number: u64) -> Option<String> {
         let previews = self.previews.borrow();
         let (_, preview) = previews.iter().find(|(one, _)| *one == number)?;
-        // It is shown where nothing can be asked for.
+        // The preview is shown where no other file can be loaded.
         let picture = self
             .picture()
             .map(|(media, octets)| format!("data:{media};base64,{}", STANDARD.encode(octets)));
@@ -250,7 +250,7 @@ impl Welcome {
     }
 }
 
-/// Whether the page has room for this.
+/// Checks that the page has room for these words.
 fn fits(words: &Words) -> Result<(), Problem> {
     if !is_title(&words.title) {
         let what = format!("the title is one line of at most {LONGEST_TITLE} bytes");
@@ -272,7 +272,7 @@ fn fits(words: &Words) -> Result<(), Problem> {
     })
 }
 
-/// What a file holds, if it is there. One that is damaged is passed over.
+/// Reads a file, if it exists. A damaged file is skipped.
 fn kept<T>(file: &Path, read: impl FnOnce(&[u8]) -> Result<T, String>) -> Option<T> {
     let octets = match std::fs::read(file) {
         Ok(octets) => Ok(octets),
@@ -339,7 +339,7 @@ mod tests {
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x02\0\0\0\x03";
 
-    /// It wins over the configuration, also when weir starts anew, until it is taken back.
+    /// An edited text overrides the configuration, also after a restart, until it is removed.
     #[test]
     fn what_is_edited_stays_until_it_is_taken_back() {
         let folder = Folder::new("edited");
@@ -391,7 +391,7 @@ mod tests {
         assert!(!welcome.page().edited);
     }
 
-    /// Half a file, or somebody else's, is passed over.
+    /// A partial file, or a file of another format, is skipped.
     #[test]
     fn what_is_damaged_is_passed_over() {
         let folder = Folder::new("damaged");

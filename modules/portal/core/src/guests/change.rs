@@ -12,9 +12,9 @@ use crate::voucher::Voucher;
 pub enum Change {
     /// A device is let in, for so many milliseconds; `None`: for ever.
     Admit(Mac, Option<Millis>),
-    /// It has this address.
+    /// The device has this address.
     Address(Mac, IpAddr, Option<Millis>),
-    /// It no longer has this address.
+    /// The device no longer has this address.
     Drop(Mac, IpAddr),
     /// A device is not let in any more.
     Refuse(Mac),
@@ -24,7 +24,7 @@ pub enum Change {
     Keep(Box<Voucher>),
 }
 
-/// Why somebody is not let in.
+/// Reason to refuse a log-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The text is not a code: no voucher here has a code of this form.
@@ -33,6 +33,6 @@ pub enum Refusal {
     Unknown,
     /// Its time is over.
     Expired,
-    /// It was called back.
+    /// The voucher was revoked.
     Invalidated,
 }

@@ -1,9 +1,9 @@
 //! A voucher while it is known: how its time goes by.
 //!
-//! The time of some vouchers goes by only while one of their devices is on-line: while something goes
-//! to it or comes from it. The kernel knows no such time. It is told the whole that is left, each time
-//! the voucher begins to rest or to run; and while it rests from time to time again, so that what is
-//! left does not run out there.
+//! The time of some vouchers passes only while one of their devices is on-line, that is, while
+//! packets go to or from a device. The kernel has no such timer. It gets the whole remaining time
+//! whenever the voucher pauses or resumes, and from time to time during a pause, so that the
+//! kernel's timeout does not expire.
 
 use kernel::Mac;
 
@@ -18,15 +18,15 @@ use crate::voucher::{Heard, State, User, Voucher};
 /// failure.
 const UNNOTED: u64 = 16 << 20;
 
-/// After so long without a packet a device is not on-line. It does not count. Less of what is almost
-/// over; but not all the time, as the kernel is told each time.
+/// After so long without a packet a device is off-line; this time does not count. Vouchers that are
+/// almost over use less, but not zero, because each change updates the kernel.
 const SILENCE: std::ops::RangeInclusive<Millis> = 1_000..=60_000;
 
 /// By so much longer than what is left the kernel lets in who rests. With weir dead it is what he may
 /// have too much.
 const SPARE: Millis = 60_000;
 
-/// How often is looked at what they send and get: by so much earlier it may have begun.
+/// Interval between looks at the byte counters: traffic may have begun earlier by this much.
 pub(super) const LOOK: Millis = 1_000;
 
 /// A voucher, and the time that goes by.
@@ -39,7 +39,7 @@ pub(super) struct Record {
     noted: u64,
     /// When something of its devices was seen last.
     seen: Millis,
-    /// When the kernel was told last of what rests.
+    /// Time of the last kernel update during a pause.
     told_at: Millis,
 }
 
@@ -128,13 +128,13 @@ impl Record {
         voucher.online && begun && self.since.is_none() && voucher.over.is_none()
     }
 
-    /// How long nothing is seen of who is on-line still.
+    /// Returns the silence after which an on-line device counts as off-line.
     fn silence(&self, now: Millis) -> Millis {
         let quarter = self.left(now).unwrap_or(Millis::MAX) / 4;
         quarter.clamp(*SILENCE.start(), *SILENCE.end())
     }
 
-    /// What of its time the kernel is told; `None`: for ever.
+    /// Returns the remaining time for the kernel's timeout; `None`: for ever.
     pub fn told(&self, now: Millis) -> Option<Millis> {
         let left = self.left(now)?;
         Some(match self.rests() && left > 0 {
@@ -206,7 +206,7 @@ impl Record {
         self.since = None;
     }
 
-    /// It is called back. Returns its devices.
+    /// Revokes the voucher. Returns its devices.
     pub fn invalidate(&mut self, (now, wall): (Millis, u64), out: &mut Vec<Change>) -> Vec<Mac> {
         let macs = self.macs();
         self.voucher.users.clear();

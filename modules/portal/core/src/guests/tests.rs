@@ -157,7 +157,7 @@ fn who_needs_no_voucher_is_let_in_for_ever() {
     out.clear();
     guests.exempt(&[ONE], &mut out);
     assert_eq!(out, []);
-    // A voucher that he has for somebody else stays good.
+    // A voucher that the guest holds for another person stays good.
     guests.add(voucher(1));
     assert_eq!(log_in(&mut guests, ONE, 2, 1, 10), []);
     assert_eq!(guests.next(10), None);
@@ -259,7 +259,7 @@ fn what_nobody_sold_is_forgotten() {
     assert!(guests.add(free), "the next one");
 }
 
-/// What is left of an account's time is so after a restart, and nothing of one that is over.
+/// The remaining time of an account survives a restart; accounts that are over do not.
 #[test]
 fn an_account_is_known_for_as_long_as_it_holds() {
     let account = |number| Voucher {
@@ -410,7 +410,7 @@ fn what_waits_survives_a_restart_and_its_last_day() {
     assert_eq!(state(&again, 2, HOUR), State::Available);
 }
 
-/// One that waits is nobody's yet: who comes with it in another device has it.
+/// A waiting voucher is free: a device that logs in with its code gets it.
 #[test]
 fn what_waits_can_be_taken_elsewhere_and_given_back() {
     let mut guests = guests([voucher(1), voucher(2), voucher(3)]);
@@ -470,7 +470,7 @@ fn by(guests: &Guests, mac: &Mac) -> Option<String> {
     guests.guest(mac)?.voucher.clone()
 }
 
-/// A minute of somebody else's voucher is of no use to who has an hour: nothing changes.
+/// A guest with an hour left gains nothing from a voucher of a minute: nothing changes.
 #[test]
 fn a_voucher_that_adds_nothing_is_left_to_its_devices() {
     let minute = Voucher {
@@ -630,8 +630,8 @@ fn what_is_free_is_not_lost() {
 }
 
 proptest! {
-    /// Whatever codes somebody types and in whatever order: he has no less by that, and is in for as
-    /// long as any voucher is good that he had.
+    /// Codes typed in any order never reduce a guest's time: the guest is in for as long as any of
+    /// the vouchers is good.
     #[test]
     fn no_code_costs_anything(
         terms in prop::collection::vec(
@@ -699,7 +699,7 @@ fn key(number: u8) -> SecretKey {
     SecretKey::new(&[number; 32]).expect("a key")
 }
 
-/// What a node tells of a voucher that it sold, or let somebody in by.
+/// Builds a node's note about a voucher that the node sold or admitted a device by.
 fn told(guests: &Guests, (node, seller): (u8, u8), now: Millis) -> (Note, String) {
     let (voucher, used) = guests.vouchers(now).next().expect("a voucher");
     let signed = voucher.signed;

@@ -50,7 +50,7 @@ impl Vouchers {
         self.all.insert(id.clone(), Record::new(voucher, now));
     }
 
-    /// One more voucher. Its code and id are nobody else's, or it is not taken.
+    /// Adds a voucher. Returns false if its code or id is already in use.
     pub fn add(&mut self, voucher: Voucher, now: Millis) -> bool {
         // Of two that were sold at two nodes with one code, the second is had by its signed form.
         let coded = voucher.origin.is_sold();
@@ -107,7 +107,7 @@ impl Vouchers {
             .collect()
     }
 
-    /// Whether a voucher can let a device in.
+    /// Returns true if a voucher can admit a device.
     pub fn is_good(&self, id: &str, when: (Millis, u64)) -> bool {
         let state = self.all.get(id).map(|record| record.state(when));
         matches!(state, Some(State::Available | State::Active))

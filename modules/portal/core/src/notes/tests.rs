@@ -27,7 +27,7 @@ fn voucher() -> Voucher {
     }
 }
 
-/// What a node notes that let a device in at one time, and speaks at another.
+/// Builds the note of a node that admitted a device at one time, and wrote the note at another.
 fn note(node: u8, device: u8, (since, noted): (u64, u64)) -> Note {
     let signed = voucher().sign(&key(1)).expect("signed");
     let mac = [2, 0, 0, 0, 0, device];
@@ -87,7 +87,7 @@ fn two_devices_at_once_are_too_many() {
     let found = together(&note(2, 2, (WALL + 60, WALL + 600)), 0).expect("found");
     assert_eq!(found.how, How::Together);
     assert_eq!(found.nodes, [key(1).public(), key(2).public()]);
-    // The same device at both is one.
+    // The same device at both nodes counts once.
     assert_eq!(together(&note(2, 1, (WALL + 60, WALL + 600)), 0), None);
     // Nobody knows whether the first was still there.
     assert_eq!(together(&note(2, 2, (WALL + 599, WALL + 900)), 0), None);
@@ -117,11 +117,11 @@ fn nobody_is_accused_by_a_clock() {
     let day = 86_400;
     let one = note(1, 1, (WALL, WALL + 5000));
     let ahead = note(2, 1, (WALL + day + 1800, WALL + day + 2000));
-    // It was heard at once, so it comes from the future.
+    // The note arrived at once, so its time lies in the future.
     assert_eq!(double(&voucher(), (&one, 0), (&ahead, -(day as i64))), None);
     let carried = note(2, 1, (WALL + 1800, WALL + 2000));
     assert_eq!(double(&voucher(), (&one, 0), (&carried, day as i64)), None);
-    // Who never had a clock.
+    // A node that never had a clock.
     let old = note(2, 1, (1800, 2000));
     let late = (WALL - 200) as i64;
     assert_eq!(double(&voucher(), (&one, 0), (&old, late)), None);

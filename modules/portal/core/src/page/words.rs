@@ -1,9 +1,9 @@
-//! What the page says, in the languages that there are.
+//! Texts of the page, in all available languages.
 
 /// Languages that there are words in; the first is for everybody else.
 const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
 
-/// What is said.
+/// Texts of the page in one language.
 pub(super) struct Words {
     pub(super) welcome: &'static str,
     pub(super) code: &'static str,

@@ -26,8 +26,8 @@ fn question() -> Question {
     Question::new(&account, "roof", &secret(), (7, RANDOM)).expect("a question")
 }
 
-/// What a server with a secret says: the digest of RFC 2865 section 3, and the Message-Authenticator
-/// of RFC 2869 section 5.14 where `proof` says.
+/// Builds a reply made with a secret: with the digest of RFC 2865 section 3, and with the
+/// Message-Authenticator of RFC 2869 section 5.14 if `proof` is true.
 fn reply(secret: &[u8], code: u8, attributes: &[u8], proof: bool) -> Vec<u8> {
     let mut packet = vec![code, 7, 0, 0];
     packet.extend(RANDOM);
@@ -160,7 +160,7 @@ fn a_refusal_says_why() {
     assert_eq!(challenge, Ok(Verdict::Challenge));
 }
 
-/// Who is on the way can make an answer with a right digest out of a refusal (CVE-2024-3596).
+/// An attacker on the path can turn a refusal into a reply with a right digest (CVE-2024-3596).
 #[test]
 fn what_is_not_proven_does_not_count() {
     let good = reply(b"xyzzy5461", 2, &[], true);
@@ -171,7 +171,7 @@ fn what_is_not_proven_does_not_count() {
     let mut other = good.clone();
     other[1] = 8;
     assert_eq!(said(&other), Err(Doubt::Foreign));
-    // A right digest, and a proof that is none.
+    // A right digest with an invalid proof.
     for proof in [[80, 18].to_vec(), [80, 2].to_vec(), [80, 17].to_vec()] {
         let mut proof = proof;
         proof.resize(usize::from(proof[1]), 0);
@@ -184,7 +184,7 @@ fn what_is_not_proven_does_not_count() {
         said(&reply(b"xyzzy5461", 5, &[], true)),
         Err(Doubt::Damaged)
     );
-    // Its question is none of its answers.
+    // A request is not a valid reply to itself.
     assert!(said(question().octets()).is_err());
 }
 

@@ -21,9 +21,9 @@ pub(super) const CHAINS: [(&str, &str); 6] = [
     ),
 ];
 
-/// At once, so that nobody waits. But no answer goes to who did not ask: a source that does not
-/// belong there may be anybody's outside; and who sends what belongs to no connection has that of
-/// somebody else reset by it.
+/// Refuses at once, so that clients do not wait. Unsolicited packets get no answer: a foreign
+/// source address may belong to a host outside, and a packet outside of any connection would reset
+/// the connection of another device.
 const REFUSE: &str = "
     ct state invalid drop
     fib saddr . iif oif missing drop
@@ -62,10 +62,10 @@ const TO_GUESTS: &str = "
     ip6 saddr @names6 return
     drop";
 
-/// What everybody may ask of the router: an address, who it is, the page, names. What the router
-/// itself asked for is answered, too. A connection that was brought here before its device was let
-/// in ends, or a browser would use it again, and never get to where it wanted; where the page has no
-/// address but that of the link, it is shown by such connections, and they stay.
+/// Services of the router for all devices: DHCP, address resolution, the page, names. Replies to
+/// the router's own queries pass, too. A connection redirected here before its device logged in is
+/// ended, or the browser would use it again and never get to its destination. Where the page has
+/// only a link-local address, such connections carry the page, and they stay.
 const INPUT: &str = "
     iifname != $here tcp dport { $pages, $names } drop
     iifname != $here udp dport $names drop

@@ -23,7 +23,7 @@ pub struct Element {
     /// Its key, as the kernel has it: in network byte order; of several parts each is filled with
     /// zeros to a multiple of 4 bytes.
     pub key: Vec<u8>,
-    /// The same, as `nft` has it.
+    /// The element in the syntax of `nft`.
     pub text: String,
 }
 

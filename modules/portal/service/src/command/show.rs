@@ -8,7 +8,7 @@ use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone, harmless, units};
 
-/// What a table has no room for.
+/// Prints the fields that do not fit into a table.
 pub(super) fn more(voucher: &PortalVoucher, output: &mut Output<'_>) -> io::Result<()> {
     if let Some(node) = &voucher.sold_by {
         output.field("sold by", &harmless(node))?;

@@ -1,4 +1,4 @@
-//! What a voucher is good for, as it is written on the command line.
+//! Terms of a voucher, as written on the command line.
 
 use runtime::config::{Octets, Rate};
 use runtime::output::dates::Span;

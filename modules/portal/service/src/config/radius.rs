@@ -9,9 +9,9 @@ use toml::de::DeValue;
 
 use runtime::config::{FileValue, Said, Wrong, list, table};
 
-/// Where RADIUS servers are asked about accounts (RFC 2865 section 3).
+/// Default port of RADIUS servers (RFC 2865 section 3).
 const PORT: u16 = 1812;
-/// One, and who stands in for it.
+/// A server and its backup.
 const MOST: usize = 2;
 
 table! {
@@ -58,7 +58,7 @@ impl FileValue for Servers {
     }
 }
 
-/// Whether it can be one host, without more being said. One of a link alone needs a device.
+/// Returns true if the address names one host alone. A link-local address also needs a device.
 fn is_host(server: &SocketAddr) -> bool {
     let other = match server.ip() {
         IpAddr::V4(address) => address.is_broadcast(),
@@ -68,7 +68,7 @@ fn is_host(server: &SocketAddr) -> bool {
     server.port() > 0 && !ip.is_unspecified() && !ip.is_multicast() && !other
 }
 
-/// What a router is called.
+/// Name of the router at the RADIUS servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouterName(pub String);
 

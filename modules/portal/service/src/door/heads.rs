@@ -11,15 +11,15 @@ use portal_core::pass::Pass;
 const COOKIE: &str = "weir";
 const KEPT: u32 = 31_536_000;
 
-/// What a browser had from before.
+/// Returns the pass from the browser's cookies.
 pub fn pass(headers: &HeaderMap) -> Option<Pass> {
     let cookies = header(headers, "cookie").split(';');
     let mut ours = cookies.filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
     ours.find_map(|text| text.parse().ok())
 }
 
-/// What a browser is to keep: for scripts and other pages there is nothing to see (RFC 6265 section
-/// 5.3; `SameSite`: draft-ietf-httpbis-rfc6265bis).
+/// Stores a pass in the browser, out of reach of scripts and other sites (RFC 6265 section 5.3;
+/// `SameSite`: draft-ietf-httpbis-rfc6265bis).
 pub fn keep(response: &mut Response<Answer>, pass: &str) {
     let text = format!("{COOKIE}={pass}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Lax");
     if let Ok(value) = HeaderValue::from_str(&text) {

@@ -1,4 +1,4 @@
-//! Who comes with an account.
+//! Log-ins with an account.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tracing::info;
 
 use super::sale::make;
 
-/// What holds for all accounts.
+/// Settings for all accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounts {
     /// Devices that are in at once by one of them.
@@ -26,9 +26,9 @@ pub struct Accounts {
 pub struct Asker {
     /// The device.
     pub mac: Mac,
-    /// Where it is.
+    /// Current address of the device.
     pub address: IpAddr,
-    /// What he is called, as he says.
+    /// Name that the guest typed.
     pub name: String,
 }
 
@@ -46,7 +46,7 @@ impl Asker {
         Err(Trouble::NotTheAccount)
     }
 
-    /// What lets him in on these terms.
+    /// Creates the voucher that admits the device on these terms.
     pub fn voucher(self, terms: Terms, accounts: Accounts) -> Result<Voucher, Trouble> {
         let time = terms.seconds.map_or(accounts.time.as_secs(), u64::from);
         if time == 0 || terms.bytes == Some(0) {

@@ -24,7 +24,7 @@ impl Browsers {
     /// A browser came from a device's address. `known`: the one by which that was let in. If it is
     /// another one, another device may have copied the hardware address.
     pub fn compare(&mut self, mac: Mac, known: u64, pass: Option<Pass>, logs_in: bool) {
-        // One that brings nothing may be another program of the same device.
+        // A client without a pass may be another program of the same device.
         let other = pass.map_or(logs_in, |pass| pass.token != known);
         if !other || self.0.len() >= MOST_OTHERS {
             return;

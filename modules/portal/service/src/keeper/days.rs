@@ -1,4 +1,4 @@
-//! What happens by day, as it is counted.
+//! Statistics per day.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use tracing::warn;
 use super::hours::BUILT;
 use crate::figures::File;
 
-/// How often is noted what is used of vouchers, and who was on-line: flash wears out.
+/// Interval of notes on used time and on-line guests: flash wears out.
 pub const NOTED: Duration = Duration::from_secs(60);
 
 /// Figures by day, and what is not among them yet.
@@ -58,7 +58,7 @@ impl Days {
         self.file.settled()
     }
 
-    /// It may be another day.
+    /// Starts a new day if the date changed.
     fn turn(&mut self) {
         let date = date(&self.zone, unix_seconds());
         let key = || {

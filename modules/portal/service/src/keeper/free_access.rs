@@ -17,18 +17,18 @@ const READING: Duration = Duration::from_secs(15);
 /// Devices of which is remembered when they came; there are seldom as many at once.
 const MOST_SEEN: usize = 8192;
 
-/// What is free.
+/// Terms of free access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gift {
     /// For how long.
     pub time: Duration,
-    /// How long after its end again.
+    /// Pause after the end of free access until the next one.
     pub pause: Duration,
     /// Bits a second that each device may send, and get.
     pub rate: Option<u64>,
     /// The page is to be read first.
     pub read: bool,
-    /// It takes this password.
+    /// Password for free access, if one is needed.
     pub password: Option<Password>,
 }
 
@@ -62,7 +62,7 @@ impl FreeAccess {
         Some((gift.time.as_secs(), gift.password.is_some()))
     }
 
-    /// What lets a device in, if the device may have that now.
+    /// Creates a voucher for free access, if the device may have one now.
     pub fn voucher(&self, mac: &Mac, gift: &Gift) -> Result<Voucher, Trouble> {
         let Some((first, end)) = self.visits.get(mac).copied() else {
             return Err(Trouble::Read(seconds(READING)));

@@ -40,7 +40,7 @@ const OPENED_ALL: Allowance = Allowance {
     every: Duration::from_millis(500),
 };
 
-/// How often addresses are opened, at most: those that come together, together.
+/// Shortest interval between updates of open addresses: addresses within it are opened together.
 const TOGETHER: Duration = Duration::from_millis(250);
 /// Addresses that are open at once.
 const MOST_OPEN: usize = 1024;
@@ -62,12 +62,12 @@ struct Opened {
     asked: Instant,
 }
 
-/// What a name server said.
+/// Reply of a name server.
 struct Said {
     number: u64,
     name: String,
     octets: Vec<u8>,
-    /// Who asked, as devices are told apart.
+    /// Client that asked, as the rate limits distinguish devices.
     who: IpAddr,
 }
 
@@ -77,7 +77,7 @@ pub struct Way {
     who: IpAddr,
 }
 
-/// What is known of the names of the garden.
+/// State of the garden's names.
 pub struct Garden {
     /// Networks that everybody may reach.
     networks: Vec<Prefix>,
@@ -98,7 +98,7 @@ pub struct Garden {
     outside: Outside,
     looked: Instant,
     told: HashSet<String>,
-    /// What was warned of: each once, until it is well.
+    /// Problems already logged: each once, until the problem is solved.
     full: bool,
     refused: bool,
     silent: Option<IpAddr>,
@@ -137,7 +137,7 @@ impl Garden {
         self.names.iter().any(|own| own.holds(name))
     }
 
-    /// What is in the garden, which server is asked, and for how long is open what it says.
+    /// Sets the entries of the garden, the name server, and how long addresses stay open.
     pub fn configure(&mut self, config: &Portal) {
         (self.networks, self.names) = (config.garden.networks(), config.garden.names());
         (self.server, self.time) = (config.resolver.0, *config.garden_time);
@@ -221,13 +221,13 @@ impl Garden {
         }
     }
 
-    /// Whether one more is opened for somebody.
+    /// Returns true if another address may be opened for a client.
     fn takes(&mut self, who: IpAddr) -> bool {
         let now = self.began.elapsed();
         self.has_room() && self.opens.take(who, now).is_ok()
     }
 
-    /// Whether there is room for one more.
+    /// Returns true if another address can be opened.
     fn has_room(&mut self) -> bool {
         if self.open.len() + self.opening.len() < MOST_OPEN {
             return true;
@@ -339,7 +339,7 @@ impl Garden {
         })
     }
 
-    /// Whether guests reach an address of the self.
+    /// Returns true if guests can reach an address.
     pub fn is_open(&self, address: &IpAddr) -> bool {
         let open = self.open.get(address);
         open.is_some_and(|open| open.until > Instant::now())
@@ -351,7 +351,7 @@ impl Garden {
         (self.time.as_secs() / 2).clamp(1, 86_400) as u32
     }
 
-    /// What a connection runs to is not closed while it runs, for some hours.
+    /// Keeps addresses of running connections open, for some hours.
     pub fn hold_open(&mut self, router: &Router) {
         let (now, time) = (Instant::now(), self.time);
         if self.open.is_empty() || now.duration_since(self.looked) < time / 8 {

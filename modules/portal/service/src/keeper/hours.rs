@@ -87,12 +87,12 @@ impl Hours {
         }
     }
 
-    /// How long vouchers were not needed, or of no use.
+    /// Returns how long vouchers were not needed, or not valid.
     fn paused(&self) -> Duration {
         self.paused + self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Whether the time of vouchers goes by.
+    /// Returns true while the time of vouchers passes.
     pub fn runs(&self) -> bool {
         self.mode == Mode::Vouchers
     }
@@ -102,13 +102,13 @@ impl Hours {
         self.change
     }
 
-    /// How long this mode lasts.
+    /// Returns how long this mode lasts.
     pub fn lasts(&self) -> Option<Duration> {
         let now = Instant::now();
         self.change.map(|at| at.saturating_duration_since(now))
     }
 
-    /// What the kernel is told who is let in for so long; `None`: nothing, as nobody is.
+    /// Returns the kernel's timeout for an admitted device; `None`: no device gets in now.
     pub fn bound(&self, left: Option<Millis>) -> Option<Option<Millis>> {
         let millis = |time: Duration| time.as_millis() as Millis;
         let left = match self.mode {

@@ -1,4 +1,4 @@
-//! This node among others: its key, those that it trusts, and what they tell each other.
+//! This node among others: its key, trusted nodes, and the notes that nodes exchange.
 
 use std::io;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl Node {
         self.trusted = std::iter::once(own).chain(trust.iter().cloned()).collect();
     }
 
-    /// What a node is called.
+    /// Returns the name of a node.
     pub fn name(&self, key: &PublicKey) -> String {
         let known = self.trusted.iter().find(|node| node.key == *key);
         let name = known.map(|node| node.name.clone());
@@ -47,7 +47,7 @@ impl Node {
             .unwrap_or_else(|| key.to_string())
     }
 
-    /// What the node is called that sold a voucher, as far as it is still trusted.
+    /// Returns the name of a voucher's seller, if that node is still trusted.
     pub fn seller(&self, signed: &Signed) -> String {
         let known = self.trusted.iter().find(|n| n.key.hint() == signed.hint());
         known.map_or_else(|| "a former node".to_owned(), |node| self.name(&node.key))
@@ -59,8 +59,8 @@ impl Node {
         voucher.signer(keys).is_some()
     }
 
-    /// What there is to tell other nodes of these vouchers, of whose time so much is gone, as work that
-    /// may take a while: signed lines.
+    /// Returns notes for other nodes about these vouchers and their used time, as work that may
+    /// take a while: signed lines.
     pub fn told(
         &self,
         all: Vec<(Voucher, Millis)>,
@@ -71,7 +71,7 @@ impl Node {
             let mut lines = Vec::new();
             for (voucher, used) in all {
                 let signed = voucher.signed;
-                // What it knows of others alone those have told.
+                // Other nodes report what this node only learned from them.
                 let own = voucher.here.is_some() || voucher.invalidated.is_some();
                 if (own || signed.is_none())
                     && let Some(signed) = signed.or_else(|| voucher.sign(&key))
@@ -123,10 +123,10 @@ impl Node {
     }
 }
 
-/// The key in a file, which is made if there is none. To be called with all rights.
+/// Reads the key from a file, and creates a missing file. To be called with all rights.
 ///
 /// # Errors
-/// It cannot be read or written, or is none.
+/// The file cannot be read or written, or holds no key.
 pub fn key(path: &Path) -> io::Result<SecretKey> {
     let none = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key");
     SecretKey::new(&seed(path)?).map_err(none)

@@ -1,4 +1,4 @@
-//! What lies outside: names of others lead nowhere else.
+//! Addresses outside: names of the garden may resolve only to these.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -12,17 +12,17 @@ use tracing::warn;
 
 use runtime::daemon::Router;
 
-/// How long what was read of routes holds.
+/// Maximum age of the routes.
 const FRESH: Duration = Duration::from_secs(10);
 /// A route to so much of all addresses is one to outside: `0.0.0.0/1` of a tunnel, `2000::/3`.
 const WIDE: u8 = 3;
 
-/// What the routes say.
+/// Networks near and devices that lead outside, from the routes.
 #[derive(Default)]
 pub struct Outside {
     read: Option<Instant>,
     ways: Ways,
-    /// That they cannot be read was told.
+    /// True once a failure to read the routes was logged.
     told: bool,
 }
 
@@ -50,8 +50,8 @@ impl Ways {
 }
 
 impl Outside {
-    /// Whether an address lies outside: it is none of this router's, in no network that the router
-    /// is in itself, and the way to it is that to the Internet.
+    /// Returns true if an address lies outside: it is not an address of this router, in none of the
+    /// router's own networks, and the route to it is the one to the Internet.
     pub fn holds(&mut self, address: IpAddr, router: &Router) -> bool {
         if router.core.addresses().any(|own| own.address == address) {
             return false;

@@ -9,7 +9,7 @@ use portal_core::voucher::Voucher;
 /// Vouchers that are made at once.
 pub const MOST: u32 = 1000;
 
-/// One more voucher, which nobody else has: for one device, for ever.
+/// Creates a voucher with a fresh code: for one device, for ever.
 pub fn make() -> Result<Voucher, Problem> {
     let mut random = [0; 13];
     getrandom::fill(&mut random).map_err(|error| {

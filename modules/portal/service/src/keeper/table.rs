@@ -18,8 +18,8 @@ use runtime::daemon::Firewall;
 /// Elements of a set whose counters are read.
 const MOST_COUNTED: usize = 65_536;
 
-/// How often those who come are let in: each change of a set ends all proofs of the packet path, so
-/// those who come together are let in together.
+/// Interval between admissions: each change of a set ends all proofs of the packet path, so devices
+/// that log in within one interval are admitted together.
 const TOGETHER: Duration = Duration::from_millis(250);
 
 /// Counters that go are read before, no more often than this: many may go at once.
@@ -28,14 +28,14 @@ const BEFORE: Duration = Duration::from_secs(1);
 /// The table.
 pub struct Table {
     pub firewall: Firewall,
-    /// The firewall was told last of rules alone.
+    /// True if the last firewall command changed only rules.
     as_before: bool,
     /// Elements that are to be put into the kernel's sets, and when the next ones may be.
     pending: Vec<Step>,
     next: Instant,
-    /// Who waits for that.
+    /// Requests that wait for pending elements.
     waiting: Vec<oneshot::Sender<()>>,
-    /// Whose rate the kernel limits.
+    /// Devices whose rate the kernel limits.
     slowed: Slowed,
     /// Bytes that the kernel counted of each address, as they were read last, and when that was.
     counters: HashMap<IpAddr, u64>,
@@ -81,8 +81,8 @@ impl Table {
         rests
     }
 
-    /// The firewall did not take what it was told. Whether only rules were to change: the table may
-    /// have been gone.
+    /// Handles a command that the firewall refused. Returns true if that command changed only
+    /// rules: the table may have been gone.
     pub fn refused(&mut self) -> bool {
         std::mem::take(&mut self.as_before)
     }
@@ -145,7 +145,7 @@ impl Table {
         let mut batch = self.slowed.batch(&slowed);
         batch.steps.extend(elements);
         let changed = kernel::io::change_elements(Family::Inet, rules::TABLE, &batch);
-        // What was put in anew was not counted yet.
+        // A replaced element has not been counted yet.
         for step in steps {
             if let Some(address) = counted(step) {
                 self.counters.remove(&address);
@@ -161,7 +161,7 @@ impl Table {
         true
     }
 
-    /// Whether by these steps counts would be lost that nobody has read.
+    /// Returns true if these steps would lose counts not read yet.
     pub fn loses_counts(&self, steps: &[Step]) -> bool {
         let is_known = |step| counted(step).is_some_and(|one| self.counters.contains_key(&one));
         self.read.elapsed() >= BEFORE

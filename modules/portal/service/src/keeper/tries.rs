@@ -64,8 +64,8 @@ impl Tries {
     }
 }
 
-/// A device, as those who try are told apart: by network, of IPv6 addresses. All its addresses are
-/// one, and no two devices are.
+/// Maps a device to an IPv6 address of its own: the rate limits distinguish clients by network. All
+/// addresses of a device map to one, and no two devices share one.
 pub fn whose(mac: &Mac) -> IpAddr {
     let mut octets = [0; 16];
     octets[0] = 0xfd;

@@ -1,4 +1,4 @@
-//! What the guests' page says, sheets of vouchers, and figures: what is asked of them.
+//! Routes for the text of the guests' page, sheets of vouchers, and statistics.
 
 use answers::{NewPicture, NewText, PortalVoucher, Preview, PreviewNumber};
 use api::query::{Pairs, encode, unknown};
@@ -14,11 +14,11 @@ use crate::keeper::{MOST, no_voucher};
 use crate::sheet;
 use crate::welcome::Welcome;
 
-/// What a document may that is to be printed: its own looks, and nothing else.
+/// Content policy of a document to print: only its own styles.
 const SHEET: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action \
     'none'; frame-ancestors 'none'";
 
-/// The same of a preview, which stands in the administrator's page, with a picture in it.
+/// Content policy of a preview within the administrator's page, with a picture.
 const PREVIEW: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri \
     'none'; form-action 'none'; frame-ancestors 'self'";
 
@@ -215,7 +215,7 @@ fn chosen(access: &Access, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Proble
     Ok(vouchers)
 }
 
-/// The picture, for whoever looks at it: for guests, and for the administrator.
+/// Returns the picture, for guests and for the administrator.
 pub fn picture(welcome: &Welcome) -> Result<Response<Answer>, Problem> {
     let none = || {
         let hint = "`weir portal picture set FILE` takes one";

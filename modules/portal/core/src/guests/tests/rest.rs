@@ -38,7 +38,7 @@ fn time_stands_still_while_nothing_is_seen() {
     assert!(guests.counts());
     assert!(moved(&mut guests, 10 * MINUTE).is_empty());
     assert!(rest(&mut guests, 11 * MINUTE - 1).is_empty());
-    // What was silent does not count; the kernel has a little more.
+    // Silent time does not count; the kernel has a little more.
     let out = rest(&mut guests, 11 * MINUTE);
     assert!(
         out.contains(&Change::Admit(ONE, Some(51 * MINUTE))),
@@ -46,14 +46,14 @@ fn time_stands_still_while_nothing_is_seen() {
     );
     assert_eq!(left(&guests, 5 * HOUR), Some(50 * MINUTE));
     assert_eq!(guests.next(5 * HOUR), None);
-    // It is told again before half of it is gone there.
+    // The kernel gets an update before half of its spare time is gone.
     assert!(rest(&mut guests, 11 * MINUTE + 25 * MINUTE - 1).is_empty());
     let out = rest(&mut guests, 11 * MINUTE + 25 * MINUTE);
     assert!(
         out.contains(&Change::Address(ONE, at(2), Some(51 * MINUTE))),
         "{out:?}"
     );
-    // It goes on with the first packet, and the kernel has it to the second.
+    // Time resumes with the first packet, and the kernel has it to the second.
     let out = moved(&mut guests, 5 * HOUR);
     let rest = 50 * MINUTE - LOOK;
     assert!(out.contains(&Change::Admit(ONE, Some(rest))), "{out:?}");
@@ -72,7 +72,7 @@ fn what_rests_is_not_over_and_what_ran_out_does_not_rest() {
     assert!(!guests.counts());
 }
 
-/// Nobody knows whether somebody is on-line when weir begins.
+/// After a restart, weir does not know which devices are on-line.
 #[test]
 fn it_rests_over_a_new_start() {
     let mut guests = inside();
