@@ -12,7 +12,7 @@ use miniz_oxide::deflate::compress_to_vec;
 use weir_monitor_core::names::text;
 use weir_monitor_core::vendor::{BLOCK, GROUP, LENGTHS, LONGEST_NAME};
 
-/// What ends a firm's name in one country or another.
+/// Legal forms at the end of company names.
 const FORMS: &str = " ab ag aps as bv b.v co company corp corporation gmbh inc incorporated k.k kft kg \
     kk limited llc ltd ltda nv n.v oy plc pte pty pvt s.a s.a.s s.l s.p.a s.r.l s.r.o sa sas sl spa \
     srl sro technologies technology the ";
@@ -104,7 +104,7 @@ fn short(name: &str) -> String {
     }
     let all = all.trim_matches(['.', ',', '&', ' ']).to_owned();
     match &*all {
-        // Who had it so, or who hands parts of it on.
+        // Placeholders: the owner is private, or an agency that reassigns parts of the block.
         "Private" | "IEEE Registration Authority" => String::new(),
         _ => all,
     }

@@ -1,7 +1,8 @@
-//! What a flow is used for, in one word: by its name where there is one, else by protocol and port.
+//! Classifies flows by application, in one word: by name where there is one, else by protocol and
+//! port.
 //!
-//! A guess, for people: it orders charts, and nothing is decided by it. What hosts are used for is
-//! in `apps/suffixes.txt`, one end of a name and its word a line; add to that.
+//! The result is a guess for people: it orders charts, and decides nothing. The table of host names
+//! is `apps/suffixes.txt`, with a name suffix and its word on each line; extend that file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +10,7 @@ use std::sync::LazyLock;
 
 use crate::names::packet::{TCP, UDP};
 
-/// What flows are used for. The words are those of the API, and do not change.
+/// Applications of flows. Their words are part of the API, and do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Application {
     /// Pages, and whatever else goes by the web's ports and is not known better.
@@ -93,9 +94,8 @@ impl Application {
         }
     }
 
-    /// What a flow of this IP protocol is used for. `name` is that of the far end, as
-    /// [`crate::names`] gives it: lower case, no dot at its end. Ports of protocols that have none
-    /// are not looked at.
+    /// Classifies a flow of this IP protocol. `name` is that of the far end, as [`crate::names`]
+    /// gives it: lower case, no dot at its end. Ports are ignored for protocols without ports.
     pub fn of(protocol: u8, station_port: u16, far_port: u16, name: Option<&str>) -> Self {
         if PROTOCOLS_OF_TUNNELS.contains(&protocol) {
             return Self::Vpn;
@@ -112,7 +112,7 @@ impl Application {
         }
     }
 
-    /// What a host of this name is used for; `None` if the table does not have it.
+    /// Classifies a host by its name; `None` if the table does not have the name.
     pub fn by_name(name: &str) -> Option<Self> {
         // The whole name, then what is behind each dot.
         let ends = name.match_indices('.').map(|(dot, _)| &name[dot + 1..]);
@@ -158,7 +158,7 @@ impl std::error::Error for UnknownWord {}
 /// Numbers of IP protocols that carry others: IPv4 and IPv6 in IP, GRE, ESP, AH, EtherIP, L2TP.
 const PROTOCOLS_OF_TUNNELS: [u8; 7] = [4, 41, 47, 50, 51, 97, 115];
 
-/// Whether a port says more than a name, or less.
+/// Weight of a port against a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Port {
     Decides,

@@ -1,4 +1,4 @@
-//! Who talks with whom, and how much: readings in, sums out.
+//! Conversations and their traffic: takes readings, produces sums.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
@@ -51,7 +51,7 @@ fn application(key: &TalkKey, name: Option<&str>) -> Application {
     Application::of(key.protocol, key.station_port, key.far_port, name)
 }
 
-/// What went one way, and its bytes of link-layer headers, as both ways.
+/// Returns a count of one direction and its link-layer bytes in the form for both directions.
 fn one_way(way: Way, count: Count, link: u64) -> (Both, [u64; 2]) {
     let mut both = Both::default();
     match way {
@@ -78,7 +78,7 @@ struct Grown {
     forwarded: bool,
 }
 
-/// How much is remembered.
+/// Maximum numbers of stored entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Conversations. Of those beyond, the ones that go on take the place of short ones; the others
@@ -119,7 +119,7 @@ pub struct Monitor {
     devices: Devices,
     edge: Edge,
     neighbours: Neighbours,
-    /// What conversations called their far end that are not known yet: a hello is read sooner than
+    /// Far-end names of conversations without a reading so far: a hello is read sooner than the
     /// counters are.
     said: Bounded<TalkKey, (Mac, Arc<str>, Millis)>,
     /// Names of devices and of what they talk to.
@@ -152,13 +152,13 @@ impl Monitor {
         }
     }
 
-    /// What devices use is to be gathered for [`Monitor::take_usage`].
+    /// Starts to collect usage per device for [`Monitor::take_usage`].
     pub fn gather_usage(&mut self) {
         self.devices.gather_usage();
     }
 
-    /// What each device used for what, since this was last asked. Those that are the way out are no
-    /// devices.
+    /// Returns the usage per device and application since the last call. Uplink stations do not
+    /// count as devices.
     pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Traffic> {
         self.judge();
         let edge = &self.edge;
@@ -170,7 +170,7 @@ impl Monitor {
         self.talks.values()
     }
 
-    /// One of them.
+    /// Returns a conversation.
     pub fn talk(&self, key: &TalkKey) -> Option<&Talk> {
         self.talks.get(key)
     }
@@ -180,7 +180,7 @@ impl Monitor {
         self.devices.values()
     }
 
-    /// One of them.
+    /// Returns a device.
     pub fn device(&self, mac: &Mac) -> Option<&Device> {
         self.devices.get(mac)
     }
@@ -195,7 +195,7 @@ impl Monitor {
         [self.talks.len(), self.limits.talks]
     }
 
-    /// What conversations had for which there was no room, at all ports.
+    /// Returns the traffic of conversations for which there was no room, at all ports.
     pub fn crowded(&self) -> Count {
         self.crowded
     }
@@ -234,7 +234,7 @@ impl Monitor {
         }
     }
 
-    /// What a station is called, and who said so.
+    /// Returns the name of a station, and its source.
     pub fn name_of(&self, device: &Device) -> Option<(&str, Source)> {
         self.names.device(&device.mac, &self.addresses(device))
     }
@@ -257,7 +257,7 @@ impl Monitor {
         self.edge.remove_port(link);
     }
 
-    /// Where default routes lead to: the stations that are the way out.
+    /// Sets the next hops of default routes: their stations are uplinks.
     pub fn gateways(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         let gateways: HashSet<Mac> = addresses
             .into_iter()
@@ -277,7 +277,7 @@ impl Monitor {
         self.edge.set_gateways(gateways);
     }
 
-    /// Whether a station is the way out, so that its traffic is everybody's.
+    /// Returns true if a station is an uplink, so that it carries traffic of all devices.
     pub fn is_uplink(&self, device: &Device) -> bool {
         self.edge.is_uplink(device)
     }
@@ -322,7 +322,7 @@ impl Monitor {
         found
     }
 
-    /// What a port itself has by now: came in, went out.
+    /// Sets the port's traffic beyond records and stations: received, sent.
     pub fn rest(&mut self, link: u32, rest: [Rest; 2]) {
         if let Some(port) = self.edge.port_mut(link) {
             port.rest(rest);
@@ -559,13 +559,13 @@ impl Monitor {
         if self.talks.is_full() && !(goes_on && self.make_room(now)) {
             return None;
         }
-        // It may be the first that is seen of its station.
+        // A new conversation may belong to a new station.
         if let Some(device) = self.devices.station(mac, key.port, key.vlan, first) {
             device.talks += 1;
         }
         let id = self.next;
         self.next += 1;
-        // What one said that had the same ports before is not its.
+        // A name from an earlier conversation with these ports does not apply.
         let said = self
             .said
             .remove(key)
@@ -673,8 +673,8 @@ impl Monitor {
         self.reports.set_interval(active);
     }
 
-    /// Time goes by for all conversations: their rates turn, those that are due are told of, and
-    /// those that are over are forgotten.
+    /// Advances the clock of all conversations: updates their rates, reports those that are due,
+    /// and removes those that are over.
     fn turn_talks(&mut self, millis: u64, now: Millis) {
         let (mut quiet, mut due) = (Vec::new(), Vec::new());
         let mut most = self.reports.room();
@@ -682,8 +682,8 @@ impl Monitor {
         for talk in self.talks.values_mut() {
             talk.rate.turn(millis);
             lasting += usize::from(!talk.is_short());
-            // What another one leads goes with that. Where too many are due, the others wait for
-            // the next second.
+            // A conversation led by another is reported with its leader. If too many are due, the
+            // rest wait for the next second.
             if most == 0 || talk.led > 0 {
                 continue;
             }
@@ -711,8 +711,8 @@ impl Monitor {
         }
     }
 
-    /// Forgets a conversation that may go for another one. False: there is none, or too many went
-    /// this second.
+    /// Removes a conversation to make room for another. Returns false if none can be removed, or if
+    /// too many were removed this second.
     fn make_room(&mut self, now: Millis) -> bool {
         if self.reports.is_crowded() {
             return false;

@@ -12,7 +12,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
@@ -42,7 +42,7 @@ impl Both {
         sum
     }
 
-    /// What came since it was so much.
+    /// Returns the growth since an earlier count.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let since = |now: Count, before: Count| Count {

@@ -39,9 +39,9 @@ pub struct Device {
     pub internet_rate: Rate,
     /// The most that it had, bits a second, one way.
     pub peak: u64,
-    /// How long its TCP waits.
+    /// Waiting times of the device's TCP.
     pub latency: Latency,
-    /// What it used for what, since that was last asked; only where it is.
+    /// Usage per application since the last call, if usage is collected.
     pub usage: Vec<(Application, Traffic)>,
     /// Conversations that are remembered.
     pub talks: u64,
@@ -113,7 +113,7 @@ impl Device {
         self.peak = self.peak.max(self.rate.sent).max(self.rate.received);
     }
 
-    /// Whether it transfers much, for what it has.
+    /// Returns true if the device transfers much, compared with its peak.
     fn is_loaded(&self) -> bool {
         let rate = self.rate.sent.max(self.rate.received);
         rate >= LOAD && rate >= self.peak / 4
@@ -130,15 +130,15 @@ impl Device {
         self.latency.again += again;
     }
 
-    /// Whether it sent with several addresses of IPv4, or with one of no LAN, or with many of IPv6: a
-    /// router hands on what others send.
+    /// Returns true if the station sent with several IPv4 addresses, with a public one, or with
+    /// many IPv6 addresses: a router forwards packets of others.
     pub fn is_router(&self) -> bool {
         let of_lan = |address: &Ipv4Addr| address.is_private() || address.is_link_local();
         let ipv4: Vec<Ipv4Addr> = self.used.iter().filter_map(ipv4).collect();
         ipv4.len() > 1 || !ipv4.iter().all(of_lan) || self.used.len() > 4
     }
 
-    /// It used this address.
+    /// Records an address that the station uses.
     pub fn uses(&mut self, address: IpAddr) {
         if self.used.front() == Some(&address) {
             return;

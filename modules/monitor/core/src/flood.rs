@@ -3,19 +3,19 @@
 
 use std::time::Duration;
 
-/// How full the records of a family are, in 256ths, where those of a flood begin to go at once.
-/// Each conversation has two buckets of four: where half are in use, one of 256 finds no place; at
+/// Fill level of a family's records, in 256ths, from which records of a flood are given back at
+/// once. Each conversation has two buckets of four: at half full, one of 256 finds no place; at
 /// three quarters, one of ten.
 pub const FULL: u32 = 128;
-/// How full they are, in 256ths, where a flood is over.
+/// Fill level, in 256ths, below which a flood is over.
 const OVER: u32 = FULL / 2;
 /// So many records of a family rest after a reading, in 256ths of it, if the next tick reads them
 /// again. Fewer would not be worth its time.
 const MANY_REST: u32 = 24;
 /// Packets of both ways up to which a conversation is a short one.
 pub(crate) const FEW: u64 = 2;
-/// How long a short conversation keeps its record there while it is silent: long enough for most
-/// answers to come. With one it goes on, and is remembered where memory is full, too.
+/// Time for which a silent short conversation keeps its record in a flood: long enough for most
+/// answers. A conversation with an answer stays, even when memory is full.
 pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);
 
 /// Of the records of IPv4 and of those of IPv6: whether a flood fills them, and each reading frees
@@ -24,8 +24,8 @@ pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);
 pub struct Flood([bool; 2]);
 
 impl Flood {
-    /// How full records count as that are so full, in 256ths. In a flood they count as full until
-    /// they are half as full: it would be back at once.
+    /// Returns the effective fill level, in 256ths. During a flood, records count as full down to
+    /// half of that level: otherwise the flood would return at once.
     pub fn pressure(&self, full: [u32; 2]) -> [u32; 2] {
         let mut pressure = full;
         for (of, flood) in pressure.iter_mut().zip(self.0) {
@@ -49,7 +49,7 @@ impl Flood {
         }
     }
 
-    /// Whether there is one: the next tick reads the records, and does not wait until they are due.
+    /// Returns true during a flood: each tick then reads the records, instead of when they are due.
     pub fn goes_on(&self) -> bool {
         self.0.contains(&true)
     }
@@ -59,7 +59,7 @@ impl Flood {
 mod tests {
     use super::*;
 
-    /// One reading after another finds them so full, and lets so many go.
+    /// Simulates readings, each with fill levels and the records given up.
     fn after(readings: &[([u32; 2], [u32; 2])]) -> Flood {
         let (mut flood, mut before) = (Flood::default(), [0; 2]);
         for (full, resting) in readings {
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(flood.pressure([OVER, OVER]), [FULL, OVER]);
         assert_eq!(flood.pressure([OVER - 1, FULL + 1]), [OVER - 1, FULL + 1]);
         assert!(after(&[begun, [([OVER, 0], many); 2]].concat()).goes_on());
-        // What was found below it lets nobody go at the next reading.
+        // A fill level below the limit gives up no record at the next reading.
         let [below, next] = [([OVER - 1, 0], many), ([OVER, 0], many)];
         let flood = after(&[&begun[..], &[below]].concat());
         assert!(flood.goes_on(), "many rest");

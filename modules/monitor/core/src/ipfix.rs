@@ -3,8 +3,8 @@
 //!
 //! Pure: [`Exporter`] turns [`FlowRecord`]s into [`Message`]s. The socket is in [`Collector`].
 //!
-//! Templates are fixed, and are those of [`Shape`]. Over UDP they may be lost, or the collector may
-//! be restarted; hence they are told before the first record of a kind, and again after a while.
+//! Templates are fixed, as listed in [`Shape`]. Over UDP they may be lost, or the collector may
+//! restart; hence they are sent before the first record of a kind, and repeated after a while.
 
 mod collector;
 mod element;

@@ -1,4 +1,4 @@
-//! How long TCP waits: on either side of the router, when little moves and when much does.
+//! TCP waiting times: on either side of the router, idle and under load.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::reading::{Millis, Times};
 const LAST: usize = 31;
 /// Fewest under load that something can be said of.
 const LOADED: usize = 5;
-/// How long the least stays the least: ways change.
+/// Time for which a minimum is valid: routes change.
 const LEAST_HOLDS: Millis = 600_000;
 /// Growth under load up to which it is good, and up to which it is fair, microseconds: beyond the
 /// first a call begins to suffer, beyond the second everything does (as the usual tests of
@@ -111,7 +111,7 @@ impl Latency {
         self.side(side).least.map(|(least, _)| least)
     }
 
-    /// Whether nothing was measured at all.
+    /// Returns true if nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.far.last.is_empty() && self.near.last.is_empty() && self.again == 0
     }
@@ -136,8 +136,8 @@ impl Latency {
     }
 }
 
-/// What is new since a record's times were last read: a wait for the far end, one for the station;
-/// and segments that were sent again, by the station and to it.
+/// Returns the changes since a record's times were last read: a wait for the far end, a wait for
+/// the station, and retransmitted segments, by the station and to the station.
 pub fn news(before: &Times, now: &Times) -> ([Option<u32>; 2], [u64; 2]) {
     let waits = [0, 1].map(|way| (before.count[way] != now.count[way]).then_some(now.last[way]));
     let again = [0, 1].map(|way| u64::from(now.again[way].wrapping_sub(before.again[way])));

@@ -1,5 +1,5 @@
-//! Who uses the network: from the records of the packet path to flows, devices and names. Pure: no
-//! clock, no socket, no BPF; but for [`ipfix::Collector`], which has the socket to a collector.
+//! Network usage: from records of the packet path to flows, devices and names. Pure: no clock, no
+//! socket, no BPF; except [`ipfix::Collector`], which has the socket to a collector.
 
 pub mod apps;
 pub mod core;

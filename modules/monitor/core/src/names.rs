@@ -17,9 +17,9 @@
 //! packets with payload of that flow in that direction. No table of this module grows beyond a
 //! fixed size, whatever packets come.
 //!
-//! A station is believed about itself alone: an answer of a name server counts for who asked for
-//! it, by hardware address. Names are hints all the same: stations and name servers may lie. They are
-//! shown, and nothing is decided by them.
+//! A station is trusted only about itself: an answer of a name server counts for the hardware
+//! address that asked. Names are hints all the same: stations and name servers may lie. Names are
+//! displayed, and decide nothing.
 
 pub(crate) mod bounded;
 mod cache;
@@ -62,8 +62,8 @@ pub use crate::reading::Millis;
 /// A flow, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conversation {
-    /// Where it was seen: whatever tells ports and VLANs apart for the caller. The same addresses
-    /// may be used behind two of them.
+    /// Place of observation: any number by which the caller distinguishes ports and VLANs. Two
+    /// places may use equal addresses.
     pub place: u64,
     /// IP protocol.
     pub protocol: u8,
@@ -77,8 +77,8 @@ pub struct Conversation {
     pub far_port: u16,
 }
 
-/// A station, for what it was told: its hardware address, whatever address of IP it asked from;
-/// where it has none, that address.
+/// Station that received an answer: its hardware address, for all its IP addresses; without a
+/// hardware address, its IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Client {
     mac: Mac,
@@ -86,7 +86,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The station with this hardware address, all zero where there is none.
+    /// Creates the client with this hardware address, all zero where there is none.
     pub fn new(mac: Mac, address: IpAddr) -> Self {
         Self {
             mac,
@@ -95,7 +95,7 @@ impl Client {
     }
 }
 
-/// What a packet told. All names are harmless text ([`text`]); those of devices may hold markup.
+/// Information from a packet. Names are harmless text ([`text`]); those of devices may hold markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Learned {
     /// A device has a name.
@@ -107,13 +107,13 @@ pub enum Learned {
         /// [`Source::Dhcp`] or [`Source::Mdns`].
         source: Source,
     },
-    /// A station was told an address for a name.
+    /// A name server gave a station an address for a name.
     FarName {
         /// The station.
         client: Client,
-        /// The address that it was told.
+        /// The address in the answer.
         address: IpAddr,
-        /// What it asked for.
+        /// The name in the query.
         name: Arc<str>,
         /// For how many seconds that holds.
         ttl: u32,
@@ -142,21 +142,21 @@ pub enum FlowKind {
     Http,
 }
 
-/// What the beginning of a conversation gives.
+/// Result of parsing the beginning of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
     /// This.
     Found(T),
-    /// It is what was looked for, but tells no name.
+    /// The expected protocol, but without a name.
     Nothing,
-    /// It may be, but ends too early.
+    /// Possibly the expected protocol, but too short.
     NeedMore,
-    /// It is something else.
+    /// Another protocol.
     Foreign,
 }
 
 impl<T> Outcome<T> {
-    /// The same of what was found.
+    /// Converts the found value.
     pub fn map<U>(self, map: impl FnOnce(T) -> U) -> Outcome<U> {
         match self {
             Self::Found(found) => Outcome::Found(map(found)),

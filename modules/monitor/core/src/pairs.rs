@@ -1,5 +1,5 @@
-//! Conversations that go through the router are seen twice, at the port that they come in by and at
-//! the one that they leave by. Which two are one.
+//! Matches the two halves of routed conversations: each is seen at the port where packets come in
+//! and at the port where they leave.
 
 use std::net::IpAddr;
 
@@ -72,7 +72,7 @@ impl Pairs {
     }
 }
 
-/// What packets with these ends may be where they leave.
+/// Returns the possible ends of a conversation's packets where they leave.
 fn candidates(
     key: &TalkKey,
     leaves: Option<Ends>,
@@ -80,8 +80,8 @@ fn candidates(
     own: &[IpAddr],
 ) -> impl Iterator<Item = Ends> {
     let ends = key.ends();
-    // What has no ports is counted together for all who talk with the same far end: as what comes
-    // from the router, where that translates its source.
+    // Without ports, conversations with one far end are counted together: as traffic of the router,
+    // where the router translates the source.
     let no_ports = leaves.is_none() && !outside && (key.station_port, key.far_port) == (0, 0);
     let own = own
         .iter()
@@ -96,7 +96,7 @@ fn candidates(
         .into_iter()
 }
 
-/// One of both leads: what is told of them is told of it. It is inside, or else began first.
+/// Links two halves. The inner one leads, else the older one; reports name the leader.
 fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32, u16) -> bool) {
     let rank = |key: &TalkKey| {
         let talk = talks.get(key)?;
@@ -105,7 +105,7 @@ fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32, u
     let (Some(first), Some(second)) = (rank(&one), rank(&other)) else {
         return;
     };
-    // The other one may belong to somebody else already: several who are counted together lead one.
+    // The other half may have a leader already: several without ports lead one.
     let (lead, twin) = match first < second {
         true => (one, other),
         false => (other, one),

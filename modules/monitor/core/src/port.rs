@@ -1,4 +1,4 @@
-//! A port's sums: what the device counts = conversations + what found no place + what is not IP.
+//! Sums of a port: total of the device = conversations + packets without a record + non-IP traffic.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::count::{Both, Count};
 use crate::rate::Rate;
 use crate::reading::Rest;
 
-/// One way.
+/// Traffic in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metered {
     /// In conversations, living and ended.
@@ -35,9 +35,9 @@ pub struct Port {
     pub uplink: bool,
     /// VLANs by which a default route leaves, if others of the port stay inside; 0 for no tag.
     pub vlans: BTreeSet<u16>,
-    /// What records and stations told: came in, went out.
+    /// Traffic from records and stations: received, sent.
     told: [Metered; 2],
-    /// What the port itself has.
+    /// Traffic of the port itself.
     rest: [Rest; 2],
     /// Now, seen from the stations.
     pub rate: Rate,
@@ -98,7 +98,7 @@ impl Port {
         self.grow(Some(vlan), unplaced);
     }
 
-    /// What the port itself has by now.
+    /// Sets the traffic of the port itself.
     pub fn rest(&mut self, rest: [Rest; 2]) {
         self.rest = rest;
     }

@@ -20,7 +20,7 @@ pub const PROBES: &[&Probe] = &[
     &tcp_retransmits::TCP_RETRANSMITS,
 ];
 
-/// A name that is none of a probe. Its text names those that there are.
+/// Unknown name of a probe. The error text lists the valid names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownProbe(pub String);
 
@@ -41,7 +41,7 @@ impl std::error::Error for UnknownProbe {}
 /// The probe of a name.
 ///
 /// # Errors
-/// There is none of that name.
+/// The name is unknown.
 pub fn find(name: &str) -> Result<&'static Probe, UnknownProbe> {
     let found = PROBES.iter().find(|probe| probe.name == name);
     found.copied().ok_or_else(|| UnknownProbe(name.to_owned()))

@@ -2,8 +2,8 @@
 
 use crate::count::Both;
 
-/// What a new measurement weighs, in parts of [`WHOLE`]: after three of them most of the old is
-/// gone.
+/// Weight of a new measurement, in parts of [`WHOLE`]: after three measurements most of the old
+/// value is gone.
 const NEW: u64 = 2;
 const WHOLE: u64 = 3;
 
@@ -52,7 +52,7 @@ impl Rate {
         }
     }
 
-    /// Whether nothing moves, and nothing waits to be counted.
+    /// Returns true if nothing moves, and nothing waits to be counted.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }

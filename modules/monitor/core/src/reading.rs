@@ -1,4 +1,4 @@
-//! What the core is told: readings of the meter's records, and what weir forwarded past the meter.
+//! Input of the core: readings of the meter's records, and traffic forwarded past the meter.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ pub type Millis = u64;
 /// A record of the meter, and what it counted since it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Whose conversation.
+    /// Key of the conversation.
     pub key: TalkKey,
     /// Hardware address of the station; all zero where there is none.
     pub mac: Mac,
-    /// What was counted.
+    /// Growth since the last reading.
     pub grown: Both,
     /// Packets for the station came in where an uplink may be. Else all of them came in at devices
     /// that lead to no uplink.
@@ -39,23 +39,23 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether more came of it than what a flood has of each: several packets, or both ways, or at
-    /// several times.
+    /// Returns true if the conversation had more packets than one of a flood: several packets, or
+    /// both directions, or at several times.
     pub fn goes_on(&self) -> bool {
         let [sent, received] = [self.grown.sent, self.grown.received].map(|count| count.packets);
         sent + received > FEW || (sent > 0 && received > 0) || self.age > self.idle
     }
 }
 
-/// How long TCP waited for answers in one conversation: those of the far end, to what the station
-/// sent; those of the station.
+/// TCP waiting times of one conversation: for answers of the far end, and for answers of the
+/// station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// The last that was measured, microseconds.
     pub last: [u32; 2],
     /// The least.
     pub least: [u32; 2],
-    /// How many were measured; wraps.
+    /// Number of measurements; wraps.
     pub count: [u32; 2],
     /// Segments that were sent again, or came out of order; wraps.
     pub again: [u32; 2],
@@ -82,7 +82,7 @@ impl Times {
     }
 }
 
-/// One way, seen from the station.
+/// Direction, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From the station: came in at the port.
@@ -91,14 +91,14 @@ pub enum Way {
     Received,
 }
 
-/// What weir forwarded itself, of one conversation, one way, at one of its two ports.
+/// Traffic that weir forwarded: of one conversation, in one direction, at one of its two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forwarded {
     /// The conversation as it is at that port.
     pub key: TalkKey,
     /// Which way.
     pub way: Way,
-    /// How much.
+    /// Packets and bytes.
     pub count: crate::Count,
     /// Bytes of link-layer headers of all of it.
     pub link: u64,
@@ -134,11 +134,11 @@ pub struct Waited {
     pub key: TalkKey,
     /// Which way the segment went.
     pub way: Way,
-    /// How long, microseconds.
+    /// Waiting time, in microseconds.
     pub micros: u32,
 }
 
-/// What a station has without a record, grown since it was last asked.
+/// Traffic of a station without a record, since the last reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loose {
     /// Index of the port.
@@ -153,7 +153,7 @@ pub struct Loose {
     pub other: Both,
 }
 
-/// One way of a port: what has neither a record nor a station, since the port is counted.
+/// Traffic of a port in one direction without a record or a station, since counting began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
     /// IP packets without a place.

@@ -31,7 +31,7 @@ impl Reports {
         self.every = every;
     }
 
-    /// How many more find room in this second.
+    /// Returns the number of conversations that can still be reported in this second.
     pub(crate) fn room(&self) -> usize {
         match self.every {
             Some(_) => self.most.saturating_sub(self.due.len()),
@@ -69,7 +69,7 @@ impl Reports {
             return false;
         }
         let before = self.due.len();
-        // Those that lead another one first, so that of this only the rest is told.
+        // Leading conversations come first, so that a led one reports only its rest.
         let mut keys: Vec<(bool, TalkKey)> = talks.values().map(|t| (t.led > 0, t.key)).collect();
         keys.sort_unstable();
         for (_, key) in keys {
@@ -114,7 +114,7 @@ impl Reports {
     }
 }
 
-/// What both had since it was last told, seen from the one that leads.
+/// Returns the common growth of both since the last report, seen from the leader.
 fn common(lead: Both, twin: Both) -> Both {
     let least = |one: Count, other: Count| Count {
         packets: one.packets.min(other.packets),
@@ -126,7 +126,7 @@ fn common(lead: Both, twin: Both) -> Both {
     }
 }
 
-/// The same, seen from the other side.
+/// Swaps the directions.
 fn mirrored(both: Both) -> Both {
     Both {
         sent: both.received,

@@ -24,13 +24,13 @@ const UDP: u8 = 17;
 pub struct Talk {
     /// Number of it, never used again.
     pub id: u64,
-    /// Who with whom.
+    /// Ends of the conversation.
     pub key: TalkKey,
     /// Hardware address of the station; all zero where there is none.
     pub mac: Mac,
     /// All of it.
     pub total: Both,
-    /// Where weir last forwarded it: `true` at XDP. `None`: it never did.
+    /// Last place where weir forwarded the conversation: `true` at XDP. `None`: never.
     pub xdp: Option<bool>,
     /// Of the total, what is not among the sums of its station by where it went.
     pub unjudged: Both,
@@ -62,27 +62,27 @@ pub struct Talk {
     pub icmp: (u8, u8),
     /// Bytes of link-layer headers before each packet.
     pub link: u8,
-    /// What the other end is called, as the station was told or said itself.
+    /// Name of the far end, as the station resolved or sent it.
     pub far_name: Option<Arc<str>>,
-    /// What it is used for.
+    /// Application of the conversation.
     pub application: Application,
-    /// What of the total was told of, see [`Monitor::tell`](crate::Monitor::tell).
+    /// Part of the total already reported, see [`Monitor::tell`](crate::Monitor::tell).
     pub told: Both,
-    /// Segments sent again that were told of.
+    /// Retransmitted segments already reported.
     pub told_again: [u64; 2],
     /// When that was.
     pub told_at: Millis,
-    /// What the station's packets are where they leave; `None`: nobody knows. Of several who lead it,
-    /// the first.
+    /// Ends of the station's packets where they leave; `None`: unknown. Of several leaders, those
+    /// of the first.
     pub leaves: Option<Ends>,
-    /// The same conversation on the other side of the router, of one that leads: what is told of
-    /// both is told of it.
+    /// The other half of the conversation, beyond the router, for a leader: both are reported as
+    /// the leader.
     pub twin: Option<TalkKey>,
-    /// How many lead this one. More than one where the protocol has no ports.
+    /// Number of leaders. More than one only without ports.
     pub led: u32,
 }
 
-/// How many conversations are remembered, in 256ths of the most.
+/// Fill level of the table of conversations, in 256ths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressure {
     /// All.
@@ -91,12 +91,12 @@ pub struct Pressure {
     pub lasting: u32,
 }
 
-/// What a conversation had since it was last told of.
+/// Growth of a conversation since its last report.
 #[derive(Clone, Debug)]
 pub struct Told {
     /// The conversation, as it is now.
     pub talk: Talk,
-    /// What is new.
+    /// New traffic.
     pub grown: Both,
     /// TCP segments that were sent again since: by the station, and to it.
     pub again: [u64; 2],
@@ -104,7 +104,7 @@ pub struct Told {
     pub out: Option<u32>,
     /// Since when it is new.
     pub since: Millis,
-    /// It is over.
+    /// True if the conversation is over.
     pub over: bool,
 }
 
@@ -116,7 +116,7 @@ impl Talk {
         self.crosses.map(|crosses| crosses && can)
     }
 
-    /// What was not told of yet.
+    /// Returns the traffic not yet reported.
     pub fn untold(&self) -> Both {
         self.total.since(&self.told)
     }
@@ -153,8 +153,8 @@ impl Talk {
         }
     }
 
-    /// Whether it was silent for so long that it is forgotten: longer than its record is kept, so
-    /// that what was under way still finds it.
+    /// Returns true if the conversation was silent for so long that it can be removed: longer than
+    /// its record exists, so that late packets still find it.
     pub fn is_quiet(&self, pressure: Pressure, now: Millis) -> bool {
         let silent = u128::from(now.saturating_sub(self.last));
         // A flood of short ones does not hurry the others.
@@ -170,23 +170,23 @@ impl Talk {
         self.total.sum().packets
     }
 
-    /// Whether it had few packets, as those of a flood have.
+    /// Returns true if the conversation has few packets, as those of a flood have.
     pub fn is_short(&self) -> bool {
         self.packets() <= FEW
     }
 
-    /// Whether it had no more packets than one that may go for another, once it is silent.
+    /// Returns true if the conversation is short enough to be removed for another, once silent.
     pub fn may_go(&self) -> bool {
         self.packets() <= MANY
     }
 
-    /// Whether one end said that it is over.
+    /// Returns true if one end closed the connection.
     pub fn ended(&self) -> bool {
         self.key.protocol == TCP && self.tcp_flags & FIN_OR_RST != 0
     }
 
-    /// How long it may be silent before its record is given back. `pressure`: how full the records
-    /// of its family are, in 256ths.
+    /// Returns the silence after which the record is given back. `pressure`: fill level of the
+    /// records of its family, in 256ths.
     pub fn patience(&self, pressure: u32) -> Duration {
         let both = self.total.sent.packets > 0 && self.total.received.packets > 0;
         let seconds = match self.key.protocol {

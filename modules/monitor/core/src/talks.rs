@@ -23,7 +23,7 @@ pub const OCTETS: usize = size_of::<Talk>()
     + 4 * 16
     + 2 * size_of::<Fresh>()
     + 2 * size_of::<Told>() / TOLD;
-/// Of so many conversations one is told of in a second, at most.
+/// Fraction of conversations reported per second, at most: one of so many.
 pub(crate) const TOLD: usize = 8;
 
 /// So long one of fewer is silent before it does, milliseconds.
@@ -34,7 +34,7 @@ const TRIES: u32 = 16;
 /// A conversation whose other side is looked for, and since when it is known.
 pub(crate) type Fresh = (TalkKey, Millis);
 
-/// Where one lies, as long as it is not forgotten.
+/// Index of a conversation, valid until the conversation is removed.
 pub(crate) type Slot = u32;
 
 /// All of them.
@@ -48,8 +48,8 @@ pub(crate) struct Talks {
     by_ends: HashTable<Slot>,
     /// Keyed at random: keys come from the network.
     hash: RandomState,
-    /// Those that may have to go, the oldest first: short ones, then those of few packets; with
-    /// their numbers, as a slot may be somebody else's by now.
+    /// Candidates for removal, oldest first: short ones, then those of few packets; with their
+    /// numbers, as a slot may be in use for another conversation by now.
     short: VecDeque<(Slot, u64)>,
     lesser: VecDeque<(Slot, u64)>,
 }
@@ -77,7 +77,7 @@ impl Talks {
         self.len() >= self.most
     }
 
-    /// How full it is, where so many of it are lasting ones.
+    /// Returns the fill level, given the number of lasting conversations.
     pub(crate) fn pressure(&self, lasting: usize) -> Pressure {
         let share = |number: usize| (number * 256 / self.most.max(1)) as u32;
         Pressure {
@@ -138,8 +138,8 @@ impl Talks {
         (other.key != talk.key).then_some(other)
     }
 
-    /// Tells whether one that is silent, and that no other one leads, may be forgotten: the other
-    /// side of the router is silent as well, or there is none.
+    /// Returns true if a silent conversation without a leader may be removed: its other half is
+    /// silent as well, or missing.
     pub(crate) fn is_over(&self, key: &TalkKey, pressure: Pressure, now: Millis) -> bool {
         let Some(talk) = self.get(key) else {
             return false;
@@ -205,8 +205,8 @@ impl Talks {
         self.slots[slot as usize].take()
     }
 
-    /// One that may go for another: the oldest short one; where there is none, the oldest that
-    /// [may go](Talk::may_go) and is silent. What another one leads is none of them.
+    /// Returns a conversation that can be removed for another: the oldest short one, else the
+    /// oldest that is silent and [may go](Talk::may_go). Led conversations stay.
     pub(crate) fn dispensable(&mut self, now: Millis) -> Option<TalkKey> {
         while let Some(entry) = self.short.pop_front() {
             match self.listed(entry) {
@@ -228,7 +228,7 @@ impl Talks {
         None
     }
 
-    /// One of those lists, if it still lives and no other one leads it.
+    /// Returns the conversation of a list entry, unless it was removed or another one leads it.
     fn listed(&self, (slot, id): (Slot, u64)) -> Option<&Talk> {
         self.at(slot).filter(|talk| talk.id == id && talk.led == 0)
     }

@@ -1,4 +1,4 @@
-//! Who made a device, by its hardware address: the first 24, 28 or 36 bits are the maker's, of IEEE.
+//! Manufacturer of a device: IEEE assigns the first 24, 28 or 36 bits of a hardware address.
 //!
 //! The list is part of the program, in 0.4 MB, and is never unpacked as a whole: a look-up reads two
 //! or three groups of rows, and unpacks one block of names. `examples/vendors.rs` makes it anew.
@@ -20,13 +20,13 @@ pub const LONGEST_BLOCK: usize = BLOCK * (LONGEST_NAME + 1);
 /// Longest name, bytes of UTF-8.
 pub const LONGEST_NAME: usize = 40;
 
-/// Whether a hardware address was made up, by the device or by who runs it, and not given by a maker
-/// (IEEE 802, *locally administered*). Phones make one up for each network.
+/// Returns true if the device or its user chose the hardware address, not the manufacturer (IEEE
+/// 802, *locally administered*). Phones choose one for each network.
 pub const fn is_made_up(mac: &Mac) -> bool {
     mac[0] & 0b10 != 0
 }
 
-/// Who has this address. `None`: it was made up, is no station's, or is nobody's in the list.
+/// Returns the manufacturer. `None`: locally administered, not a station, or not in the list.
 pub fn of(mac: &Mac) -> Option<String> {
     Table::new(IEEE)?.vendor(mac)
 }
@@ -99,7 +99,7 @@ impl<'a> Table<'a> {
         let mut at = first(group)?;
         for row in 0..GROUP {
             let step = varint(&mut rows)?;
-            // The first one's prefix is told with the group.
+            // The group contains the prefix of its first row.
             at += if row == 0 { 0 } else { step };
             let (name, rest) = rows.split_first_chunk()?;
             rows = rest;
@@ -122,7 +122,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// One of a list of numbers.
+/// Returns a number of a list.
 fn number(list: &[u8], index: usize) -> Option<usize> {
     let octets = list.get(index.checked_mul(4)?..)?.first_chunk()?;
     usize::try_from(u32::from_le_bytes(*octets)).ok()

@@ -17,7 +17,7 @@ struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-/// One test at a time: memory is everybody's.
+/// Lock that runs one test at a time: the tests measure the memory of the process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn taken(octets: usize) -> usize {
@@ -128,7 +128,7 @@ fn memory_has_the_bound_that_is_said() {
             monitor.turn(now);
             drop(monitor.take_told());
         }
-        // Of those that are told of, some went in the last second.
+        // Some reported conversations were removed in the last second.
         assert!(monitor.remembered()[0] >= MOST - MOST / 4);
         let peak = PEAK.load(Ordering::Relaxed) - before;
         let most = MOST * TALK_OCTETS + (256 << 10);
@@ -171,7 +171,7 @@ fn those_that_go_on_take_the_place_of_short_ones() {
         .filter(|n| monitor.talk(&key(*n)).is_none())
         .collect();
     assert_eq!(went, [1_000, 1_001, 1_002]);
-    // What is told of, and what there was no room for, is all that there was.
+    // Reported and rejected traffic add up to the total.
     while monitor.tell_rest(3) {}
     let told = monitor.take_told();
     let told = told.iter().fold(Count::default(), |mut sum, told| {
@@ -245,7 +245,7 @@ fn a_flood_is_forgotten_soon() {
     monitor.turn(20_000);
     assert!(monitor.talk(&key(1 << 20)).is_some());
     assert_eq!(monitor.remembered()[0], 1);
-    // Where it is full of those, too, they are not.
+    // Lasting conversations are removed soon, too, if they fill the table.
     for number in 0..MOST as u32 {
         read(&mut monitor, key(number), [3, 0], 0, 30_000);
     }

@@ -1,4 +1,4 @@
-//! One file per command: its arguments, and what it does.
+//! Commands of the monitor: a file each, with arguments and code.
 
 pub mod devices;
 pub mod probes;
@@ -16,7 +16,7 @@ use runtime::registry::{Command, Group};
 /// Its line in `weir status`.
 ///
 /// # Errors
-/// It cannot be printed.
+/// Writing to the output failed.
 pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     let Some(monitor) = &status.monitor else {
         return Ok(());

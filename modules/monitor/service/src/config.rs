@@ -12,14 +12,14 @@ use toml::de::DeValue;
 use history::devices::DeviceSettings;
 use runtime::config::{FileValue, Form, Octets, Section, Wrong, integer, list, table};
 
-/// What this module has in the file.
+/// Sections of this module in the configuration file.
 pub const SECTIONS: [Section; 3] = [
     Section::of::<Monitor>("monitor"),
     Section::of::<Ipfix>("monitor.ipfix"),
     Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING),
 ];
 
-/// Where dnsmasq and odhcpd keep leases: on Debian, on OpenWrt.
+/// Lease files of dnsmasq and odhcpd: on Debian, on OpenWrt.
 const LEASES: [&str; 3] = [
     "/var/lib/misc/dnsmasq.leases",
     "/tmp/dhcp.leases",
@@ -78,7 +78,7 @@ pub enum MonitorMemory {
 }
 
 impl MonitorMemory {
-    /// What can be asked for, bytes.
+    /// Valid range, in bytes.
     const RANGE: RangeInclusive<u64> = 1 << 20..=1 << 30;
 }
 

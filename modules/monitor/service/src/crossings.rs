@@ -1,5 +1,5 @@
-//! What connections are on the other side of the router: as conntrack has it, or told of those that
-//! were over before their packets were counted.
+//! Ends of connections on the other side of the router: from conntrack, or from recent events about
+//! connections that ended before their packets were counted.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -43,7 +43,7 @@ impl Crossings {
         }
     }
 
-    /// What packets with these ends are where they leave.
+    /// Returns the ends of these packets where they leave.
     pub fn leaves(&self, comes: &Ends, connections: &offload_core::Core) -> Option<Ends> {
         known(comes, connections).or_else(|| self.lately.get(comes).copied())
     }

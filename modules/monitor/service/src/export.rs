@@ -1,4 +1,4 @@
-//! IPFIX: what conversations had, to a collector.
+//! IPFIX: exports conversations to a collector.
 
 use std::net::Ipv4Addr;
 
@@ -23,11 +23,11 @@ const SYN: u8 = 0x02;
 pub struct Export {
     exporter: Exporter,
     collector: Collector,
-    /// What it was made of.
+    /// Settings of this export.
     settings: Ipfix,
-    /// Translations, where their events are told.
+    /// Translations, if their events are exported.
     translations: Option<Translations>,
-    /// Those that were there before are told.
+    /// True once existing translations were exported.
     begun: bool,
 }
 
@@ -52,7 +52,7 @@ impl Export {
         })
     }
 
-    /// Whether these settings would make the same: then what it remembers is kept.
+    /// Returns true if these settings give an equal export: then its state is kept.
     pub fn suits(&self, settings: &Ipfix) -> bool {
         let values = |of: &Ipfix| (of.collector.value.clone(), *of.biflow, *of.nat_events);
         values(&self.settings) == values(settings)
@@ -114,7 +114,7 @@ impl Export {
         self.exporter.interface(link, name);
     }
 
-    /// A port is none any more.
+    /// Removes a port.
     pub fn port_gone(&mut self, link: u32) {
         self.exporter.interface_gone(link);
     }
@@ -201,7 +201,7 @@ impl Export {
     }
 }
 
-/// What is known of how it waits: of its last measurements.
+/// Returns the waiting times of TCP, from the last measurements.
 fn tcp(told: &Told) -> Tcp {
     let times = &told.talk.times;
     let measured = |way: usize| (times.count[way] > 0).then(|| times.last[way]);

@@ -1,4 +1,4 @@
-//! What weir forwarded past the meter, told to the core.
+//! Reports to the core the traffic that weir forwarded past the meter.
 
 use datapath::{Encapsulation, Who};
 use monitor_core::{Bridged, Count, Forwarded, Millis, Monitor, Way};

@@ -1,5 +1,5 @@
-//! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and
-//! shown.
+//! Network usage: feeds the meter's records and weir's own forwarding into the pure core, and shows
+//! the result.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -25,16 +25,16 @@ use runtime::config::Effective;
 use runtime::daemon::{self, Finding, Nest, Router};
 use runtime::registry::Doubt;
 
-/// Names are told to the history each so many seconds.
+/// Interval at which names are sent to the history, in seconds.
 const NAMES_EVERY: u64 = 60;
-/// What devices are called is written each so many seconds, where it could not be before.
+/// Interval of further attempts to write device labels, in seconds.
 const LABELS_EVERY: u64 = 10;
 
-/// What the daemon keeps of the monitor.
+/// State of the monitor in the daemon.
 pub struct Keeper {
     /// The sums.
     pub core: Monitor,
-    /// What is recorded of the network stack.
+    /// Probes of the network stack.
     pub probes: probes::Probes,
     records: Records,
     labels: Labels,
@@ -46,11 +46,11 @@ pub struct Keeper {
     busy: timing::Busy,
     export: Option<export::Export>,
     past: Option<past::Past>,
-    /// Why there is none.
+    /// Reason why the history is off.
     no_past: Option<String>,
     /// Quotas that nobody has.
     doubt: Option<Doubt>,
-    /// What the firewall is to be told.
+    /// Next update of the firewall.
     rules: Option<String>,
     seconds: u64,
     /// State from which conditions of uplinks follow.
@@ -106,8 +106,8 @@ impl Keeper {
         })
     }
 
-    /// Looks at devices and routes again, where they changed. Due every second, and before something
-    /// is told of a port.
+    /// Reads devices and routes again if they changed. Due every second, and before a port is
+    /// reported.
     pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         if self.ports.take_stale() {
             self.attach(links);
@@ -119,14 +119,14 @@ impl Keeper {
         let (meter, export) = (self.records.meter(), self.export.as_mut());
         let new = self.ports.attach(links, meter, &mut self.core, export);
         if !new.is_empty() {
-            // It counts already.
+            // The new ports count already.
             self.read();
             self.ports.tell_before(&new, &self.core);
         }
     }
 
-    /// Looks at once where all devices were told of just now, and not a second later: at the start
-    /// nothing is to pass uncounted.
+    /// Reads devices again as soon as the first list is complete, and not a second later: at the
+    /// start, nothing must pass uncounted.
     pub fn settled<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         if self.ports.take_listed() {
             self.look(links);
@@ -177,7 +177,7 @@ impl Keeper {
             .conditions(&self.ports, &self.core, past, now, findings);
     }
 
-    /// What answers are made of.
+    /// Returns the state from which responses are built.
     pub fn snapshot(&self) -> Snapshot<'_> {
         Snapshot {
             core: &self.core,
@@ -242,11 +242,11 @@ impl Keeper {
         }
         let active = ipfix.active.as_millis() as Millis;
         self.core.tell(self.export.is_some().then_some(active));
-        // Names of ports are told again.
+        // Names of ports are reported again.
         self.ports.look_again();
     }
 
-    /// How much is remembered.
+    /// Returns the use of the table of conversations.
     pub fn remembered(&self) -> Remembered {
         let [conversations, capacity] = self.core.remembered().map(|number| number as u64);
         let crowded = self.core.crowded();
@@ -262,12 +262,12 @@ impl Keeper {
         }
     }
 
-    /// What people say of devices.
+    /// Returns the labels of devices.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// Whether what was said of a device could be written.
+    /// Handles the result of writing a label.
     pub fn labels_written(&mut self, outcome: Result<(), String>) {
         self.labels.written(outcome);
     }
@@ -283,7 +283,7 @@ impl Keeper {
         judged && self.ports.is_complete() && !self.core.has_uplink()
     }
 
-    /// Takes what somebody says of a device.
+    /// Stores a label that a user gave to a device.
     pub fn label(
         &mut self,
         mac: &str,
@@ -299,7 +299,7 @@ impl Keeper {
         Some(self.past.as_ref()?.ask(asked, unix_now()))
     }
 
-    /// What the firewall is to be told, if anything.
+    /// Returns the next update of the firewall, if any.
     pub fn take_rules(&mut self) -> Option<String> {
         self.rules.take()
     }
@@ -311,8 +311,8 @@ impl Keeper {
         }
     }
 
-    /// Whether the firewall has rules of quotas, as somebody looked: a weir that was killed left
-    /// them, or whoever flushed the ruleset took them away.
+    /// Compares the rules of quotas with those seen: a killed weir leaves them, and a flush of the
+    /// ruleset removes them.
     pub fn rules_seen(&mut self, there: bool) {
         match &mut self.past {
             Some(past) => past.rules_seen(there),
@@ -428,7 +428,7 @@ fn outside<'a>(
     }
 }
 
-/// Quotas that nobody has, which is told.
+/// Returns and logs a problem with quotas of unknown devices.
 fn doubt(effective: &Effective) -> Option<Doubt> {
     let doubt = past::doubt(effective)?;
     warn!("{}; {}", doubt.what, doubt.hint);

@@ -1,5 +1,5 @@
-//! What people say of devices: in the configuration; else on the page, or by `weir device`, which is
-//! kept over a restart ([`choices`]).
+//! Labels of devices: from the configuration; else from the page or `weir device`, which persist
+//! over a restart ([`choices`]).
 
 mod choices;
 
@@ -19,14 +19,14 @@ use runtime::config::{Effective, FileValue};
 
 pub use choices::{Choices, UNWRITTEN, Writing};
 
-/// It.
+/// Labels of all devices.
 #[derive(Debug, Default)]
 pub struct Labels {
     /// The configuration's.
     configured: BTreeMap<Mac, Label>,
-    /// What was given.
+    /// Labels that users gave.
     given: BTreeMap<Mac, Label>,
-    /// Where that is kept.
+    /// File of these labels.
     choices: Choices,
 }
 
@@ -52,10 +52,10 @@ impl Labels {
         names.replace(Source::Given, devices::known(&self.given));
     }
 
-    /// Takes what somebody gives; it is kept once it is written.
+    /// Stores a label that a user gave; it persists once written.
     ///
     /// # Errors
-    /// It is none that a device can have, the configuration says something else, or nothing is kept.
+    /// The label is not valid, the configuration sets another, or no file is configured.
     pub fn give(
         &mut self,
         mac: &str,
@@ -104,12 +104,12 @@ impl Labels {
         Ok((self.of(&mac), writing))
     }
 
-    /// Where what was given is kept.
+    /// Returns the file of the labels.
     pub fn choices(&self) -> &Choices {
         &self.choices
     }
 
-    /// Whether what was given could be written.
+    /// Handles the result of writing the labels.
     pub fn written(&mut self, outcome: Result<(), String>) {
         self.choices.written(outcome);
     }
@@ -119,7 +119,7 @@ impl Labels {
         self.choices.write_again(&self.given);
     }
 
-    /// The same, and waits for it: weir stops.
+    /// Writes the labels and waits for the result: weir stops.
     pub fn write_last(&self) {
         self.choices.write_last(&self.given);
     }
@@ -133,7 +133,7 @@ impl Labels {
             .collect()
     }
 
-    /// What holds of a device: the configuration's word, else what was given.
+    /// Returns the label of a device: from the configuration, else as users gave it.
     pub fn of(&self, mac: &Mac) -> DeviceLabelled {
         let none = Label::default();
         let fixed = self.configured.get(mac).unwrap_or(&none);
@@ -154,7 +154,7 @@ impl Labels {
     }
 }
 
-/// What the configuration says is not to be given.
+/// Refuses a label that the configuration sets.
 fn free(what: &str, taken: bool, mac: &Mac) -> Result<(), Problem> {
     match taken {
         false => Ok(()),
@@ -229,7 +229,7 @@ mod tests {
             (label.owner.as_deref(), label.icon.as_deref()),
             (Some("Anna"), Some("tv"))
         );
-        // One at a time; none is no line of the file.
+        // Removes one field at a time; an empty label leaves no line in the file.
         let text = || fs::read_to_string(&path).expect("a file");
         let (_, written) = labels
             .give(MAC, &asked(Some(" "), None, None))
@@ -334,7 +334,7 @@ mod tests {
         });
         let (many, error) = many.expect("an end");
         assert!(many > 300 && error == "full", "{many}: {error}");
-        // What is there can still be changed.
+        // Existing labels can still be changed.
         let changed = DeviceLabel {
             name: Some(String::new()),
             ..DeviceLabel::default()

@@ -1,4 +1,4 @@
-//! Who uses the network; and what it used, in the history.
+//! Network usage, at present and in the history.
 
 mod clock;
 pub(crate) mod commands;
@@ -48,7 +48,7 @@ use runtime::daemon::Firewall;
 use runtime::daemon::{Event, Face, Module, Nest, Privileges, Report, Router, Setup, Work, names};
 use runtime::registry::{Doubt, Entry};
 
-/// Who uses the network.
+/// Entry of the monitor in the list of modules.
 pub const ENTRY: Entry = Entry {
     choice: Some("Counting, per conversation and device"),
     sections: &config::SECTIONS,
@@ -58,14 +58,14 @@ pub const ENTRY: Entry = Entry {
     ..Entry::named("monitor")
 };
 
-/// What counts, and what the firewall is told of quotas. Without a [`Keeper`] it only takes away
-/// rules that another weir left.
+/// Counters, and firewall rules of quotas. Without a [`Keeper`], only removes rules that another
+/// weir left.
 struct Monitor {
     keeper: RefCell<Option<Keeper>>,
     firewall: RefCell<Firewall>,
-    /// What the firewall was told when the ruleset began to be read.
+    /// Number of firewall commands when weir began to read the ruleset.
     loads: Cell<u64>,
-    /// Where the history is kept, and what keeps it.
+    /// File of the history, and the process that writes the file.
     history: Option<PathBuf>,
     nest: RefCell<Option<Nest>>,
     leases: Vec<PathBuf>,
@@ -108,12 +108,12 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
 }
 
 impl Monitor {
-    /// Where it counts.
+    /// Returns the state, unless counting is off.
     fn keeper(&self) -> Option<RefMut<'_, Keeper>> {
         RefMut::filter_map(self.keeper.borrow_mut(), Option::as_mut).ok()
     }
 
-    /// The same, for a question.
+    /// Returns the state for a request, or the error that counting is off.
     fn asked(&self) -> Result<RefMut<'_, Keeper>, Problem> {
         self.keeper().ok_or_else(answers::monitor::is_off)
     }
@@ -134,7 +134,7 @@ impl Monitor {
         Ok((keeper.probes).shown(|link| names.get(&link).cloned(), &own))
     }
 
-    /// Takes what somebody says of a device, which is kept once it is on the disk.
+    /// Stores a label that a user gave to a device; responds once the label is on the disk.
     fn label(self: Rc<Self>, mac: &str, asked: &DeviceLabel) -> Later<DeviceLabelled> {
         let given = self.asked().and_then(|mut keeper| keeper.label(mac, asked));
         Box::pin(async move {

@@ -1,9 +1,9 @@
-//! What Prometheus scrapes of [`Devices`] and [`Probes`].
+//! Prometheus metrics of [`Devices`] and [`Probes`].
 //!
 //! A household has some dozen devices, a campus thousands, and phones change their addresses: each
-//! device is a handful of time series at whoever scrapes, for as long as they are kept. Hence no
-//! more than [`Metrics::new`] says are told one by one; the rest is summed up as the device
-//! `other`.
+//! device costs the scraper a handful of time series, for its whole retention. Hence at most as
+//! many devices as given to [`Metrics::new`] have series of their own; all others add up to the
+//! device `other`.
 
 mod probes;
 mod remembered;
@@ -16,7 +16,7 @@ use api::metrics::{Metric, Text, harmless};
 pub(super) use probes::probes;
 pub(super) use remembered::remembered;
 
-/// Devices that are told one by one, unless the configuration says otherwise.
+/// Default number of devices with time series of their own.
 pub const DEVICE_LIMIT: usize = 256;
 
 const DEVICE: &[&str] = &["mac", "name", "direction"];
@@ -60,7 +60,7 @@ type Both = [Count; 4];
 pub struct Metrics {
     limit: usize,
     shown: HashSet<String>,
-    /// What every device had at the last rendering.
+    /// Traffic of every device at the last rendering.
     last: HashMap<String, Both>,
     other: Both,
 }
@@ -95,7 +95,7 @@ impl Metrics {
             .iter()
             .partition(|device| self.shown.contains(device.mac));
         for device in &others {
-            // What it had when it was told by itself is not the others'.
+            // Traffic from the time when the device had its own series does not count as `other`.
             let before = self.last.get(device.mac).copied().unwrap_or_default();
             for (sum, (now, before)) in self.other.iter_mut().zip(device.both.iter().zip(before)) {
                 sum.bytes = sum
@@ -153,8 +153,8 @@ impl Metrics {
             .collect();
     }
 
-    /// Decides which devices are told one by one. Those that were stay, unless gone, or unless
-    /// another had more than twice as much.
+    /// Selects the devices with series of their own. Selected ones stay, unless gone, or unless
+    /// another device had more than twice as much traffic.
     fn choose(&mut self, all: &[Row<'_>]) {
         let there: HashSet<&str> = all.iter().map(|device| device.mac).collect();
         self.shown.retain(|mac| there.contains(mac.as_str()));
@@ -176,7 +176,7 @@ impl Metrics {
     }
 }
 
-/// What is told of a device.
+/// Time series of a device.
 struct Row<'a> {
     mac: &'a str,
     name: String,
@@ -199,8 +199,8 @@ fn add(sum: &mut Count, more: &Count) {
     sum.packets = sum.packets.saturating_add(more.packets);
 }
 
-/// One row for each hardware address: two of the same would make the whole scrape invalid. What
-/// leads out is no device: its traffic is everybody's.
+/// Merges devices into a row for each hardware address: duplicate rows would invalidate the whole
+/// scrape. Uplinks are omitted: they carry traffic of all devices.
 fn merge(devices: &[Device]) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
     for device in devices.iter().filter(|device| !device.uplink) {

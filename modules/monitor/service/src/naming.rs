@@ -23,7 +23,7 @@ const OWN: [(&str, Source, Reads); 2] = [
 /// Files are looked at each so many seconds.
 const EVERY: u32 = 10;
 
-/// Where names come from.
+/// Sources of names.
 pub struct Naming {
     reader: Reader,
     leases: Vec<PathBuf>,

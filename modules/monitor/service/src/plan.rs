@@ -24,7 +24,7 @@ const UPPER: [&str; 13] = [
 pub struct Metered {
     /// Name.
     pub name: String,
-    /// It has no Ethernet header.
+    /// The device has no Ethernet header.
     pub raw: bool,
     /// A default route leaves here.
     pub uplink: bool,
@@ -37,7 +37,7 @@ pub fn metered<'a>(
     links: impl Iterator<Item = &'a Link> + Clone,
     uplinks: &Uplinks,
 ) -> BTreeMap<u32, Metered> {
-    // What comes in at a conduit is a switch's affair: its user ports are devices of their own.
+    // Frames at a conduit belong to a switch: its user ports are devices of their own.
     let conduits: HashSet<u32> = links
         .clone()
         .filter(|link| link.kind == "dsa")

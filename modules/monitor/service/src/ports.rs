@@ -24,9 +24,9 @@ pub struct Ports {
     inside: BTreeSet<u32>,
     /// Routes or devices changed since they were last looked at.
     stale: bool,
-    /// All devices were told of, just now.
+    /// True if the first list of devices has just become complete.
     listed: bool,
-    /// They were told of before: which are gone is not known until then.
+    /// True once that list is complete: until then, missing devices are unknown.
     complete: bool,
 }
 
@@ -64,18 +64,18 @@ impl Ports {
         self.stale = true;
     }
 
-    /// Tells, once, whether devices or routes changed; not before all devices were told of: those
-    /// that were not would seem to be gone.
+    /// Returns true, once, if devices or routes changed; not before the first list of devices is
+    /// complete: unlisted devices would seem to be gone.
     pub fn take_stale(&mut self) -> bool {
         self.complete && std::mem::take(&mut self.stale)
     }
 
-    /// Tells, once, whether all devices were told of just now.
+    /// Returns true, once, if the list of devices has just become complete.
     pub fn take_listed(&mut self) -> bool {
         std::mem::take(&mut self.listed)
     }
 
-    /// All devices were told of.
+    /// Returns true once the list of devices is complete.
     pub fn is_complete(&self) -> bool {
         self.complete
     }

@@ -1,5 +1,5 @@
-//! Probes: which of them record, what they recorded, and how the API shows it. What a probe records
-//! is told by its description alone.
+//! Probes: the active ones, their records, and their form in the API. The description of a probe
+//! alone determines how its records are shown.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use kernel::Mac;
 use monitor_core::probes::{self, Ledger, Measure, PROBES, Probe};
 use tracing::{debug, info, warn};
 
-/// How often is looked whether a table fills.
+/// Interval of checks for full tables.
 const TIDY: Duration = Duration::from_secs(60);
 
 /// Those that record, and why others cannot.
@@ -37,9 +37,9 @@ impl Probes {
         }
     }
 
-    /// These record from now on, and no others; those that did already go on with what they have.
-    /// One that this kernel cannot have is told to the log, and by [`Probes::shown`]; the others
-    /// work all the same. They record what happens in the network namespace of the calling thread.
+    /// Activates these probes and stops all others; active ones keep their records. A probe that
+    /// this kernel does not support is logged, and listed by [`Probes::shown`]; the others work all
+    /// the same. Probes record events in the network namespace of the calling thread.
     pub fn choose(&mut self, wanted: &[&'static Probe]) {
         let is_wanted = |name: &str| wanted.iter().any(|probe| probe.name == name);
         self.active.retain(|name, _| is_wanted(name));
@@ -147,7 +147,7 @@ impl Active {
         Ok(())
     }
 
-    /// What was recorded.
+    /// Adds the records to the API's form of the probe.
     fn fill(
         &self,
         probe: &Probe,
@@ -222,7 +222,7 @@ fn numbers(measure: Measure, words: &[u64]) -> answers::ProbeRecord {
     }
 }
 
-/// What a probe is, without anything recorded.
+/// Returns the description of a probe, without records.
 fn described(probe: &Probe) -> answers::Probe {
     answers::Probe {
         name: probe.name.to_owned(),

@@ -40,7 +40,7 @@ pub fn count((packets, octets): (u64, u64)) -> Count {
     Count { packets, octets }
 }
 
-/// The same, both ways.
+/// Converts the counts of both directions.
 pub fn both(ways: Ways) -> Both {
     Both {
         sent: count(ways.sent),

@@ -1,5 +1,5 @@
-//! Records of the meter: what they counted is taken, and those that are over or silent are freed;
-//! more often in a flood.
+//! Records of the meter: reads their counts, and frees records that are over or silent; more often
+//! in a flood.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ const NEWS: usize = 4_096;
 pub struct Records {
     meter: Meter,
     naming: Naming,
-    /// Whether a flood fills the meter's records.
+    /// State of a flood that fills the meter's records.
     flood: Flood,
     clock: Clock,
 }
@@ -83,7 +83,7 @@ impl Records {
         self.flood.read(before, full, resting);
     }
 
-    /// How full the records of each family count as, in 256ths.
+    /// Returns the effective fill level per address family, in 256ths.
     fn pressure(&self) -> [u32; 2] {
         self.flood.pressure(self.meter.pressure())
     }

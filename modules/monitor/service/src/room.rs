@@ -1,4 +1,4 @@
-//! How many conversations there are records for.
+//! Number of conversations that there are records for.
 
 use datapath::meter::MeterSizes;
 

@@ -43,7 +43,7 @@ fn sum(both: Both) -> answers::Count {
     count(all)
 }
 
-/// What answers are made of.
+/// State from which responses are built.
 pub struct Snapshot<'a> {
     pub core: &'a Monitor,
     pub ports: &'a Ports,
@@ -129,8 +129,8 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Conversations, with what is known of their other side. Those seen at an uplink that are seen
-    /// inside, too, only where somebody asks for just these.
+    /// Returns conversations, with the data on their other side. Those seen at an uplink and also
+    /// inside are listed only if the query names a device or a port.
     pub fn talks(&self, asked: &answers::TalksQuery, core: &offload_core::Core) -> answers::Talks {
         let own: HashSet<IpAddr> = core.addresses().map(|own| own.address).collect();
         let everywhere = asked.device.is_some() || asked.port.is_some();
@@ -142,7 +142,7 @@ impl Snapshot<'_> {
         asked.select(shown)
     }
 
-    /// What a conversation is on the other side of the router.
+    /// Adds the ends of a conversation on the other side of the router.
     fn other_side(&self, talk: &Talk, own: &HashSet<IpAddr>, shown: &mut answers::Talk) {
         let ends = talk.key.ends();
         let leaves = talk.leaves.unwrap_or(ends);
@@ -157,7 +157,7 @@ impl Snapshot<'_> {
                 .and_then(|twin| self.ports.get(twin.port))
                 .map(|port| port.name.clone());
         } else if talk.leaves.is_some() && !own.contains(&leaves.far) {
-            // What is the router's own is seen nowhere else.
+            // Traffic of the router itself is seen at no other port.
             shown.behind = Some(text(leaves.far, leaves.far_port));
         }
     }

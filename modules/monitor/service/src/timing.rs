@@ -1,4 +1,4 @@
-//! Which of the connections that weir forwards are timed, and what that tells the monitor.
+//! Selects forwarded connections to be timed, and reports the times to the monitor.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -14,13 +14,13 @@ use super::ports::Ports;
 use super::reading::key;
 use runtime::daemon::Router;
 
-/// How often they are chosen, but for what the clock is inexact by.
+/// Interval of the selection, less the inaccuracy of the clock.
 const EVERY: Duration = Duration::from_millis(900);
 /// Packets of one direction in a second from which on it is worth while: what is rarer than that is
 /// timed when it goes through the kernel.
 const FEWEST: u64 = 2;
 
-/// What was forwarded since connections were last chosen.
+/// Traffic since the last selection.
 #[derive(Debug, Default)]
 pub struct Busy {
     /// By flow: whose it is, and how many bytes of it.

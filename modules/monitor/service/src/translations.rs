@@ -1,5 +1,5 @@
-//! Translations of IPv4 that begin and end, as conntrack tells of them: who had which address and
-//! port, and when.
+//! Translations of IPv4 that begin and end, from conntrack events: address and port of each host,
+//! with times.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
@@ -21,7 +21,7 @@ struct Key {
     destination: SocketAddrV4,
 }
 
-/// What the first packet's source and destination are as it leaves.
+/// Source and destination of the first packet where it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leaves {
     source: SocketAddrV4,
@@ -45,7 +45,7 @@ pub struct Translations {
     crowded: bool,
     /// Number of the dump that was last asked for.
     dump: u32,
-    /// It will show all there is: nothing was lost since.
+    /// True if the dump is complete: no event has been lost since it began.
     whole: bool,
 }
 
@@ -132,7 +132,7 @@ impl Translations {
         }
         let known = Known {
             leaves,
-            // Who has its own address translated is inside.
+            // A host whose own address is translated is inside.
             from_outside: !source && outside(*key.source.ip(), *key.destination.ip()),
             dump: self.dump,
         };
@@ -146,7 +146,7 @@ impl Translations {
         }
     }
 
-    /// What a whole dump did not show is gone, though no event told so.
+    /// Ends translations that a complete dump did not list, though no event reported their end.
     fn sweep(&mut self, now: u64, told: &mut Vec<NatEvent>) {
         if !std::mem::take(&mut self.whole) {
             return;
@@ -373,7 +373,7 @@ mod tests {
             let events = hear(&mut translations, Event::Connection(from(port)));
             assert_eq!(events.len(), told);
         }
-        // Of which no beginning was told, no end is.
+        // No end is exported without an exported beginning.
         assert!(hear(&mut translations, Event::ConnectionGone(from(3).id)).is_empty());
         assert_eq!(
             hear(&mut translations, Event::ConnectionGone(from(1).id)).len(),

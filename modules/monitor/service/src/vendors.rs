@@ -1,4 +1,4 @@
-//! Who made devices: looked up once for each, when somebody asks.
+//! Manufacturers of devices: looked up once for each, on demand.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,12 +9,12 @@ use monitor_core::vendor;
 /// Makers that are remembered. Then all are forgotten, and looked up anew.
 const MOST: usize = 4_096;
 
-/// What was looked up.
+/// Cache of look-ups.
 #[derive(Debug, Default)]
 pub struct Vendors(RefCell<HashMap<Mac, Option<String>>>);
 
 impl Vendors {
-    /// Who made the device with this hardware address.
+    /// Returns the manufacturer of the device with this hardware address.
     pub fn of(&self, mac: &Mac) -> Option<String> {
         let mut known = self.0.borrow_mut();
         if known.len() >= MOST {

@@ -15,16 +15,16 @@ use tracing::{debug, warn};
 
 /// Stations are read this often, where there are wireless devices.
 const EVERY: Duration = Duration::from_secs(5);
-/// What was read is believed this long.
+/// Time for which a result is valid.
 const BELIEVED: Duration = Duration::from_secs(15);
 
-/// What was read.
+/// Result of a request.
 #[derive(Default)]
 struct Answer {
     /// Indices of wireless devices; `None`: they could not be listed.
     devices: Option<Vec<u32>>,
     stations: Vec<Station>,
-    /// What went wrong first.
+    /// First error.
     error: Option<RequestError>,
 }
 
@@ -37,7 +37,7 @@ pub struct Wifi {
     /// When it was last asked, and where the answer comes.
     asked: Option<Instant>,
     answer: Option<Receiver<Answer>>,
-    /// A failure was told; others would be the same again.
+    /// True once a failure was logged; further ones would be alike.
     told: bool,
 }
 
@@ -167,7 +167,7 @@ fn read_into(known: Option<Vec<u32>>, found: &mut Answer) -> Result<(), RequestE
     Ok(())
 }
 
-/// One that went from one radio to another is at both for a while: where it was heard last counts.
+/// Indexes stations. Roaming stations are at two radios for a while; the last contact counts.
 fn by_mac(stations: Vec<Station>) -> HashMap<Mac, Station> {
     let silent = |station: &Station| station.inactive.unwrap_or(u32::MAX);
     let mut found = HashMap::new();
@@ -193,7 +193,7 @@ fn shown(station: &Station) -> answers::Wifi {
         rate_from: station.rate_from,
         retries: station.retries.map(u64::from),
         failed: station.failed.map(u64::from),
-        // mac80211 tells zero for drivers that do not tell: whoever joined was on the air.
+        // For drivers without airtime, mac80211 reports zero: every joined station was on the air.
         airtime: Some(airtime).filter(|airtime| *airtime != 0),
     }
 }
@@ -277,7 +277,7 @@ mod tests {
         assert!(wifi.of(&STATION.mac).is_some() && wifi.of(&[2; 6]).is_none());
         wifi.take(answer(&[], Some(&[7])));
         assert!(wifi.of(&STATION.mac).is_none() && !wifi.stale);
-        // It failed: devices are listed again, and it is told once.
+        // After a failure, devices are listed again, and the failure is logged once.
         wifi.take(Answer {
             error: Some(refused()),
             ..answer(&[], None)

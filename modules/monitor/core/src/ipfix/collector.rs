@@ -1,8 +1,8 @@
 //! The socket towards a collector: UDP (RFC 7011, section 10.3), never waited for.
 //!
-//! What cannot be sent now waits, up to a bound; what is lost is counted, in the exporter too,
-//! which tells the collector. The only thing that blocks, to look up a name, is done in a thread
-//! that lives as long as it takes.
+//! Messages that cannot be sent now wait, up to a bound; lost messages are counted, also by the
+//! exporter, which reports them to the collector. Only name look-ups block; each runs in a thread
+//! of its own.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -33,8 +33,8 @@ pub const BURST: usize = 64;
 /// for the device).
 const ATTEMPTS: u8 = 3;
 
-/// Something about the collector that is worth a line in the log. Each is told when it begins, not
-/// again while it lasts.
+/// Change of the collector's state that is worth a line in the log. Each is reported when it
+/// begins, not again while it lasts.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change {
     /// Messages go to this address.
@@ -63,7 +63,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What became of messages.
+/// Number of messages by fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Handed to the kernel.
@@ -99,7 +99,7 @@ pub struct Collector {
     last: Option<(Contents, usize)>,
     /// The collector may not know the templates of what is sent next.
     stranger: bool,
-    /// What waits, the oldest first, and attempts at that.
+    /// Waiting messages, oldest first, and the attempts to send the oldest.
     backlog: VecDeque<Message>,
     attempts: u8,
     sent: Sent,
@@ -125,18 +125,18 @@ impl Collector {
         }
     }
 
-    /// Where it sends to.
+    /// Returns the address of the collector.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// What became of all messages.
+    /// Returns the number of messages by fate.
     pub fn sent(&self) -> Sent {
         self.sent
     }
 
-    /// How many messages wait. At the end, call [`Collector::send`] some times more until none
-    /// does.
+    /// Returns the number of waiting messages. At the end, call [`Collector::send`] repeatedly
+    /// until none waits.
     pub fn backlog(&self) -> usize {
         self.backlog.len()
     }
@@ -183,7 +183,7 @@ impl Collector {
         if let Some(oldest) = self.backlog.pop_front() {
             self.sent.unsent += 1;
             exporter.unsent(oldest.contents, oldest.octets.len(), wall);
-            // It may have told templates.
+            // The dropped message may have had templates.
             self.stranger = true;
         }
     }
@@ -215,7 +215,7 @@ impl Collector {
             if let Some((contents, octets)) = self.last.take() {
                 exporter.unsent(contents, octets, wall);
             }
-            // If somebody listens now, it has not heard the templates.
+            // A collector that listens now has not received the templates.
             result = tell_templates(socket, exporter, message, wall);
             if result.is_ok() {
                 result = socket.send(&message.octets);

@@ -18,7 +18,7 @@ pub struct Element {
     pub number: u16,
     /// Bytes, or [`VARIABLE`].
     pub length: u16,
-    /// Whose number that is: [`REVERSE`], [`NTOP`], or 0 for IANA.
+    /// Owner of the number: [`REVERSE`], [`NTOP`], or 0 for IANA.
     pub enterprise: u32,
 }
 
@@ -39,7 +39,7 @@ impl Element {
         }
     }
 
-    /// The same, of the other way of a biflow.
+    /// Returns the element for the reverse direction of a biflow.
     pub const fn reversed(self) -> Self {
         Self {
             enterprise: REVERSE,
@@ -47,7 +47,7 @@ impl Element {
         }
     }
 
-    /// Whether it is of the other way of a biflow (RFC 5103).
+    /// Returns true for the reverse direction of a biflow (RFC 5103).
     pub const fn is_reversed(self) -> bool {
         self.enterprise == REVERSE
     }
@@ -116,11 +116,11 @@ elements! {
 
 /// TCP segments that were sent again by the flow's source, or came out of order.
 pub const RETRANSMITTED_IN_PKTS: Element = Element::ntop(109, 4);
-/// The same, by its destination.
+/// Retransmitted packets towards the destination.
 pub const RETRANSMITTED_OUT_PKTS: Element = Element::ntop(110, 4);
-/// What the far end is called.
+/// Name of the far end.
 pub const FLOW_SERVER_NAME: Element = Element::ntop(122, VARIABLE);
 /// Half a round trip between probe and client, milliseconds.
 pub const CLIENT_NW_LATENCY_MS: Element = Element::ntop(123, 4);
-/// The same between probe and server.
+/// Network latency between probe and server.
 pub const SERVER_NW_LATENCY_MS: Element = Element::ntop(124, 4);

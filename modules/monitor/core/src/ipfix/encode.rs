@@ -25,7 +25,7 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
     let (again, other_again) = swap(back, tcp.again[0], tcp.again[1]);
     for field in &template.fields {
         let way = if field.is_reversed() { other } else { way };
-        // The same elements serve both ways.
+        // Both directions share the elements.
         let plain = match field.is_reversed() {
             true => Element {
                 enterprise: 0,
@@ -81,7 +81,7 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
             FLOW_SERVER_NAME => text(out, flow.far_name.unwrap_or_default()),
             RETRANSMITTED_IN_PKTS => out.extend(again.to_be_bytes()),
             RETRANSMITTED_OUT_PKTS => out.extend(other_again.to_be_bytes()),
-            // The station is the client, whoever began.
+            // The station counts as the client, even if the far end began.
             CLIENT_NW_LATENCY_MS => out.extend(half(tcp.near).to_be_bytes()),
             SERVER_NW_LATENCY_MS => out.extend(half(tcp.far).to_be_bytes()),
             _ => out.extend(std::iter::repeat_n(0, usize::from(field.length))),
@@ -114,7 +114,7 @@ pub(super) fn option(out: &mut Vec<u8>, scope: u32, values: &[u64]) {
     }
 }
 
-/// Whether anything is left of a name without its control characters.
+/// Returns true if a name contains anything but control characters.
 pub(super) fn is_told(text: &str) -> bool {
     text.chars().any(|c| !c.is_control())
 }

@@ -17,7 +17,7 @@ pub const INTERFACE_LIMIT: usize = 1024;
 /// carries the most.
 pub const MESSAGE_SIZES: std::ops::RangeInclusive<usize> = 512..=65_507;
 
-/// How is exported.
+/// Settings of the export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Tells routers apart at a collector that sees them behind one address (observation domain).
@@ -31,9 +31,9 @@ pub struct Settings {
     /// Messages after which they are sent again, if that comes first; at least 100, as telling them
     /// all takes some.
     pub refresh_messages: u32,
-    /// Whether statistics and names of interfaces are exported. Their records count in the sequence
-    /// number (RFC 7011, section 3.1); nfdump 1.7.1 does not count them, and tells of a lost
-    /// message at each refresh.
+    /// True to export statistics and names of interfaces. Their records count in the sequence
+    /// number (RFC 7011, section 3.1); nfdump 1.7.1 does not count them, and reports a lost message
+    /// at each refresh.
     pub options: bool,
     /// Both ways of a flow in one record (RFC 5103). Few collectors read it; without, each way is a
     /// record.
@@ -53,16 +53,16 @@ impl Default for Settings {
     }
 }
 
-/// What was exported since the start.
+/// Totals of the export since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Messages handed out, less those that were not sent.
     pub messages: u64,
     /// Bytes of these.
     pub octets: u64,
-    /// What they tell of.
+    /// Contents of these messages.
     pub exported: Contents,
-    /// What the messages told of that were not sent, or that nobody took in time.
+    /// Contents of messages that were not sent, or not taken in time.
     pub not_sent: Contents,
     /// Flows left out because their addresses are of two families.
     pub refused: u64,
@@ -88,8 +88,8 @@ impl Span {
 /// 1970) and sends.
 ///
 /// Hand in flows with [`Exporter::flow`], and call [`Exporter::take`] now and then, at least each
-/// [`QUEUE_LIMIT`] × 10 flows. Call [`Exporter::tick`] once a second; it gives out what is left,
-/// and what is due again. What could not be sent is told by [`Exporter::unsent`].
+/// [`QUEUE_LIMIT`] × 10 flows. Call [`Exporter::tick`] once a second; it returns the rest, and
+/// messages due again. Report messages that could not be sent with [`Exporter::unsent`].
 #[derive(Debug)]
 pub struct Exporter {
     settings: Settings,
@@ -230,7 +230,7 @@ impl Exporter {
         self.interfaces.remove(&index);
     }
 
-    /// How much was seen, since the start and at all ports, for which no record was free.
+    /// Sets the traffic for which no record was free, since the start and at all ports.
     pub fn ignored(&mut self, total: Count, now: u64) {
         if total != self.ignored {
             self.ignored = total;
@@ -292,7 +292,7 @@ impl Exporter {
         self.take()
     }
 
-    /// What was exported so far.
+    /// Returns the totals of the export.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
@@ -384,7 +384,7 @@ impl Exporter {
         self.scratch = record;
     }
 
-    /// Sees to it that a record of this length fits, and that its template is told before it.
+    /// Ensures that a record of this length fits, and that its template precedes it.
     fn make_room(&mut self, index: usize, length: usize) {
         let template = &self.templates[index];
         let announcement = (!self.announced[index]).then_some(template);
@@ -413,7 +413,7 @@ impl Exporter {
             && let Some(oldest) = self.ready.pop_front()
         {
             self.unsent(oldest.contents, oldest.octets.len(), self.now);
-            // It may have told templates.
+            // The lost message may have had templates.
             self.refreshed = None;
         }
         self.ready.push_back(message);

@@ -8,7 +8,7 @@ const VERSION: u16 = 10;
 const HEADER: usize = 16;
 const SET_HEADER: usize = 4;
 
-/// What a message tells of; lost if the message is.
+/// Contents of a message; lost with the message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Records of flows and translations; a flow told in two records is two.
@@ -32,7 +32,7 @@ impl std::ops::AddAssign for Contents {
 pub struct Message {
     /// The datagram.
     pub octets: Vec<u8>,
-    /// What it tells of.
+    /// Contents of the message.
     pub contents: Contents,
 }
 

@@ -1,8 +1,8 @@
-//! What is exported: flows, translations, and where they may go by.
+//! Records to export: flows, translations, and interfaces.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// What a flow has had one way since it was last exported.
+/// Traffic of a flow in one direction since the last export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Way {
     /// Bytes of IP packets, headers included (octetDeltaCount).
@@ -17,7 +17,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// Whether nothing passed this way.
+    /// Returns true if nothing passed in this direction.
     pub fn is_empty(&self) -> bool {
         self.octets == 0 && self.packets == 0
     }
@@ -33,8 +33,8 @@ pub struct Icmp {
 }
 
 impl Icmp {
-    /// What answers this message, where it asks for something (RFC 792, RFC 950, RFC 4443); itself
-    /// otherwise.
+    /// Returns the type that answers this message (RFC 792, RFC 950, RFC 4443); the message itself
+    /// if it is not a request.
     pub fn answer(self, ipv6: bool) -> Self {
         let kind = match (ipv6, self.kind) {
             (false, 8) => 0,
@@ -64,14 +64,14 @@ pub struct Translation {
     pub destination_port: u16,
 }
 
-/// What is known of a TCP connection.
+/// Measurements of a TCP connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tcp {
     /// Segments that were sent again since it was last exported: by the station, and to it.
     pub again: [u32; 2],
     /// Round trip between router and station, microseconds, as last measured.
     pub near: Option<u32>,
-    /// The same between router and far end.
+    /// Latency between router and far end.
     pub far: Option<u32>,
 }
 
@@ -81,18 +81,18 @@ pub struct Tcp {
 pub enum EndReason {
     /// Nothing came for the idle time-out.
     Idle = 1,
-    /// It goes on, and was due.
+    /// The flow continues; the export was due.
     #[default]
     Active = 2,
     /// Its end was seen, as TCP's FIN.
     EndDetected = 3,
-    /// Weir stops, or was told to let go.
+    /// weir stops, or had to give up the flow.
     Forced = 4,
     /// Its record was needed for another flow.
     LackOfResources = 5,
 }
 
-/// Who began a conversation (biflowDirection, RFC 5103).
+/// Initiator of a conversation (biflowDirection, RFC 5103).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Initiator {
@@ -120,7 +120,7 @@ pub struct FlowRecord<'a> {
     pub destination_port: u16,
     /// Number of the protocol (6 is TCP).
     pub protocol: u8,
-    /// What the station sends, of ICMP; ports are left out then.
+    /// ICMP message that the station sends; ports are left out then.
     pub icmp: Option<Icmp>,
     /// ifIndex of the port behind which the station is.
     pub port: u32,
@@ -142,20 +142,20 @@ pub struct FlowRecord<'a> {
     pub internet: bool,
     /// Why it is exported.
     pub reason: EndReason,
-    /// Who began.
+    /// Initiator of the flow.
     pub initiator: Initiator,
-    /// What the router makes of the station's packets; left out if of the other family (NAT64).
+    /// Translation of the station's packets; left out for another address family (NAT64).
     pub translation: Option<Translation>,
-    /// What it is used for: `web`, `dns`, … Control characters are taken out, and what is longer
+    /// Application of the flow: `web`, `dns`, … Control characters are removed, and text longer
     /// than [`NAME_LIMIT`](super::NAME_LIMIT) bytes is cut.
     pub application: Option<&'a str>,
-    /// What the far end is called. As for the application.
+    /// Name of the far end, limited like the application.
     pub far_name: Option<&'a str>,
     /// Of TCP, unless nothing is known.
     pub tcp: Option<Tcp>,
 }
 
-/// Whether a translation began or ended.
+/// Kind of event: a translation began or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum NatEventKind {
@@ -182,7 +182,7 @@ pub struct NatEvent {
     pub translated_source: (Ipv4Addr, u16),
     /// Destination as it leaves.
     pub translated_destination: (Ipv4Addr, u16),
-    /// Whether the connection came from outside, as to a forwarded port
+    /// True if the connection came from outside, as to a forwarded port
     /// (natOriginatingAddressRealm).
     pub from_outside: bool,
 }

@@ -1,4 +1,4 @@
-//! Where a collector listens, as the configuration says it.
+//! Address of a collector, as written in the configuration.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use net::digits::decimal;
 
-/// Where a collector listens: `HOST:PORT`, HOST being a name, an IPv4 address or an IPv6 address in
+/// Address of a collector: `HOST:PORT`, HOST being a name, an IPv4 address or an IPv6 address in
 /// brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -15,7 +15,7 @@ pub struct Target {
     pub(super) port: u16,
 }
 
-/// What is wrong with a target.
+/// Error in the address of a collector.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TargetError {
     /// No colon, or nothing before it.
@@ -23,7 +23,7 @@ pub enum TargetError {
         "{0:?} is no HOST:PORT: write, for instance, \"192.0.2.1:4739\" or \"collector.lan:4739\""
     )]
     Form(String),
-    /// The port is none.
+    /// The port is missing or out of range.
     #[error("{0:?} does not end in a port from 1 to 65535: IPFIX's own is 4739")]
     Port(String),
     /// An IPv6 address without brackets, or brackets around something else.

@@ -11,7 +11,7 @@ const OPTIONS_SET: u16 = 3;
 /// First number that a template may have.
 const FIRST: u16 = 256;
 
-/// What a record is about: the choice of its template.
+/// Kind of record, which determines the template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A flow.
@@ -28,12 +28,12 @@ pub enum Shape {
     Interface,
 }
 
-/// What the template of a flow depends on.
+/// Properties that determine the template of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowShape {
     /// IPv6, else IPv4.
     pub ipv6: bool,
-    /// What is told of layer 4.
+    /// Fields of layer 4.
     pub layer4: Layer4,
     /// Which way.
     pub view: View,
@@ -44,7 +44,7 @@ pub struct FlowShape {
     pub named: bool,
 }
 
-/// What a flow's record tells of layer 4.
+/// Layer 4 fields in the record of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer4 {
     /// Ports.
@@ -60,11 +60,11 @@ const LAYERS: [Layer4; 3] = [Layer4::Ports, Layer4::Tcp, Layer4::Icmp];
 /// Which way of a flow a record tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// What the station sent.
+    /// The direction that the station sent.
     Sent,
     /// That, and how it is translated.
     SentTranslated,
-    /// What the station received.
+    /// The direction that the station received.
     Received,
     /// Both in one record (RFC 5103).
     Both,
@@ -123,8 +123,8 @@ impl Shape {
         }
     }
 
-    /// How many of the fields, counted from the first, are the scope: what an option is about. 0
-    /// for what is no option.
+    /// Returns the number of scope fields, which come first: the subject of an option. 0 for
+    /// records that are not options.
     fn scopes(self) -> u16 {
         match self {
             Shape::Flow(_) | Shape::Nat => 0,

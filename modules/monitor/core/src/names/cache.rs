@@ -10,7 +10,7 @@ use super::far::FarEnds;
 use super::known::Known;
 use super::{Client, Learned, Millis};
 
-/// Far ends whose names are kept, of what each station was told.
+/// Maximum number of far-end names, over all stations.
 pub const FAR_ENDS: usize = 4096;
 
 /// The names that are known. In memory only, and of bounded size whatever is learned: measured, 0.7
@@ -57,22 +57,22 @@ impl Names {
         false
     }
 
-    /// All that a source says now, instead of what it said before: the configuration, the files of
-    /// leases, or `/etc/hosts` and `/etc/ethers` together. Of several entries for one device the
-    /// first counts. What is heard in packets ([`Source::Dhcp`], [`Source::Mdns`]) is only learned.
+    /// Replaces all entries of a source: the configuration, the files of leases, or `/etc/hosts`
+    /// and `/etc/ethers` together. Of several entries for one device the first counts. Names from
+    /// packets ([`Source::Dhcp`], [`Source::Mdns`]) are only learned.
     pub fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
         self.devices.replace(source, known);
     }
 
-    /// The name of a far end, as `client` was told it for that address. `at` is
-    /// when the flow began, so that a flow keeps its name when the same address is told under
-    /// another. A name told for the flow itself ([`Learned::FlowName`]) is better.
+    /// Returns the name by which `client` resolved a far end's address. `at` is the start of the
+    /// flow, so that a flow keeps its name when the address later gets another name. A name from
+    /// the flow itself ([`Learned::FlowName`]) is better.
     pub fn far(&self, client: Client, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
         self.far.name(client, address, at)
     }
 
-    /// What a device is called, and who said so. `addresses` are those that it has now, as the
-    /// kernel's neighbours tell.
+    /// Returns the name of a device, and its source. `addresses` are the present ones, from the
+    /// kernel's neighbour table.
     pub fn device(&self, mac: &Mac, addresses: &[IpAddr]) -> Option<(&str, Source)> {
         self.devices.name(mac, addresses)
     }

@@ -11,7 +11,7 @@ use super::known::Known;
 /// Devices whose own words are kept.
 const MOST_SPEAKERS: usize = 1024;
 
-/// Who told a device's name. The first that did is believed.
+/// Source of a device's name. The first source in this order wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// weir's configuration.
@@ -55,7 +55,7 @@ impl Source {
     }
 }
 
-/// What each source says.
+/// Names by source.
 #[derive(Debug)]
 pub(super) struct Devices {
     files: HashMap<Source, Told>,
@@ -65,7 +65,7 @@ pub(super) struct Devices {
     fixed: HashMap<Mac, IpAddr>,
 }
 
-/// What a source said last, all of it.
+/// All names that a source listed last.
 #[derive(Debug, Default)]
 struct Told {
     macs: HashMap<Mac, String>,
@@ -84,7 +84,7 @@ impl Devices {
 
     /// All that a source says now, instead of what it said before.
     pub(super) fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
-        // What is heard has no whole.
+        // Names from packets are never a complete list.
         if matches!(source, Source::Dhcp | Source::Mdns) {
             return;
         }
@@ -95,7 +95,7 @@ impl Devices {
                 (Some(mac), Some(address), None) => {
                     fixed.insert(mac, address);
                 }
-                // Who has the hardware address is meant, whatever IP address it has now.
+                // The device with the hardware address is meant, with any IP address.
                 (Some(mac), _, Some(name)) => {
                     told.macs.entry(mac).or_insert(name);
                 }
@@ -111,7 +111,7 @@ impl Devices {
         }
     }
 
-    /// A device said so itself, or was told. False if that is nothing new.
+    /// Stores a name from a device itself, or from its server. Returns false if the name is known.
     pub(super) fn heard(&mut self, mac: Mac, name: &str, source: Source) -> bool {
         let table = match source {
             Source::Dhcp => &mut self.dhcp,
@@ -195,7 +195,7 @@ mod tests {
             devices.name(&MAC, &addresses),
             Some(("from-lease", Source::Lease))
         );
-        // What only people say of it, each above all before.
+        // Names given only by people, each above all before.
         for source in [Source::Ethers, Source::Given, Source::Configuration] {
             devices.replace(source, [known(Some(MAC), None, Some(source.word()))]);
             assert_eq!(

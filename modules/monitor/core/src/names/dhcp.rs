@@ -1,4 +1,4 @@
-//! What a device calls itself when it asks for an address (DHCP, RFC 2131; options: RFC 2132).
+//! Names that devices send when they ask for an address (DHCP, RFC 2131; options: RFC 2132).
 
 use std::net::Ipv4Addr;
 
@@ -21,25 +21,25 @@ const FQDN_ENCODED: u8 = 4;
 /// Kinds of message (RFC 2132, 9.6) that tell a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Who gives addresses?
+    /// The client looks for servers.
     Discover,
     /// This one, please; or: still this one.
     Request,
-    /// It is yours. From the server.
+    /// The server assigns the address.
     Ack,
     /// An address is there already, what else is there to know?
     Inform,
 }
 
-/// What a message tells.
+/// Contents of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
+    /// Kind of message.
     pub kind: Kind,
     /// Hardware address of the client.
     pub mac: Mac,
-    /// What it calls itself (option 12; else the first label of option 81); of an [`Kind::Ack`],
-    /// what the server calls it.
+    /// Name of the device (option 12; else the first label of option 81); in an [`Kind::Ack`], the
+    /// server's name for the device.
     pub name: Option<String>,
     /// The address that it is given, asks for (option 50), or has.
     pub address: Option<Ipv4Addr>,

@@ -11,7 +11,7 @@ const MOST_ADDRESSES: usize = 32;
 /// Aliases that are followed. Resolvers give up at 8 to 16.
 const MOST_ALIASES: usize = 16;
 
-/// What is asked: the same in the question and in its answer.
+/// Question section: equal in a query and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// Number of the message.
@@ -22,16 +22,16 @@ pub struct Question {
     kind: [u16; 2],
 }
 
-/// What a station was told.
+/// Answer to a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// To which question.
     pub question: Question,
-    /// What it asked for; not what that is an alias of.
+    /// Queried name; not the name that it is an alias of.
     pub name: String,
     /// Addresses of that name, and for how many seconds they hold.
     pub addresses: Vec<(IpAddr, u32)>,
-    /// Whether the message ended early, or made no sense from some record on.
+    /// True if the message ended early, or is malformed from some record on.
     pub damaged: bool,
 }
 
@@ -198,7 +198,7 @@ mod tests {
                 "{name}"
             );
         }
-        // One label with a dot in it.
+        // A single label with a dot in it.
         let records = [record(&POINTER, A, 1, 60, &HERE)];
         assert_eq!(read(&message(0x8180, b"\x03a.b\0", &records)), Ok(None));
         assert_eq!(read(&message(0x8180, &labels("a"), &[])), Ok(None));

@@ -12,8 +12,8 @@ pub const LEAST: Millis = 10 * 60 * 1000;
 /// And no longer than this: addresses change owners.
 pub const MOST: Millis = 24 * 60 * 60 * 1000;
 
-/// Names that stations were told, by address. What one was told is of no concern to others: it may
-/// have asked a server of its own.
+/// Names that stations resolved, by address. An answer to one station does not count for others:
+/// the station may have asked a server of its own.
 #[derive(Debug)]
 pub(super) struct FarEnds {
     told: Bounded<(Client, IpAddr), Entry>,
@@ -104,8 +104,8 @@ impl Told {
 }
 
 impl Entry {
-    /// The name that held at a time. Before the first it is that one: what was told then was not
-    /// seen, and is likely the same.
+    /// Returns the name valid at a time. Before the first name, the first one counts: the earlier
+    /// answer was not seen, and is likely equal.
     fn at(&self, at: Millis) -> Option<&Arc<str>> {
         let told = match &self.before {
             Some(before) if at < self.now.since => &**before,
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(name(4), None);
         let other = [192, 0, 2, 1].into();
         assert_eq!(far.name(client(1), other, 4000), None);
-        // Who has no hardware address is known by the other one.
+        // A client without a hardware address is known by its IP address.
         let no_mac = |address: [u8; 4]| Client::new([0; 6], address.into());
         far.answer(
             no_mac([10, 0, 0, 1]),
@@ -156,7 +156,7 @@ mod tests {
         let mut far = FarEnds::new(10);
         far.answer(client(1), ADDRESS, &"a.example".into(), 3600, 1_000_000);
         far.answer(client(1), ADDRESS, &"b.example".into(), 60, 2_000_000);
-        // The same again does not end the time before; what holds longer does.
+        // A repeated answer does not end the time before; a longer validity extends the time.
         far.answer(client(1), ADDRESS, &"b.example".into(), 0, 3_000_000);
         let name = |far: &FarEnds, at| {
             far.name(client(1), ADDRESS, at)

@@ -1,6 +1,6 @@
 //! The beginning of a stream, from pieces that come in any order.
 
-/// What is kept of a stream, bytes. A ClientHello with a post-quantum key share has some 1,800.
+/// Maximum stored bytes of a stream. A ClientHello with a post-quantum key share has some 1,800.
 pub const LIMIT: usize = 4096;
 /// Gaps may be as many. Chromium sends a ClientHello in some ten pieces, in random order.
 const MOST_PIECES: usize = 64;
@@ -9,7 +9,7 @@ const MOST_PIECES: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Gather {
     octets: Vec<u8>,
-    /// What of `octets` is there, as `start..end`: in order, and apart from each other.
+    /// Ranges of `octets` received so far, as `start..end`: sorted and disjoint.
     have: Vec<(usize, usize)>,
 }
 
@@ -47,7 +47,7 @@ impl Gather {
         }
     }
 
-    /// What is there from the beginning, up to the first gap.
+    /// Returns the data from the beginning up to the first gap.
     pub fn beginning(&self) -> &[u8] {
         match self.have.first() {
             Some(&(0, end)) => &self.octets[..end],
@@ -102,7 +102,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as a plain array of bytes that may be missing.
+        /// Behaves like a plain array of bytes that may be missing.
         #[test]
         fn as_an_array(pieces in prop::collection::vec((0_usize..60, prop::collection::vec(1_u8.., 0..20)), 0..12)) {
             let mut gather = Gather::default();

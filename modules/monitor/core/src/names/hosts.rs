@@ -1,4 +1,4 @@
-//! What the router's owner wrote down: `/etc/hosts` (hosts(5)) and `/etc/ethers` (ethers(5)).
+//! Names from the administrator: `/etc/hosts` (hosts(5)) and `/etc/ethers` (ethers(5)).
 
 use std::net::IpAddr;
 

@@ -1,5 +1,4 @@
-//! What files on the router say of devices: leases of dnsmasq and odhcpd, `/etc/hosts`,
-//! `/etc/ethers`.
+//! Device names in files on the router: leases of dnsmasq and odhcpd, `/etc/hosts`, `/etc/ethers`.
 //!
 //! A reader gets the bytes of a file and gives what it found and how many lines it did not
 //! understand. At most [`MOST`] entries are kept of a file, whatever its length: some routers have
@@ -14,7 +13,7 @@ use net::digits::hexadecimal;
 /// Entries that are kept of a file.
 pub const MOST: usize = 4096;
 
-/// What one line says. At least two of the three are there.
+/// Contents of a line. At least two of the three are present.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Hardware address.
@@ -25,14 +24,14 @@ pub struct Known {
     pub name: Option<String>,
 }
 
-/// What a file says.
+/// Contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
     /// In its order.
     pub known: Vec<Known>,
     /// Lines that make no sense.
     pub bad: usize,
-    /// Whether there were more than [`MOST`].
+    /// True if there were more than [`MOST`].
     pub more: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Who has which address: the files of dnsmasq (`/var/lib/misc/dnsmasq.leases`, `/tmp/dhcp.leases`)
-//! and of odhcpd (`/tmp/odhcpd.leases`, `/tmp/hosts/odhcpd`).
+//! Leases: the files of dnsmasq (`/var/lib/misc/dnsmasq.leases`, `/tmp/dhcp.leases`) and of odhcpd
+//! (`/tmp/odhcpd.leases`, `/tmp/hosts/odhcpd`).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -95,7 +95,7 @@ fn of_odhcpd(line: &str) -> Option<Vec<Known>> {
     ))
 }
 
-/// One for each address. Nothing, if there is no name to tell, or nobody to have it.
+/// Builds an entry for each address. Empty without a name, or without a device.
 fn entry(mac: Option<Mac>, addresses: Vec<IpAddr>, name: Option<&str>) -> Vec<Known> {
     let Some(name) = name.and_then(|name| text::device(name.as_bytes())) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What devices say that they are called, by multicast DNS (RFC 6762).
+//! Names that devices announce by multicast DNS (RFC 6762).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,7 +12,7 @@ const MOST_RECORDS: usize = 256;
 /// Hosts of which addresses are kept.
 const MOST_HOSTS: usize = 32;
 
-/// What one message says of hosts, without `.local`.
+/// Hosts announced in a message, without `.local`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Announcement {
     /// Hosts and their addresses: from A and AAAA records, and from PTR records that lead from an
@@ -20,7 +20,7 @@ pub struct Announcement {
     pub hosts: Vec<(String, IpAddr)>,
     /// Hosts at which services are, from SRV records.
     pub servers: Vec<String>,
-    /// Whether the message ended early, or made no sense from some record on.
+    /// True if the message ended early, or is malformed from some record on.
     pub damaged: bool,
 }
 
@@ -80,9 +80,9 @@ pub fn read(payload: &[u8]) -> Result<Announcement, Malformed> {
 }
 
 impl Announcement {
-    /// What the sender of the message, at `source`, is called by it. Repeaters pass on what others
-    /// say, and anyone may say anything of others: so a name counts if it has the sender's own
-    /// address, or if it is the only one and nothing is said against it.
+    /// Returns the name of the message's sender, at `source`. Repeaters forward messages of others,
+    /// and any host may announce names of others. So a name counts if it has the sender's address,
+    /// or if it is the only name and no address contradicts it.
     pub fn of_sender(&self, source: IpAddr) -> Option<&str> {
         if let Some((name, _)) = self.hosts.iter().find(|(_, address)| *address == source) {
             return Some(name);
@@ -110,7 +110,7 @@ fn another_scope(told: IpAddr, source: IpAddr) -> bool {
 /// The name of a host below `.local`, without that.
 fn local(name: &[u8]) -> Option<String> {
     let name = name.strip_suffix(b".local")?;
-    // One label: that of a host. Others are services.
+    // A host has a single label. Names of several labels are services.
     (!name.contains(&b'.')).then(|| text::device(name))?
 }
 

@@ -81,12 +81,12 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Whether it answers a standard query, without an error: QR is set, opcode and RCODE are 0.
+    /// Returns true for an error-free answer to a standard query: QR set, opcode and RCODE 0.
     pub(super) fn is_answer(&self) -> bool {
         self.flags & 0xf80f == 0x8000
     }
 
-    /// Whether it is a standard query: neither QR nor an opcode is set.
+    /// Returns true for a standard query: neither QR nor an opcode is set.
     pub(super) fn is_question(&self) -> bool {
         self.flags & 0xf800 == 0
     }

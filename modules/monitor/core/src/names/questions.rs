@@ -1,4 +1,4 @@
-//! Questions to name servers that are not answered yet: an answer is believed by whom asked alone.
+//! Pending queries to name servers: an answer counts only for the station that asked.
 
 use kernel::Mac;
 
@@ -8,14 +8,14 @@ use super::{Conversation, Millis};
 
 /// Questions that wait.
 pub const MOST_QUESTIONS: usize = 1024;
-/// How long an answer is waited for: longer than resolvers do (5 s, resolv.conf(5)).
+/// Longest wait for an answer: longer than that of resolvers (5 s, resolv.conf(5)).
 pub const WAITED: Millis = 10_000;
 
 /// A flow and the number in the message (RFC 1035, 4.1.1): one socket may ask several things.
 type Key = (Conversation, u16);
 
-/// What was asked. Whoever forges an answer has to know ports, number and name, and asked for
-/// nothing himself: a question counts for the hardware address that it came from.
+/// Pending queries. A query counts for the hardware address that sent it: a forger who sent no
+/// query has to know ports, number and name.
 #[derive(Debug)]
 pub(super) struct Questions(Bounded<Key, Asked>);
 
@@ -45,7 +45,7 @@ impl Questions {
         self.0.put((flow, asked.question.id), asked);
     }
 
-    /// Whether an answer that says this was asked for so, by whom it goes to. It is answered then.
+    /// Returns true if the receiver of an answer sent this query, and removes the query.
     pub(super) fn answered(&mut self, flow: Conversation, mac: Mac, question: &Question) -> bool {
         let key = (flow, question.id);
         let fits = |asked: &Asked| asked.mac == mac && asked.question == *question;

@@ -1,8 +1,8 @@
 //! The ClientHello in QUIC's first packets (RFC 9000, 17.2.2; RFC 9001; version 2: RFC 9369).
 //!
-//! Initial packets are encrypted, with keys that follow from the connection ID that the client
-//! chose: whoever sees the first packet can read it. That keeps out boxes that do not know QUIC,
-//! not observers (RFC 9001, 5.2).
+//! Initial packets are encrypted with keys that follow from the connection ID of the client: any
+//! observer of the first packet can read it. That keeps out boxes that do not know QUIC, not
+//! observers (RFC 9001, 5.2).
 
 use net::Cursor;
 use ring::aead::quic::{AES_128 as MASK, HeaderProtectionKey};
@@ -17,12 +17,12 @@ use super::tls::{self, Hello};
 pub const LONG_HEADER: u8 = 0x80;
 /// Longest connection ID of versions 1 and 2, bytes.
 const LONGEST_ID: usize = 20;
-/// Where in a packet the sample for header protection begins, behind where the number begins (RFC
-/// 9001, 5.4.2).
+/// Offset of the sample for header protection, from the start of the packet number (RFC 9001,
+/// 5.4.2).
 const SAMPLE_AT: usize = 4;
 const SAMPLE_LENGTH: usize = 16;
 
-/// What differs between versions.
+/// Parameters of a QUIC version.
 struct Version {
     number: u32,
     /// Bits 5 and 4 of an Initial packet's first byte.
@@ -111,7 +111,7 @@ struct Packet<'a> {
     id: &'a [u8],
     /// From the first byte to the end of what its length says.
     octets: &'a [u8],
-    /// Where the packet number begins in it.
+    /// Offset of the packet number.
     number_at: usize,
 }
 
@@ -254,7 +254,7 @@ fn crypto(frames: &[u8], gather: &mut Gather) -> Option<()> {
                 variable(&mut cursor)?;
                 let ranges = variable(&mut cursor)?;
                 variable(&mut cursor)?;
-                // What is not there ends it: no more turns than bytes.
+                // Missing data ends the loop: no more turns than bytes.
                 for _ in 0..ranges {
                     variable(&mut cursor)?;
                     variable(&mut cursor)?;

@@ -1,4 +1,4 @@
-//! From copied packets to what they tell.
+//! Extracts names from copied packets.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -18,10 +18,10 @@ use super::{dhcp, dns, http, mdns, tls};
 
 /// Flows whose beginning is being gathered. Each holds [`LIMIT`] bytes at most.
 pub const MOST_FLOWS: usize = 128;
-/// How long the rest of a beginning is waited for.
+/// Longest wait for the rest of a beginning.
 pub const PATIENCE: Millis = 10_000;
 
-/// Where a packet was seen, and what its headers say.
+/// Place of observation and headers of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
     /// The station's hardware address; of what goes to all stations, that of the group.
@@ -68,7 +68,7 @@ impl Meta {
         }
     }
 
-    /// Whether it is the last that is copied, of so many.
+    /// Returns true for the last of `most` copied packets.
     fn is_last(&self, most: u8) -> bool {
         self.before >= most - 1
     }
@@ -85,7 +85,7 @@ impl Meta {
     }
 }
 
-/// What became of the packets.
+/// Number of packets by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// That are nothing to learn from: they should not have been copied.
@@ -138,7 +138,7 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// One that knows nothing yet.
+    /// Creates an empty reader.
     pub fn new() -> Self {
         Self {
             begun: Bounded::new(MOST_FLOWS),
@@ -148,7 +148,7 @@ impl Reader {
         }
     }
 
-    /// What became of the packets so far.
+    /// Returns the number of packets by result.
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -295,7 +295,7 @@ impl Reader {
             if offset < 1 << 31 {
                 gather.put(offset as usize, payload);
             } else if offset.wrapping_neg() as usize <= LIMIT {
-                // It belongs before what came first.
+                // The packet belongs before the first one received.
                 gather.shift(offset.wrapping_neg() as usize);
                 gather.put(0, payload);
                 *start = meta.sequence;
@@ -304,8 +304,8 @@ impl Reader {
             return self.settle(meta, outcome, last);
         }
         let outcome = beginning(payload);
-        // What comes first need not be the first: its segment may have been lost on the way here.
-        // Other ports have too much that is neither TLS nor HTTP to wait for that.
+        // The first packet received need not be the first one sent: that may have been lost on the
+        // way. At other ports, too many streams are neither TLS nor HTTP to wait for the first.
         let wait = match outcome {
             Outcome::NeedMore => true,
             Outcome::Foreign => meta.before == 0 && meta.flow.far_port == 443,

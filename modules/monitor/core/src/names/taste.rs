@@ -17,13 +17,13 @@ pub const DATAGRAMS: u8 = 3;
 /// Which way a packet goes, seen from the station that it is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// It came in from the station.
+    /// The packet came in from the station.
     FromStation,
-    /// It leaves towards the station.
+    /// The packet leaves towards the station.
     ToStation,
 }
 
-/// What the headers of a packet say.
+/// Header fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// Which way it goes.
@@ -40,7 +40,7 @@ pub struct Sight {
     pub first: Option<u8>,
 }
 
-/// What a packet is expected to be.
+/// Expected contents of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A question to a name server.
@@ -68,8 +68,8 @@ impl Kind {
         Self::Quic,
     ];
 
-    /// How much of the payload is of use, bytes. A QUIC packet can only be decrypted whole; a
-    /// super-packet may hold a whole hello.
+    /// Returns the useful length of the payload, in bytes. A QUIC packet can only be decrypted
+    /// whole; a super-packet may hold a whole hello.
     pub const fn longest(self) -> usize {
         match self {
             Self::Question => 440,
@@ -82,7 +82,7 @@ impl Kind {
     }
 }
 
-/// Whether a packet is worth a copy, and as what.
+/// Returns the kind of a packet that is worth a copy.
 pub fn wanted(sight: &Sight) -> Option<Kind> {
     use Direction::{FromStation, ToStation};
     let first = sight.first?;

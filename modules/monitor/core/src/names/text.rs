@@ -31,10 +31,10 @@ pub fn host(octets: &[u8]) -> Option<String> {
         .map(str::to_ascii_lowercase)
 }
 
-/// What a device calls itself: any printable text in any script, cut to [`LONGEST_DEVICE`]. Control
-/// characters and those that are not seen or change the direction of others are left out; spaces
-/// become one. Markup stays: it is for who shows it to escape. `None` if nothing is left, and for
-/// `localhost`, which many devices say.
+/// Cleans the name of a device: any printable text in any script, cut to [`LONGEST_DEVICE`].
+/// Control characters, invisible characters and those that change the text direction are removed;
+/// spaces become one. Markup stays: the code that shows a name escapes it. `None` if nothing is
+/// left, and for `localhost`, which many devices send.
 pub fn device(octets: &[u8]) -> Option<String> {
     let mut name = String::new();
     let mut space = false;

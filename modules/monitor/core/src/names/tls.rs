@@ -16,7 +16,7 @@ const LONGEST_RECORD: usize = 1 << 14;
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
 
-/// What a ClientHello tells.
+/// Contents of a ClientHello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// The host that the client wants to talk to.
@@ -58,7 +58,7 @@ pub fn read(first: &[u8]) -> Outcome<Hello> {
     }
 }
 
-/// Whether as much is there as the message's header says.
+/// Returns true if the message is complete according to its header.
 fn is_whole(message: &[u8]) -> bool {
     let mut header = Cursor(message);
     header.u8();

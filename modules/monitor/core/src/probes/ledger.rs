@@ -1,24 +1,24 @@
-//! What became of records that made room for others. The kernel's table of a probe is bounded, and
-//! anybody on the network can make up stations. So when it fills, records that stood still are
-//! taken out of it, and what they had is kept for their port: sums never sink.
+//! Totals of records that made room for others. The kernel's table of a probe is bounded, and any
+//! host on the network can make up stations. So when the table fills, inactive records are removed,
+//! and their values are added to their port: sums never sink.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use kernel::Mac;
 
-/// What a record is about.
+/// Subject of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
     /// Index of the port; 0 where none is known.
     pub link: u32,
-    /// What the probe divides by, as the kernel numbers it; 0 where it does not divide.
+    /// Label of the record, as the kernel numbers it; 0 for probes without a label.
     pub label: u32,
     /// The station at that port; all zero where none is known.
     pub station: Mac,
 }
 
 impl Subject {
-    /// The same without a station.
+    /// Returns the subject without a station.
     fn of_the_port(self) -> Self {
         Self {
             station: Mac::default(),
@@ -30,13 +30,13 @@ impl Subject {
 /// A record: a counter's one number, or a histogram's sum and its buckets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Whose.
+    /// Subject of the record.
     pub subject: Subject,
     /// The numbers.
     pub words: Vec<u64>,
 }
 
-/// One probe's sums outside of the kernel.
+/// Sums of one probe outside of the kernel.
 #[derive(Debug)]
 pub struct Ledger {
     room: usize,
@@ -92,8 +92,8 @@ impl Ledger {
         }
     }
 
-    /// What is in the kernel's table and what is kept, together, by port, label and station. Of
-    /// `own` stations nothing is told: they are devices of this router.
+    /// Adds up the kernel's table and the kept totals, by port, label and station. `own` stations
+    /// are omitted: they are devices of this router.
     pub fn sum(&self, records: Vec<Record>, own: &HashSet<Mac>) -> Vec<Record> {
         let mut sums: BTreeMap<Subject, Vec<u64>> = BTreeMap::new();
         let kept = self.kept.iter().map(|(subject, words)| Record {

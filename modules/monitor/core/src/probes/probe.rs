@@ -1,34 +1,34 @@
-//! What describes a probe.
+//! Description of a probe.
 
 use std::collections::BTreeMap;
 
-/// What a probe is.
+/// Description of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Name, in configuration and output: small letters, digits and `-`. In C, `_` stands for `-`.
     pub name: &'static str,
-    /// One phrase that says what is recorded.
+    /// Phrase that describes the recorded value.
     pub help: &'static str,
-    /// What a record is.
+    /// Contents of a record.
     pub measure: Measure,
     /// Of what.
     pub unit: Unit,
-    /// What it divides by, beside port and station.
+    /// Label of the records, beside port and station.
     pub label: Option<Label>,
-    /// What the kernel must have.
+    /// Kernel requirements.
     pub needs: Needs,
 }
 
-/// What a record is.
+/// Contents of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// A number that only rises (`PROBE_COUNTER`).
     Counter,
-    /// How often which value came, in buckets of powers of two (`PROBE_HISTOGRAM`).
+    /// Number of values per bucket; buckets are powers of two (`PROBE_HISTOGRAM`).
     Histogram,
 }
 
-/// What is counted, or what the values of a histogram are.
+/// Unit of a counter, or of the values of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Packets, as on the wire.
@@ -50,16 +50,16 @@ impl Unit {
     }
 }
 
-/// What a probe divides by.
+/// Label of a probe's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     /// Its name: small letters and `_`, as Prometheus wants them.
     pub name: &'static str,
-    /// What the numbers mean.
+    /// Words for the numbers.
     pub words: Words,
 }
 
-/// Where the words of a label come from.
+/// Source of a label's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// An enumeration of the running kernel, which differs from version to version. It must be
@@ -67,7 +67,7 @@ pub enum Words {
     Enumeration {
         /// As the kernel's sources name it.
         name: &'static str,
-        /// What all of its words begin with.
+        /// Common prefix of the words.
         prefix: &'static str,
     },
     /// Always these, counted from 0. A number without a word, or with an empty one, is shown as a
@@ -93,7 +93,7 @@ impl Label {
     }
 }
 
-/// What the kernel must have for a probe, beside its type information (BTF).
+/// Kernel requirements of a probe, beside type information (BTF).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The first version that has all of it.
@@ -103,8 +103,8 @@ pub struct Needs {
 }
 
 impl Probe {
-    /// What a kernel lacks of what this probe needs, in words; `None` if nothing. Asked is by the
-    /// names of tracepoints and enumerations.
+    /// Returns the missing kernel features of this probe, in words; `None` if nothing is missing.
+    /// The callbacks look up tracepoints and enumerations by name.
     pub fn lacks(
         &self,
         tracepoint: impl Fn(&str) -> bool,

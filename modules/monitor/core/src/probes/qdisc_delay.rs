@@ -1,4 +1,4 @@
-//! How long packets wait in the root qdisc of a port: bpf/include/probe_qdisc.h.
+//! Waiting time of packets in the root qdisc of a port: bpf/include/probe_qdisc.h.
 
 use super::probe::{Measure, Needs, Probe, Unit};
 

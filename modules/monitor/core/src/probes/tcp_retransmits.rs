@@ -10,8 +10,8 @@ pub const TCP_RETRANSMITS: Probe = Probe {
     unit: Unit::Packets,
     label: Some(Label {
         name: "state",
-        // include/net/tcp_states.h; the numbers are told to user space (struct tcp_info), so they
-        // stay.
+        // include/net/tcp_states.h; the numbers are stable, because user space sees them (struct
+        // tcp_info).
         words: Words::Fixed(&[
             "",
             "ESTABLISHED",

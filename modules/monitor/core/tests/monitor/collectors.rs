@@ -41,13 +41,13 @@ fn export(
     send(exporter, messages);
 }
 
-/// How one collector is run and asked.
+/// Commands to run and query a collector.
 struct Kind {
     /// Starts it, with this directory to write to.
     start: fn(port: u16, directory: &Path) -> Peer,
     /// Ends it, once it has told of so many records.
     stop: fn(peer: Peer, directory: &Path, records: u64),
-    /// What it has counted.
+    /// Reads the collector's counts.
     read: fn(directory: &Path) -> Table,
 }
 
@@ -105,7 +105,7 @@ fn survives(name: &str, kind: &Kind, settings: Settings) -> PathBuf {
     directory
 }
 
-/// How many of the flows of the first run have a record that tells of a translation of IPv4.
+/// Returns how many flows of the first run have a record with a translation of IPv4.
 fn translated() -> usize {
     let flows = traffic::flows(FLOWS / 2);
     let told = |flow: &&FlowRecord<'_>| {
@@ -259,7 +259,7 @@ fn nfacctd(port: u16, directory: &Path) -> Peer {
     std::fs::write(&configuration, text).expect("a configuration");
     let mut command = documented("nfacctd ", port, directory);
     command.current_dir(directory);
-    // What comes before its second process has said so is lost.
+    // Messages are lost until the second process has started.
     Peer::start(
         &mut command,
         port,
@@ -287,7 +287,7 @@ fn nfacctd_counts_the_same() {
     assert_eq!(records.iter().filter(told).count(), translated());
 }
 
-/// Where scripts/setup puts goflow2: beside the other things that are built.
+/// Returns the path where scripts/setup installs goflow2: beside other build results.
 fn goflow2_path() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .parent()
@@ -312,7 +312,7 @@ const GOFLOW2: Kind = Kind {
             &directory.join("log"),
         )
     },
-    // It takes seconds to end by itself, but writes at once.
+    // A regular exit takes seconds, but records are written at once.
     stop: |peer, directory, records| {
         wait_for_objects(directory, records);
         peer.stop("-KILL");

@@ -17,7 +17,7 @@ type Fields = BTreeMap<u16, Vec<u8>>;
 const REVERSE: u16 = 0x8000;
 const NTOP: u16 = 0x4000;
 
-/// What a collector has got.
+/// Records that a collector received.
 #[derive(Default)]
 struct Decoded {
     records: Vec<Fields>,

@@ -137,7 +137,7 @@ fn tshark_reads_all_kinds_of_records() {
         let translated = flows.iter().filter(translated).count();
         assert_eq!(translations.len(), events.len() + translated);
 
-        // How many records a flow has.
+        // Number of records of a flow.
         let records = |flow: &FlowRecord<'_>| match biflow {
             true => 1,
             false => usize::from(flow.sent.packets > 0) + usize::from(flow.received.packets > 0),
@@ -159,7 +159,7 @@ fn tshark_reads_all_kinds_of_records() {
         });
         assert_eq!(sum(&again), wanted.sum::<u64>());
 
-        // What would tell of a lost message, does.
+        // The check for lost messages notices a loss.
         messages.remove(messages.len() / 2);
         std::fs::write(&path, capture(&messages)).expect("a capture");
         assert_eq!(tshark(&path, []).1, 1);

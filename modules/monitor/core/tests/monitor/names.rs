@@ -1,5 +1,4 @@
-//! What the reader makes of packets that real programs sent: `tests/fixtures`, and how they were
-//! made in its README.
+//! Reads packets that real programs sent: `tests/fixtures`; their README describes their origin.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -89,7 +88,7 @@ impl Path {
     }
 }
 
-/// What was asked for this answer, over IPv4.
+/// Builds the query for this answer, over IPv4.
 fn question(answer: &Frame) -> Frame {
     let from = &answer.octets;
     let message = &from[28..];
@@ -161,7 +160,7 @@ fn answers_of_dnsmasq() {
     let pair = |name: &str, address: &str| (name.to_owned(), address.to_owned());
     assert_eq!(told[0], pair("www.example.com", "198.51.100.10"));
     assert_eq!(told[1], pair("www.example.com", "2001:db8::10"));
-    // What was asked for, not what it is an alias of.
+    // The queried name, not the name that it is an alias of.
     assert_eq!(told[2], pair("shop.example.com", "198.51.100.11"));
     // Nothing of the name that is not there, nor of the blocked one; of the long answers as much as
     // is kept.
@@ -243,7 +242,7 @@ fn requests_of_udhcpc() {
     }
     assert_eq!(names.device(&LAPTOP, &[]), Some(("Anna's", Source::Dhcp)));
     let mac = |last| [2, 0, 0x5e, 0x10, 0, last];
-    // What a server makes of it ("television") is not read: anybody could send that.
+    // The name from a server ("television") is ignored: any host could send one.
     assert_eq!(names.device(&mac(2), &[]), Some(("tv0815", Source::Dhcp)));
     // ESC ] 0 ; gone BEL < b > U+202E
     assert_eq!(
@@ -278,7 +277,7 @@ fn what_the_client_says_of_itself() {
             "]0;gone<b>"
         ]
     );
-    // Who asks for somebody else is not believed.
+    // A request for another device is ignored.
     let foreign = Frame {
         mac: [2, 0, 0x5e, 0x10, 0, 9],
         ..said[0].clone()
@@ -406,7 +405,7 @@ fn segments_out_of_order_and_twice() {
         let mut path = Path::default();
         assert_eq!(path.frame(missing), []);
         assert_eq!(path.reader.waiting(), 1);
-        // It is not waited for for ever.
+        // The wait for the rest has an end.
         path.now += PATIENCE + 1;
         path.all(&frames("dns")[..1]);
         assert_eq!(
@@ -448,8 +447,7 @@ fn initial_packets() {
     );
 }
 
-/// What comes behind a hello is neither an error nor another name, even if it is not known how many
-/// there were before.
+/// Packets after a hello cause neither an error nor another name, even if their number is unknown.
 #[test]
 fn behind_a_hello() {
     let mut path = Path {

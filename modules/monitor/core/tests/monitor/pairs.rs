@@ -1,4 +1,4 @@
-//! What goes through the router is told of once, with both its ports; what does not, with one.
+//! Routed conversations are reported once, with both ports; others with one port.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -133,10 +133,10 @@ fn what_is_dropped_or_answered_by_the_router_has_one_port() {
     read(&mut monitor, outside, 0, [5, 8], 1_000);
     monitor.pair(who.leaves(), &[], 1_000);
     monitor.turn(2_000);
-    // What waits at the end of the first time may be on its way.
+    // Packets pending at the end of the first period may still arrive.
     monitor.turn(11_000);
     assert_eq!(told(&mut monitor), [(LAN, Some(WAN), [8, 5], false)]);
-    // It has arrived since, but for one.
+    // All but one packet have arrived since.
     read(&mut monitor, outside, 0, [1, 1], 12_000);
     monitor.turn(21_500);
     assert_eq!(told(&mut monitor), [(LAN, Some(WAN), [1, 1], false)]);

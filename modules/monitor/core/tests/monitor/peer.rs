@@ -91,7 +91,7 @@ impl Peer {
         peer
     }
 
-    /// What it has printed.
+    /// Returns the output so far.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -129,7 +129,7 @@ impl Drop for Peer {
     }
 }
 
-/// What a command prints. It must succeed.
+/// Runs a command and returns its output. The command must succeed.
 pub fn output(command: &mut Command) -> String {
     let name = command.get_program().to_string_lossy().into_owned();
     let out = command

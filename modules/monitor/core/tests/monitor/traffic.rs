@@ -179,7 +179,7 @@ pub fn nat_events(count: usize) -> Vec<NatEvent> {
     (0..count).map(sample).collect()
 }
 
-/// What should be, or was, counted.
+/// Expected or actual counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Records of flows.
@@ -201,7 +201,7 @@ impl std::ops::AddAssign for Sums {
 /// By protocol.
 pub type Table = BTreeMap<u8, Sums>;
 
-/// What a collector should have counted of these flows.
+/// Returns the counts that a collector should have for these flows.
 pub fn expected(flows: &[FlowRecord<'_>], biflow: bool) -> Table {
     let mut table = Table::new();
     for flow in flows {

@@ -183,7 +183,7 @@ fn longest(latency: &Latency) -> u64 {
     (wait * 1000.0) as u64
 }
 
-/// What it is called, or else its first address, or else its hardware address.
+/// Returns the device's name, else its first address, else its hardware address.
 pub(crate) fn shown_name(device: &Device) -> &str {
     let name = device.name.as_ref().filter(|name| !name.trim().is_empty());
     name.or(device.addresses.first()).unwrap_or(&device.mac)
@@ -299,7 +299,7 @@ fn name(device: &Device) -> Option<String> {
     (!parts.is_empty()).then(|| clipped(&whole, LONGEST_NAME))
 }
 
-/// Who made it.
+/// Returns the cell with the device's manufacturer.
 fn vendor(device: &Device) -> Cell {
     match &device.vendor {
         Some(vendor) => Cell::from(clipped(&runtime::output::harmless(vendor), LONGEST_VENDOR)),

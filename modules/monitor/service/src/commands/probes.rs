@@ -106,7 +106,7 @@ fn print(probe: &Probe, output: &mut Output<'_>) -> io::Result<()> {
     }
 }
 
-/// How many values, their mean, and what half of them, and 99 of 100, are below.
+/// Returns the number of values, their mean, and the bounds of the lower 50 % and 99 %.
 fn histogram(probe: &Probe, record: &ProbeRecord) -> Vec<String> {
     let sum = record.sum.unwrap_or_default();
     let mean = sum.checked_div(record.count).unwrap_or_default();

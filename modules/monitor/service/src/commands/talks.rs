@@ -135,7 +135,7 @@ fn print(answer: &Talks, output: &mut Output<'_>) -> io::Result<()> {
 }
 
 /// Turns a conversation around that was seen at an uplink from the outside, where the far end is
-/// the station: whoever reads a list of all wants to know who of the inside talks with whom.
+/// the station: readers of a full list expect the inner device as the station.
 pub(crate) fn seen_inside(talk: &mut Talk) {
     if !std::mem::take(&mut talk.outside) {
         return;
@@ -150,8 +150,7 @@ pub(crate) fn seen_inside(talk: &mut Talk) {
         std::mem::swap(&mut latency.lan, &mut latency.wan);
         std::mem::swap(&mut latency.lan_least, &mut latency.wan_least);
     }
-    // Its far end was an address of this router, and its station whoever is next on the way to the
-    // Internet.
+    // Its far end was an address of this router, and its station the next hop towards the Internet.
     talk.far_name = None;
     talk.uplink = Some(talk.port.clone());
     talk.device = match behind {
@@ -165,13 +164,13 @@ pub(crate) fn seen_inside(talk: &mut Talk) {
     };
 }
 
-/// What the device is called, if anything.
+/// Returns the name of the device, if there is one.
 fn named(talk: &Talk) -> Option<&str> {
     let name = talk.device.as_deref();
     name.filter(|name| !name.trim().is_empty())
 }
 
-/// What the device is called, or the address that it uses here.
+/// Returns the name of the device, else its address in the conversation.
 #[cfg_attr(not(feature = "top"), allow(dead_code, reason = "for `weir top`"))]
 pub(crate) fn station(talk: &Talk) -> &str {
     named(talk).unwrap_or(&talk.station)

@@ -20,25 +20,25 @@ use runtime::kept;
 const FILE: &str = "/var/lib/weir/devices";
 /// The first line of the file.
 pub(super) const HEADER: &str = "# What devices are called, by weir's page and `weir device`.\n";
-/// What is being written.
+/// Write in progress.
 pub type Writing = Pin<Box<dyn Future<Output = io::Result<()>>>>;
-/// What helps where it cannot be written.
+/// Hint if the file cannot be written.
 pub const UNWRITTEN: &str = "`choices` under [monitor] is to be a file of its own, in a folder that weir \
     may write, on a disk with room";
-/// What helps where it was damaged.
+/// Hint if the file was damaged.
 const DAMAGED: &str =
     "what was good of it holds; look into what was put aside, and name the others again";
-/// What is lost where the file cannot be read.
+/// Loss if the file cannot be read.
 const LOST: &str = "what devices were called on the page is not known";
 
-/// It.
+/// File of device labels.
 #[derive(Debug, Default)]
 pub struct Choices {
     /// `None`: nothing is kept, and so nothing can be given.
     file: Option<kept::Writer>,
-    /// What was wrong with it when it was read, and what helps.
+    /// Problem found when reading the file, and a hint.
     found: Option<(String, &'static str)>,
-    /// Why it could not be written the last time that somebody gave something.
+    /// Error of the last attempt to write the file.
     failed: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Choices {
             return Default::default();
         };
         let named = path.display();
-        // What is too long is put aside unread, which is for a file of weir's own alone.
+        // Oversized files are set aside unread, but only if weir wrote them.
         let foreign = path.exists() && !(path.is_file() && (is_short(&path) || begins(&path)));
         let octets = match foreign {
             true => Vec::new(),
@@ -86,7 +86,7 @@ impl Choices {
         self.file.as_ref().map(kept::Writer::folder)
     }
 
-    /// What is wrong with it, and what helps.
+    /// Returns the present problem, and a hint.
     pub fn trouble(&self) -> Option<(&str, &'static str)> {
         let owes = self.owing().is_some();
         let failed = self.failed.as_deref().filter(|_| owes);
@@ -126,10 +126,10 @@ impl Choices {
         Ok(Box::pin(file.write(text.into_bytes())))
     }
 
-    /// Whether what somebody gave could be written.
+    /// Handles the result of writing the file.
     pub fn written(&mut self, outcome: Result<(), String>) {
         match outcome {
-            // What was lost before is lost.
+            // Labels lost earlier stay lost.
             Ok(()) => self.found = None,
             Err(why) => {
                 error!("what devices are called cannot be written: {why}; it is tried again");
@@ -138,7 +138,7 @@ impl Choices {
         }
     }
 
-    /// What is to be written, and could not be.
+    /// Returns the writer if a write is still pending.
     fn owing(&self) -> Option<&kept::Writer> {
         self.file.as_ref().filter(|file| file.owes())
     }
@@ -148,13 +148,13 @@ impl Choices {
         if let Some(file) = self.owing().filter(|file| !file.is_busy()) {
             let write = file.write(text(given).into_bytes());
             tokio::spawn(async move {
-                // Why it cannot be written was told before.
+                // The error was logged before.
                 let _ = write.await;
             });
         }
     }
 
-    /// The same, and waits for it.
+    /// Writes the file and waits for the result.
     pub fn write_last(&self, given: &BTreeMap<Mac, Label>) {
         if let Some(file) = self.owing()
             && let Err(why) = file.write_now(text(given).into_bytes())
@@ -168,7 +168,7 @@ fn is_short(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() <= kept::LONGEST)
 }
 
-/// Whether a file begins as weir's own.
+/// Returns true if the file has weir's header.
 fn begins(path: &Path) -> bool {
     let mut octets = [0; HEADER.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut octets));
@@ -241,10 +241,10 @@ mod tests {
         }
         assert_eq!(text(), format!("{HEADER}{good}"));
         assert!(told(&choices).is_some(), "what was lost is still told");
-        // Until somebody gives something, which is what it is called then.
+        // The problem ends with the next label that a user gives.
         choices.written(Ok(()));
         assert_eq!(told(&choices), None);
-        // What is none is left alone, whatever is asked for.
+        // A foreign file stays untouched, whatever the configuration says.
         fs::write(&path, "127.0.0.1 localhost\n").expect("a file");
         for (other, there) in [(&path, &path), (&folder, &path)] {
             let (choices, _) = Choices::open(Some(other));

@@ -22,7 +22,7 @@ const MISSED: Metric = Metric {
 /// Sums of a probe by port and label.
 type Sums<'a> = BTreeMap<(&'a str, &'a str), ProbeRecord>;
 
-/// What all probes recorded.
+/// Writes the records of all probes.
 pub fn probes(text: &mut Text, probes: &Probes) {
     let active = || probes.probes.iter().filter(|probe| probe.active);
     for probe in active() {

@@ -1,4 +1,4 @@
-//! How much is remembered.
+//! Metrics of the table of conversations.
 
 use answers::Remembered;
 use api::metrics::Text;

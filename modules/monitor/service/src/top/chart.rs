@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use super::samples::{MINUTE, Minute, Sample};
 use runtime::output::Charset;
 
-/// What a column shows that stands for several seconds.
+/// Aggregate of a column that stands for several seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     /// The most of them: no peak is lost.

@@ -8,7 +8,7 @@ use crate::commands::devices::{in_the_lan, shown_name};
 use crate::commands::talks::{far, station};
 use runtime::output::harmless;
 
-/// How a column looks.
+/// Layout of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) title: &'static str,
@@ -22,15 +22,15 @@ pub(super) struct Look {
 
 /// A column of a list.
 pub(super) trait Column: Copy + PartialEq + 'static {
-    /// What a row shows.
+    /// Type of a row.
     type Row;
     /// All columns, from left to right.
     const ALL: &'static [Self];
-    /// The same, the most important first.
+    /// The columns by importance, the most important first.
     const RANKS: &'static [Self];
     /// Those that can be sorted by, in the order of the digits' keys.
     const SORTS: &'static [Self];
-    /// How it looks.
+    /// Returns the layout of the column.
     fn look(self) -> Look;
     /// Order of two rows: what is to stand first is less.
     fn order(self, a: &Self::Row, b: &Self::Row) -> Ordering;

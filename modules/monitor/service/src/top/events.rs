@@ -1,4 +1,4 @@
-//! What the threads of `weir top` tell its loop.
+//! Events from the threads of `weir top` to its loop.
 
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -6,7 +6,7 @@ use std::thread;
 use super::keys::Key;
 use super::state::Answer;
 
-/// What happens to the loop.
+/// Event of the loop.
 #[derive(Debug)]
 pub(super) enum Event {
     Key(Key),

@@ -1,4 +1,4 @@
-//! What a filter finds.
+//! Filter of the lists.
 
 use answers::{Device, Talk};
 
@@ -6,14 +6,14 @@ use crate::commands::devices::shown_name;
 use crate::commands::talks::{far, protocol, socket, station};
 use runtime::output::harmless;
 
-/// Whether a device has this text, in any case, in its name, addresses or port.
+/// Returns true if the name, an address or the port contains this text, in any case.
 pub(super) fn device(device: &Device, wanted: &str) -> bool {
     let own = [shown_name(device), &device.mac, &device.port];
     let addresses = device.addresses.iter().map(String::as_str);
     wanted.is_empty() || contains(own.into_iter().chain(addresses), wanted)
 }
 
-/// Whether a conversation has it in one of its ends, its device, protocol, application or uplink.
+/// Returns true if an end, the device, protocol, application or uplink contains the text.
 pub(super) fn talk(talk: &Talk, wanted: &str) -> bool {
     if wanted.is_empty() {
         return true;

@@ -1,5 +1,5 @@
-//! Where somebody is in a list that changes under their hands: which row is chosen, how it is
-//! sorted, what of it is seen.
+//! Position in a list that changes under the user's hands: the chosen row, the sort order, the
+//! visible part.
 
 /// A list's place. A row is known by what it is (`I`), not by where it stands: it stays chosen when
 /// others overtake it.
@@ -10,7 +10,7 @@ pub(super) struct Place<C, I> {
     /// The other way around.
     pub(super) reversed: bool,
     chosen: Option<I>,
-    /// Where the chosen row was last, for when it is gone.
+    /// Last index of the chosen row, for when the row is gone.
     at: usize,
     /// The first row that is seen.
     offset: usize,

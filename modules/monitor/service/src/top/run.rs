@@ -15,7 +15,7 @@ use super::state::{Action, State};
 use super::{poll, view};
 use runtime::output::Charset;
 
-/// Shows it until somebody has seen enough.
+/// Runs the display until the user quits.
 ///
 /// # Errors
 /// The terminal cannot be taken over, or written to.

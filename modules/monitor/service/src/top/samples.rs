@@ -38,7 +38,7 @@ impl Sample {
 /// A minute of one thing, the latest second last; `None` where there was no answer.
 pub(super) type Minute = VecDeque<Option<Sample>>;
 
-/// What was, second by second.
+/// Samples of each second.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     /// The second to which the last sample belongs.
@@ -48,7 +48,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// One more answer. Of several in one second the last counts; seconds without any become gaps.
+    /// Adds a response. Of several in one second the last counts; seconds without any become gaps.
     pub(super) fn add(&mut self, answer: &Devices, now: Duration) {
         let second = now.as_secs();
         let passed = self.last.map_or(1, |last| second.saturating_sub(last));
@@ -82,7 +82,7 @@ impl Samples {
         &self.uplinks
     }
 
-    /// One device.
+    /// Returns the samples of a device.
     pub(super) fn device(&self, mac: &str) -> Option<&Minute> {
         self.devices.get(mac)
     }

@@ -1,4 +1,4 @@
-//! What is shown, and what to do next: pure.
+//! State of the display, and the next request: pure.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::samples::Samples;
 use crate::commands::talks::seen_inside;
 use runtime::output::Charset;
 
-/// How often the daemon is asked.
+/// Interval of requests to the daemon.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// An answer that takes longer than this is told of.
+/// Wait from which a late response is reported.
 const SLOW: Duration = Duration::from_secs(3);
 
 /// Conversations that are asked for: more than anyone scrolls through, and some 300 KB of JSON.
@@ -24,13 +24,13 @@ const TALKS: u32 = 500;
 /// Letters of a filter.
 const LONGEST_FILTER: usize = 64;
 
-/// What the daemon is asked: devices always, and conversations where they are shown.
+/// Request to the daemon: devices always, and conversations where they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) talks: Option<TalksQuery>,
 }
 
-/// What came of a [`Request`].
+/// Result of a [`Request`].
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) asked: Request,
@@ -44,7 +44,7 @@ pub(super) struct Trouble {
     pub(super) hint: String,
 }
 
-/// What a key leads to, besides another picture.
+/// Effect of a key, besides another picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Quit,
@@ -64,7 +64,7 @@ pub(super) enum View {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) charset: Charset,
-    /// Whether there is colour.
+    /// True if the terminal has colours.
     pub(super) colour: bool,
     pub(super) view: View,
     /// The last answer.
@@ -116,7 +116,7 @@ impl State {
         }
     }
 
-    /// What to ask now, if anything. Never a second time before the answer to the first.
+    /// Returns the request that is due now, if any. Never a second one before the first response.
     pub(super) fn tick(&mut self, now: Duration) -> Option<Request> {
         if self.paused || self.waiting.is_some() || now < self.next {
             return None;
@@ -126,7 +126,7 @@ impl State {
         Some(self.wanted())
     }
 
-    /// How long to wait for an event, before [`State::tick`] or the picture has something new.
+    /// Returns how long to wait for an event before [`State::tick`] or the picture has news.
     pub(super) fn patience(&self, now: Duration) -> Duration {
         if self.paused || self.waiting.is_some() {
             EVERY
@@ -178,7 +178,7 @@ impl State {
         }
     }
 
-    /// What keeps the picture from being up to date; `None` where nothing does.
+    /// Returns the reason why the picture is out of date; `None`: the picture is current.
     pub(super) fn trouble(&self, now: Duration) -> Option<(String, &str)> {
         if let Some(trouble) = &self.trouble {
             return Some((trouble.what.clone(), &trouble.hint));
@@ -308,8 +308,8 @@ impl State {
         }
     }
 
-    /// One step back: from a conversation to the list, from a filter to none, from a device's to
-    /// all devices.
+    /// Goes one step back: from a conversation to the list, from a filter to no filter, from the
+    /// conversations of a device to all devices.
     fn back(&mut self, now: Duration) {
         if self.detail {
             self.detail = false;
@@ -326,8 +326,8 @@ impl State {
         self.detail = false;
         self.filter.clear();
         self.of_talks.go(0, &[]);
-        // Not a second from now: somebody waits. A pause ends, as there is nothing to be seen in
-        // it.
+        // The user waits, so the request is due at once. A pause ends, as a paused picture stays
+        // empty.
         self.paused = false;
         self.next = now;
     }

@@ -1,5 +1,5 @@
-//! `weir devices --equation`: whether every packet that a port counted is in a flow, or in one of
-//! the sums beside them.
+//! `weir devices --equation`: checks that every packet that a port counted is in a flow, or in one
+//! of the sums beside them.
 
 use std::io;
 
@@ -59,7 +59,7 @@ fn outgoing(total: &Traffic) -> (u64, u64) {
     (total.packets_out, total.bytes_out)
 }
 
-/// One way of a port, in one unit.
+/// Sums of a port in one direction, in one unit.
 struct Line {
     unit: &'static str,
     talks: u64,

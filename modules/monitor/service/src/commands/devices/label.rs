@@ -91,13 +91,13 @@ impl What {
 pub fn run(what: &What, client: &Client, json: bool, output: &mut Output<'_>) -> Result<(), Error> {
     let (called, mut label) = what.said();
     let mac = match answers::monitor::normal_mac(called) {
-        // It need not have been seen.
+        // The device need not have been seen.
         Some(mac) => mac,
         None => mac_of(&client.get("/v1/devices")?, called)?,
     };
     let path = format!("/v1/devices/{mac}/label");
     if matches!(what, What::Forget(_)) {
-        // What the configuration says stays.
+        // Settings of the configuration stay.
         let holds: DeviceLabelled = client.send(Method::POST, &path, &DeviceLabel::default())?;
         for word in &holds.configured {
             match &**word {

@@ -1,10 +1,10 @@
-//! What is to be said of a device besides its figures.
+//! Notes on a device beside its figures.
 
 use answers::{Device, QuotaState};
 
 use runtime::output::{Tone, units};
 
-/// What is to be said besides, and how urgent it is.
+/// Returns the notes on a device, and their urgency.
 pub(crate) fn note(device: &Device, now: u64) -> (String, Tone) {
     let mut notes = Vec::new();
     let mut tone = Tone::Plain;

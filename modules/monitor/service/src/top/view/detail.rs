@@ -1,4 +1,4 @@
-//! What is told of one device, of one conversation, and of the keys.
+//! Details of a device or a conversation, and help on the keys.
 
 use answers::{Latency, Talk, Wifi};
 use ratatui::layout::Rect;
@@ -10,7 +10,7 @@ use crate::commands::talks::{protocol, socket, station};
 use crate::top::state::{State, View};
 use runtime::output::{Tone, units, width};
 
-/// Whose conversations are listed, and what is known of it. Gives the rows taken.
+/// Draws the device whose conversations are listed. Returns the number of rows used.
 pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> u16 {
     let View::Talks(Some(mac)) = &state.view else {
         let place = Rect::new(area.x, top, area.width, 1);

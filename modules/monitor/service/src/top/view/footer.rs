@@ -8,7 +8,7 @@ use super::pen::Pen;
 use crate::top::state::{State, View};
 use runtime::output::{Tone, width};
 
-/// What is wrong, what is typed, or which keys there are.
+/// Draws a problem, the text typed, or the available keys.
 pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) {
     let dim = pen.tone(Tone::Dim);
     if state.typing {

@@ -233,7 +233,7 @@ fn state(charset: Charset) -> State {
     state
 }
 
-/// The same, looking at the laptop.
+/// Returns the state with the laptop's conversations open.
 fn looking_in(charset: Charset) -> State {
     let mut state = state(charset);
     let now = Duration::from_secs(60);
@@ -328,7 +328,7 @@ fn without_colour_there_is_none_and_nothing_is_lost() {
     assert_eq!(looks[0], looks[1]);
 }
 
-/// Names that somebody chose to do harm.
+/// Names that an attacker chose to do harm.
 fn hostile() -> Vec<String> {
     vec![
         "\u{1b}[2J\u{1b}[31mred".into(),
