@@ -1,5 +1,5 @@
-//! What the history costs: bytes written a day, size after a year, memory, time of a flush. Prints
-//! the figures of docs/history.md.
+//! Measures the cost of the history: bytes written a day, size after a year, memory, time of a
+//! flush. Prints the figures of docs/history.md.
 //!
 //! `cargo run --release -p weir-history-core --example cost DIRECTORY` measures days on the disk of that
 //! directory; with `year` behind it, years and large flushes: there a directory in memory saves
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         .map_or_else(std::env::temp_dir, PathBuf::from);
     let directory = directory.join(format!("weir{}-cost", std::process::id()));
     let done = measure(&directory);
-    // What is left behind is told by its name.
+    // An error message names files that are left behind.
     let _ = fs::remove_dir_all(&directory);
     match done {
         Ok(()) => ExitCode::SUCCESS,

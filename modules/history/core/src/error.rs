@@ -1,4 +1,4 @@
-//! What can go wrong with the file.
+//! Errors of the history file.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub enum Error {
         /// The latest that is known here.
         known: i64,
     },
-    /// The file is somebody else's. It was left alone.
+    /// Another program wrote the file. It was left alone.
     #[error("{path} is there, but is no history of weir: it is left alone; name another file")]
     Foreign {
         /// The file.
@@ -34,11 +34,11 @@ pub enum Error {
         "cannot {what} {path}: {source}; see whether the directory can be written to, and has room"
     )]
     Io {
-        /// What was tried, as `create`.
+        /// Attempted operation, as `create`.
         what: &'static str,
         /// With what.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The disk that it was on is not there.
@@ -55,7 +55,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
     /// The thread that writes has ended.
@@ -73,7 +73,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether nothing but another file, or another weir, helps.
+    /// Returns true if only another file, or another version of weir, helps.
     pub fn refused(&self) -> bool {
         matches!(
             self,
@@ -81,8 +81,8 @@ impl Error {
         )
     }
 
-    /// Whether the file is broken: by what SQLite says, or since it holds what cannot be in its
-    /// columns.
+    /// Returns true if the file is broken: SQLite reports so, or a column has a value of a wrong
+    /// type.
     pub(crate) fn corrupt(&self) -> bool {
         let Self::File { source, .. } = self else {
             return false;
@@ -95,8 +95,8 @@ impl Error {
                 | rusqlite::Error::Utf8Error(..)
         ) || matches!(
             source,
-            // What is asked never changes: where SQLite does not understand it, the file's own
-            // description of itself is broken ("unsupported file format").
+            // The statements never change: if SQLite does not understand one, the schema stored in
+            // the file is broken ("unsupported file format").
             rusqlite::Error::SqliteFailure(error, _) | rusqlite::Error::SqlInputError { error, .. }
                 if error.extended_code == rusqlite::ffi::SQLITE_ERROR
         ) || matches!(
@@ -105,7 +105,7 @@ impl Error {
         )
     }
 
-    /// Whether there is no room, on the disk or below the limit.
+    /// Returns true if there is no room, on the disk or below the limit.
     pub fn full(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
@@ -113,7 +113,7 @@ impl Error {
         }
     }
 
-    /// Whether the file can be read only.
+    /// Returns true if the file is read-only.
     pub(crate) fn read_only(&self) -> bool {
         self.code() == Some(ErrorCode::ReadOnly)
     }
@@ -125,7 +125,7 @@ impl Error {
         }
     }
 
-    /// Errors of one kind are told once.
+    /// Returns the kind of an error: each kind is logged once.
     pub(crate) fn kind(&self) -> (std::mem::Discriminant<Self>, Option<ErrorCode>) {
         (std::mem::discriminant(self), self.code())
     }

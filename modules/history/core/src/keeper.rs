@@ -4,10 +4,10 @@
 //! cleans up. The daemon's loop must end proofs within 10 ms, so it hands over what it counted and
 //! goes on. Nothing here waits, but [`Keeper::stop`].
 //!
-//! Rights are a thread's own, and a new one inherits them. What confines a thread to the folder of
-//! the file (Landlock) knows the folder as it was then: one that was mounted since, or removed and
-//! made again, is another. So whenever the folder is another one, the store goes over to a new
-//! thread, which [`Home`] confines anew.
+//! Rights belong to a thread, and a new thread inherits them. Landlock confines a thread to the
+//! folder of the file, as that folder was then: a folder mounted since, or removed and created
+//! again, is another. So whenever the folder changes, the store moves to a new thread, which
+//! [`Home`] confines again.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ const RETRY: Duration = Duration::from_secs(60);
 /// Bytes of stack of each thread.
 const STACK: usize = 512 * 1024;
 
-/// What runs the threads.
+/// Runner of the threads.
 pub struct Home {
     /// Runs this to its end beside everything else, with rights enough to reach the folder whatever
     /// becomes of it. Nothing but new threads is begun there.
@@ -48,7 +48,7 @@ pub struct Home {
     pub confine: Arc<dyn Fn(&Path) + Send + Sync>,
 }
 
-/// What is to be run.
+/// Code for a thread.
 pub type Task = Box<dyn FnOnce() + Send>;
 
 impl Home {
@@ -73,22 +73,22 @@ impl std::fmt::Debug for Home {
 /// Traffic since the last time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
-    /// Whose; `None` where that is not told apart.
+    /// Device; `None` for `other`.
     pub device: Option<Mac>,
     /// For what, `other` where nobody knows.
     pub application: Cow<'static, str>,
-    /// How much.
+    /// Traffic of the device.
     pub traffic: Traffic,
 }
 
 type Backlog = HashMap<(Option<Mac>, Cow<'static, str>), Traffic>;
 
-/// What becomes of an answer; called in the thread.
+/// Callback for a response; called in the thread.
 type Reply<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 enum Order {
     Add(i64, Vec<Delta>),
-    /// What added up while the thread wrote.
+    /// Traffic that added up while the thread wrote.
     Late(i64, Backlog),
     Name(Mac, String),
     Query(Query, Reply<Vec<Period>>),
@@ -109,8 +109,8 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Opens the history as [`Store::open`] does, and begins to keep it. A disk that does not work
-    /// yet is told in the log, and tried again.
+    /// Opens the history as [`Store::open`] does, and starts its thread. If the disk does not work
+    /// yet, the error is logged, and the thread tries again.
     pub fn start(
         path: &Path,
         settings: Settings,
@@ -191,9 +191,9 @@ impl Keeper {
         }
     }
 
-    /// What a device is called. Tell it when it changes, not again and again.
+    /// Sets the name of a device. Call this on changes only.
     pub fn name(&self, mac: Mac, name: &str) {
-        // One that is lost while the disk is slow is told again some time.
+        // A name lost while the disk is slow is sent again some time.
         let _ = self.orders.try_send(Order::Name(mac, name.to_owned()));
     }
 
@@ -227,8 +227,8 @@ impl Keeper {
         ));
     }
 
-    /// What devices have used, as of what was added last. `None` while no time is known, and
-    /// without [`Settings::usage`].
+    /// Returns the usage of devices, including the last traffic added. `None` while no time is
+    /// known, and without [`Settings::usage`].
     pub fn usage(&self) -> Option<Arc<Usage>> {
         lock(&self.usage).clone()
     }
@@ -312,7 +312,7 @@ fn keep(mut worker: Worker, confine: &Arc<dyn Fn(&Path) + Send + Sync>) -> Resul
     }
 }
 
-/// Which folder it is; `None`: there is none.
+/// Identity of a folder; `None`: there is no folder.
 #[derive(Debug, PartialEq, Eq)]
 struct Place(Option<(u64, u64)>);
 
@@ -332,10 +332,10 @@ struct Worker {
     every: Duration,
     judged: bool,
     due: Instant,
-    /// What the system's clock said, and when.
+    /// Time of the system's clock, and when it was read.
     clock: (i64, Instant),
     trouble: Option<Error>,
-    /// The same in words, for others.
+    /// Text of the problem, for other threads.
     said: Arc<Mutex<Option<String>>>,
     usage: Arc<Mutex<Option<Arc<Usage>>>>,
 }

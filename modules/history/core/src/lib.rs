@@ -1,8 +1,8 @@
-//! What was: traffic by the hour, day and month, per device and application, in an SQLite file that
-//! is kind to flash; and quotas.
+//! Past traffic by hour, day and month, per device and application, in an SQLite file that spares
+//! flash; and quotas.
 //!
 //! * [`periods`] and [`zone`] say when an hour, a day, a month begins: pure.
-//! * [`store`] is the file, and what is not in it yet. It is synchronous, and is told the time.
+//! * [`store`] is the file and its pending data. Synchronous; callers pass the time.
 //! * [`keeper`] runs a store in a thread of its own: a write to flash may take seconds, and the
 //!   daemon's loop must not wait for it.
 //! * [`quota`] judges usage: pure. [`nft`] writes the rules that keep a device from the network:

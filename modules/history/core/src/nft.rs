@@ -1,10 +1,10 @@
 //! The rules that keep devices from the network, as text for `nft -f -`: pure.
 //!
-//! They are a table of weir's own, so that no one else's rules are touched. It drops what is
-//! *forwarded*: what the device sends by its hardware address, what is sent to it by the addresses
-//! that it has. The router itself stays reachable, with the page that tells why. A set that changes
-//! is a new generation of the ruleset: it ends the proofs of flows that weir forwards itself, and
-//! what is dropped never proves again.
+//! They are a table of weir's own, so that foreign rules stay untouched. The table drops
+//! *forwarded* packets: those from the device by its hardware address, those to the device by its
+//! addresses. The router itself stays reachable, with the page that explains the block. A changed
+//! set is a new generation of the ruleset: it ends the proofs of flows that weir forwards itself,
+//! and dropped flows never prove again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use crate::Mac;
 /// Name of the table, of family `inet`.
 pub const TABLE: &str = "weir_quota";
 
-/// Who is kept from the network.
+/// Devices blocked from the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Hardware addresses.
@@ -54,7 +54,7 @@ impl Cut {
         cut
     }
 
-    /// Whether it is nobody.
+    /// Returns true if no device is blocked.
     pub fn is_empty(&self) -> bool {
         self.macs.is_empty() && self.ipv4.is_empty() && self.ipv6.is_empty()
     }
@@ -82,8 +82,8 @@ pub fn create(cut: &Cut) -> String {
     text
 }
 
-/// Changes who it is, at once for all three sets. Fails where somebody removed the table
-/// (`flush ruleset`): then [`create`] it.
+/// Replaces the blocked devices, at once for all three sets. Fails if the table was removed (`flush
+/// ruleset`): then [`create`] the table.
 pub fn update(cut: &Cut) -> String {
     let mut text = String::new();
     for (name, _, elements) in sets(cut) {
@@ -97,7 +97,7 @@ pub fn update(cut: &Cut) -> String {
 
 /// Removes the table, whether it is there or not.
 pub fn remove() -> String {
-    // `delete` fails where there is none, and `destroy` is unknown before nftables 1.0.7.
+    // `delete` fails without a table, and `destroy` is unknown before nftables 1.0.7.
     "table inet weir_quota\ndelete table inet weir_quota\n".to_owned()
 }
 

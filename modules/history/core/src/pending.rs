@@ -1,5 +1,5 @@
-//! What was counted and is not in the file yet. Its size is bounded, whatever comes: then devices,
-//! or hours, are told apart less.
+//! Traffic that is counted but not in the file yet. Its size is bounded: beyond, devices or hours
+//! are merged.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use crate::Mac;
 /// The device that stands for all that are not told apart; as in the file.
 pub const OTHER: i64 = -1;
 
-/// What a device is in the file: its address as a number, or [`OTHER`].
+/// Returns the number of a device in the file: its address, or [`OTHER`].
 pub fn code(device: Option<Mac>) -> i64 {
     device.map_or(OTHER, |mac| {
         mac.iter()
@@ -98,7 +98,7 @@ impl Sums {
         })
     }
 
-    /// The same in the order of the file, so that neighbours are written together.
+    /// Returns the sums in the order of the file, so that neighbours are written together.
     pub fn sorted(&self) -> Vec<(i64, u16, Traffic)> {
         let mut all: Vec<_> = self.iter().collect();
         all.sort_unstable_by_key(|(device, application, _)| (*device, *application));
@@ -110,7 +110,7 @@ impl Sums {
         self.entries
     }
 
-    /// Devices that are told apart.
+    /// Returns the number of distinct devices.
     pub fn devices(&self) -> usize {
         self.devices.len() - usize::from(self.devices.contains_key(&OTHER))
     }
@@ -160,7 +160,7 @@ pub struct Pending {
 
 impl Pending {
     /// Adds to an hour, given by its start. At most `devices` large devices, and some small ones,
-    /// are told apart; at most `entries` pairs are kept.
+    /// have sums of their own; at most `entries` pairs are kept.
     pub fn add(
         &mut self,
         hour: i64,
@@ -195,7 +195,7 @@ impl Pending {
         self.hours.iter().map(|(hour, sums)| (*hour, sums))
     }
 
-    /// Whether nothing waits.
+    /// Returns true if nothing is pending.
     pub fn is_empty(&self) -> bool {
         self.hours.is_empty()
     }

@@ -18,7 +18,7 @@ use jiff::civil::Date;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{Span as Step, Timestamp};
 
-/// The last instant that is told apart, 2500-01-01: later ones are taken for it.
+/// Last distinct instant, 2500-01-01: later ones count as this one.
 const LAST: i64 = 16_725_225_600;
 const HOUR: i64 = 3600;
 
@@ -112,13 +112,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether an instant is in it.
+    /// Returns true if the span contains an instant.
     pub fn holds(&self, at: i64) -> bool {
         (self.start..self.end).contains(&at)
     }
 }
 
-/// How the system divides time.
+/// Rules by which the system divides time.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     zone: TimeZone,
@@ -166,8 +166,8 @@ impl Calendar {
         (date.year(), date.month(), date.day())
     }
 
-    /// The period that an instant is in. Instants before 1970 are taken for its first second, those
-    /// after 2499 for the last that is told apart.
+    /// Returns the period of an instant. Instants before 1970 count as its first second, those
+    /// after 2499 as the last distinct one.
     pub fn span(&self, unit: Unit, at: i64) -> Span {
         let at = at.clamp(0, LAST);
         match unit {
@@ -184,8 +184,8 @@ impl Calendar {
     fn hour(&self, at: i64) -> Span {
         let offset = self.zone.to_offset(instant(at));
         let start = at - (at + i64::from(offset.seconds())).rem_euclid(HOUR);
-        // The clock may have been set, or will be, within that hour. A transition that leaves the
-        // offset as it is (a new name) is none.
+        // The clock may change within that hour. A transition that keeps the offset (a new name)
+        // does not count.
         let before = self
             .zone
             .preceding(instant(at + 1))
@@ -204,9 +204,9 @@ impl Calendar {
         }
     }
 
-    /// What begins with a date. A date may come twice, with another between (the clock is set back
-    /// over midnight), or not at all (a change over the date line); so the instant decides, not the
-    /// date that the clock shows.
+    /// Returns a period that begins with a date. A date may come twice, with another between (the
+    /// clock is set back over midnight), or not at all (a change over the date line); so the
+    /// instant decides, not the date that the clock shows.
     fn dated(&self, unit: Unit, at: i64) -> Span {
         let mut first = self.first(unit, self.zone.to_datetime(instant(at)).date());
         while self.beginning(first) > at {

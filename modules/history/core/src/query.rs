@@ -1,4 +1,4 @@
-//! Questions about what was.
+//! Queries of past traffic.
 
 use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
@@ -16,10 +16,10 @@ use crate::words::{OTHER_WORD, Words};
 /// weeks of hours are 336.
 pub const MOST_PERIODS: usize = 2000;
 
-/// What to tell.
+/// Query of past traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// How long the periods are.
+    /// Unit of the periods.
     pub unit: Unit,
     /// From the period that this instant is in, seconds since 1970.
     pub from: i64,
@@ -70,19 +70,18 @@ pub struct Period {
     pub parts: Vec<Part>,
 }
 
-/// What one device or application had of it.
+/// Share of a device or application in a period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Whose.
+    /// Device or application.
     pub key: Key,
-    /// What the device was called last. Without control characters, but chosen by the device:
-    /// escape it.
+    /// Last name of the device. Without control characters, but chosen by the device: escape it.
     pub name: Option<String>,
-    /// How much.
+    /// Traffic of the device or application.
     pub traffic: Traffic,
 }
 
-/// Whose traffic.
+/// Device or application of a share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// A device's.
@@ -103,7 +102,7 @@ impl std::fmt::Display for Key {
     }
 }
 
-/// What is in memory, and in whose words.
+/// Pending data in memory, with its words and names.
 pub(crate) struct Memory<'a> {
     pub pending: &'a Pending,
     pub words: &'a Words,
@@ -111,7 +110,7 @@ pub(crate) struct Memory<'a> {
     pub calendar: &'a Calendar,
 }
 
-/// One period being added up: by device or application.
+/// Sums of a period, by device or application.
 type Group = HashMap<i64, Traffic>;
 
 /// Answers from the file, where there is one, and memory. Periods are read one after the other, so
@@ -219,8 +218,8 @@ pub(crate) fn usage(
     Ok(())
 }
 
-/// Goes over the rows of a table in order of time, until `each` says no. Numbers that somebody else
-/// wrote are taken as they can be.
+/// Visits the rows of a table in order of time, until `each` returns false. Invalid numbers from
+/// other programs are read as far as possible.
 fn rows(
     connection: &Connection,
     table: &str,

@@ -1,5 +1,5 @@
-//! Quotas: who used how much of what is allowed. Pure: usage comes from the history, so that a
-//! restart, a clock that is set, or the end of a month need no care here. What a device is, follows
+//! Quotas: usage of each device against its limit. Pure: usage comes from the history, so that a
+//! restart, a changed clock, or the end of a month need no care here. The level of a device follows
 //! from its usage alone: there is no hysteresis.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,16 +8,16 @@ use crate::Mac;
 use crate::periods::Unit;
 use crate::usage::Usage;
 
-/// What becomes of a device that used up its quota.
+/// Action against a device that used up its quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is told, no more.
+    /// Only reports the device.
     Warn,
-    /// It is kept from the network until the period ends.
+    /// Blocks the device from the network until the period ends.
     Cut,
 }
 
-/// What a device may use.
+/// Quota of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// In a day, week or month.
@@ -26,12 +26,12 @@ pub struct Quota {
     pub limit: u64,
     /// From so many hundredths of it on it is warned; 100 and more: never before it is used up.
     pub warn: u8,
-    /// What then.
+    /// Action once the quota is used up.
     pub action: Action,
 }
 
 impl Quota {
-    /// Whether it makes sense.
+    /// Checks that the quota is valid.
     pub fn check(&self) -> Result<(), String> {
         match (self.unit, self.limit, self.warn) {
             (Unit::Hour, ..) => Err("a quota is for a day, week or month, not an hour".into()),
@@ -41,7 +41,7 @@ impl Quota {
         }
     }
 
-    /// Where somebody stands who used so much.
+    /// Returns the level for this usage.
     pub fn level(&self, used: u64) -> Level {
         if used >= self.limit {
             Level::Exceeded
@@ -53,7 +53,7 @@ impl Quota {
     }
 }
 
-/// Where a device stands.
+/// Usage level of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// There is enough left.
@@ -65,8 +65,7 @@ pub enum Level {
     Exceeded,
 }
 
-/// Who may use what: by hardware address, else what holds for all. Not by name: devices choose
-/// theirs.
+/// Quotas by hardware address, else the default for all. Not by name: devices choose their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// By hardware address. `None`: this one has no quota, whatever holds for all.
@@ -81,27 +80,27 @@ impl Rules {
         self.devices.get(&mac).copied().unwrap_or(self.default)
     }
 
-    /// Whether nobody has any.
+    /// Returns true if no device has a quota.
     pub fn is_empty(&self) -> bool {
         self.default.is_none() && self.devices.values().all(Option::is_none)
     }
 }
 
-/// Where a device stands, in figures.
+/// Usage of a device, in figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     /// Its quota.
     pub quota: Quota,
     /// Bytes used.
     pub used: u64,
-    /// Where that is.
+    /// Usage level.
     pub level: Level,
     /// When the next period begins, seconds since 1970.
     pub resets: i64,
 }
 
 impl State {
-    /// Whether it is kept from the network.
+    /// Returns true if the device is blocked from the network.
     pub fn cut(&self) -> bool {
         self.level == Level::Exceeded && self.quota.action == Action::Cut
     }
@@ -122,11 +121,11 @@ impl State {
 pub struct Change {
     /// Which.
     pub mac: Mac,
-    /// Where it was.
+    /// Level before the change.
     pub from: Level,
-    /// Whether it was kept from the network.
+    /// True if the device was blocked.
     pub was_cut: bool,
-    /// Where it is; `None`: it has no quota any more.
+    /// State after the change; `None`: the device has no quota any more.
     pub to: Option<State>,
 }
 
@@ -156,8 +155,8 @@ impl Quotas {
         self.rules = rules;
     }
 
-    /// Compares usage with quotas and tells what changed. The router's own ways out are no devices:
-    /// leave them out of what the history is told, or except them in the rules.
+    /// Compares usage with quotas and returns the changes. Uplinks of the router are not devices:
+    /// omit them from the history's input, or exempt them in the rules.
     pub fn judge(&mut self, usage: &Usage) -> Vec<Change> {
         let mut states = BTreeMap::new();
         for mac in usage.devices() {
@@ -198,12 +197,12 @@ impl Quotas {
             .collect()
     }
 
-    /// Where a device stands; `None` where it has no quota, or used nothing.
+    /// Returns the state of a device; `None` without a quota, or without usage.
     pub fn state(&self, mac: Mac) -> Option<&State> {
         self.states.get(&mac)
     }
 
-    /// Who is to be kept from the network.
+    /// Returns the devices to block.
     pub fn cut(&self) -> BTreeSet<Mac> {
         self.states
             .iter()

@@ -2,8 +2,8 @@
 //!
 //! Traffic is written to the table `hour` alone. An hour that is over is *closed*: added to its
 //! `day` and its `month` in one transaction. So the pages of days and months are written once an
-//! hour, not at each flush. `state` says which hour is not closed yet; what a day or month has is
-//! its row and, if the hour belongs to it, that hour. The views add that up for people.
+//! hour, not at each flush. `state` holds the hour that is not closed yet; the sum of a day or
+//! month is its row plus that hour, if it belongs to the period. The views add that up for people.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -112,7 +112,7 @@ macro_rules! view_with_lan {
     };
 }
 
-/// What leads from one version to the next; the first makes an empty file version 1.
+/// Migrations from one version to the next; the first makes an empty file version 1.
 const STEPS: [&str; VERSION as usize] = [FIRST, LAN];
 
 /// Version 2 tells LAN traffic apart.
@@ -178,14 +178,14 @@ impl File {
         self.inode.0
     }
 
-    /// Whether the file is still at its path: somebody may have removed or replaced it.
+    /// Returns true if the file is still at its path: it may have been removed or replaced.
     pub fn present(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == self.inode)
     }
 }
 
-/// Opens the file, makes it where there is none, brings it to this version. It grows to `limit`
-/// bytes at most.
+/// Opens the file, creates a missing one, and migrates to this version. `limit` is the maximum size
+/// of the file, in bytes.
 pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
     prepare(path)?;
     let because = |source| Error::File {
@@ -211,7 +211,7 @@ pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
     Ok(File { connection, inode })
 }
 
-/// How SQLite is to work. Reasons are in docs/history.md.
+/// Configures SQLite. Reasons are in docs/history.md.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
     // In a thread of its own waiting hurts nobody; people look in with sqlite3.
     connection.busy_timeout(Duration::from_secs(2))?;
@@ -283,13 +283,13 @@ fn migrate(connection: &Connection, path: &Path) -> Result<(), Error> {
                 = {VERSION}; COMMIT;"
         ))
         .inspect_err(|_| {
-            // What failed half way is undone; an error of that adds nothing.
+            // The failed half is rolled back; an error of the rollback adds nothing.
             let _ = connection.execute_batch("ROLLBACK");
         })
         .map_err(because)
 }
 
-/// Whether all is there and fits together. Some 50 ms for the history of a year.
+/// Checks that the file is complete and consistent. Some 50 ms for the history of a year.
 fn check(connection: &Connection) -> rusqlite::Result<()> {
     let broken = |said: String| {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
@@ -344,8 +344,8 @@ fn prepare(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether the file begins like a text that is no database: then somebody mistyped a path, and it
-/// must not be moved aside as a broken one.
+/// Returns true if the file begins like a text: then the path is probably mistyped, and the file
+/// must not be moved aside as a broken database.
 fn text(path: &Path) -> bool {
     let mut begin = [0; 64];
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut begin));
@@ -413,7 +413,7 @@ fn forget(path: &Path) {
     broken.sort();
     let old = broken.len().saturating_sub(BROKEN);
     for (_, path) in broken.into_iter().take(old) {
-        // One that stays does no harm but to take room.
+        // A file that stays only takes room.
         let _ = fs::remove_file(beside(&path, "-journal"));
         let _ = fs::remove_file(path);
     }

@@ -1,4 +1,4 @@
-//! What of the history can be chosen.
+//! Settings of the history.
 
 use std::time::Duration;
 
@@ -21,10 +21,9 @@ pub struct Settings {
     /// The file grows to so many bytes, 16 MiB, then the oldest hours are dropped, then days, then
     /// months.
     pub limit: u64,
-    /// So many devices of a period are told apart, 1024; the rest is `other`.
+    /// Maximum number of distinct devices in a period, 1024; the rest is `other`.
     pub devices: usize,
-    /// Whether [`crate::Keeper::usage`] is kept up to date, true; of use where there are quotas
-    /// only.
+    /// True to keep [`crate::Keeper::usage`] up to date, which is the default; only quotas need it.
     pub usage: bool,
     /// The clock is believed from here on, seconds since 1970: routers without a battery begin in
     /// 1970. 2026-01-01.
@@ -47,7 +46,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether they make sense together.
+    /// Checks that the settings are valid together.
     pub fn check(&self) -> Result<(), Error> {
         let wrong = |what: &str| Err(Error::Setting(what.to_owned()));
         if self.limit < SMALLEST {
@@ -71,13 +70,12 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether a clock that says so can be believed: not before [`Settings::sane_from`], nor behind
-    /// 2100.
+    /// Returns true if a time is plausible: not before [`Settings::sane_from`], nor after 2100.
     pub fn sane(&self, now: i64) -> bool {
         (self.sane_from..4_102_444_800).contains(&now)
     }
 
-    /// How many pairs of device and application wait in memory at most, all hours together.
+    /// Returns the maximum number of pending pairs of device and application, over all hours.
     pub(crate) fn entries(&self) -> usize {
         self.devices * 16
     }

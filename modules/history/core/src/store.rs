@@ -1,8 +1,8 @@
-//! The history: what is in the file, and what waits to be written. It does what it is told, when it
-//! is told; [`crate::keeper`] tells it.
+//! The history: its file and its pending data. The store acts only when called; [`crate::keeper`]
+//! calls it.
 //!
-//! Nothing that was added is lost while the process lives: what cannot be written waits, in bounded
-//! memory. What is written is in the file as a whole or not at all.
+//! Added traffic is not lost while the process lives: if it cannot be written, it waits in bounded
+//! memory. Each write is in the file as a whole or not at all.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,14 +27,14 @@ const NAME: usize = 64;
 /// The clock ran without a jump for so many seconds: then what is too old by it may be dropped.
 const STEADY: i64 = 3600;
 
-/// What people should be told, once.
+/// Message for the administrator, reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The file was broken, and is now kept at `aside`. A new one has begun.
     Broken {
         /// The former file.
         aside: PathBuf,
-        /// What SQLite said of it.
+        /// Error of SQLite.
         reason: String,
     },
 }
@@ -63,10 +63,10 @@ pub struct Store {
     disk: Option<u64>,
     words: Words,
     pending: Pending,
-    /// What was counted while the clock was not set yet.
+    /// Traffic counted before the clock was set.
     held: Sums,
     names: HashMap<i64, String>,
-    /// Names that are in the file, as far as they were told here.
+    /// Names in the file, as far as they were set in this run.
     known: HashMap<i64, String>,
     usage: Option<Usage>,
     /// The latest time that was believed, in this life or by the file.
@@ -74,7 +74,7 @@ pub struct Store {
     /// Since when the clock has gone without a jump.
     steady: Option<(i64, i64)>,
     notices: Vec<Notice>,
-    /// What a question found to be broken: the next flush puts the file aside.
+    /// Damage found by a query: the next flush sets the file aside.
     broken: RefCell<Option<String>>,
 }
 
@@ -145,8 +145,8 @@ impl Store {
         }
     }
 
-    /// What a device is called now. Control characters, and such as turn the direction of writing,
-    /// are left out.
+    /// Sets the name of a device. Control characters, and those that change the direction of text,
+    /// are removed.
     pub fn name(&mut self, mac: Mac, name: &str) {
         let name: String = name
             .chars()
@@ -193,7 +193,7 @@ impl Store {
         self.last_flush(now)
     }
 
-    /// The same of one that is dropped by somebody else.
+    /// Flushes a store that another owner drops.
     pub(crate) fn last_flush(&mut self, now: i64) -> Result<(), Error> {
         if let Some(at) = best(&self.settings, self.last, now) {
             self.attribute(at);
@@ -218,9 +218,9 @@ impl Store {
         query::answer(connection, &memory, query).map_err(|source| self.error(source))
     }
 
-    /// What devices have used of the periods that `now` is in. While the clock is not set, of those
-    /// of the last hour that the file knows of, so that who was cut off before the router restarted
-    /// stays so; `None` if there is none.
+    /// Returns the usage of devices in the periods that contain `now`. While the clock is not set,
+    /// the last hour in the file counts, so that a blocked device stays blocked over a restart;
+    /// `None` without such an hour.
     pub fn usage(&mut self, now: i64) -> Result<Option<&Usage>, Error> {
         self.clock(now);
         let Some(at) = best(&self.settings, self.last, now) else {
@@ -268,7 +268,7 @@ impl Store {
         self.connect(now)
     }
 
-    /// What people should be told since this was asked last.
+    /// Returns the messages since the last call.
     pub fn notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
@@ -278,7 +278,7 @@ impl Store {
         self.pending.entries() + self.held.entries()
     }
 
-    /// How time is divided.
+    /// Returns the rules by which time is divided.
     pub fn calendar(&self) -> &Calendar {
         &self.calendar
     }
@@ -370,8 +370,8 @@ impl Store {
         Ok(())
     }
 
-    /// Where the file was on a disk that is gone, none is made in the folder below: it would be
-    /// hidden once the disk is back, and fill what is no place for it.
+    /// If the disk of the file is gone, no file is created in the folder below: the returning disk
+    /// would hide the file, and until then the file would fill the wrong disk.
     fn mounted(&self) -> Result<(), Error> {
         let Some(disk) = self.disk.filter(|_| !self.path.exists()) else {
             return Ok(());

@@ -37,7 +37,7 @@ impl Usage {
         }
     }
 
-    /// The period of that unit. There is none for hours.
+    /// Returns the period of a unit; `None` for hours.
     pub fn span(&self, unit: Unit) -> Option<Span> {
         UNITS
             .iter()
@@ -45,7 +45,7 @@ impl Usage {
             .and_then(|index| self.spans[index])
     }
 
-    /// What a device has used in it.
+    /// Returns the usage of a device in that period.
     pub fn used(&self, mac: Mac, unit: Unit) -> u64 {
         UNITS
             .iter()
@@ -59,7 +59,7 @@ impl Usage {
         self.used.keys().copied()
     }
 
-    /// Whether all of it still holds at an instant.
+    /// Returns true if all periods contain an instant.
     pub(crate) fn holds(&self, now: i64) -> bool {
         self.spans
             .iter()

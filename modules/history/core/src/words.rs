@@ -11,7 +11,7 @@ pub struct Words {
 
 /// The word for what is not told apart.
 pub const OTHER_WORD: &str = "other";
-/// So many applications are told apart. weir's own words are some dozens.
+/// Maximum number of distinct applications. weir's own words are some dozens.
 const MOST_WORDS: usize = 256;
 
 impl Default for Words {
@@ -24,7 +24,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// The number of a word; 0, `other`, for one that is none or too many.
+    /// Returns the number of a word; 0, `other`, for an invalid word or one too many.
     pub fn number(&mut self, word: &str) -> u16 {
         let known = self.words.iter().position(|known| known == word);
         let number = known.or_else(|| {
@@ -63,18 +63,18 @@ impl Words {
         self.saved = self.words.len();
     }
 
-    /// Whether nothing was added but `other`.
+    /// Returns true if only `other` is known.
     pub fn is_fresh(&self) -> bool {
         self.words.len() == 1
     }
 
-    /// What each number of another list is in this one.
+    /// Maps the numbers of another list to numbers of this list.
     pub fn renumbering(&mut self, other: &Self) -> Vec<u16> {
         other.words.iter().map(|word| self.number(word)).collect()
     }
 
-    /// Those of a file. Numbers that leave a gap, or words that are none, are somebody's editing:
-    /// traffic of them is `other`.
+    /// Loads the words of a file. Gaps in the numbers and invalid words come from manual edits:
+    /// their traffic is `other`.
     pub fn load(connection: &Connection) -> rusqlite::Result<Self> {
         let mut words = Self::default();
         let mut statement =

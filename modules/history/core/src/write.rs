@@ -1,5 +1,5 @@
-//! One transaction: what waited goes into its hours, hours that are over into their days and
-//! months, and what is too old goes out.
+//! Write transaction: adds pending traffic to its hours, closed hours to their days and months, and
+//! deletes what is too old.
 
 use monitor_core::count::Both;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -10,7 +10,7 @@ use crate::schema::{COLUMNS, PAGE, SUMS, State};
 use crate::settings::Settings;
 use crate::words::Words;
 
-/// What is to be written.
+/// Data of a write.
 pub struct Batch<'a> {
     /// Traffic.
     pub pending: &'a Pending,

@@ -1,9 +1,9 @@
 //! The time zone of the system, by which days begin.
 //!
-//! Three habits are known, in this order: the variable `TZ` (POSIX.1 section 8.3: a rule such as
-//! `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file), `/etc/TZ` with the same in it
-//! (OpenWrt, uClibc and BusyBox), and the compiled zone `/etc/localtime` (RFC 8536). Whatever is of
-//! no use is passed over and told; where nothing is left, days are those of UTC.
+//! Three sources are known, in this order: the variable `TZ` (POSIX.1 section 8.3: a rule such as
+//! `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file), `/etc/TZ` with the same contents
+//! (OpenWrt, uClibc and BusyBox), and the compiled zone `/etc/localtime` (RFC 8536). Unusable
+//! sources are skipped and reported; without a usable one, days are those of UTC.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
-/// Where zone files are looked for. OpenWrt's packages put them there too.
+/// Folders of zone files. OpenWrt's packages use them too.
 const ZONES: [&str; 2] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo"];
 /// The largest zone file of tzdata 2025 has under 4 KiB.
 const LARGEST: u64 = 256 * 1024;
@@ -23,7 +23,7 @@ pub struct Found {
     pub zone: TimeZone,
     /// `TZ`, a path, or `none` for UTC.
     pub source: String,
-    /// What was there but of no use, one sentence each.
+    /// Unusable sources, one sentence each.
     pub passed_over: Vec<String>,
 }
 
@@ -42,8 +42,7 @@ pub fn system() -> Found {
     })
 }
 
-/// The same, with the variable and the files given; `read` answers `None` for a file that is not
-/// there.
+/// Finds the zone with the given variable and files; `read` returns `None` for a missing file.
 pub fn find(variable: Option<&str>, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Found {
     let mut passed_over = Vec::new();
     let found = |zone, source: String, passed_over| Found {

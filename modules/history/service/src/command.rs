@@ -209,7 +209,7 @@ fn print(
 /// Hours by their start; days and months by their name, or by the day they begin where months do
 /// not begin on the first.
 fn label(unit: HistoryUnit, period: &Period, offset: i32) -> String {
-    // What begins at midnight may have begun an hour before or after it by the clock of now.
+    // A period that began at midnight may have begun an hour earlier or later by today's offset.
     const AN_HOUR_OR_TWO: u64 = 2 * 3600;
     let moment = match unit {
         HistoryUnit::Hour => return Moment::new(period.start, offset).to_string(),
@@ -228,7 +228,7 @@ fn name(part: &Part) -> String {
     clipped(&harmless(name.unwrap_or(&part.key)), LONGEST_NAME)
 }
 
-/// How many parts are not shown, and their sums.
+/// Returns the number of hidden parts, and their sums.
 fn rest(parts: &[Part], limit: usize) -> Option<(usize, Part)> {
     let hidden = parts.get(limit..).filter(|hidden| !hidden.is_empty())?;
     let sum = |of: fn(&Part) -> Count| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use runtime::config::{Naming, Octets, Section, table, words};
 
-/// What this module has in the file.
+/// Sections of this module in the configuration file.
 pub const SECTIONS: [Section; 2] = [
     Section::of::<History>("history"),
     Section::named::<QuotaSettings>("quotas", NAMING),
@@ -71,10 +71,10 @@ pub enum QuotaPeriod {
     Month,
 }
 
-/// What happens when a quota is used up.
+/// Action once a quota is used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuotaAction {
-    /// It is told.
+    /// Only reports the device.
     #[default]
     Warn,
     /// The device is kept from the network until the next period begins.

@@ -1,4 +1,4 @@
-//! `[devices.MAC]`: what the configuration says of devices, for whoever shows or judges them.
+//! `[devices.MAC]`: settings of devices, for modules that show or judge devices.
 
 use std::collections::BTreeMap;
 
@@ -37,10 +37,10 @@ impl DeviceSettings {
 pub struct Line(pub Option<String>);
 
 impl Line {
-    /// What may be one, in words.
+    /// Valid values, in words.
     pub const ALLOWED: &'static str = "a text in quotes, on one line, of 63 bytes at most";
 
-    /// Empty is none. What a terminal would obey, or would show in another order, is no text.
+    /// Parses a text; empty means no value. Text that a terminal would obey or reorder is invalid.
     pub fn of(text: &str) -> Option<Self> {
         let text = text.trim();
         let plain = monitor_core::names::text::device(text.as_bytes());
@@ -87,7 +87,7 @@ impl Icon {
         "router",
     ];
 
-    /// Empty is none.
+    /// Parses a word; an empty one means no icon.
     pub fn of(word: &str) -> Option<Self> {
         match word {
             "" | "none" => Some(Self(None)),
@@ -114,19 +114,19 @@ impl FileValue for Icon {
     }
 }
 
-/// What people say of a device.
+/// Label of a device, given by people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Label {
-    /// What it is called.
+    /// Name of the device.
     pub name: Option<String>,
-    /// Whose it is.
+    /// Owner of the device.
     pub owner: Option<String>,
-    /// What it is: one of [`Icon::WORDS`].
+    /// Kind of device: one of [`Icon::WORDS`].
     pub icon: Option<&'static str>,
 }
 
-/// What a configuration says of devices. One whose address is written in two ways has what both
-/// say, the first one first.
+/// Returns the labels in a configuration. If one address is written in two ways, both labels apply,
+/// the first one first.
 pub fn labels(effective: &Effective) -> BTreeMap<Mac, Label> {
     let mut all: BTreeMap<Mac, Label> = BTreeMap::new();
     for (address, said) in effective.named::<DeviceSettings>() {
@@ -140,7 +140,7 @@ pub fn labels(effective: &Effective) -> BTreeMap<Mac, Label> {
     all
 }
 
-/// Who is called so in the configuration, small and capital letters alike.
+/// Returns the devices with this name in the configuration, in any case.
 pub fn called<'a>(effective: &'a Effective, name: &str) -> impl Iterator<Item = Mac> + 'a {
     let name = name.to_lowercase();
     let devices = effective.named::<DeviceSettings>().iter();

@@ -1,8 +1,8 @@
-//! Whether the firewall has the table of quotas.
+//! Detection of the firewall's table of quotas.
 
 use serde::Deserialize;
 
-/// Whether a ruleset, as `nft --json list ruleset` prints it, has the table of quotas.
+/// Returns true if a ruleset, as `nft --json list ruleset` prints it, has the table of quotas.
 pub fn has_quotas(ruleset: &str) -> bool {
     #[derive(Deserialize)]
     struct Listing {

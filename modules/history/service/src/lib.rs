@@ -9,7 +9,7 @@ pub mod past;
 
 use runtime::registry::{Command, Entry, Group};
 
-/// What was.
+/// Entry of the history in the list of modules.
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     tables: &[history_core::nft::TABLE],

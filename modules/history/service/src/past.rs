@@ -1,4 +1,4 @@
-//! What was, and who may use how much: the history in its thread, and quotas.
+//! Past traffic and quotas: the history in its thread, and the rules of quotas.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -25,12 +25,12 @@ use runtime::registry::Doubt;
 
 /// In the first network namespace.
 const FILE: &str = "/var/lib/weir/history.db";
-/// How long the end may take.
+/// Longest wait for the end of the thread.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Parts of a period that are told.
+/// Maximum number of parts listed in a period.
 const PARTS: usize = 64;
 
-/// Where the history is kept: as configured, else in its place, if this is the first namespace.
+/// Returns the file of the history: as configured, else the default in the first namespace.
 pub fn file(effective: &Effective) -> Option<PathBuf> {
     let history = effective.of::<History>();
     if !*history.enabled {
@@ -50,7 +50,7 @@ pub struct Past {
     quotas: Quotas,
     /// Names as they were last told.
     names: HashMap<Mac, String>,
-    /// Who is cut off, as the firewall was told; `None`: it is not known what it has.
+    /// Blocked devices, as sent to the firewall; `None`: the state of the firewall is unknown.
     cut: Option<nft::Cut>,
     calendar: Calendar,
     /// There are quotas, or were.
@@ -61,7 +61,7 @@ impl Past {
     /// Opens it.
     ///
     /// # Errors
-    /// It cannot be kept: why.
+    /// The history cannot be opened; the text is the reason.
     pub fn start(file: &Path, effective: &Effective, now: i64, nest: Nest) -> Result<Self, String> {
         let rules = rules(effective);
         let judged = !rules.is_empty();
@@ -89,7 +89,7 @@ impl Past {
         self.keeper.trouble()
     }
 
-    /// What devices used since the last time; due every second.
+    /// Adds the usage of devices since the last call; due every second.
     pub fn add(&mut self, now: i64, usage: HashMap<(Mac, Application), Traffic>) {
         let delta = |((mac, application), traffic): ((Mac, Application), Traffic)| Delta {
             device: Some(mac),
@@ -99,7 +99,7 @@ impl Past {
         self.keeper.add(now, usage.into_iter().map(delta).collect());
     }
 
-    /// What a device is called.
+    /// Sets the name of a device.
     pub fn name(&mut self, mac: Mac, name: &str) {
         if self.names.get(&mac).is_none_or(|known| known != name) {
             self.keeper.name(mac, name);
@@ -122,7 +122,7 @@ impl Past {
         if self.cut.as_ref() == Some(&cut) {
             return None;
         }
-        // Made anew each time: whoever flushes the ruleset takes it away.
+        // Created anew each time: flushing the ruleset removes the table.
         let text = match cut.is_empty() {
             true => nft::remove(),
             false => nft::create(&cut),
@@ -141,12 +141,12 @@ impl Past {
         }
     }
 
-    /// It is not known what the firewall has: it is told with the next judgement.
+    /// Marks the firewall's state as unknown: the next judgement sends the rules again.
     pub fn unsure(&mut self) {
         self.cut = None;
     }
 
-    /// Whether the firewall has the table, as somebody looked.
+    /// Compares the expected table with the one found in the firewall.
     pub fn rules_seen(&mut self, there: bool) {
         if there != self.is_cutting() {
             self.unsure();
@@ -158,7 +158,7 @@ impl Past {
         self.calendar.offset_minutes(now)
     }
 
-    /// Where a device stands.
+    /// Returns the quota state of a device.
     pub fn quota(&self, mac: &Mac) -> Option<QuotaState> {
         let state = self.quotas.state(*mac)?;
         Some(QuotaState {
@@ -247,7 +247,7 @@ impl Past {
         !self.quotas.rules().is_empty()
     }
 
-    /// Whether the firewall has rules of quotas, or may have.
+    /// Returns true if the firewall has rules of quotas, or may have.
     pub fn is_cutting(&self) -> bool {
         self.cut.as_ref().is_none_or(|cut| !cut.is_empty())
     }
@@ -294,8 +294,8 @@ fn home(nest: Nest) -> Home {
     }
 }
 
-/// What is configured of the history; `usage`: whether anybody has a quota. `None` where that
-/// cannot be, which is told.
+/// Returns the configured settings of the history; `usage`: true if any device has a quota. `None`
+/// for an invalid configuration.
 fn choices(effective: &Effective, usage: bool) -> Option<(history_core::Settings, Calendar)> {
     let settings = history_core::Settings {
         flush: *effective.of::<History>().flush,

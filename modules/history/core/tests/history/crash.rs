@@ -1,5 +1,4 @@
-//! A process that is killed while it writes leaves a good file, with all that it was told to be
-//! written, once.
+//! A process killed while it writes leaves a valid file, with each requested write in it once.
 
 use crate::common;
 use std::io::{BufRead, BufReader};
@@ -53,7 +52,7 @@ fn what_was_written_is_there_once_after_a_kill() {
             lines.find_map(|line| line.ok()?.split("written ").nth(1)?.trim().parse().ok())
         };
         assert!(told().expect("what it found") >= least);
-        // It is somewhere in its work then, another place each time.
+        // The process is at another point of its work each time.
         std::thread::sleep(Duration::from_millis(5 + round * 7 % 60));
         child.kill().expect("a kill");
         child.wait().expect("its end");

@@ -1,5 +1,5 @@
-//! A device that is cut is kept from the network, nobody else is, and the router still answers it.
-//! Needs root.
+//! A blocked device cannot reach the network, all other devices can, and the router still answers
+//! it. Needs root.
 
 use crate::common;
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ fn connect(node: &Namespace, to: &str) -> Option<TcpStream> {
         .ok()
 }
 
-/// Whether what is sent comes back within a time.
+/// Returns true if an echo arrives within a time.
 fn answers(stream: &mut TcpStream, limit: Duration) -> bool {
     stream.set_read_timeout(Some(limit)).expect("a time-out");
     stream.write_all(b"?").expect("it is sent");
@@ -116,7 +116,7 @@ fn a_cut_device_is_kept_from_the_network_and_nobody_else_is() {
         .into();
     let cut = Cut::new([mac("one", "eth0")], addresses);
     router.nft(&nft::update(&cut)).expect("the rules");
-    // What lives stands still, both ways, and nothing new begins.
+    // Open connections stop, in both directions, and no new one begins.
     assert!(!living.iter_mut().any(|stream| answers(stream, SHORT)));
     assert!(!answers(&mut inwards, SHORT));
     assert!(far.iter().all(|to| connect(one, to).is_none()));
@@ -183,7 +183,7 @@ fn the_table_replaces_one_that_was_left_and_is_made_again_where_it_is_gone() {
         drop; }\n}\n",
         )
         .expect("a left one");
-    // As many as are told apart, each with an address of both families.
+    // The maximum number of distinct devices, each with an address of both families.
     router
         .nft(&nft::create(&many(0x0a00_0001, 0x0a00_0401)))
         .expect("the rules");

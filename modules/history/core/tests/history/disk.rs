@@ -39,7 +39,7 @@ fn a_full_disk_is_waited_for() {
                 failures += 1;
             }
         }
-        // What is asked is answered all the while, and memory is bounded.
+        // Queries are answered all the while, and memory is bounded.
         assert_eq!(received(&store, Unit::Month), sum);
         assert!(store.waiting() <= 16 * 1024);
     }
@@ -106,7 +106,7 @@ fn a_read_only_disk_is_waited_for() {
     let mut sum = fill(&mut store, 0);
     store.close(NOON).expect("a last flush");
     run(&format!("mount -o remount,ro {}", directory.display()));
-    // What is there can be read.
+    // Existing data can be read.
     let (mut store, trouble) =
         Store::open(&path, Settings::default(), calendar(), NOON).expect("a store");
     assert!(trouble.is_none(), "{trouble:?}");

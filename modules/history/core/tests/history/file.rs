@@ -1,4 +1,4 @@
-//! Files that are broken, new, somebody else's, gone, or too large.
+//! Files that are broken, new, foreign, gone, or too large.
 
 use crate::common;
 use std::fs;
@@ -365,7 +365,7 @@ fn people_read_it_with_sqlite_meanwhile() {
         assert_eq!(told.last().expect("a row").0, "other");
         assert_eq!(told[0].2, "web");
     }
-    // One that reads for long only delays the flush, and nothing is lost.
+    // A long read only delays the flush, and nothing is lost.
     reader
         .execute_batch("BEGIN; SELECT count(*) FROM hour")
         .expect("a reader");
@@ -483,7 +483,7 @@ proptest! {
             Err(error) => prop_assert!(error.refused(), "{}", error),
             Ok((mut store, _)) => {
                 for unit in Unit::ALL {
-                    // What is told may be wrong: numbers have no checksum.
+                    // Results may be wrong: numbers have no checksum.
                     let _ = store.query(&all(unit, By::Device));
                     let _ = store.query(&all(unit, By::Application));
                 }

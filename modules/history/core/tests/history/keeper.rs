@@ -91,7 +91,7 @@ fn a_disk_that_does_not_answer_stops_nobody_and_costs_nothing() {
     });
     stands.recv_timeout(LONG).expect("it stands");
     for second in 0..10_000 {
-        // More devices than are told apart meanwhile.
+        // More devices than have sums of their own.
         keeper.add(
             NOON + second / 100,
             vec![delta(1, 100), delta(2 + second as u32 * 2, 10)],

@@ -41,7 +41,7 @@ fn wait(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// What a file has of the month; 0 where there is none yet.
+/// Returns the traffic of the month in a file; 0 if there is no file yet.
 fn written(file: &Path) -> u64 {
     let copy = file.with_extension("copy");
     if std::fs::copy(file, &copy).is_err() {

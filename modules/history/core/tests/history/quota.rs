@@ -1,4 +1,4 @@
-//! Who stands where, at the ends of periods, over restarts, and when the clock is set; and the text
+//! Levels of devices at the ends of periods, over restarts, and when the clock is set; and the text
 //! of the rules.
 
 use crate::common;
@@ -168,7 +168,7 @@ fn the_most_particular_rule_counts() {
         .clone();
     quotas.judge(&usage);
     assert_eq!(quotas.cut().into_iter().collect::<Vec<_>>(), [mac(3)]);
-    // Without rules all are let go, and that is told.
+    // Without rules all devices are released, and the change is reported.
     quotas.set_rules(Rules::default());
     let changes = quotas.judge(&usage);
     assert_eq!(changes.len(), 1);
@@ -241,7 +241,7 @@ fn addresses(list: &[&str]) -> Vec<IpAddr> {
 
 #[test]
 fn the_rules_are_these() {
-    // What no one device can have is left out: nobody else may be hit.
+    // Addresses that belong to no single device are left out: they would hit other devices.
     let odd = addresses(&[
         "192.0.2.7",
         "0.0.0.0",

@@ -1,5 +1,5 @@
-//! What is added is told again: from memory, from the file, after a restart, whatever the clock
-//! does.
+//! Queries return the traffic that was added: from memory, from the file, after a restart, whatever
+//! the clock does.
 
 use crate::common;
 use common::*;
@@ -99,7 +99,7 @@ fn a_question_can_be_about_one_device_a_time_and_the_largest() {
     assert_eq!(told[0].traffic.internet.received.octets, 20_190);
 }
 
-/// What is done to a store in the random test.
+/// Step of the random test.
 #[derive(Clone, Debug)]
 enum Act {
     Add {
@@ -161,7 +161,7 @@ proptest! {
                 prop_assert_eq!(table(&periods(&store, unit, by)), expected, "{} {:?}", unit, by);
             }
         }
-        // The same, by device, is what quotas are told.
+        // Quotas get equal sums, by device.
         let usage = store.usage(now).expect("an answer").expect("a time").clone();
         for unit in [Unit::Day, Unit::Week, Unit::Month] {
             let span = calendar.span(unit, now);
@@ -417,7 +417,7 @@ fn names_and_words_are_made_harmless() {
         assert_eq!(words[0].traffic.internet.received.octets, 800 + 100_000);
         store.flush(NOON).expect("a flush");
     }
-    // The same name again is not written again.
+    // A known name is not written again.
     store.name(mac(1), "abc");
     store.flush(NOON).expect("a flush");
     store.name(mac(1), "abc");

@@ -1,5 +1,5 @@
-//! Which periods somebody means. The router's time zone is in its answer only, so more is asked
-//! for, and what is too much is taken away.
+//! Selection of periods. Only the response has the router's time zone, so the query covers more,
+//! and the excess is removed.
 
 use answers::{HistoryUnit, Period};
 
@@ -44,8 +44,8 @@ impl Window {
         Self { unit, bounds }
     }
 
-    /// What to ask for, seconds since 1970: all that is meant, whatever the time zone, and a little
-    /// more.
+    /// Returns the span to query, in seconds since 1970: the selection in any time zone, and a
+    /// little more.
     pub(super) fn asked(&self, now: u64) -> (u64, Option<u64>) {
         let longest = match self.unit {
             HistoryUnit::Hour => 3600,
@@ -70,7 +70,7 @@ impl Window {
         }
     }
 
-    /// Whether this one is meant, where clocks are `offset` minutes ahead of UTC.
+    /// Returns true if the period is selected, where clocks are `offset` minutes ahead of UTC.
     pub(super) fn has(&self, period: &Period, now: u64, offset: i32) -> bool {
         // In the middle of it, an hour of summer time makes no difference.
         let middle = period

@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers for several tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Directory {
         &self.0
     }
 
-    /// Where the history is.
+    /// Returns the path of the history file.
     pub fn file(&self) -> PathBuf {
         self.0.join("history.db")
     }
