@@ -11,7 +11,7 @@ pub enum Pool {
     Proven,
     /// The browser proves that this voucher let it in before: the voucher's own allowance.
     Known(u64),
-    /// A code of a device of which nothing is known: all such devices share an allowance.
+    /// A code typed on an unknown device: all such devices share an allowance.
     Codes,
     /// A name and a password.
     Accounts,

@@ -1,9 +1,9 @@
 //! Statistics per day: guests, time on-line and bytes. Pure.
 //!
-//! Which devices these were is known on that day alone, so that none counts twice: by marks that are
-//! made with a key of that day. Both are forgotten with the day.
+//! Devices are distinguished within a day alone, so that none counts twice: by marks that are made
+//! with a key of that day. Key and marks are removed with the day.
 //!
-//! As a file these are lines as [`crate::journal`] has them: the last of a day counts.
+//! The file has lines as in [`crate::journal`]: the last line of a day counts.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -25,7 +25,7 @@ const MOST_DEVICES: usize = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Date {
-    /// Such as 2026.
+    /// Year, such as 2026.
     pub year: u16,
     /// 1 to 12.
     pub month: u8,
@@ -103,7 +103,7 @@ struct Today {
     date: Date,
     key: [u8; 16],
     seen: HashSet<Mark>,
-    /// Those of them that are not written yet.
+    /// Marks that are not written yet.
     fresh: Vec<Mark>,
     /// Something is not written yet.
     changed: bool,
@@ -113,7 +113,7 @@ struct Today {
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     days: BTreeMap<Date, Day>,
-    /// The last that is known.
+    /// The last known day.
     today: Option<Today>,
     /// True while the date is known.
     known: bool,
@@ -193,7 +193,7 @@ impl Figures {
         }
     }
 
-    /// Somebody was let in.
+    /// Counts a log-in.
     pub fn logged_in(&mut self, mac: &Mac) {
         self.seen(mac);
         self.change(|day| day.log_ins += 1);
@@ -210,7 +210,7 @@ impl Figures {
         self.change(|day| day.bytes = day.bytes.saturating_add(bytes));
     }
 
-    /// So many vouchers were sold.
+    /// Counts sold vouchers.
     pub fn sold(&mut self, vouchers: u64) {
         self.change(|day| day.sold += vouchers);
     }
@@ -233,7 +233,7 @@ impl Figures {
         Some(lines)
     }
 
-    /// All of it, as a file.
+    /// Returns the contents of the whole file.
     pub fn file(&mut self) -> String {
         let days = self.days.iter();
         let mut lines: String = days
@@ -399,7 +399,7 @@ mod tests {
         figures.logged_in(&ANNA);
         figures.moved(5);
         assert_eq!(day(&figures, "2026-11-24"), before);
-        // The clock is known again, and so is who was here.
+        // The clock is right again, and the devices of the day are known again.
         assert!(!figures.turn(Some(date("2026-11-24")), || [0; 16]));
         figures.logged_in(&BERT);
         assert_eq!(day(&figures, "2026-11-24").guests, 1);

@@ -168,7 +168,7 @@ impl Question {
         (plain && is_host(&name)).then_some(Self { name, ipv6 })
     }
 
-    /// As it is on the wire: name, type and class.
+    /// Returns the wire format: name, type and class.
     pub(crate) fn encoded(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(self.name.len() + 6);
         for label in self.name.split('.') {

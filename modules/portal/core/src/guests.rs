@@ -33,7 +33,7 @@ pub enum Brought {
     New,
     /// The voucher is here already.
     Known,
-    /// Another voucher has the code.
+    /// The code is in use for another voucher.
     CodeTaken,
 }
 
@@ -57,8 +57,8 @@ pub struct Guests {
 }
 
 impl Guests {
-    /// With the vouchers that there are: those in use go on from where they were when that was last
-    /// noted, and their devices are let in.
+    /// Starts with the stored vouchers: those in use resume from their stored times, and their
+    /// devices are admitted.
     pub fn new(
         vouchers: impl IntoIterator<Item = Voucher>,
         now: Millis,
@@ -97,7 +97,7 @@ impl Guests {
             self.devices.entry(mac, ids.pop()).next = next;
             return;
         }
-        // They begin when their codes are typed again.
+        // These vouchers begin when their codes are typed again.
         for id in ids {
             if let Some(record) = self.vouchers.get_mut(&id) {
                 record.drop_user(&mac);
@@ -165,8 +165,8 @@ impl Guests {
         Brought::New
     }
 
-    /// Lets a device in by the voucher that a guest came with. Returns what the guest's browser is to keep, which
-    /// this node signs by its key.
+    /// Admits a device by the voucher of a guest. Returns the pass for the guest's browser, signed
+    /// with this node's key.
     pub fn redeem(
         &mut self,
         attempt: &Attempt<'_>,
@@ -210,8 +210,8 @@ impl Guests {
         signed.or_else(|| record.voucher.sign(key))
     }
 
-    /// Lets a device in by a voucher that nobody sold. `devices`: so many may be in at once by the
-    /// voucher's account.
+    /// Admits a device by a voucher that was not sold. `devices`: maximum number of devices of the
+    /// voucher's account at once.
     pub fn grant(
         &mut self,
         voucher: Voucher,
@@ -241,7 +241,7 @@ impl Guests {
         out.extend(addresses.map(|address| Change::Address(mac, *address, left)));
     }
 
-    /// This device has this address now, and nobody else does.
+    /// Assigns an address to a device, and takes it from any other.
     pub fn seen(&mut self, mac: Mac, address: IpAddr, now: Millis, out: &mut Vec<Change>) {
         match self.devices.at(&address) {
             Some(whose) if whose == mac => return,
@@ -257,7 +257,8 @@ impl Guests {
         }
     }
 
-    /// A device goes: by its own wish, or the administrator's. Whether it was let in.
+    /// Logs out a device, at the request of the guest or the administrator. Returns true if it was
+    /// in.
     pub fn end(&mut self, mac: Mac, when: (Millis, u64), out: &mut Vec<Change>) -> bool {
         let Some(guest) = self.devices.get(&mac) else {
             return false;
@@ -279,7 +280,7 @@ impl Guests {
         true
     }
 
-    /// A voucher is called back, with all its devices. Whether there is one.
+    /// Revokes a voucher and its devices. Returns true if there is one.
     pub fn invalidate(&mut self, id: &str, when: (Millis, u64), out: &mut Vec<Change>) -> bool {
         let Some(record) = self.vouchers.get_mut(id) else {
             return false;
@@ -300,7 +301,7 @@ impl Guests {
         true
     }
 
-    /// Those whose time is over go.
+    /// Ends vouchers whose time is over.
     pub fn expire(&mut self, when: (Millis, u64), out: &mut Vec<Change>) {
         for id in self.vouchers.over(when.0) {
             let Some(record) = self.vouchers.get_mut(&id) else {
@@ -317,8 +318,7 @@ impl Guests {
         }
     }
 
-    /// So many bytes were sent or received by who has this address: the device, if a voucher lets it
-    /// in.
+    /// Adds bytes sent or received by this address. Returns the device, if a voucher admits it.
     pub fn moved(
         &mut self,
         address: &IpAddr,
@@ -361,12 +361,12 @@ impl Guests {
         }
     }
 
-    /// Returns the used bytes that have to be noted now, of each voucher in use that has a limit of bytes.
+    /// Returns the used bytes to be stored now, for each voucher in use with a byte limit.
     pub fn all_moved(&mut self) -> BTreeMap<String, u64> {
         self.vouchers.note_moved(|_| true)
     }
 
-    /// The bytes of those of which too many are gone to wait until all are noted.
+    /// Returns the used bytes of vouchers that cannot wait for the next regular write.
     pub fn moved_much(&mut self) -> BTreeMap<String, u64> {
         self.vouchers.note_moved(Record::is_due)
     }
@@ -380,9 +380,9 @@ impl Guests {
         out
     }
 
-    /// A device with these addresses is let in by a voucher. Where all of the voucher's devices are
-    /// there already, the one that came first makes room. A device that has others already loses none
-    /// of them: one begins, and the rest wait for it.
+    /// Admits a device with these addresses by a voucher. If all slots of the voucher are taken,
+    /// the oldest device leaves. A device with other vouchers keeps them: one begins, and the rest
+    /// wait.
     pub fn admit(
         &mut self,
         (mac, addresses): (Mac, &[IpAddr]),
@@ -514,7 +514,7 @@ impl Guests {
         users.iter().find(|user| user.mac == *mac)?.token
     }
 
-    /// A browser comes with another hardware address to a voucher: its former one makes room, and no
+    /// Moves a browser with a new hardware address: its former device leaves the voucher, and no
     /// other device does.
     fn move_browser(
         &mut self,
@@ -558,9 +558,8 @@ impl Guests {
         (voucher.origin == Origin::Account).then_some(&*voucher.name)
     }
 
-    /// Makes room for one more device of an account, of which so many may be in at once: it ends for
-    /// those that came first. What they have besides, such as a voucher, stays. Small and capital
-    /// letters are the same.
+    /// Makes room for one more device of an account, given the maximum number at once: the oldest
+    /// devices leave. Their other vouchers stay. Names are compared without regard to case.
     fn make_room(
         &mut self,
         account: &str,
@@ -591,8 +590,7 @@ impl Guests {
         }
     }
 
-    /// Takes a voucher that was signed elsewhere, and checked. Returns its id, unless another voucher
-    /// has that.
+    /// Takes a verified voucher of another node. Returns its id, unless another voucher has the id.
     fn present(&mut self, signed: &Signed, wall: u64) -> Option<String> {
         let voucher = Voucher::of(*signed, wall);
         let (id, code) = (voucher.id.clone(), voucher.code);
@@ -601,7 +599,7 @@ impl Guests {
         (known.voucher.code == code).then_some(id)
     }
 
-    /// Another node noted something of a voucher. Whether that was new.
+    /// Stores another node's note on a voucher. Returns true if the note was new.
     pub fn hear(
         &mut self,
         (note, line): (&Note, &str),
@@ -691,7 +689,7 @@ impl Guests {
         }
     }
 
-    /// Those who were let in.
+    /// Returns all admitted devices.
     pub fn guests(&self) -> impl Iterator<Item = (&Mac, &Guest)> {
         self.devices.iter()
     }

@@ -41,7 +41,7 @@ pub struct Read {
     pub lines: usize,
     /// Lines that were damaged: numbers, from 1.
     pub damaged: Vec<usize>,
-    /// There are lines of accounts that nobody has to know of any more.
+    /// True if there are lines of past accounts, which must be removed.
     pub forgets: bool,
 }
 
@@ -102,7 +102,7 @@ pub fn read(octets: &[u8]) -> Read {
             None => read.damaged.push(read.lines),
         }
     }
-    // Nobody has to know who was here.
+    // Past accounts are dropped: the file must not record visits.
     let is_past = |v: &Voucher| v.origin == Origin::Account && v.over.is_some();
     let all = read.vouchers.len();
     read.vouchers.retain(|_, voucher| !is_past(voucher));
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Sold, used, called back.
+    /// Builds vouchers that are sold, used and revoked.
     fn story() -> (String, Vec<Voucher>) {
         let (mut one, two) = (voucher(1), voucher(2));
         let mut text = write([&one, &two]);

@@ -14,7 +14,7 @@ pub const KEY: usize = 32;
 /// Bytes of a signature.
 pub const SIGNATURE: usize = 64;
 
-/// By it everybody can check what its node signed.
+/// Public key of a node, which verifies the node's signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicKey(pub [u8; KEY]);
@@ -93,7 +93,7 @@ impl SecretKey {
     /// From 32 random octets.
     ///
     /// # Errors
-    /// They make no key; all there are do.
+    /// The octets are not a valid key; all present ones are.
     pub fn new(seed: &[u8; KEY]) -> Result<Self, NotAKey> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed);
         pair.map(Self).map_err(|_| NotAKey)
@@ -117,7 +117,7 @@ impl SecretKey {
 /// A node whose word counts here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trusted {
-    /// Its key.
+    /// Public key of the node.
     pub key: PublicKey,
     /// Local name of the node; may be empty.
     pub name: String,

@@ -1,29 +1,28 @@
 //! A captive portal: who may use a network, until when. Pure: no clock, no socket, no file.
 //!
-//! - [`account`]: who has an account elsewhere, and what is said of it.
-//! - [`attempts`]: which log-in attempts share an allowance.
-//! - [`code`]: what people type.
-//! - [`voucher`]: what was sold, and what became of it.
+//! - [`account`]: accounts on an external server.
+//! - [`attempts`]: allowances for log-in attempts.
+//! - [`code`]: voucher codes.
+//! - [`voucher`]: vouchers, their terms and use.
 //! - [`journal`]: vouchers as lines of a file that may be cut off anywhere.
-//! - [`guests`]: vouchers and the devices that came with them; `(what happened, now) → changes of
-//!   the kernel's sets`.
+//! - [`guests`]: vouchers and their devices; `(event, now) → changes of the kernel's sets`.
 //! - [`rules`]: the firewall's table, as text for `nft`.
-//! - [`rates`]: how fast guests are.
-//! - [`schedule`]: hours in which nobody gets in, or everybody.
-//! - `radius`: what a RADIUS server is asked of an account, and what it says.
-//! - [`form`]: what a form of the page sends.
-//! - [`keys`]: keys of nodes, and what is signed by them.
+//! - [`rates`]: rate limits of guests.
+//! - [`schedule`]: closed and open hours.
+//! - `radius`: requests to RADIUS servers, and their replies.
+//! - [`form`]: forms of the page.
+//! - [`keys`]: keys of nodes, and signatures.
 //! - [`signed`]: a voucher that any node can check alone.
-//! - [`pass`]: what a browser keeps, so that its device is known again.
-//! - [`notes`]: what nodes tell each other of vouchers, and who used one twice.
+//! - [`pass`]: passes by which browsers are recognised.
+//! - [`notes`]: notes of nodes on vouchers, and detection of double use.
 //! - [`pirania`]: vouchers of a former portal.
 //! - [`names`]: DNS answers for devices that have not logged in yet.
-//! - [`garden`]: what everybody may reach, by network or by name.
-//! - [`upstream`]: what a name server says of a name of the garden.
-//! - [`page`]: what it is shown.
-//! - [`picture`]: a community's picture there.
-//! - [`figures`]: how many came by day, for how long.
-//! - [`text`]: what a community says there, in Markdown.
+//! - [`garden`]: networks and names that every device may reach.
+//! - [`upstream`]: queries to a name server for names of the garden.
+//! - [`page`]: the page for guests.
+//! - [`picture`]: the community's picture on the page.
+//! - [`figures`]: statistics per day.
+//! - [`text`]: the community's text on the page, in Markdown.
 
 pub mod account;
 pub mod attempts;

@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Seconds for which an answer holds: devices ask again once they are let in.
+/// Lifetime of an answer, in seconds: admitted devices have to ask again.
 const TTL: u32 = 1;
 pub(crate) const HEADER: usize = 12;
 /// Longest name on the wire, bytes.
@@ -24,8 +24,8 @@ const NO_NAME: u16 = 3;
 /// not there means no.
 const CANARY: &[u8] = b"\x13use-application-dns\x03net\x00";
 
-/// Addresses that stand for any name where the router has none of that family at hand: of networks
-/// that nobody has (RFC 5737, RFC 3849). What is sent there is redirected like all else.
+/// Addresses for any name if the router has no address of that family: from documentation networks
+/// (RFC 5737, RFC 3849). Packets to these addresses are redirected like all others.
 const ANY4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const ANY6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 

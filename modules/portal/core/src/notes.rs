@@ -25,11 +25,11 @@ use crate::voucher::{Double, How, State, Voucher};
 pub const HEAD: &str = "weir notes 1";
 /// Bytes of the longest line that is read.
 pub const LONGEST: usize = 8192;
-/// Devices that are noted of a voucher: those that came last.
+/// Maximum number of devices in a note: the latest ones.
 const USERS: usize = 64;
 /// Bytes of the longest name.
 const NAME: usize = 200;
-/// Seconds by which clocks may differ that nobody knows to differ.
+/// Tolerated difference between clocks, in seconds.
 const SLACK: i64 = 5;
 
 /// Note of a node about a voucher. Times of day are seconds since 1970, by the clock of that node.
@@ -42,7 +42,7 @@ pub struct Note {
     /// Name of the voucher.
     #[serde(default)]
     pub name: String,
-    /// When this was noted.
+    /// Time of the note.
     pub noted: u64,
     /// When the voucher was used first, anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub struct Note {
     /// Bytes that the node forwarded for it.
     #[serde(default)]
     pub moved: u64,
-    /// When it was called back.
+    /// Time of the revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalidated: Option<u64>,
     /// Devices that the node lets in by it.
@@ -71,9 +71,9 @@ pub struct Note {
 /// voucher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// Of the voucher and its hardware address.
+    /// Digest of the voucher and the device's hardware address.
     pub device: String,
-    /// Since when it is let in.
+    /// Start of the access.
     pub since: u64,
 }
 
@@ -83,10 +83,10 @@ pub enum BadNote {
     /// Not a line of this kind.
     #[error("this is no note of a voucher")]
     NotANote,
-    /// Nobody here trusts the node.
+    /// The node of the note is not trusted.
     #[error("node {0} is not under `trust`")]
     Stranger(PublicKey),
-    /// Nobody here trusts who sold the voucher.
+    /// The node that sold the voucher is not trusted.
     #[error("voucher {0} was sold by a node that is not under `trust`")]
     Seller(String),
     /// The node did not sign this.

@@ -16,17 +16,17 @@ use words::choose;
 pub enum Trouble {
     /// The text is not a code.
     NoCode,
-    /// Nobody sold it.
+    /// The code is unknown.
     Unknown,
     /// The voucher is signed by a node that this node does not trust.
     Foreign,
-    /// Its time is over.
+    /// The voucher's time is over.
     Expired,
     /// The voucher was revoked.
     Invalidated,
     /// The password is wrong.
     NotThePassword,
-    /// Nobody has this name and this password.
+    /// The name or the password of the account is wrong.
     NotTheAccount,
     /// The allowance of the account is used up.
     Spent,
@@ -34,9 +34,9 @@ pub enum Trouble {
     Silent,
     /// Too many wrong ones: so many seconds to wait.
     Wait(u64),
-    /// There is nothing free now: so many seconds to wait.
+    /// Free access is not available now: so many seconds to wait.
     Rest(u64),
-    /// Nobody gets in at these hours: so many seconds to wait, if that ends.
+    /// The portal is closed: so many seconds to wait, if the hours end.
     Closed(Option<u64>),
     /// The page is to be read first: for so many seconds more.
     Read(u64),
@@ -169,15 +169,15 @@ pub struct Shown<'a> {
     pub token: &'a str,
     /// Set if the visitor is admitted; the seconds left, unless the time has no end.
     pub inside: Option<Option<u64>>,
-    /// Seconds for which anybody is let in without a voucher, where that is so.
+    /// Seconds of free access, if offered.
     pub free: Option<u64>,
     /// For that a password is needed.
     pub password: bool,
     /// Set if guests may log in with an account; the name prefilled in the form.
     pub account: Option<&'a str>,
-    /// The signed voucher by which this browser was let in before.
+    /// Signed voucher of this browser's former log-in.
     pub again: Option<&'a str>,
-    /// Nobody gets in now: there is nothing to send.
+    /// True in closed hours: the page has no form.
     pub closed: bool,
     /// Code prefilled in the form.
     pub code: Option<&'a str>,

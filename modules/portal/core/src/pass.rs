@@ -12,7 +12,7 @@ use crate::signed::{NotSigned, Signed};
 /// A pass. As text: 16 hexadecimal digits, a full stop, the signed voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// Number of the browser: random, and nobody else's.
+    /// Number of the browser: random and unique.
     pub token: u64,
     /// The voucher, which any node can check.
     pub voucher: Signed,

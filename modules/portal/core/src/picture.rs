@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its media type.
+    /// Returns the media type.
     pub fn media(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -51,7 +51,7 @@ pub enum Unfit {
     /// Something else.
     #[error("it is no PNG, JPEG or WebP")]
     Unknown,
-    /// Its first bytes say what it is, but not how large.
+    /// The first bytes show the format, but not the size.
     #[error("it is damaged: it does not say how large it is")]
     Damaged,
     /// Too many pixels, or none.

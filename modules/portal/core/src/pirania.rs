@@ -24,9 +24,9 @@ struct File {
     id: String,
     name: String,
     code: String,
-    /// Of the device that uses it.
+    /// Hardware address of the device that uses the voucher.
     mac: Option<String>,
-    /// Minutes; none: for ever; 0: it was called back.
+    /// Duration in minutes; none: for ever; 0: revoked.
     duration_m: Option<f64>,
     creation_date: f64,
     activation_date: Option<f64>,

@@ -32,7 +32,7 @@ const NAS_IDENTIFIER: u8 = 32;
 const MESSAGE_AUTHENTICATOR: u8 = 80;
 /// RFC 6911 section 3.1.
 const FRAMED_IPV6_ADDRESS: u8 = 168;
-/// Somebody logs in at a host (RFC 2865 section 5.6).
+/// Service type: log-in at a host (RFC 2865 section 5.6).
 const LOGIN: u32 = 1;
 
 /// Wi-Fi Alliance, WISPr 1.0: bits a second, sent by the guest, and got.
@@ -50,7 +50,7 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// From its bytes; `None`: there are none, with which anybody could answer.
+    /// Creates a secret from its bytes; `None`: an empty secret would let any host answer.
     pub fn new(octets: &[u8]) -> Option<Self> {
         let keyed = Hmac::new_from_slice(octets).ok()?;
         (!octets.is_empty()).then(|| Self {
@@ -129,7 +129,7 @@ impl Question {
         Some(Self(packet))
     }
 
-    /// As it is sent.
+    /// Returns the packet.
     pub fn octets(&self) -> &[u8] {
         &self.0
     }

@@ -98,7 +98,7 @@ impl Slowed {
         }
     }
 
-    /// All of it anew, as text for `nft`.
+    /// Writes all limits and elements, as text for `nft`.
     pub(crate) fn fill(&self, text: &mut String) {
         for (name, rate) in &self.limits {
             let _ = writeln!(
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(steps, wanted);
         assert_eq!(batch.gone, ["down_020000000007_8", "up_020000000007_8"]);
         assert_eq!(batch.limits.len(), 2);
-        // One more address causes one step.
+        // A further address causes one step.
         let more = slowed(80, &["10.0.0.2", "10.0.0.3", "10.0.0.4"]);
         let batch = after.batch(&more);
         assert_eq!((batch.steps.len(), batch.gone.len()), (1, 0));

@@ -5,10 +5,10 @@
 //! of a device whose time is over, even without weir. An existing table changes as a whole, with
 //! its sets, or not at all: devices that stay admitted notice nothing.
 //!
-//! A device is let in with its hardware address and each of its addresses ([`PAIRS`]). Packets of
-//! connections that were let in go by their addresses alone ([`ADDRESSES`]), in both directions, so
-//! that they may be forwarded past netfilter until the time is over. A device that is let in may
-//! begin connections from an address that is not known yet ([`DEVICES`]); answers wait until it is.
+//! A device is admitted with its hardware address and each of its addresses ([`PAIRS`]). Packets of
+//! admitted connections pass by their addresses alone ([`ADDRESSES`]), in both directions, so that
+//! they may be forwarded past netfilter until the time is over. An admitted device may begin
+//! connections from a new address ([`DEVICES`]); answers wait until the address is known.
 
 mod chains;
 mod element;
@@ -57,7 +57,7 @@ fn time(left: Millis) -> String {
     format!("{days}d{seconds}s{}ms", left % 1000)
 }
 
-/// Set of devices behind which everybody is let in.
+/// Set of devices with open access.
 pub const OPEN: &str = "open";
 
 /// Change to an element.
@@ -85,10 +85,10 @@ pub fn steps(change: &Change) -> Vec<Step> {
 
 /// Admitted devices when the rules change.
 pub enum Admitted<'a> {
-    /// Those who are.
+    /// Devices in the present sets.
     AsBefore,
-    /// These, by [`Change`]s, of which some are limited; and for so many milliseconds everybody, if
-    /// so.
+    /// Devices from these [`Change`]s, of which some are limited; and all devices for so many
+    /// milliseconds, if given.
     These(&'a [Change], &'a Slowed, Option<Millis>),
 }
 
@@ -113,7 +113,7 @@ pub fn remove() -> String {
 /// Makes the table, or changes the one that is there.
 pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
     let mut text = match admitted {
-        // Without a table there is nobody in its sets: this is refused then.
+        // Without a table, the sets are missing: the kernel refuses the rules then.
         Admitted::AsBefore => String::new(),
         Admitted::These(..) => format!("table inet {TABLE}\n"),
     };

@@ -13,12 +13,12 @@ const AHEAD: u64 = 7 * 86_400 + 3600;
 /// Admission mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Those with vouchers.
+    /// Devices with vouchers are admitted.
     #[default]
     Vouchers,
-    /// Nobody but who needs no voucher.
+    /// Only devices that need no voucher are admitted.
     Closed,
-    /// Everybody.
+    /// All devices are admitted.
     Open,
 }
 
@@ -124,12 +124,12 @@ fn minute(text: &str) -> Result<u32, NotASpan> {
     (minute < 60 && all <= DAY).then_some(all).ok_or(NotASpan)
 }
 
-/// All of them.
+/// Closed and open hours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// Nobody gets in; this holds against the next.
+    /// Closed hours; they override open hours.
     pub closed: Vec<Span>,
-    /// Everybody does.
+    /// Hours in which all devices are admitted.
     pub open: Vec<Span>,
 }
 

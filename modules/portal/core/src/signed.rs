@@ -1,5 +1,5 @@
-//! A voucher that any node can check without asking another: its terms, signed by the node that sold
-//! it. 105 octets; as text, 168 of the letters that codes have. Numbers are big-endian.
+//! Signed voucher that any node can check alone: its terms, signed by the node that sold it. 105
+//! octets; as text, 168 letters and digits of codes. Numbers are big-endian.
 //!
 //! | octets | |
 //! |---|---|
@@ -109,7 +109,7 @@ impl Signed {
             .find(|key| key.signed(Purpose::Voucher, terms, signature))
     }
 
-    /// Its terms.
+    /// Returns the terms.
     pub(crate) fn terms(&self) -> Terms {
         Terms {
             id: self.number(),

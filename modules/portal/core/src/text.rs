@@ -12,10 +12,10 @@ const SHOWN: usize = 24 * 1024;
 /// Why a text is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooLong {
-    /// As it was written.
+    /// The Markdown text is too long.
     #[error("it has more than {LONGEST} bytes")]
     Written,
-    /// As it is shown.
+    /// The HTML text is too long.
     #[error("as HTML it has more than {SHOWN} bytes")]
     Shown,
 }

@@ -47,7 +47,7 @@ pub fn answers(message: &[u8], sent: &[u8], question: &Question) -> bool {
 pub struct Said {
     /// Result code: [`WELL`], [`FAILED`], [`NO_NAME`].
     pub code: u8,
-    /// Its addresses.
+    /// Addresses in the answer.
     pub addresses: Vec<IpAddr>,
     /// For so many seconds.
     pub seconds: u32,
@@ -144,7 +144,7 @@ fn word(message: &[u8], at: usize) -> Result<u16, Malformed> {
     Ok(u16::from_be_bytes([octets[0], octets[1]]))
 }
 
-/// Of the family that was asked for.
+/// Parses an address of the requested family.
 fn address(data: &[u8], question: &Question) -> Result<IpAddr, Malformed> {
     let read = match question.ipv6 {
         true => <[u8; 16]>::try_from(data).map(IpAddr::from),
@@ -243,7 +243,7 @@ mod tests {
             ..asked.clone()
         };
         assert!(!answers(&message(&six, &[]), &sent, &asked));
-        // Another number, a question, another kind of it, two questions.
+        // Wrong number, a query, a wrong opcode, two questions.
         for (at, octet) in [(0, 0x13), (2, 1), (2, 0xa8), (5, 2)] {
             let mut forged = right.clone();
             forged[at] = octet;

@@ -35,7 +35,7 @@ pub struct Voucher {
     /// When it was used first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activated: Option<u64>,
-    /// When it was called back.
+    /// Time of the revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalidated: Option<u64>,
     /// Used time when the voucher was written, in milliseconds.
@@ -50,7 +50,7 @@ pub struct Voucher {
     /// Bits a second that each device may send, and get; `None`: as many as there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// Its time goes by only while one of its devices is on-line.
+    /// True if the time passes only while a device is on-line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub online: bool,
     /// Whence it is.
@@ -59,13 +59,13 @@ pub struct Voucher {
     /// Devices that use it, the last that came last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<User>,
-    /// When a device was let in by it first by this node.
+    /// Time of the first admission by this node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<u64>,
     /// When its time was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<u64>,
-    /// As it was signed by the node that sold it; `None`: it was sold here.
+    /// Signed form of the selling node; `None`: this node sold the voucher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
     /// Notes of other nodes about the voucher.
@@ -99,7 +99,7 @@ impl Origin {
 /// A device that uses a voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// Its hardware address.
+    /// Hardware address of the device.
     #[serde(with = "mac")]
     pub mac: Mac,
     /// Since when.
@@ -113,11 +113,11 @@ pub struct User {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Nobody used it yet.
+    /// Not used yet.
     Available,
-    /// Somebody uses it.
+    /// In use.
     Active,
-    /// Its time is over, or nobody used it in time.
+    /// The time is over, or the voucher was not used in time.
     Expired,
     /// The voucher was revoked.
     Invalidated,
@@ -130,7 +130,7 @@ pub struct Heard {
     pub line: String,
     /// Bytes that the node forwarded.
     pub moved: u64,
-    /// Seconds from when it was noted until it was heard, as far as both clocks are right.
+    /// Seconds between writing and receiving the note, as far as both clocks are right.
     pub late: i64,
 }
 
@@ -147,14 +147,14 @@ pub struct Double {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
-    /// One node admitted a device after the voucher's time was over at the other.
+    /// A node admitted a device after the voucher's time was over at the other.
     Again,
-    /// Both let in more devices together than it is for.
+    /// Both nodes together admitted more devices than allowed.
     Together,
 }
 
 impl User {
-    /// Creates a user of which only the address and the time are known.
+    /// Creates a user with address and time alone.
     pub fn new(mac: Mac, since: u64) -> Self {
         Self {
             mac,
@@ -193,7 +193,7 @@ impl Voucher {
         }
     }
 
-    /// As it was sold by a signed form; `created`: when that was first seen here.
+    /// Creates the voucher from a signed form; `created`: first use of the form at this node.
     pub fn of(signed: Signed, created: u64) -> Self {
         let some = |number: u64| (number != 0).then_some(number);
         let terms = signed.terms();
@@ -209,7 +209,7 @@ impl Voucher {
         }
     }
 
-    /// Its signed form, where it was sold here; `None`: its terms do not fit.
+    /// Returns the signed form of a voucher sold here; `None`: its terms do not fit.
     pub fn sign(&self, key: &SecretKey) -> Option<Signed> {
         let terms = Terms {
             id: u64::from_str_radix(&self.id, 16).ok()?,
@@ -224,7 +224,7 @@ impl Voucher {
         Some(Signed::of(&terms, key))
     }
 
-    /// Its state at a time of day. `used`: milliseconds of its time that are gone.
+    /// Returns the state at a time of day. `used`: used time in milliseconds.
     pub fn state(&self, used: Millis, wall: u64) -> State {
         if self.invalidated.is_some() {
             return State::Invalidated;

@@ -46,7 +46,7 @@ pub async fn answer_to(theirs: &Theirs, request: Request<Full<Bytes>>) -> Result
     Ok(octets.to_bytes())
 }
 
-/// Finds the client that has an address: a guest's device, where weir knows it. `None`: the daemon does
+/// Finds the client with an address: a guest's device, if weir knows it. `None`: the daemon does
 /// not answer.
 pub async fn device(theirs: &Theirs, address: IpAddr) -> Option<Client> {
     let device: Result<Device, Silent> = ask(theirs, "/portal/device", &Sought { address }).await;

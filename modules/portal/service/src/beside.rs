@@ -18,7 +18,7 @@ const FIRST: [(&str, u16); 5] = [
     ("udp", 443),
 ];
 
-/// All of it, of what `nft --json list ruleset` says.
+/// Returns all checks of the output of `nft --json list ruleset`.
 pub fn features(text: &str, portal: &rules::Portal) -> Vec<Feature> {
     let ruleset = Ruleset::read(text, rules::TABLE);
     vec![
@@ -115,7 +115,7 @@ fn done<'a>(
     found
 }
 
-/// Without conntrack nothing is redirected, and nobody goes on.
+/// Without conntrack no connection is redirected, and guests stay out.
 fn untracked(ruleset: &Ruleset, devices: &[String]) -> Feature {
     let bases = ruleset.at("prerouting");
     feature(
@@ -265,7 +265,7 @@ mod tests {
         );
     }
 
-    /// Rulesets of others that let guests to the router, or where it cannot be told.
+    /// Foreign rulesets that admit guests to the router, or where the result is unknown.
     #[test]
     fn nothing_is_said_that_is_not_sure() {
         for (text, device) in [

@@ -24,7 +24,7 @@ use runtime::daemon::ruleset::read_ruleset;
 /// Folder that lists the network devices.
 const DEVICES: &str = "/sys/class/net";
 
-/// All of it.
+/// Runs all checks.
 pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
     let portal = config.of::<Portal>();
     if portal.devices.is_empty() {
@@ -115,7 +115,7 @@ fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
     }))
 }
 
-/// RADIUS servers answer so that it counts; and nobody on the way to weir reads what guests type.
+/// Checks that RADIUS servers send valid replies, and that accounts are typed into a secure page.
 fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
     let why_needed = "Says who has an account.";
     let feature = |name: String, why_needed: &str, wrong: Option<String>, hint: &str| Feature {

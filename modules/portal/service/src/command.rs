@@ -1,4 +1,4 @@
-//! `weir portal`: vouchers, and who is let in.
+//! `weir portal`: vouchers, and admitted devices.
 
 mod figures;
 mod import;

@@ -55,9 +55,9 @@ const SAID: [(&str, &str); 4] = [
 
 /// Answers guests.
 pub struct Door {
-    /// The page's name, where it goes by HTTPS, too.
+    /// Name of the page, if there is HTTPS, too.
     host: Option<String>,
-    /// Somebody may come with an account.
+    /// True if guests may log in with an account.
     accounts: bool,
     tokens: Tokens,
     theirs: Rc<Theirs>,
@@ -216,7 +216,7 @@ impl Door {
         let closed = hours.mode == PortalMode::Closed && inside.is_none();
         let trouble = trouble.or(closed.then_some(Trouble::Closed(hours.seconds)));
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
-        // Whoever typed something, or was refused by it, has other things to do.
+        // A pass is not used if the guest typed a code, or was refused.
         let again = had.filter(|_| trouble.is_none() && typed.code.is_none() && holds);
         let account = self.accounts && (inside.is_none() || free_now);
         let again = again.map(|pass| pass.voucher.to_string());
@@ -343,7 +343,7 @@ impl Door {
             .await
     }
 
-    /// Asks to be let in; what comes of it, unless that is well.
+    /// Asks weir to admit the guest; returns the result.
     async fn knock(&self, path: &str, said: &impl Serialize) -> Came {
         let answered: Result<Came, Silent> = ask(&self.theirs, path, said).await;
         answered.unwrap_or(Some(Trouble::Broken).into())

@@ -99,7 +99,7 @@ impl File {
         let _ = self.jobs.send(Job::Append(lines));
     }
 
-    /// Writes the whole file anew.
+    /// Replaces the whole file.
     pub fn replace(&self, text: String) {
         let _ = self.jobs.send(Job::Replace(text));
     }

@@ -44,7 +44,7 @@ impl Body for Wish {
 pub struct Reply {
     /// By which it is spoken of.
     number: u64,
-    /// As it came, in base64.
+    /// Reply in base64.
     octets: String,
 }
 
@@ -64,7 +64,7 @@ impl Body for Understood {
 #[derive(Serialize, Deserialize)]
 pub struct Opened {
     addresses: Vec<IpAddr>,
-    /// They are to ask again after so many seconds at most.
+    /// Guests have to ask again after so many seconds at most.
     seconds: u32,
 }
 
@@ -157,7 +157,7 @@ impl Guide {
         let question = Question::read(octets)?;
         let read = self.names.borrow().0;
         if read.is_none_or(|read| read.elapsed() > FRESH) {
-            // Others that come meanwhile go by what was known.
+            // Concurrent requests use the previous list.
             self.names.borrow_mut().0 = Some(Instant::now());
             if let Ok(names) = ask::<Vec<String>>(&self.theirs, "/portal/garden", &Nothing {}).await
             {

@@ -72,7 +72,7 @@ pub struct Keeper {
     pub node: Node,
     pub days: Days,
     pub hours: Hours,
-    /// Names that everybody may reach.
+    /// Names that every device may reach.
     pub garden: Garden,
     pub questions: Questions,
     browsers: Browsers,
@@ -112,7 +112,7 @@ impl Keeper {
             free: FreeAccess::new(gift),
             tries: Tries::default(),
             noted: now,
-            // All of them come with the table.
+            // Pending changes are part of the new table.
             changes: Vec::new(),
             expiry: None,
         };
@@ -178,7 +178,7 @@ impl Keeper {
         self.expiry = next.map(|at| Instant::now() + Duration::from_millis(at.saturating_sub(now)));
     }
 
-    /// The configuration was read anew.
+    /// Applies a new configuration.
     pub fn configure(
         &mut self,
         (portal, schedule): (rules::Portal, Schedule),
@@ -202,8 +202,8 @@ impl Keeper {
         }
     }
 
-    /// Somebody came with a code, or with a signed voucher.
-    /// `pass`: what its browser had from before. What it is to keep from now on, if it fits.
+    /// Logs in a guest with a code or a signed voucher. `pass`: stored pass of the browser. Returns
+    /// the new pass.
     pub fn log_in(
         &mut self,
         address: IpAddr,
@@ -273,7 +273,7 @@ impl Keeper {
         Some(self.admitted(admitted, mac, router))
     }
 
-    /// A voucher that nobody sold lets a device in. `devices`: so many may be in by its account.
+    /// Admits a device by a voucher that was not sold. `devices`: maximum number for its account.
     fn grant(
         &mut self,
         voucher: Voucher,
@@ -300,7 +300,7 @@ impl Keeper {
         Ok(admitted?)
     }
 
-    /// Somebody came with an account, which is to be asked about; `None`: he is in already.
+    /// Starts a log-in with an account; `None`: the device is in already.
     pub fn comes(
         &mut self,
         address: IpAddr,
@@ -343,13 +343,13 @@ impl Keeper {
         Ok(())
     }
 
-    /// Somebody sees the page. For how many seconds anybody is let in without a voucher, and whether
-    /// that takes a password.
+    /// Records a visit of the page. Returns the seconds of free access, and true if free access
+    /// needs a password.
     pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<(u64, bool)> {
         self.free.visit(self.devices.mac(address, router)?)
     }
 
-    /// Somebody wants what is free.
+    /// Starts free access for a device.
     pub fn give(
         &mut self,
         address: IpAddr,
@@ -384,7 +384,7 @@ impl Keeper {
         }
     }
 
-    /// A device goes. Whether it was let in.
+    /// Logs out a device. Returns true if it was admitted.
     pub fn end(&mut self, mac: Mac, router: &mut Router) -> bool {
         let when = self.hours.when();
         let ended = self.guests.end(mac, when, &mut self.changes);
@@ -392,7 +392,7 @@ impl Keeper {
         ended
     }
 
-    /// A voucher is called back.
+    /// Revokes a voucher.
     pub fn invalidate(&mut self, id: &str, router: &mut Router) -> bool {
         let when = self.hours.when();
         let done = self.guests.invalidate(id, when, &mut self.changes);
@@ -456,7 +456,7 @@ impl Keeper {
         self.node.told(all.collect(), wall)
     }
 
-    /// Takes what other nodes told.
+    /// Imports notes of other nodes.
     pub fn hear(&mut self, looked: Looked, router: &mut Router) -> NotesHeard {
         let (now, wall) = self.hours.when();
         let own = self.node.key.public();
@@ -509,7 +509,7 @@ impl Keeper {
         }
     }
 
-    /// A connection is known to conntrack.
+    /// Handles a new connection of conntrack.
     pub fn connected(&mut self, connection: &Connection, router: &Router) {
         let source = connection.id.original.source;
         if !self.guests.knows(&source) {
@@ -568,7 +568,7 @@ impl Keeper {
         }
     }
 
-    /// Those whose time is over go; what was used is noted.
+    /// Ends vouchers whose time is over; stores the used time.
     pub fn turn(&mut self, router: &mut Router) {
         if self.hours.look(unix_seconds()) {
             self.other_hours(router);
@@ -595,7 +595,7 @@ impl Keeper {
         self.note_moved(moved);
     }
 
-    /// Ready when all that was noted is on the disk, as far as the disk takes it.
+    /// Completes once all pending lines are on the disk, as far as the disk accepts them.
     pub fn settled(&self) -> impl Future<Output = ()> + use<> {
         let (vouchers, days) = (self.store.settled(), self.days.settled());
         async move {
@@ -741,7 +741,7 @@ impl Keeper {
     }
 }
 
-/// Conntrack forgets what it knows of these addresses; weir hears of that, and forwards it no more.
+/// Deletes these addresses from conntrack; weir then stops forwarding them, too.
 fn end_connections(ended: &HashSet<IpAddr>, router: &Router) {
     if ended.is_empty() {
         return;

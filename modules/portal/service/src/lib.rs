@@ -59,7 +59,7 @@ use sockets::Sockets;
 use store::Store;
 use welcome::{Welcome, Words};
 
-/// For so long weir, told to stop, waits for the disk.
+/// Longest wait for the disk when weir stops.
 const WRITTEN: Duration = Duration::from_secs(3);
 
 /// The portal.
@@ -80,7 +80,7 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
 
 /// A portal, if there is one.
 struct CaptivePortal {
-    /// By it what a former weir left is taken away, where there is no portal now.
+    /// Removes the table of a former weir if no portal is configured.
     former: RefCell<Firewall>,
     /// Number of firewall commands when weir began to read the ruleset.
     loads: Cell<u64>,
@@ -95,7 +95,7 @@ struct Open {
     folder: Vec<std::path::PathBuf>,
     /// Folder of the page's certificate, which may change later.
     read: Vec<std::path::PathBuf>,
-    /// The page's name, where it goes by HTTPS, too, and the certificate of that.
+    /// Name of the page, if there is HTTPS, too, and its certificate.
     host: Option<String>,
     certificate: Rc<Option<secure::Certificate>>,
     /// Client of the RADIUS servers.
@@ -105,7 +105,7 @@ struct Open {
 /// Opens the vouchers, and binds.
 ///
 /// # Errors
-/// A portal is configured, and cannot be: nobody would be kept out, or nobody be let in.
+/// The configured portal cannot start: it would admit all guests, or none.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Portal>();
     let mut portal = CaptivePortal {
@@ -143,7 +143,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         })?;
         let certificate = secure::certificate(config)?;
         let radius = radius::Client::open(setup.effective.of::<config::Radius>());
-        // Nobody comes by an account then; without a portal everybody would be in.
+        // Log-ins with accounts fail then; without a portal all devices would be in.
         let radius = radius.unwrap_or_else(|error| {
             error!(%error, "nobody can come with an account");
             None
@@ -355,7 +355,7 @@ impl Module for CaptivePortal {
         }
     }
 
-    /// Told to stop, weir stands in nobody's way.
+    /// When weir stops, guests are not blocked.
     fn stop(&self, _: &mut Router) -> Option<Work> {
         let open = self.open.as_ref()?;
         let mut keeper = open.parts.keeper.borrow_mut();

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// First message to the process.
 #[derive(Serialize, Deserialize)]
 pub struct Opening {
-    /// Somebody may come with an account.
+    /// True if guests may log in with an account.
     pub accounts: bool,
-    /// The page's name, where it goes by HTTPS, too.
+    /// Name of the page, if there is HTTPS, too.
     pub host: Option<String>,
     /// Secret that signs the tokens of forms.
     pub secret: [u8; 32],
@@ -41,7 +41,7 @@ impl Body for Visitor {
 pub struct Visited {
     /// The device.
     pub client: PortalClient,
-    /// Seconds for which anybody is let in without a voucher, and whether that takes a password.
+    /// Seconds of free access, and true if free access needs a password.
     pub free: Option<(u64, bool)>,
     /// True if the browser's pass admits the device.
     #[serde(default)]

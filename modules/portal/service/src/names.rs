@@ -18,7 +18,7 @@ use web::Pool;
 
 use super::garden::Guide;
 
-/// Bytes of a question: longer ones are none.
+/// Maximum length of a query, in bytes: longer ones are dropped.
 const LONGEST: usize = 1232;
 /// Connections at once: seldom any; and of one guest.
 const CONNECTIONS: usize = 64;

@@ -13,7 +13,7 @@ use runtime::Error;
 pub struct Client(Infallible);
 
 impl Client {
-    /// Nobody to ask.
+    /// Returns no client.
     ///
     /// # Errors
     /// The configuration names a server.

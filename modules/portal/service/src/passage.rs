@@ -61,7 +61,7 @@ impl Outcome {
 pub struct Base {
     /// `inet fw4`.
     pub table: String,
-    /// Its name.
+    /// Name of the chain.
     pub name: String,
     /// `filter`, `nat`.
     pub kind: String,
@@ -205,7 +205,7 @@ impl Ruleset {
                             goes_on: true,
                         },
                     },
-                    // They do not say where it goes.
+                    // These statements do not decide a packet's path.
                     "counter" | "log" | "mangle" | "ct helper" | "notrack" | "flow" => {
                         if sure {
                             done.push(verdict.0.to_owned());

@@ -13,7 +13,7 @@ use runtime::Error;
 /// Returns no certificate.
 ///
 /// # Errors
-/// There is to be one.
+/// The configuration asks for a certificate.
 pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
     match config.host.0 {
         None => Ok(None),

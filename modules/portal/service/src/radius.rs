@@ -48,10 +48,10 @@ pub struct Client {
 struct Asking<'a>(&'a Cell<u32>);
 
 impl Client {
-    /// As it is configured; `None`: nobody comes by an account. To be called with all rights.
+    /// Opens the client; `None`: no server is configured. To be called with all rights.
     ///
     /// # Errors
-    /// There is no secret, or it cannot be read.
+    /// The secret is missing, or cannot be read.
     pub fn open(config: &Radius) -> Result<Option<Self>, Error> {
         if config.servers.0.is_empty() {
             return Ok(None);
@@ -142,7 +142,7 @@ impl Client {
         Some(Asking(&self.asking))
     }
 
-    /// Those that were silent last.
+    /// Returns the servers, those without an answer lately last.
     fn in_turn(&self) -> Vec<SocketAddr> {
         let (now, resting) = (Instant::now(), self.resting.borrow());
         let mut servers = self.servers.clone();

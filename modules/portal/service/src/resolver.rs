@@ -1,5 +1,5 @@
-//! The router's own name server, as it is asked for names of the garden. What it says is not looked
-//! into here: that is done where nobody has any right (`names.rs`).
+//! Client of the router's own name server, for names of the garden. Answers are parsed in the
+//! process without rights (`names.rs`).
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ pub fn system_file() -> Option<PathBuf> {
     Path::new(SYSTEM).canonicalize().ok()
 }
 
-/// Whom the system asks; this machine itself where it says nothing.
+/// Returns the system's name server; by default this machine itself.
 pub fn of_the_system() -> IpAddr {
     let text = fs::read_to_string(SYSTEM).unwrap_or_default();
     first(&text).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
@@ -42,7 +42,7 @@ fn first(text: &str) -> Option<IpAddr> {
 /// Asks, twice at most, each time with another number from another port.
 ///
 /// # Errors
-/// There is no answer to this question, or no way to ask.
+/// The server does not answer, or is unreachable.
 pub async fn ask(server: IpAddr, question: &Question) -> io::Result<Vec<u8>> {
     let mut failed = io::ErrorKind::TimedOut.into();
     for patience in PATIENCE {

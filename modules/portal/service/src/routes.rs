@@ -27,7 +27,7 @@ use runtime::daemon::Face;
 /// Bytes of the longest name of a voucher.
 const LONGEST_NAME: usize = 200;
 
-/// All of it.
+/// Returns all routes.
 pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
     let me = || access.clone();
     let (clients, vouchers, add, rename) = (me(), me(), me(), me());

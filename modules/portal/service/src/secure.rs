@@ -56,7 +56,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// As it is now.
+    /// Returns the current certificate and key.
     pub fn pair(&self) -> Pair {
         self.files.pair(self.began.elapsed())
     }

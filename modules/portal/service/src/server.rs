@@ -1,5 +1,5 @@
-//! The process that guests speak to, and what it may ask of weir: who has an address, and to let
-//! somebody in who has a code.
+//! The process that guests speak to, and its requests to weir: to identify a device by its address,
+//! and to admit a guest with a code.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ use runtime::daemon::Face;
 use runtime::daemon::apart::{self, Apart};
 use runtime::output::Output;
 
-/// Its command.
+/// Name of the command.
 pub const NAME: &str = "portal-server";
 
 /// The process.
@@ -51,7 +51,7 @@ pub struct ServerArgs {
     log: LevelFilter,
 }
 
-/// What the process may ask, and nothing else.
+/// Returns the routes for the process, and no others.
 pub fn routes(
     keeper: &Rc<RefCell<Keeper>>,
     (welcome, certificate): (&Rc<Welcome>, &Rc<Option<Certificate>>),
@@ -229,7 +229,7 @@ pub async fn keep((host, accounts): (Option<&str>, bool), sockets: &Sockets, rou
 /// Serves until weir is gone.
 ///
 /// # Errors
-/// It was not weir that started it.
+/// The process was not started by weir.
 pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
     runtime::log::start(args.log);
     let stranger = |error| {

@@ -40,7 +40,7 @@ svg{display:block;width:30mm;height:30mm}.two svg{width:22mm;height:22mm}";
 
 /// The words of a sheet in a language.
 struct Words {
-    /// Its tag.
+    /// Language tag.
     language: &'static str,
     for_ever: &'static str,
     online: &'static str,
@@ -118,8 +118,8 @@ const WORDS: [Words; 7] = [
     },
 ];
 
-/// The sheet: `wifi` is the name of the guests' Wi-Fi, where it is known; a language that has no
-/// words here is English.
+/// Builds the sheet: `wifi` is the name of the guests' Wi-Fi, if configured; English is used for a
+/// language without words here.
 pub fn html(title: &str, wifi: &str, language: &str, vouchers: &[PortalVoucher]) -> String {
     let words = WORDS.iter().find(|words| words.language == language);
     let words = words.unwrap_or(&WORDS[0]);
@@ -142,7 +142,7 @@ pub fn html(title: &str, wifi: &str, language: &str, vouchers: &[PortalVoucher])
         }
     };
     for voucher in vouchers {
-        // A signed voucher is valid at nodes that have not heard of it.
+        // A signed voucher is valid at nodes without a record of it.
         let code = voucher.signed.as_ref().unwrap_or(&voucher.code);
         let picture = qr::svg(&link(code)).unwrap_or_default();
         let time = voucher.duration.map(units::duration);

@@ -21,7 +21,7 @@ pub const NAMES: u16 = 2053;
 /// Opens a socket for one server. The kernel chooses a random port, and drops other senders.
 ///
 /// # Errors
-/// There is no way to it.
+/// No route leads to the server.
 pub async fn asking(server: SocketAddr) -> io::Result<tokio::net::UdpSocket> {
     let own = match server {
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
@@ -56,8 +56,8 @@ impl Sockets {
         })
     }
 
-    /// To be handed over: first as many listeners of the page as of names, then datagrams, then those
-    /// of the page by HTTPS.
+    /// Returns the descriptors to hand over: listeners of the page, as many of names, datagram
+    /// sockets of names, then listeners of the page by HTTPS.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         let tcp = [&self.page, &self.names_tcp];
         let mut all: Vec<_> = tcp
@@ -69,8 +69,8 @@ impl Sockets {
         all
     }
 
-    /// Those that were handed over, which are as many of each kind; `secure`: with those of the page
-    /// by HTTPS.
+    /// Takes the descriptors that were handed over, as many of each kind; `secure`: including those
+    /// of the page by HTTPS.
     pub fn of(mut handed: Vec<OwnedFd>, secure: bool) -> Self {
         let each = handed.len() / (3 + usize::from(secure));
         let secure = secure.then(|| Listeners::of(handed.split_off(3 * each)));

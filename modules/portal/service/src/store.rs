@@ -14,7 +14,7 @@ use portal_core::journal;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
-/// The file is written anew when it is so many times as long as it was then.
+/// Growth factor after which the file is rewritten.
 const WORN: u64 = 8;
 /// Bytes that are always too few for that.
 const FEW: u64 = 256 << 10;
@@ -24,8 +24,8 @@ const AGAIN: Duration = Duration::from_secs(10);
 /// Bytes of it that are kept: beyond that, what comes is lost.
 const MOST_LATE: usize = 4 << 20;
 
-/// So long what nobody has to know of any more may be on the disk, where the file is not written anew
-/// for other reasons: flash wears out.
+/// Longest time for which past accounts stay on the disk if no other rewrite happens: flash wears
+/// out.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 type Told = oneshot::Sender<Result<(), String>>;
@@ -57,7 +57,7 @@ struct Keeping {
     fresh: u64,
     /// Lines that could not be written yet.
     late: String,
-    /// When it is written anew, so that what is past is forgotten.
+    /// Time of the next rewrite that removes past accounts.
     forgets: Option<Instant>,
 }
 
@@ -87,7 +87,7 @@ impl Store {
             length: read.whole as u64,
             fresh: journal::write(read.vouchers.values()).len() as u64,
             late: String::new(),
-            // Whoever was here before is forgotten at once.
+            // Past accounts are removed at once.
             forgets: read.forgets.then(Instant::now),
         };
         let (jobs, receiver) = mpsc::channel();
@@ -130,12 +130,12 @@ impl Store {
         heard
     }
 
-    /// Writes lines for which nobody waits. What cannot be written is tried again.
+    /// Writes lines without a notification. A failed write is repeated.
     pub fn note(&self, lines: String) {
         let _ = self.jobs.send(Job::Write(lines, None));
     }
 
-    /// Lines of accounts are past: nobody has to know who was here.
+    /// Schedules the removal of past accounts: the file must not record visits.
     pub fn forget(&self) {
         let _ = self.jobs.send(Job::Forget);
     }
@@ -177,8 +177,8 @@ fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool) {
 }
 
 impl Keeping {
-    /// Writes lines, and before them those that are late. `keep`: what cannot be written is late from
-    /// now on; else nobody is to know of it.
+    /// Writes late lines and then these lines. `keep`: if the write fails, these lines are late
+    /// from now on; else they are dropped.
     fn take(&mut self, lines: &str, keep: bool) -> io::Result<()> {
         let late = self.late.len();
         self.late.push_str(lines);
@@ -196,7 +196,7 @@ impl Keeping {
         written
     }
 
-    /// All of it, or nothing.
+    /// Appends all lines, or nothing.
     fn append(&mut self, lines: &str) -> io::Result<()> {
         let written = self
             .file
@@ -213,7 +213,7 @@ impl Keeping {
         written
     }
 
-    /// Written anew where it is time for that.
+    /// Rewrites the file if due.
     fn tidy(&mut self) {
         let worn = self.length > FEW.max(WORN * self.fresh);
         if !worn && self.forgets.is_none_or(|at| at > Instant::now()) {
@@ -230,7 +230,7 @@ impl Keeping {
     /// Rewrites the file with the same vouchers: the new file replaces the old one once complete.
     fn renew(&mut self) -> io::Result<()> {
         let read = journal::read(&std::fs::read(&self.path)?);
-        // Whoever looks into what was damaged needs all of it.
+        // A user who examines damaged lines needs all of them.
         if !read.damaged.is_empty() {
             return Err(io::Error::other("it has damaged lines"));
         }
@@ -315,8 +315,7 @@ mod tests {
         fs::remove_dir_all(&folder).expect("removed");
     }
 
-    /// A disk that is full for a while: what was called back meanwhile stays so, and what could not be
-    /// sold is not sold later.
+    /// A full disk: revocations meanwhile stay in effect, and sales that failed are not made later.
     #[test]
     fn what_is_late_is_written_once_there_is_room() {
         let folder = folder("late");

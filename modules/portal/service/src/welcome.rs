@@ -163,7 +163,7 @@ impl Welcome {
         self.page()
     }
 
-    /// Another title and text.
+    /// Sets title and text.
     pub async fn edit(self: Rc<Self>, new: NewText) -> Result<PortalPage, Problem> {
         let _one = self.writes.lock().await;
         let words = Words {
@@ -189,7 +189,7 @@ impl Welcome {
         Ok(self.changed("text"))
     }
 
-    /// Another picture, in base64.
+    /// Sets the picture, given in base64.
     pub async fn frame(self: Rc<Self>, picture: String) -> Result<PortalPage, Problem> {
         let hint = "take a PNG, JPEG or WebP of 100 KiB and 4096 by 4096 pixels at most";
         let unfit = |why: String| {

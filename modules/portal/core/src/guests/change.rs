@@ -10,13 +10,13 @@ use crate::voucher::Voucher;
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A device is let in, for so many milliseconds; `None`: for ever.
+    /// Admit a device for so many milliseconds; `None`: for ever.
     Admit(Mac, Option<Millis>),
     /// The device has this address.
     Address(Mac, IpAddr, Option<Millis>),
     /// The device no longer has this address.
     Drop(Mac, IpAddr),
-    /// A device is not let in any more.
+    /// Stop admitting a device.
     Refuse(Mac),
     /// Connections of this address end.
     End(IpAddr),
@@ -29,9 +29,9 @@ pub enum Change {
 pub enum Refusal {
     /// The text is not a code: no voucher here has a code of this form.
     NoCode,
-    /// There is no such voucher.
+    /// The voucher is unknown.
     Unknown,
-    /// Its time is over.
+    /// The voucher's time is over.
     Expired,
     /// The voucher was revoked.
     Invalidated,

@@ -1,4 +1,4 @@
-//! Devices that were let in, and their addresses.
+//! Admitted devices, and their addresses.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -11,14 +11,14 @@ use super::change::Change;
 /// behind it.
 pub(super) const ADDRESSES: usize = 64;
 
-/// A device that was let in.
+/// Admitted device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
     /// Id of its voucher; `None`: it needs none.
     pub voucher: Option<String>,
     /// Ids of those that begin one after the other when that is over.
     pub next: Vec<String>,
-    /// Its addresses, as far as they are known.
+    /// Known addresses of the device.
     pub addresses: BTreeSet<IpAddr>,
 }
 
@@ -36,13 +36,13 @@ impl Guest {
         self.voucher.iter().chain(&self.next)
     }
 
-    /// The device is let in by this voucher now.
+    /// Returns true if this voucher admits the device now.
     pub(super) fn is_by(&self, id: &str) -> bool {
         self.voucher.as_deref() == Some(id)
     }
 }
 
-/// All devices that were let in.
+/// All admitted devices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Devices {
     guests: BTreeMap<Mac, Guest>,
@@ -94,7 +94,7 @@ impl Devices {
         true
     }
 
-    /// Nobody has this address any more.
+    /// Removes an address.
     pub fn gone(&mut self, address: IpAddr, out: &mut Vec<Change>) {
         let Some(mac) = self.whose.remove(&address) else {
             return;
@@ -106,7 +106,7 @@ impl Devices {
         out.push(Change::End(address));
     }
 
-    /// A device is not let in any more.
+    /// Removes a device.
     pub fn refuse(&mut self, mac: Mac, out: &mut Vec<Change>) {
         let Some(guest) = self.guests.remove(&mac) else {
             return;

@@ -1,4 +1,4 @@
-//! A voucher while it is known: how its time goes by.
+//! State of a known voucher: its used time and bytes.
 //!
 //! The time of some vouchers passes only while one of their devices is on-line, that is, while
 //! packets go to or from a device. The kernel has no such timer. It gets the whole remaining time
@@ -13,8 +13,8 @@ use crate::keys::PublicKey;
 use crate::notes::{self, Note};
 use crate::voucher::{Heard, State, User, Voucher};
 
-/// As many bytes of a voucher may go by without being noted, or a sixteenth of all that it is good
-/// for, whichever is less. Flash wears out, and bytes that are not noted come back after a power
+/// Bytes of a voucher that may be used without a write, at most; less for small vouchers: a
+/// sixteenth of the limit. Flash wears out; unwritten bytes are granted again after a power
 /// failure.
 const UNNOTED: u64 = 16 << 20;
 
@@ -22,18 +22,18 @@ const UNNOTED: u64 = 16 << 20;
 /// almost over use less, but not zero, because each change updates the kernel.
 const SILENCE: std::ops::RangeInclusive<Millis> = 1_000..=60_000;
 
-/// By so much longer than what is left the kernel lets in who rests. With weir dead it is what he may
-/// have too much.
+/// Margin of the kernel's timeout during a pause. Without weir, a device may get so much time too
+/// much.
 const SPARE: Millis = 60_000;
 
 /// Interval between looks at the byte counters: traffic may have begun earlier by this much.
 pub(super) const LOOK: Millis = 1_000;
 
-/// A voucher, and the time that goes by.
+/// Voucher with its running time.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub voucher: Voucher,
-    /// Since when its time goes by, beyond what is noted as used.
+    /// Start of the time not yet added to the used time.
     since: Option<Millis>,
     /// Used bytes at the last note.
     noted: u64,
@@ -44,7 +44,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A voucher whose time goes by if it runs already. Weir learns later which devices are on-line.
+    /// Creates the record. Time that passes anyway resumes; on-line devices are found later.
     pub fn new(voucher: Voucher, now: Millis) -> Self {
         let is_active = voucher.state(voucher.used, 0) == State::Active;
         Self {
@@ -74,7 +74,7 @@ impl Record {
         self.voucher.users.iter().any(|user| user.mac == *mac)
     }
 
-    /// Its devices.
+    /// Returns the devices of the voucher.
     pub fn macs(&self) -> Vec<Mac> {
         self.voucher.users.iter().map(|user| user.mac).collect()
     }
@@ -89,12 +89,12 @@ impl Record {
         self.voucher.activated.is_some()
     }
 
-    /// Its time goes by now.
+    /// Returns true while the voucher's time passes.
     pub fn is_running(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Its time goes by, used or not: it can wait for no other.
+    /// Returns true if the time passes even without use, so that the voucher cannot wait.
     pub fn runs(&self) -> bool {
         self.since.is_some() && !self.voucher.online
     }
@@ -103,25 +103,25 @@ impl Record {
         self.left(now) == Some(0) || self.voucher.bytes_left() == Some(0)
     }
 
-    /// Its time goes by, or rests.
+    /// Returns true if the voucher's time passes or is paused.
     pub fn is_in_use(&self) -> bool {
         self.since.is_some() || self.rests()
     }
 
-    /// So many of its bytes are gone since that was noted that it is to be noted again.
+    /// Returns true if so many bytes were used since the last write that another is due.
     pub fn is_due(&self) -> bool {
         let bound = |bytes: u64| (bytes / 16).clamp(1, UNNOTED);
         let bound = self.voucher.bytes.map(bound);
         bound.is_some_and(|bound| self.voucher.moved.saturating_sub(self.noted) >= bound)
     }
 
-    /// Its bytes, which are noted now.
+    /// Returns the used bytes, and marks them as written.
     pub fn note_moved(&mut self) -> u64 {
         self.noted = self.voucher.moved;
         self.noted
     }
 
-    /// Its time stands still until it is used.
+    /// Returns true if the voucher's time is paused until the next packet.
     fn rests(&self) -> bool {
         let voucher = &self.voucher;
         let begun = voucher.activated.is_some() && voucher.invalidated.is_none();
@@ -143,7 +143,7 @@ impl Record {
         })
     }
 
-    /// Rests if its devices were silent for a while. Returns whether the kernel is to be told again.
+    /// Pauses the time after a silence of the devices. Returns true if the kernel needs an update.
     pub fn rest(&mut self, now: Millis, out: &mut Vec<Change>) -> bool {
         match self.since {
             Some(since) if now.saturating_sub(self.seen) >= self.silence(now) => {
@@ -199,7 +199,7 @@ impl Record {
         self.voucher.users.retain(|user| user.mac != *mac);
     }
 
-    /// Its time is over, or nobody uses it any more.
+    /// Ends the voucher: its time is over, or it is not used any more.
     pub fn end(&mut self, (now, wall): (Millis, u64), out: &mut Vec<Change>) {
         self.voucher.over.get_or_insert(wall);
         out.push(self.noted(now));
@@ -216,7 +216,7 @@ impl Record {
         macs
     }
 
-    /// Its time so far counts as used.
+    /// Adds the time so far to the used time.
     fn fold(&mut self, now: Millis) {
         self.voucher.used = self.used(now);
         if self.since.is_some() {
@@ -224,15 +224,15 @@ impl Record {
         }
     }
 
-    /// As it is to be kept.
+    /// Returns the change that stores the voucher.
     pub fn noted(&mut self, now: Millis) -> Change {
         self.fold(now);
         self.noted = self.voucher.moved;
         Change::Keep(Box::new(self.voucher.clone()))
     }
 
-    /// Another node noted something of it. `None`: that is not new. Else whether it is called back
-    /// by that.
+    /// Applies another node's note. `None`: the note is not new. Else true if the note revokes the
+    /// voucher.
     pub fn hear(
         &mut self,
         (note, line): (&Note, &str),

@@ -116,7 +116,7 @@ fn an_address_is_one_devices() {
         ]
     );
     out.clear();
-    // A stranger takes it: nobody has it.
+    // An unknown device takes the address.
     guests.seen([2; 6], at(2), 20, &mut out);
     assert_eq!(out, [Change::Drop(TWO, at(2)), Change::End(at(2))]);
 }
@@ -208,7 +208,7 @@ fn a_voucher_of_bytes_is_over_when_they_are_gone() {
     assert_eq!(again, Err(Refusal::Expired));
 }
 
-/// Bytes that are noted on the disk: the rest comes back after a power failure. Flash wears out.
+/// Used bytes are written by share: the rest comes back after a power failure. Flash wears out.
 #[test]
 fn bytes_are_noted_by_the_share_that_is_used() {
     const MIB: u64 = 1 << 20;
@@ -364,8 +364,8 @@ fn state(guests: &Guests, number: u8, now: Millis) -> State {
     voucher.state(used, WALL)
 }
 
-/// Half an hour is left, and an hour comes to it, which begins when the first is over. Nobody's
-/// connections end by that.
+/// With half an hour left, a further hour begins when the first voucher is over. No connections end
+/// by that.
 #[test]
 fn another_voucher_begins_when_the_first_is_over() {
     let mut guests = guests([voucher(1), voucher(2)]);
@@ -431,7 +431,7 @@ fn what_waits_can_be_taken_elsewhere_and_given_back() {
             .users
             .is_empty()
     );
-    // Called back, with another that waits: that begins.
+    // The voucher is revoked while another waits: that one begins.
     log_in(&mut guests, ONE, 2, 1, 3000);
     log_in(&mut guests, ONE, 2, 3, 3000);
     let mut out = Vec::new();
@@ -486,8 +486,8 @@ fn a_voucher_that_adds_nothing_is_left_to_its_devices() {
     assert_eq!(by(&guests, &TWO), Some(voucher(2).id));
 }
 
-/// Time that goes by anyway is used first, where the other has only so many bytes; then the device
-/// goes back to that.
+/// Time that passes anyway is used first, if the other voucher has a byte limit; then the device
+/// returns to that.
 #[test]
 fn a_device_goes_back_to_its_first_voucher() {
     let limited = Voucher {
@@ -541,7 +541,7 @@ fn bytes_that_are_gone_lead_back_to_the_first_voucher() {
     assert!(out.contains(&Change::Refuse(TWO)) && !out.contains(&Change::End(at(2))));
 }
 
-/// A slower one that lasts longer waits, before one that nobody used yet: its time goes by.
+/// A slower voucher that lasts longer waits, before an unused one: its time passes.
 #[test]
 fn a_slower_voucher_waits_and_its_time_goes_by() {
     let slow = Voucher {
@@ -573,7 +573,7 @@ fn a_slower_voucher_waits_and_its_time_goes_by() {
     assert_eq!(state(&again, 2, 2 * HOUR), State::Active);
 }
 
-/// Time that stands still waits for time that goes by, but not for a slower voucher.
+/// A voucher with paused time waits for one with running time, but not for a slower voucher.
 #[test]
 fn time_that_stands_still_waits() {
     let online = Voucher {
@@ -659,8 +659,8 @@ proptest! {
             guests.moved(&at(2), bytes, now, &mut out);
             guests.rest(now, &mut out);
             guests.expire((now, WALL), &mut out);
-            // A code that is typed again brings its voucher to the front. The time of the one before goes by beside
-            // it, so that much may be lost, and no more.
+            // A repeated code brings its voucher to the front. The time of the one before passes
+            // meanwhile, so that much may be lost, and no more.
             let id = voucher(number).id;
             let is_new = |guest: &super::Guest| guest.ids().all(|had| *had != id);
             let in_use = |guest: &super::Guest| {
@@ -674,8 +674,8 @@ proptest! {
             let code = Code::new([number; 5]);
             let (mac, last) = if by_other { (TWO, 3) } else { (ONE, 2) };
             let _ = redeem(&mut guests, (mac, at(last)), code, (now, WALL), &mut out);
-            // Time of one that waits goes by once another device uses it.
-            // A voucher still counts in the very moment in which it ends.
+            // Time of a waiting voucher passes once another device uses it. A voucher still counts
+            // in the very moment in which it ends.
             let lasting = before.filter(|(_, left, _)| !by_other && *left != Some(0));
             if let Some((loss, _, (time, bytes))) = lasting {
                 let after = guests.remaining(&ONE, now);
@@ -722,7 +722,7 @@ fn hear(guests: &mut Guests, node: u8, told: &(Note, String), now: Millis) -> Ve
     out
 }
 
-/// Node 1 sold it; node 2 never heard of that.
+/// Node 1 sold the voucher; node 2 has no record of the sale.
 #[test]
 fn what_was_signed_elsewhere_lets_in_and_its_time_is_one() {
     let mut first = guests([voucher(1)]);
@@ -738,7 +738,7 @@ fn what_was_signed_elsewhere_lets_in_and_its_time_is_one() {
     let came = second.redeem(&attempt, &key(2), (0, WALL), &mut out);
     came.expect("let in");
     log_in(&mut first, ONE, 1, 1, HOUR / 2);
-    // They meet: 50 minutes are gone, of which the first knew 20.
+    // The nodes exchange notes: 50 minutes are gone, of which the first knew 20.
     let now = HOUR / 2 + HOUR / 3;
     let out = hear(&mut first, 1, &told(&second, (2, 1), now), now);
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR / 6))));
@@ -774,7 +774,7 @@ fn what_was_called_back_elsewhere_ends_here() {
     assert_eq!(again, Err(Refusal::Invalidated));
 }
 
-/// A third node brings what two others told it, in any order.
+/// A third node brings the notes of two others, in any order.
 #[test]
 fn notes_go_over_others_and_count_once() {
     let limited = Voucher {

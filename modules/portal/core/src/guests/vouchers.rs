@@ -40,7 +40,7 @@ impl Vouchers {
     /// A voucher of a file. Of two with one code the first has the code.
     pub fn insert(&mut self, voucher: Voucher, now: Millis) {
         let id = &voucher.id;
-        // Nobody has the code of one that nobody sold.
+        // Vouchers that were not sold have no usable code.
         if voucher.origin.is_sold() {
             self.codes.entry(voucher.code).or_insert(id.clone());
         }
@@ -113,9 +113,9 @@ impl Vouchers {
         matches!(state, Some(State::Available | State::Active))
     }
 
-    /// By this the vouchers of a device take turns. Of those that were used already the fastest is
-    /// first, then what ends first; time that stands still can wait. Those that were not used yet follow
-    /// in the order in which they came, and what is free is last.
+    /// Order in which a device uses its vouchers. Of the begun vouchers the fastest comes first,
+    /// then the one that ends first; paused time can wait. Unused vouchers follow in order of
+    /// arrival, and free access is last.
     fn turn(&self, id: &str, now: Millis) -> (u8, Reverse<u64>, Millis) {
         match self.all.get(id) {
             Some(record) if record.voucher.origin == Origin::Free => (2, Reverse(0), 0),
@@ -147,8 +147,8 @@ impl Vouchers {
         one.voucher.bytes.is_none() && is_no_faster && ends_later
     }
 
-    /// Time for which a device is let in by its vouchers one after the other, of which the first lasts
-    /// for so long. `None`: without an end.
+    /// Returns how long the vouchers admit a device one after the other, if the first lasts for
+    /// `first`. `None`: without an end.
     pub fn in_turn(&self, first: Option<Millis>, next: &[String], now: Millis) -> Option<Millis> {
         let next = next.iter().filter_map(|id| self.all.get(id));
         next.fold(first, |end, record| {

@@ -87,9 +87,9 @@ fn two_devices_at_once_are_too_many() {
     let found = together(&note(2, 2, (WALL + 60, WALL + 600)), 0).expect("found");
     assert_eq!(found.how, How::Together);
     assert_eq!(found.nodes, [key(1).public(), key(2).public()]);
-    // The same device at both nodes counts once.
+    // A device that is at both nodes counts once.
     assert_eq!(together(&note(2, 1, (WALL + 60, WALL + 600)), 0), None);
-    // Nobody knows whether the first was still there.
+    // The first device may have left by then.
     assert_eq!(together(&note(2, 2, (WALL + 599, WALL + 900)), 0), None);
     let three = Voucher {
         devices: 3,

@@ -1,6 +1,6 @@
 //! Texts of the page, in all available languages.
 
-/// Languages that there are words in; the first is for everybody else.
+/// Available languages; the first is the default.
 const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
 
 /// Texts of the page in one language.

@@ -31,9 +31,9 @@ const REFUSE: &str = "
     udp dport 443 reject
     reject with icmpx admin-prohibited";
 
-/// New connections are checked for device and address, others for the address. If a device is let in
-/// and its address is not known yet, its packets are dropped, so that they are sent again: programs do
-/// not connect again after a refusal.
+/// New connections are checked for device and address, others for the address. Packets of an
+/// admitted device with an unknown address are dropped, so that the device sends them again:
+/// programs do not connect again after a refusal.
 const FROM_GUESTS: &str = "
     iifname @open return
     limit name ether saddr map @up drop

@@ -10,17 +10,17 @@ use net::mac::text as mac_text;
 pub const TABLE: &str = "weir_portal";
 /// Sets of a hardware address with an address: IPv4, IPv6.
 pub const PAIRS: [&str; 2] = ["pairs4", "pairs6"];
-/// Sets of addresses of those who are let in: IPv4, IPv6.
+/// Sets of addresses of admitted devices: IPv4, IPv6.
 pub const ADDRESSES: [&str; 2] = ["guests4", "guests6"];
-/// Set of hardware addresses of those who are let in.
+/// Set of hardware addresses of admitted devices.
 pub const DEVICES: &str = "macs";
 
 /// An element of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Its set.
+    /// Name of the set.
     pub set: &'static str,
-    /// Its key, as the kernel has it: in network byte order; of several parts each is filled with
+    /// Key in the form of the kernel: in network byte order; of several parts each is filled with
     /// zeros to a multiple of 4 bytes.
     pub key: Vec<u8>,
     /// The element in the syntax of `nft`.

@@ -123,7 +123,7 @@ fn import(args: &ImportArgs, output: &mut Output<'_>) -> Result<(), Error> {
     all.refused.sort();
     all.refused.dedup();
     show(&all, args.format, output)?;
-    // Nobody may look at what a timer says.
+    // A timer's output may not be read.
     match all.refused.is_empty() {
         true => Ok(()),
         false => Err(Error::new(

@@ -17,11 +17,11 @@ use super::sale::make;
 pub struct Accounts {
     /// Devices that are in at once by one of them.
     pub devices: usize,
-    /// For how long one lets in, where nobody says.
+    /// Default duration of a log-in.
     pub time: Duration,
 }
 
-/// Somebody who came with an account, while that is asked about.
+/// Guest whose account is being checked.
 #[derive(Clone, Debug)]
 pub struct Asker {
     /// The device.
@@ -33,8 +33,8 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The terms on which he may, if he may. No name stands in the log: nobody has to know who was
-    /// here, and some type the password there.
+    /// Returns the terms of an accepted log-in. The log omits the name: visits stay private, and
+    /// some guests type the password there.
     pub fn terms(&self, verdict: Verdict) -> Result<Terms, Trouble> {
         let said = match verdict {
             Verdict::Accept(terms) => return Ok(terms),

@@ -21,8 +21,8 @@ impl Browsers {
         self.0.get(mac).copied()
     }
 
-    /// A browser came from a device's address. `known`: the one by which that was let in. If it is
-    /// another one, another device may have copied the hardware address.
+    /// Compares a browser with the one that logged in at this address (`known`). With another
+    /// browser, another device may have copied the hardware address.
     pub fn compare(&mut self, mac: Mac, known: u64, pass: Option<Pass>, logs_in: bool) {
         // A client without a pass may be another program of the same device.
         let other = pass.map_or(logs_in, |pass| pass.token != known);
@@ -40,7 +40,7 @@ impl Browsers {
     }
 }
 
-/// A number that nobody else has; `None`: there are no random ones.
+/// Returns a unique number; `None`: no random numbers are available.
 pub fn number() -> Option<u64> {
     let mut octets = [0; 8];
     getrandom::fill(&mut octets).ok()?;

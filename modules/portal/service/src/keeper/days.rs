@@ -44,7 +44,7 @@ impl Days {
     pub fn start(&mut self) {
         self.file.start();
         self.turn();
-        // Nothing of a former day's devices is left, and nothing that was damaged.
+        // The rewrite drops devices of former days, and damaged lines.
         self.file.replace(self.figures.file());
     }
 
@@ -73,13 +73,13 @@ impl Days {
         }
     }
 
-    /// Somebody was let in.
+    /// Counts a log-in.
     pub fn logged_in(&mut self, mac: &Mac) {
         self.turn();
         self.figures.logged_in(mac);
     }
 
-    /// So many vouchers were sold.
+    /// Counts sold vouchers.
     pub fn sold(&mut self, vouchers: usize) {
         self.turn();
         self.figures.sold(vouchers as u64);

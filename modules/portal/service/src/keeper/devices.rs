@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 
 use runtime::daemon::Router;
 
-/// After so long the kernel has told of all devices that were there at the start.
+/// Time after which the kernel has listed all devices at the start.
 const TOLD: Duration = Duration::from_secs(2);
 
 /// Port of names.
@@ -82,9 +82,8 @@ impl Devices {
         own.map(|neighbour| neighbour.address).collect()
     }
 
-    /// Another second begins, in which addresses may be asked for. Says which devices of the portal are
-    /// not there: nobody is kept out who comes by them. Not at once, as the kernel tells of devices one
-    /// by one.
+    /// Begins another second of address look-ups. Logs which devices of the portal are missing:
+    /// their guests are not kept out. Waits at first, as the kernel lists devices one by one.
     pub fn second(&mut self, router: &Router) {
         self.asked.clear();
         if self.began.elapsed() < TOLD || !std::mem::take(&mut self.changed) {
@@ -105,9 +104,9 @@ impl Devices {
         self.missing = missing;
     }
 
-    /// Somebody began a connection from an address that nobody knows. A device that is let in may do so, as IPv6
-    /// has many, and as one that knows the router already does after its IPv4 address changed: whose it
-    /// is is asked at once, as answers wait for that.
+    /// Looks up the device behind an unknown address that began a connection. An admitted device
+    /// may have new addresses, as with IPv6, or after a change of its IPv4 address: the look-up is
+    /// immediate, as answers wait for the result.
     pub fn ask(&mut self, source: IpAddr, router: &Router) {
         if self.asked.len() >= MOST_ASKED || !self.asked.insert(source) {
             return;
@@ -155,7 +154,7 @@ impl Devices {
 pub struct Questions(HashMap<IpAddr, Vec<ConnectionId>>);
 
 impl Questions {
-    /// A connection is known to conntrack. `port`: where the portal answers.
+    /// Handles a new connection of conntrack. `port`: port of the portal's name service.
     pub fn add(&mut self, connection: &Connection, port: u16) {
         let original = connection.id.original;
         let brought = original.protocol == Protocol::Udp

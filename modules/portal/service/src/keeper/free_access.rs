@@ -47,8 +47,8 @@ impl FreeAccess {
         }
     }
 
-    /// A device sees the page. For how many seconds anybody is let in without a voucher, and whether
-    /// that takes a password.
+    /// Records a visit of the page. Returns the seconds of free access, and true if free access
+    /// needs a password.
     pub fn visit(&mut self, mac: Mac) -> Option<(u64, bool)> {
         let gift = self.gift?;
         if self.visits.len() >= MOST_SEEN {
@@ -84,7 +84,7 @@ impl FreeAccess {
         })
     }
 
-    /// A device is let in.
+    /// Records a log-in.
     pub fn given(&mut self, mac: Mac, gift: &Gift) {
         let now = Instant::now();
         self.visits.insert(mac, (now, Some(now + gift.time)));

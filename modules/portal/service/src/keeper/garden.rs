@@ -71,7 +71,7 @@ struct Said {
     who: IpAddr,
 }
 
-/// Whom to ask, and for whom.
+/// Server to ask, and the client that asks.
 pub struct Way {
     pub server: IpAddr,
     who: IpAddr,
@@ -79,7 +79,7 @@ pub struct Way {
 
 /// State of the garden's names.
 pub struct Garden {
-    /// Networks that everybody may reach.
+    /// Networks that every device may reach.
     networks: Vec<Prefix>,
     names: Vec<Name>,
     server: Option<IpAddr>,
@@ -216,7 +216,7 @@ impl Garden {
             }
         }
         for waiting in self.waiting.drain(..) {
-            // Those who no longer listen have gone.
+            // A receiver that is gone needs no message.
             let _ = waiting.send(());
         }
     }
@@ -250,7 +250,7 @@ impl Garden {
         self.names.iter().map(ToString::to_string).collect()
     }
 
-    /// Whom to ask for a name. `None`: it is not in the garden, or this guest asks too often.
+    /// Returns the server for a name. `None`: not in the garden, or too many queries of this guest.
     pub fn may_ask(&mut self, guest: IpAddr, device: Option<Mac>, name: &str) -> Option<Way> {
         if !is_host(name) || !self.holds(name) {
             return None;
@@ -287,8 +287,8 @@ impl Garden {
         number
     }
 
-    /// These are addresses of what was said. Ready when those are open that may be; `None`: they
-    /// are.
+    /// Opens addresses of an answer. Completes when the permitted ones are open; `None`: they are
+    /// open already.
     pub fn open(
         &mut self,
         number: u64,

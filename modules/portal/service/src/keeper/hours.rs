@@ -1,4 +1,4 @@
-//! Hours of the week: when nobody gets in, and when everybody. Both end by the kernel's own clock.
+//! Closed and open hours of the week. The kernel's own timeouts end both.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub struct Hours {
     pub mode: Mode,
     /// When another mode begins.
     change: Option<Instant>,
-    /// When nobody gets in next.
+    /// Start of the next closed hours.
     closing: Option<Instant>,
     /// A time of this process, and of the day.
     clocks: (Instant, u64),
@@ -56,18 +56,18 @@ impl Hours {
         self.began.elapsed()
     }
 
-    /// The clock by which the time of vouchers goes by.
+    /// Returns the clock of the vouchers' time.
     pub fn now(&self) -> Millis {
         let gone = self.elapsed().saturating_sub(self.paused());
         gone.as_millis() as Millis
     }
 
-    /// That clock, and the time of day.
+    /// Returns the vouchers' clock and the time of day.
     pub fn when(&self) -> (Millis, u64) {
         (self.now(), unix_seconds())
     }
 
-    /// Refuses everybody while nobody gets in.
+    /// Refuses log-ins in closed hours.
     pub fn check_open(&self) -> Result<(), Trouble> {
         match self.mode {
             Mode::Closed => Err(Trouble::Closed(self.lasts().map(seconds))),
@@ -126,7 +126,7 @@ impl Hours {
         })
     }
 
-    /// Other hours hold from now on. Whether that changes what the kernel is to know.
+    /// Sets the hours. Returns true if the kernel needs an update.
     pub fn configure(&mut self, schedule: Schedule, wall: u64) -> bool {
         let same = std::mem::replace(&mut self.schedule, schedule) == self.schedule;
         if !same {
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(hours.bound(Some(7)), Some(Some(7)));
     }
 
-    /// A router that boots without a clock keeps nobody out by it; once it knows the time, it does.
+    /// A router that boots without a clock is open; once the time is known, the hours apply.
     #[test]
     fn a_clock_that_is_set_is_noticed() {
         let mut hours = hours("Tue 11:00-14:00", 1000);

@@ -1,4 +1,4 @@
-//! This node among others: its key, trusted nodes, and the notes that nodes exchange.
+//! Identity of this node: its key, trusted nodes, and the notes that nodes exchange.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use portal_core::voucher::Voucher;
 
 use runtime::secret::seed;
 
-/// A node, and whom it trusts.
+/// Node and its trusted nodes.
 pub struct Node {
     pub key: Arc<SecretKey>,
     /// Itself first.

@@ -1,4 +1,4 @@
-//! The portal's table in the firewall: elements that wait for the kernel, and the counters of those that are there.
+//! The portal's table in the firewall: pending elements, and counters of present ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -57,7 +57,7 @@ impl Table {
         }
     }
 
-    /// Brings the table about, with all guests; `open`: for so long everybody is let in.
+    /// Creates the table with all guests; `open`: duration of open access.
     pub fn create(
         &mut self,
         portal: &rules::Portal,
@@ -99,7 +99,7 @@ impl Table {
         (!self.pending.is_empty()).then_some(self.next)
     }
 
-    /// Ready when all who came are let in; `None`: they are.
+    /// Completes when all pending devices are admitted; `None`: none is pending.
     pub fn let_in(&mut self) -> Option<oneshot::Receiver<()>> {
         if self.pending.is_empty() {
             return None;
@@ -114,7 +114,7 @@ impl Table {
         std::mem::take(&mut self.pending)
     }
 
-    /// All who came are let in.
+    /// Notifies requests that all pending devices are admitted.
     pub fn taken(&mut self) {
         for waiting in self.waiting.drain(..) {
             // Those who no longer listen have gone.
@@ -171,7 +171,7 @@ impl Table {
             })
     }
 
-    /// Bytes of each address since the last look. An element that was put in anew begins at 0.
+    /// Returns new bytes per address since the last call. A replaced element restarts at 0.
     pub fn read_counters(&mut self) -> Vec<(IpAddr, u64)> {
         let (mut counters, mut all) = (HashMap::new(), Vec::new());
         for set in rules::ADDRESSES {

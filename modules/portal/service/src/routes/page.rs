@@ -29,7 +29,7 @@ const PICTURE: usize = 192 * 1024;
 
 /// Which vouchers a sheet has.
 struct Wanted {
-    /// Their ids; none: all that nobody used yet.
+    /// Ids of the vouchers; none: all unused ones.
     vouchers: Vec<String>,
     /// Language of its words.
     language: String,
@@ -88,7 +88,7 @@ impl Query for Version {
     }
 }
 
-/// All of it.
+/// Returns all routes.
 pub fn all(access: &Access) -> Vec<Route> {
     let me = || access.clone();
     let (shown, edited, reset, framed, unframed) = (me(), me(), me(), me(), me());

@@ -17,7 +17,7 @@ fn come(guests: &mut Guests, last: u8, token: u64) -> Vec<Change> {
     out
 }
 
-/// The place of one that changed its address is its own: nobody else goes for it.
+/// A browser that changed its address keeps its own slot: no other device leaves.
 #[test]
 fn a_browser_takes_its_own_place() {
     let sold = Voucher {
@@ -33,7 +33,7 @@ fn a_browser_takes_its_own_place() {
     assert_eq!(inside, [1, 3]);
     assert_eq!(guests.token(&[2, 0, 0, 0, 0, 3]), Some(71));
     assert_eq!(guests.token(&[2, 0, 0, 0, 0, 2]), None);
-    // Of one that nobody knows, the one that came first makes room.
+    // For an unknown browser, the oldest device makes room.
     come(&mut guests, 4, 72);
     let inside: Vec<u8> = guests.guests().map(|(mac, _)| mac[5]).collect();
     assert_eq!(inside, [3, 4]);

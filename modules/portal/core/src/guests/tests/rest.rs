@@ -1,4 +1,4 @@
-//! Vouchers whose time goes by only while a device is on-line.
+//! Vouchers whose time passes only while a device is on-line.
 
 use super::*;
 use crate::guests::record::LOOK;
