@@ -1,9 +1,9 @@
 //! Measures the cost of the history: bytes written a day, size after a year, memory, time of a
 //! flush. Prints the figures of docs/history.md.
 //!
-//! `cargo run --release -p weir-history-core --example cost DIRECTORY` measures days on the disk of that
-//! directory; with `year` behind it, years and large flushes: there a directory in memory saves
-//! time.
+//! `cargo run --release -p weir-history-core --example cost DIRECTORY` measures days on the disk of
+//! that directory; with `year` behind it, years and large flushes: there a directory in memory
+//! saves time.
 
 use std::fs;
 use std::path::{Path, PathBuf};

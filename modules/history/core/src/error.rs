@@ -15,9 +15,9 @@ pub enum Error {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         found: i64,
-        /// The latest that is known here.
+        /// Latest version that this weir supports.
         known: i64,
     },
     /// Another program wrote the file. It was left alone.

@@ -30,9 +30,9 @@ use crate::settings::Settings;
 use crate::store::Store;
 use crate::usage::Usage;
 
-/// So many orders wait for the thread while it writes; then traffic adds up here.
+/// Orders that can wait for the thread while it writes; beyond, traffic adds up here.
 const QUEUE: usize = 64;
-/// So many pairs add up here at most; what goes beyond is `other`.
+/// Maximum number of pairs that add up here; the rest is `other`.
 const BACKLOG: usize = 16_384;
 /// After a failure the next try is this near.
 const RETRY: Duration = Duration::from_secs(60);
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Home {
 pub struct Delta {
     /// Device; `None` for `other`.
     pub device: Option<Mac>,
-    /// For what, `other` where nobody knows.
+    /// Application of the traffic; `other` if unknown.
     pub application: Cow<'static, str>,
     /// Traffic of the device.
     pub traffic: Traffic,
@@ -120,7 +120,7 @@ impl Keeper {
     ) -> Result<Self, Error> {
         let (every, judged) = (settings.flush, settings.usage);
         let (mut store, trouble) = Store::open(path, settings, calendar, now)?;
-        // A file that cannot be read is found again, and told, by what is added.
+        // The next addition detects an unreadable file, and reports the error.
         let first = if judged {
             store.usage(now).ok().flatten().cloned()
         } else {
@@ -156,7 +156,7 @@ impl Keeper {
             if let Err(error) = &ended {
                 *lock(&last_words) = Some(error.to_string());
             }
-            // Nobody may wait for it any more.
+            // The receiver may be gone.
             let _ = end.send(ended);
         };
         (home.run)(Box::new(task)).map_err(|source| Error::Io {

@@ -7,7 +7,7 @@ use monitor_core::count::{Both, Count, Traffic};
 
 use crate::Mac;
 
-/// The device that stands for all that are not told apart; as in the file.
+/// Device that stands for all merged ones; as in the file.
 pub const OTHER: i64 = -1;
 
 /// Returns the number of a device in the file: its address, or [`OTHER`].
@@ -45,7 +45,7 @@ fn add_both(sum: &mut Both, more: &Both) {
     plus(&mut sum.sent, &more.sent);
 }
 
-/// Bytes of both ways that crossed an uplink: what quotas go by.
+/// Returns the bytes of both directions that crossed an uplink, which count for quotas.
 pub fn octets(traffic: &Traffic) -> u64 {
     size(traffic)[0]
 }

@@ -25,9 +25,9 @@ const HOUR: i64 = 3600;
 /// A unit in which traffic is summed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// Of the clock.
+    /// Hour of the clock.
     Hour,
-    /// Of the calendar.
+    /// Day of the calendar.
     Day,
     /// Seven days.
     Week,
@@ -105,7 +105,7 @@ impl FromStr for Weekday {
 /// From an instant to, but without, another; seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
-    /// Its first second.
+    /// First second of the span.
     pub start: i64,
     /// The first second of the next.
     pub end: i64,

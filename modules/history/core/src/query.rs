@@ -25,12 +25,12 @@ pub struct Query {
     pub from: i64,
     /// Up to periods that begin before this instant.
     pub to: i64,
-    /// Of this device only.
+    /// Restricts the query to a device.
     pub device: Option<Mac>,
     /// By what each period is divided.
     pub by: By,
-    /// So many parts of each period are named at most; what is left is [`Key::Other`]. Bounds
-    /// memory: 64 is a good number.
+    /// Maximum number of named parts in a period; the rest is [`Key::Other`]. Bounds memory: 64 is
+    /// a good number.
     pub parts: usize,
 }
 
@@ -60,13 +60,13 @@ impl FromStr for By {
 /// A period that had traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// Its first second.
+    /// First second of the period.
     pub start: i64,
     /// The first second of the next.
     pub end: i64,
     /// Traffic of all of it: the parts add up to this.
     pub traffic: Traffic,
-    /// The largest Internet traffic first, what is not told apart last.
+    /// Parts with the largest Internet traffic first, `other` last.
     pub parts: Vec<Part>,
 }
 
@@ -88,7 +88,7 @@ pub enum Key {
     Device(Mac),
     /// An application's.
     Application(String),
-    /// Of those that are not told apart.
+    /// All merged devices or applications.
     Other,
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn answer(
     Ok(periods.told)
 }
 
-/// Bytes of Internet traffic of each device from an instant on, by day: in the file, where `day` has what is closed.
+/// Reads the Internet traffic of each device since an instant, by day, for closed days.
 pub(crate) fn usage(
     connection: &Connection,
     from: i64,
@@ -282,7 +282,7 @@ struct Periods<'a> {
     memory: &'a Memory<'a>,
     query: &'a Query,
     told: Vec<Period>,
-    /// Those of the file that were asked for already.
+    /// Names already read from the file.
     names: HashMap<i64, Option<String>>,
 }
 

@@ -22,7 +22,7 @@ pub enum Action {
 pub struct Quota {
     /// In a day, week or month.
     pub unit: Unit,
-    /// So many bytes of Internet traffic, both ways together.
+    /// Limit in bytes of Internet traffic, both directions together.
     pub limit: u64,
     /// From so many hundredths of it on it is warned; 100 and more: never before it is used up.
     pub warn: u8,
@@ -56,7 +56,7 @@ impl Quota {
 /// Usage level of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// There is enough left.
+    /// Usage is below the warning level.
     #[default]
     Within,
     /// Not much is left.
@@ -89,7 +89,7 @@ impl Rules {
 /// Usage of a device, in figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Its quota.
+    /// Quota of the device.
     pub quota: Quota,
     /// Bytes used.
     pub used: u64,
@@ -137,7 +137,7 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    /// Nobody judged yet.
+    /// Creates the state before the first judgement.
     pub fn new(rules: Rules) -> Self {
         Self {
             rules,

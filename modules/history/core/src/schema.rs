@@ -1,4 +1,4 @@
-//! The file: its tables, and how it is opened, made anew, or put aside.
+//! File format: tables, and opening, creating or setting aside a file.
 //!
 //! Traffic is written to the table `hour` alone. An hour that is over is *closed*: added to its
 //! `day` and its `month` in one transaction. So the pages of days and months are written once an
@@ -33,10 +33,10 @@ pub const COLUMNS: [&str; 8] = [
     "lan_sent_bytes",
     "lan_sent_packets",
 ];
-/// These columns in one text.
+/// Columns of the sums, as SQL.
 pub const SUMS: &str = "received_bytes, received_packets, sent_bytes, sent_packets, \
     lan_received_bytes, lan_received_packets, lan_sent_bytes, lan_sent_packets";
-/// So many broken files are kept beside.
+/// Maximum number of broken files kept beside.
 const BROKEN: usize = 2;
 
 macro_rules! table {
@@ -59,8 +59,7 @@ macro_rules! octet {
     };
 }
 
-/// Columns of LAN traffic. Older rows hold all traffic as Internet traffic: which was which is not
-/// known any more.
+/// Columns of LAN traffic. Older rows hold all traffic as Internet traffic: the split is unknown.
 macro_rules! lan {
     ($name:literal) => {
         concat!(
@@ -213,7 +212,7 @@ pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
 
 /// Configures SQLite. Reasons are in docs/history.md.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
-    // In a thread of its own waiting hurts nobody; people look in with sqlite3.
+    // Waiting harms no other thread; users look in with sqlite3.
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.execute_batch(&format!(
         "PRAGMA page_size = {PAGE};
@@ -311,7 +310,7 @@ fn check(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Makes directory and file, readable for nobody else: who was on the network when is private.
+/// Creates directory and file, readable only for the owner: presence on the network is private.
 fn prepare(path: &Path) -> Result<(), Error> {
     let failed = |what, path: &Path, source| Error::Io {
         what,
@@ -437,7 +436,7 @@ pub struct State {
 }
 
 impl State {
-    /// That of a file; none in a new one.
+    /// Loads the state of a file; a new file has no state.
     pub fn load(connection: &Connection) -> rusqlite::Result<Option<Self>> {
         connection
             .query_row("SELECT hour, day, month FROM state", [], |row| {

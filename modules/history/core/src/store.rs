@@ -116,8 +116,8 @@ impl Store {
         }
     }
 
-    /// Counts traffic of a device (`None`: of all that are not told apart) and an application
-    /// (`other`, where it is not known).
+    /// Counts traffic of a device (`None`: all merged ones) and an application (`other` if
+    /// unknown).
     pub fn add(&mut self, now: i64, device: Option<Mac>, application: &str, traffic: &Traffic) {
         if *traffic == Traffic::default() {
             return;
@@ -157,7 +157,7 @@ impl Store {
         if name.is_empty() || self.known.get(&code) == Some(&name) {
             return;
         }
-        // Names are no traffic: those of a flood of devices may be forgotten, and be told again.
+        // Names are not traffic: names from a flood of devices may be dropped, and sent again.
         if self.names.len() < 2 * self.settings.devices || self.names.contains_key(&code) {
             self.names.insert(code, name);
         }
@@ -381,7 +381,7 @@ impl Store {
         let (Ok(here), above) = (device(folder), device(&folder.join(".."))) else {
             return Ok(());
         };
-        // Another disk that is mounted just there is a place as well.
+        // Another disk mounted at the folder is valid as well.
         match here == disk || above.is_ok_and(|above| above != here) {
             true => Ok(()),
             false => Err(Error::Unmounted {
@@ -441,7 +441,7 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// The clock, if it can be believed, else the last time that is known.
+/// Returns the clock's time if plausible, else the last known time.
 fn best(settings: &Settings, last: Option<i64>, now: i64) -> Option<i64> {
     if settings.sane(now) { Some(now) } else { last }
 }

@@ -9,7 +9,7 @@ pub struct Words {
     saved: usize,
 }
 
-/// The word for what is not told apart.
+/// Word for all merged applications.
 pub const OTHER_WORD: &str = "other";
 /// Maximum number of distinct applications. weir's own words are some dozens.
 const MOST_WORDS: usize = 256;
@@ -49,7 +49,7 @@ impl Words {
             .map_or(OTHER_WORD, String::as_str)
     }
 
-    /// Those that are not in the file yet, with their numbers.
+    /// Returns the words not in the file yet, with their numbers.
     pub fn unsaved(&self) -> impl Iterator<Item = (usize, &str)> {
         self.words
             .iter()

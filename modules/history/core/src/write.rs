@@ -208,7 +208,7 @@ fn fold(
     Ok(())
 }
 
-/// Drops what is older than is kept, and names of devices that nothing is known of any more.
+/// Deletes expired rows, and names of devices without any rows.
 fn age(transaction: &Transaction, now: i64, settings: &Settings) -> rusqlite::Result<()> {
     const DAY: i64 = 86_400;
     let hours = now - i64::from(settings.hours_days) * DAY;

@@ -16,7 +16,7 @@ const ZONES: [&str; 2] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo"];
 /// The largest zone file of tzdata 2025 has under 4 KiB.
 const LARGEST: u64 = 256 * 1024;
 
-/// A zone, and what told it.
+/// Time zone, and its source.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The rules.

@@ -14,8 +14,7 @@ use runtime::Error;
 use runtime::check::Feature;
 use runtime::config::Effective;
 
-/// A line for each quota that holds for no known device. A daemon, where one runs, says which
-/// devices were seen.
+/// Returns a line for each quota without a known device. A running daemon reports the devices seen.
 pub fn check(effective: &Effective, client: Option<&Client>) -> Result<Vec<Feature>, Error> {
     let quotas = effective.named::<QuotaSettings>().keys();
     let macs: Vec<Mac> = quotas.filter_map(|name| mac(name)).collect();
@@ -24,8 +23,8 @@ pub fn check(effective: &Effective, client: Option<&Client>) -> Result<Vec<Featu
     Ok(features(effective, seen.as_ref()))
 }
 
-/// Those devices that the daemon saw since it started, that people named, or that the history has;
-/// `None`: the daemon does not say.
+/// Returns the devices that the daemon saw since its start, that people named, or that the history
+/// has; `None`: the daemon does not answer.
 fn seen_of(macs: &[Mac], client: &Client) -> Option<BTreeSet<Mac>> {
     let devices: Devices = client.get("/v1/devices").ok()?;
     let now = devices.devices.iter().map(|device| &device.mac);

@@ -150,7 +150,7 @@ pub fn called<'a>(effective: &'a Effective, name: &str) -> impl Iterator<Item = 
     })
 }
 
-/// Their names.
+/// Returns the names in the labels.
 pub fn known(labels: &BTreeMap<Mac, Label>) -> Vec<Known> {
     let named = labels.iter().filter(|(_, label)| label.name.is_some());
     let known = |(mac, label): (&Mac, &Label)| Known {

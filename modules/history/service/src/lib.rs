@@ -1,4 +1,4 @@
-//! Traffic of past hours, days and months, and quotas. The monitor feeds the history, which stores what that counts.
+//! Traffic of past hours, days and months, fed by the monitor; and quotas.
 
 mod check;
 mod command;

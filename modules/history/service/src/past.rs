@@ -48,12 +48,12 @@ pub fn file(effective: &Effective) -> Option<PathBuf> {
 pub struct Past {
     keeper: Keeper,
     quotas: Quotas,
-    /// Names as they were last told.
+    /// Names as last sent to the history.
     names: HashMap<Mac, String>,
     /// Blocked devices, as sent to the firewall; `None`: the state of the firewall is unknown.
     cut: Option<nft::Cut>,
     calendar: Calendar,
-    /// There are quotas, or were.
+    /// True once there were quotas.
     judged: bool,
 }
 
@@ -107,12 +107,12 @@ impl Past {
         }
     }
 
-    /// Judges usage by quotas. `addresses` tells those of a device. What the firewall is to be
-    /// told, if anything changed.
+    /// Judges usage by quotas. `addresses` returns the addresses of a device. Returns the next
+    /// update of the firewall, if anything changed.
     pub fn judge(&mut self, addresses: impl Fn(&Mac) -> Vec<IpAddr>) -> Option<String> {
         match self.keeper.usage() {
             Some(usage) => self.judge_by(&usage),
-            // Nobody has a quota, and nobody ever had one.
+            // There is no quota, and never was one.
             None if !self.judged => {}
             None => return None,
         }
@@ -178,7 +178,7 @@ impl Past {
     /// Other quotas, and other settings but for the file.
     pub fn reload(&mut self, effective: &Effective, now: i64) {
         let rules = rules(effective);
-        // Once judged, always: that nobody has a quota any more is a judgement, too.
+        // Once judged, always: the removal of all quotas is a judgement, too.
         self.judged |= !rules.is_empty();
         if let Some((settings, calendar)) = choices(effective, self.judged) {
             self.calendar = calendar.clone();
@@ -215,7 +215,7 @@ impl Past {
         };
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.keeper.query(query, move |periods| {
-            // Whoever asked may have gone.
+            // The receiver may be gone.
             let _ = reply.send(periods);
         });
         let offset_minutes = self.calendar.offset_minutes(now);
@@ -334,7 +334,7 @@ fn rules(effective: &Effective) -> Rules {
     rules
 }
 
-/// Quotas that nobody has: no device is called so in the configuration.
+/// Returns a problem if a quota has the name of no configured device.
 pub fn doubt(effective: &Effective) -> Option<Doubt> {
     idle(effective).next().map(|name| doubt_of(name))
 }

@@ -1,4 +1,4 @@
-//! Makes the list of makers anew, from systemd's list of what IEEE gave:
+//! Builds the list of manufacturers from systemd's copy of the IEEE registry:
 //!
 //! ```text
 //! cargo run -p weir-monitor-core --example vendors -- /usr/lib/udev/hwdb.d/20-OUI.hwdb \
@@ -75,7 +75,7 @@ fn make(from: &str, to: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A firm's name as people say it; empty where it is not told.
+/// Shortens the name of a company; empty if there is no name.
 fn short(name: &str) -> String {
     let name: String = text::device(name.as_bytes()).unwrap_or_default();
     let name = name.replace(['"', '“', '”'], "");

@@ -13,7 +13,7 @@ use crate::names::packet::{TCP, UDP};
 /// Applications of flows. Their words are part of the API, and do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Application {
-    /// Pages, and whatever else goes by the web's ports and is not known better.
+    /// Pages, and other traffic on the web's ports without a better match.
     Web,
     /// Films, television, clips.
     Video,
@@ -50,7 +50,7 @@ pub enum Application {
 }
 
 impl Application {
-    /// All of them.
+    /// All applications.
     pub const ALL: [Self; 17] = [
         Self::Web,
         Self::Video,
@@ -71,7 +71,7 @@ impl Application {
         Self::Other,
     ];
 
-    /// Its word.
+    /// Returns the word of the application.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Web => "web",

@@ -63,13 +63,13 @@ fn one_way(way: Way, count: Count, link: u64) -> (Both, [u64; 2]) {
     (both, links)
 }
 
-/// When a conversation began is not known to the millisecond.
+/// Inaccuracy of a conversation's start.
 const LATE: Millis = 2000;
 
 /// A conversation grew, at one of its two ports.
 struct Grown {
     key: TalkKey,
-    /// Of the station.
+    /// Hardware address of the station.
     mac: Mac,
     count: Both,
     /// See [`Reading::outside`].
@@ -86,12 +86,12 @@ pub struct Limits {
     pub talks: usize,
     /// Devices. Those beyond are counted for their port only.
     pub devices: usize,
-    /// Neighbours whose addresses are known.
+    /// Neighbours with known addresses.
     pub neighbours: usize,
 }
 
 impl Limits {
-    /// So much memory, in bytes, is for conversations.
+    /// Returns the limits for so many bytes of memory for conversations.
     pub fn of_memory(octets: u64) -> Self {
         let octets = usize::try_from(octets).unwrap_or(usize::MAX);
         Self {
@@ -127,13 +127,13 @@ pub struct Monitor {
     reports: Reports,
     next: u64,
     turned: Millis,
-    /// As it was then.
+    /// Fill level at the last turn.
     pressure: Pressure,
     crowded: Count,
 }
 
 impl Monitor {
-    /// Nothing is known yet.
+    /// Creates an empty monitor.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -208,7 +208,7 @@ impl Monitor {
         self.pairs.find(&mut self.talks, leaves, outside, own, now);
     }
 
-    /// A packet told a name.
+    /// Stores a name from a packet.
     pub fn learn(&mut self, learned: &Learned, now: Millis) {
         self.names.learn(learned, now);
         if let Learned::FlowName { key, mac, name, .. } = learned {
@@ -223,7 +223,7 @@ impl Monitor {
                 far_port: key.far_port,
             };
             match self.talks.get_mut(&key) {
-                // Somebody else may send with its addresses.
+                // Another station may send with these addresses.
                 Some(talk) if talk.mac != *mac => {}
                 Some(talk) => {
                     talk.application = application(&key, Some(name));
@@ -239,7 +239,7 @@ impl Monitor {
         self.names.device(&device.mac, &self.addresses(device))
     }
 
-    /// A device is counted from now on, or is known better.
+    /// Adds a port, or updates its properties.
     pub fn port(&mut self, link: u32, name: &str, uplink: bool) {
         self.port_with_vlans(link, name, uplink, BTreeSet::new());
     }
@@ -267,8 +267,8 @@ impl Monitor {
             return;
         }
         if !gateways.is_empty() {
-            // Up to now the former ones counted. Traffic of a gateway that was not known seemed to
-            // stay in the LAN.
+            // Up to now the former gateways counted. Traffic of an unknown gateway seemed to stay
+            // in the LAN.
             self.judge();
             for talk in self.talks.values_mut() {
                 talk.crosses = talk.crosses.filter(|crosses| *crosses);
@@ -292,9 +292,9 @@ impl Monitor {
         self.neighbours.mac_of(address)
     }
 
-    /// Addresses of a station: those that the kernel knows as this neighbour's; else the one of LANs
-    /// that it used, unless it is a router, which uses everybody's. IPv4 comes first, then global,
-    /// unique local and link-local IPv6: the order does not depend on which was used last.
+    /// Returns the addresses of a station: those in the kernel's neighbour table; else its used LAN
+    /// address, unless the station is a router. IPv4 comes first, then global, unique local and
+    /// link-local IPv6: the order does not depend on the last use.
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
         let mut found = self.neighbours.addresses(&device.mac);
         if found.is_empty() && !self.is_uplink(device) && !device.is_router() {
@@ -329,8 +329,8 @@ impl Monitor {
         }
     }
 
-    /// Time goes by; due every second, after the readings. Conversations that are over are
-    /// forgotten.
+    /// Advances the clock; due every second, after the readings. Removes conversations that are
+    /// over.
     pub fn turn(&mut self, now: Millis) {
         let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
         self.judge();
@@ -367,7 +367,7 @@ impl Monitor {
         }
         let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
             self.crowded += grown.sum();
-            // Nobody will remember it: let the next have the place.
+            // The conversation is not stored: its record is soon freed for another.
             let patience = match pressure {
                 ..FULL => Duration::from_secs(1),
                 _ => IN_A_FLOOD,
@@ -378,7 +378,7 @@ impl Monitor {
         talk.rate.add(grown);
         talk.last = talk.last.max(last);
         if let Some(times) = reading.times {
-            // Another record of the same conversation begins from 0.
+            // A new record of the conversation starts at 0.
             let before = if times.count < talk.metered.count || times.again < talk.metered.again {
                 Default::default()
             } else {
@@ -441,7 +441,7 @@ impl Monitor {
         talk.last = now;
     }
 
-    /// TCP that weir forwards waited. A conversation that is not known (any more) is not timed.
+    /// Adds a waiting time of forwarded TCP. Unknown conversations are not timed.
     pub fn waited(&mut self, waited: &Waited, now: Millis) {
         let Some(talk) = self.talks.get_mut(&waited.key) else {
             return;
@@ -513,8 +513,8 @@ impl Monitor {
         }
         let talk = slot.and_then(|slot| self.talks.at_mut(slot));
         let application = talk.as_ref().map(|talk| talk.application);
-        // The destination is judged once both sides of the router are known. Traffic that another
-        // station sends with the same ends is not of this conversation.
+        // The destination is judged once both sides of the router are known. Traffic of another
+        // station with equal ends does not belong to this conversation.
         let at_once = match talk {
             Some(talk) if talk.mac == mac => {
                 talk.unjudged += doubtful;
@@ -667,8 +667,8 @@ impl Monitor {
         }
     }
 
-    /// Conversations are to be told of by [`Monitor::take_told`]: all when they end, and each
-    /// `active` milliseconds those that go on.
+    /// Activates reports by [`Monitor::take_told`]: of every conversation at its end, and of
+    /// running ones each `active` milliseconds.
     pub fn tell(&mut self, active: Option<Millis>) {
         self.reports.set_interval(active);
     }
@@ -728,7 +728,7 @@ impl Monitor {
         true
     }
 
-    /// Forgets a conversation, and tells of the rest of it. What it led alone may be next.
+    /// Removes a conversation, and reports its rest. Returns a conversation that only this one led.
     fn forget(&mut self, key: &TalkKey, now: Millis) -> Option<TalkKey> {
         if let Some(slot) = self.talks.find(key) {
             self.judge_at(slot);
@@ -743,13 +743,13 @@ impl Monitor {
         (twin.led == 0).then_some(twin.key)
     }
 
-    /// All that go on are due to be told of, as nobody will be there to tell of their end. Some of
-    /// them at a time: false once there are no more.
+    /// Reports running conversations before weir stops, some at a time. Returns false once there
+    /// are no more.
     pub fn tell_rest(&mut self, now: Millis) -> bool {
         self.reports.add_rest(&mut self.talks, now)
     }
 
-    /// Conversations that are due to be told of, see [`Monitor::tell`].
+    /// Returns the conversations to report, see [`Monitor::tell`].
     pub fn take_told(&mut self) -> Vec<Told> {
         self.reports.take()
     }

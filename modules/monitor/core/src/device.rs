@@ -19,7 +19,7 @@ const LOAD: u64 = 1_000_000;
 /// A station: whatever has a hardware address of its own at a port.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Its hardware address.
+    /// Hardware address of the device.
     pub mac: Mac,
     /// Port at which it was last seen, index of the device.
     pub port: u32,
@@ -27,15 +27,15 @@ pub struct Device {
     pub vlan: u16,
     /// Addresses that it used, the last one first.
     pub used: VecDeque<IpAddr>,
-    /// All of it.
+    /// All traffic.
     pub total: Both,
-    /// Of this, what crossed an uplink.
+    /// Part of the total that crossed an uplink.
     pub internet: Both,
-    /// Of the total, what weir forwarded.
+    /// Part of the total that weir forwarded.
     pub forwarded: Both,
     /// Now.
     pub rate: Rate,
-    /// Of this, what crosses an uplink.
+    /// Part of the rate that crosses an uplink.
     pub internet_rate: Rate,
     /// The most that it had, bits a second, one way.
     pub peak: u64,
@@ -52,7 +52,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Nothing is known yet.
+    /// Creates a device without traffic.
     pub fn new(mac: Mac, port: u32, vlan: u16, now: Millis) -> Self {
         Self {
             mac,
@@ -225,7 +225,7 @@ impl Devices {
         Some(device.or_insert_with(|| Device::new(mac, port, vlan, now)))
     }
 
-    /// Time goes by.
+    /// Advances the clock of all devices.
     pub(crate) fn turn(&mut self, millis: u64) {
         for device in self.by_mac.values_mut() {
             device.turn(millis);

@@ -48,7 +48,7 @@ impl Edge {
         self.ports.remove(&link);
     }
 
-    /// Time goes by.
+    /// Advances the clock of all ports.
     pub(crate) fn turn(&mut self, millis: u64) {
         for port in self.ports.values_mut() {
             port.turn(millis);
@@ -91,7 +91,7 @@ impl Edge {
         self.is_beyond(key.port, key.vlan, mac) || self.networks.crosses(key.port, far)
     }
 
-    /// Tells whether a conversation crosses an uplink: by its other side if that is known, else
+    /// Returns true if a conversation crosses an uplink: by its other half if that is known, else
     /// by the routes.
     pub(crate) fn crosses(&self, talk: &Talk, other: Option<&Talk>) -> bool {
         if let Some(other) = other {

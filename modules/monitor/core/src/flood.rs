@@ -9,8 +9,8 @@ use std::time::Duration;
 pub const FULL: u32 = 128;
 /// Fill level, in 256ths, below which a flood is over.
 const OVER: u32 = FULL / 2;
-/// So many records of a family rest after a reading, in 256ths of it, if the next tick reads them
-/// again. Fewer would not be worth its time.
+/// Records of a family given up in a reading, in 256ths, from which the next tick reads again.
+/// Fewer would not be worth the time.
 const MANY_REST: u32 = 24;
 /// Packets of both ways up to which a conversation is a short one.
 pub(crate) const FEW: u64 = 2;
@@ -18,8 +18,8 @@ pub(crate) const FEW: u64 = 2;
 /// answers. A conversation with an answer stays, even when memory is full.
 pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);
 
-/// Of the records of IPv4 and of those of IPv6: whether a flood fills them, and each reading frees
-/// many of them.
+/// Flood state for IPv4 and IPv6: true if a flood fills the records, and each reading frees many of
+/// them.
 #[derive(Debug, Default)]
 pub struct Flood([bool; 2]);
 
@@ -36,14 +36,14 @@ impl Flood {
         pressure
     }
 
-    /// They were read. `before`: how full they counted as; `full`: how full they were found;
-    /// `resting`: how many were given up and are not free yet. All in 256ths.
+    /// Updates the state after a reading. `before`: effective fill level; `full`: fill level found;
+    /// `resting`: share of records given up and not free yet. All in 256ths.
     pub fn read(&mut self, before: [u32; 2], full: [u32; 2], resting: [u32; 2]) {
         let now = self.pressure(full);
         for family in 0..2 {
             self.0[family] = match before[family] >= FULL {
                 true => resting[family] >= MANY_REST,
-                // That reading told nobody to go yet.
+                // That reading gave up no records yet.
                 false => now[family] >= FULL,
             };
         }
@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// Else a flood of IPv6 alone, which has fewer records, would be read as seldom as none.
+    /// A flood of IPv6 alone is noticed, although IPv6 has fewer records.
     #[test]
     fn each_family_is_judged_by_its_own() {
         for (full, resting) in [([0, 200], [0, MANY_REST]), ([200, 0], [MANY_REST, 0])] {

@@ -69,7 +69,7 @@ pub struct Conversation {
     pub protocol: u8,
     /// Address of the station.
     pub station: IpAddr,
-    /// Its port.
+    /// Port of the station.
     pub station_port: u16,
     /// Address at the other end.
     pub far: IpAddr,
@@ -86,7 +86,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates the client with this hardware address, all zero where there is none.
+    /// Creates the client with this hardware address; all zero: without one.
     pub fn new(mac: Mac, address: IpAddr) -> Self {
         Self {
             mac,
@@ -100,7 +100,7 @@ impl Client {
 pub enum Learned {
     /// A device has a name.
     DeviceName {
-        /// Its hardware address.
+        /// Hardware address of the device.
         mac: Mac,
         /// The name, without domain.
         name: String,
@@ -145,7 +145,7 @@ pub enum FlowKind {
 /// Result of parsing the beginning of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
-    /// This.
+    /// The value found.
     Found(T),
     /// The expected protocol, but without a name.
     Nothing,

@@ -30,8 +30,8 @@ pub struct Above {
     pub bridges: BTreeSet<u32>,
 }
 
-/// Tells whether a route to this network is one to the Internet: a default route, or one of the halves
-/// of it that programs set up beside another one, or that to the global addresses of IPv6.
+/// Returns true for a route to the Internet: a default route, one of the halves that programs set
+/// up beside another one, or the route to the global addresses of IPv6.
 pub fn is_default(to: &Prefix) -> bool {
     let widest = match to.address {
         IpAddr::V4(_) => 1,
@@ -113,7 +113,7 @@ impl Networks {
     }
 }
 
-/// Tells whether an address may be a host of the Internet: not one of a private or shared range (RFC
+/// Returns true if an address may be a host of the Internet: not in a private or shared range (RFC
 /// 1918, RFC 6598, RFC 4193), link-local or a group.
 pub(crate) fn is_global(address: &IpAddr) -> bool {
     let private = match address {
@@ -197,7 +197,7 @@ mod tests {
             ("192.168.1.1", false),
             ("203.0.113.7", false),
             ("2001:db8:1::1", false),
-            // Groups and everybody.
+            // Multicast and broadcast.
             ("239.255.255.250", false),
             ("ff02::fb", false),
             ("ff0e::1", false),

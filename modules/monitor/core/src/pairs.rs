@@ -8,11 +8,11 @@ use kernel::{Ends, TalkKey};
 use crate::reading::Millis;
 use crate::talks::{Fresh, Talks};
 
-/// So long it is looked for the other side of a conversation that is new: the kernel may tell of
-/// the connection later than the packets are counted.
+/// Time for which the other half of a new conversation is looked for: the kernel may report the
+/// connection later than the packets are counted.
 const LOOKED_FOR: Millis = 3_000;
 
-/// Conversations whose other side is not known yet.
+/// Conversations without a known other half.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     fresh: Vec<Fresh>,

@@ -41,7 +41,7 @@ pub struct Port {
     rest: [Rest; 2],
     /// Now, seen from the stations.
     pub rate: Rate,
-    /// Of this, what is in VLANs that lead out.
+    /// Part of the rate in VLANs that lead out.
     beyond: Rate,
 }
 
@@ -56,8 +56,8 @@ impl Port {
         self.uplink || !self.vlans.is_empty()
     }
 
-    /// Bits a second, seen from the stations. Of an uplink in some VLANs of the port, only what is in
-    /// these VLANs.
+    /// Bits a second, seen from the stations. For an uplink in some VLANs of the port, only traffic
+    /// in these VLANs.
     pub fn own_rate(&self) -> &Rate {
         match self.vlans.is_empty() {
             true => &self.rate,

@@ -1,6 +1,6 @@
-//! Probes: what can be recorded of the network stack beyond conversations, each described by one
-//! constant. Everything that shows a probe (JSON, terminal, Prometheus) goes by its description;
-//! docs/probes.md walks through adding one.
+//! Probes: further records of the network stack beside conversations, each described by a constant.
+//! All output of a probe (JSON, terminal, Prometheus) follows its description; docs/probes.md walks
+//! through adding one.
 
 mod drops;
 mod ledger;
@@ -64,7 +64,7 @@ mod tests {
             );
             if let Some(label) = probe.label {
                 assert!(label.name.chars().all(|c| small(c) || c == '_'));
-                // These are every probe's.
+                // Every probe has these labels.
                 assert!(!["port", "device", "le"].contains(&label.name));
             }
             assert!(!probe.needs.tracepoints.is_empty() && !probe.help.is_empty());

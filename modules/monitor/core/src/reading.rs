@@ -15,7 +15,7 @@ pub type Millis = u64;
 pub struct Reading {
     /// Key of the conversation.
     pub key: TalkKey,
-    /// Hardware address of the station; all zero where there is none.
+    /// Hardware address of the station; all zero: none.
     pub mac: Mac,
     /// Growth since the last reading.
     pub grown: Both,
@@ -102,7 +102,7 @@ pub struct Forwarded {
     pub count: crate::Count,
     /// Bytes of link-layer headers of all of it.
     pub link: u64,
-    /// Hardware address of the station, where it is known: of what leaves, it is in the header.
+    /// Hardware address of the station, if known: packets that leave have it in the header.
     pub mac: Option<Mac>,
     /// As [`Reading::outside`].
     pub outside: bool,
@@ -145,7 +145,7 @@ pub struct Loose {
     pub port: u32,
     /// VLAN there; 0 for none.
     pub vlan: u16,
-    /// Its hardware address.
+    /// Hardware address of the station.
     pub mac: Mac,
     /// IP packets for which no record was free.
     pub unplaced: Both,
@@ -168,8 +168,8 @@ pub struct Rest {
 mod tests {
     use super::*;
 
-    /// The meter's record stands still while weir forwards: what it told is not taken in again, nor
-    /// what was measured meanwhile forgotten.
+    /// The meter's record stands still while weir forwards: its times are not added again, and
+    /// times measured meanwhile stay.
     #[test]
     fn times_of_both_are_put_together() {
         let metered = |last, least, count| Times {

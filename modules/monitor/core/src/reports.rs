@@ -11,7 +11,7 @@ use crate::talks::{TOLD, Talks};
 #[derive(Debug)]
 pub(crate) struct Reports {
     due: Vec<Told>,
-    /// Milliseconds after which a conversation that goes on is reported; `None`: nobody asks.
+    /// Interval of reports about running conversations, in milliseconds; `None`: no reports.
     every: Option<Millis>,
     /// In a second, at most: each takes memory until it is sent.
     most: usize,
@@ -56,7 +56,7 @@ impl Reports {
         self.report(talks, key, now, false, false);
     }
 
-    /// Reports a conversation that is over, if anybody asks.
+    /// Reports a conversation that is over, if reports are active.
     pub(crate) fn add_ended(&mut self, talks: &mut Talks, key: &TalkKey, now: Millis) {
         if self.every.is_some() {
             self.report(talks, key, now, true, true);
@@ -85,8 +85,8 @@ impl Reports {
         std::mem::take(&mut self.due)
     }
 
-    /// Reports a conversation that leads, or has no other side: of what went all the way with both its
-    /// ports; and, when it is over, of what did not, as it was dropped or is the router's own.
+    /// Reports a leader, or a conversation without another half: the traffic that passed both
+    /// ports; and at its end also the rest, which was dropped or belongs to the router.
     fn report(&mut self, talks: &mut Talks, key: &TalkKey, now: Millis, over: bool, last: bool) {
         let Some(talk) = talks.get(key) else { return };
         let new = talk.untold();

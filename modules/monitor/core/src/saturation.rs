@@ -15,7 +15,7 @@ pub enum Direction {
 pub struct Full {
     /// The direction.
     pub direction: Direction,
-    /// Its rate, bits a second.
+    /// Rate, in bits a second.
     pub rate: u64,
     /// Time that packets wait longer than they have to, milliseconds.
     pub delay: u32,

@@ -26,13 +26,13 @@ pub struct Talk {
     pub id: u64,
     /// Ends of the conversation.
     pub key: TalkKey,
-    /// Hardware address of the station; all zero where there is none.
+    /// Hardware address of the station; all zero: none.
     pub mac: Mac,
-    /// All of it.
+    /// All traffic.
     pub total: Both,
     /// Last place where weir forwarded the conversation: `true` at XDP. `None`: never.
     pub xdp: Option<bool>,
-    /// Of the total, what is not among the sums of its station by where it went.
+    /// Part of the total that is not yet in the station's sums by destination.
     pub unjudged: Both,
     /// Result of judging: an uplink is crossed, or not; `None`: to be judged, perhaps again.
     pub crosses: Option<bool>,
@@ -87,7 +87,7 @@ pub struct Talk {
 pub struct Pressure {
     /// All.
     pub all: u32,
-    /// Those that are not short.
+    /// Conversations that are not short.
     pub lasting: u32,
 }
 
@@ -109,8 +109,8 @@ pub struct Told {
 }
 
 impl Talk {
-    /// Tells whether it is Internet traffic. `None`: that is to be judged. Packets for a station that
-    /// came in inside are none, whichever address they are from.
+    /// Returns true for Internet traffic. `None`: to be judged. Packets for a station that came in
+    /// inside do not count, from any address.
     pub fn is_internet(&self) -> Option<bool> {
         let can = self.outside || self.total.sent != Count::default();
         self.crosses.map(|crosses| crosses && can)
@@ -130,7 +130,7 @@ impl Talk {
         }
     }
 
-    /// Tells of a part of what is new. `out`: see [`Told::out`].
+    /// Marks a part of the new traffic as reported. `out`: see [`Told::out`].
     pub fn tell(
         &mut self,
         grown: Both,

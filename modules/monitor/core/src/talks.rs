@@ -1,7 +1,7 @@
-//! Conversations that are remembered: so many at most, and the shortest go first.
+//! Table of conversations: its size is bounded, and the shortest conversations are removed first.
 //!
-//! Memory is what a flood is after. Each conversation lies in memory of its own ([`OCTETS`] with all
-//! that leads to it); both indexes hold its place only, of four bytes.
+//! A flood aims at memory. Each conversation is allocated separately ([`OCTETS`] with all that
+//! leads to it); both indexes hold only its slot, of four bytes.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -12,10 +12,10 @@ use kernel::{Ends, TalkKey};
 use crate::reading::Millis;
 use crate::talk::{Pressure, Talk, Told};
 
-/// Memory that a conversation takes at most, bytes: itself, as memory is given out; its place in two
-/// indexes, which may be half empty; in the list of those that may have to go, which may be half
-/// outdated; among those whose other side is looked for; and one in [`TOLD`] among those that are to
-/// be told of. Lists may have twice the room.
+/// Maximum memory of a conversation, in bytes: itself, as allocated; its slot in two indexes, which
+/// may be half empty; in the list of removable ones, which may be half outdated; in the list of
+/// conversations without another half; and one in [`TOLD`] in the list of reports. Lists may have
+/// twice the room.
 pub const OCTETS: usize = size_of::<Talk>()
     + 24
     + 2 * size_of::<usize>()
@@ -26,18 +26,18 @@ pub const OCTETS: usize = size_of::<Talk>()
 /// Fraction of conversations reported per second, at most: one of so many.
 pub(crate) const TOLD: usize = 8;
 
-/// So long one of fewer is silent before it does, milliseconds.
+/// Silence after which a conversation of few packets can be removed, in milliseconds.
 const SILENT: Millis = 1_000;
-/// So many are looked at for one that may go.
+/// Number of entries examined for a removable one.
 const TRIES: u32 = 16;
 
-/// A conversation whose other side is looked for, and since when it is known.
+/// Conversation whose other half is looked for, and its start.
 pub(crate) type Fresh = (TalkKey, Millis);
 
 /// Index of a conversation, valid until the conversation is removed.
 pub(crate) type Slot = u32;
 
-/// All of them.
+/// All conversations.
 #[derive(Debug)]
 pub(crate) struct Talks {
     most: usize,

@@ -1,7 +1,7 @@
 //! Manufacturer of a device: IEEE assigns the first 24, 28 or 36 bits of a hardware address.
 //!
-//! The list is part of the program, in 0.4 MB, and is never unpacked as a whole: a look-up reads two
-//! or three groups of rows, and unpacks one block of names. `examples/vendors.rs` makes it anew.
+//! The list is part of the program, in 0.4 MB, and is never unpacked as a whole: a look-up reads
+//! two or three groups of rows, and unpacks one block of names. `examples/vendors.rs` builds it.
 
 use kernel::Mac;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
@@ -41,8 +41,8 @@ pub fn of(mac: &Mac) -> Option<String> {
 /// | 4 each | where blocks begin; once more, where the last one ends |
 ///
 /// *Where* counts from behind these. A row is the distance of its prefix to that of the row before
-/// (7 bits a byte, the lowest first), and the number of its name, in 2 bytes. A block is names, each
-/// with a line feed behind it, packed by DEFLATE (RFC 1951).
+/// (7 bits a byte, the lowest first), and the number of its name, in 2 bytes. A block is names,
+/// each with a line feed behind it, packed by DEFLATE (RFC 1951).
 struct Table<'a> {
     groups: [&'a [u8]; 3],
     blocks: &'a [u8],
@@ -161,7 +161,7 @@ mod tests {
                 Some("Converging Systems"),
             ),
             ([0x00, 0x1b, 0xc5, 0xff, 0xf2, 3], None),
-            // Nobody's, made up, a group's, none.
+            // Unassigned, locally administered, multicast, empty.
             ([0x00, 0xff, 0xff, 1, 2, 3], None),
             ([0x02, 0, 0, 1, 2, 3], None),
             ([0x01, 0, 0x5e, 1, 2, 3], None),

@@ -241,7 +241,7 @@ fn a_flood_is_forgotten_soon() {
     }
     monitor.turn(1_000);
     assert_eq!(monitor.remembered()[0], MOST);
-    // The others are as patient as ever.
+    // The longer conversation keeps its usual timeout.
     monitor.turn(20_000);
     assert!(monitor.talk(&key(1 << 20)).is_some());
     assert_eq!(monitor.remembered()[0], 1);
@@ -254,8 +254,8 @@ fn a_flood_is_forgotten_soon() {
     assert_eq!(monitor.remembered()[0], 0);
 }
 
-/// A flood of conversations of several packets each is full of what goes on, too: who is silent goes,
-/// but none that had much.
+/// A flood of conversations of several packets also fills the table: silent ones are removed, but
+/// none with much traffic.
 #[test]
 fn newcomers_find_a_place_in_a_flood_of_longer_ones() {
     let _alone = ALONE.lock();
@@ -265,7 +265,7 @@ fn newcomers_find_a_place_in_a_flood_of_longer_ones() {
         read(&mut monitor, key(number), [4, 0], 0, 0);
     }
     assert!(monitor.talk(&key(MOST as u32 - 2)).is_some(), "it is full");
-    // All of it is at work just now: nobody has to go.
+    // All conversations are active: none can be removed.
     let newcomer = key(1 << 21);
     read(&mut monitor, newcomer, [3, 3], 0, 500);
     assert!(monitor.talk(&newcomer).is_none());

@@ -13,7 +13,7 @@ use answers::Status;
 use runtime::output::{Output, units};
 use runtime::registry::{Command, Group};
 
-/// Its line in `weir status`.
+/// Prints the monitor's line of `weir status`.
 ///
 /// # Errors
 /// Writing to the output failed.
@@ -35,7 +35,7 @@ pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     output.field("remembered", &text)
 }
 
-/// All of them.
+/// Returns all commands.
 pub fn all() -> Vec<Command> {
     vec![
         Command::printing(Group::See, "devices", devices::run),

@@ -47,8 +47,8 @@ fn through<T>(talk: &Talk, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
     by.filter(|by| *by != talk.key.port)
 }
 
-/// Makes the kernel ask for a gateway by ARP: without a packet for it, an entry that failed stays as it
-/// is. The datagram goes to the discard service (RFC 863).
+/// Makes the kernel send an ARP request for a gateway: without a packet, a failed entry stays. The
+/// datagram goes to the discard service (RFC 863).
 fn ask(gateway: Ipv4Addr) {
     let sent = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
         socket.set_nonblocking(true)?;
@@ -68,7 +68,7 @@ impl Lines {
         core: &Monitor,
         now: Millis,
     ) {
-        // Devices were not told of yet.
+        // Devices are not listed yet.
         if !ports.is_complete() {
             return;
         }

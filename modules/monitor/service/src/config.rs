@@ -73,7 +73,7 @@ pub enum MonitorMemory {
     /// A part of the machine's.
     #[default]
     Auto,
-    /// So many bytes.
+    /// Number of bytes.
     Octets(u64),
 }
 
@@ -115,7 +115,7 @@ pub enum MeterRoom {
     Auto,
     /// As many as fit a quarter of the processor's second-level cache.
     Cache,
-    /// So many IPv4 conversations, and half as many of IPv6.
+    /// Number of IPv4 conversations, and half as many of IPv6.
     Records(u32),
 }
 

@@ -11,7 +11,7 @@ const ROOM: usize = 16_384;
 /// For so long: packets are counted within a second.
 const REMEMBERED: Millis = 5_000;
 
-/// Connections that conntrack told of lately.
+/// Connections of recent conntrack events.
 #[derive(Debug, Default)]
 pub struct Crossings {
     lately: HashMap<Ends, Ends>,

@@ -32,7 +32,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// As it is configured; `None`: nowhere, or not to be understood.
+    /// Creates the configured export; `None`: no collector, or an invalid one.
     pub fn new(settings: &Ipfix) -> Option<Self> {
         let text = &settings.collector.value.as_ref()?.0;
         let target: Target = text
@@ -58,7 +58,7 @@ impl Export {
         values(&self.settings) == values(settings)
     }
 
-    /// Something happened in the kernel. `outside`: as for [`Translations::heard`].
+    /// Handles an event of the kernel. `outside`: as for [`Translations::heard`].
     pub fn heard(&mut self, event: &Event, outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool) {
         let Some(translations) = &mut self.translations else {
             return;
@@ -75,8 +75,7 @@ impl Export {
         }
     }
 
-    /// Takes in the connections that are known, once: who begins to export under way did not hear
-    /// of them.
+    /// Exports the existing connections, once: an export that starts later has missed their events.
     pub fn begin(
         &mut self,
         connections: &offload_core::Core,
@@ -119,8 +118,8 @@ impl Export {
         self.exporter.interface_gone(link);
     }
 
-    /// Tells of a conversation. `began`: seconds since 1970 when the monitor's clock began;
-    /// `stops`: weir does, so that this is the last of it.
+    /// Exports a conversation. `began`: start of the monitor's clock, in seconds since 1970;
+    /// `stops`: weir stops, so that this record is the last.
     pub fn flow(&mut self, told: &Told, began: u64, stops: bool) {
         let talk = &told.talk;
         let leaves = talk.leaves.filter(|leaves| *leaves != talk.key.ends());
@@ -159,7 +158,7 @@ impl Export {
                 (true, true) => EndReason::EndDetected,
                 (true, false) => EndReason::Idle,
             },
-            // Whoever began is not noted yet: a SYN says at least that weir was there then.
+            // The initiator is not recorded yet: a SYN shows at least that weir was running then.
             initiator: match talk.tcp_flags & SYN != 0 && talk.key.station_port > talk.key.far_port
             {
                 true => Initiator::Station,

@@ -48,7 +48,7 @@ pub struct Keeper {
     past: Option<past::Past>,
     /// Reason why the history is off.
     no_past: Option<String>,
-    /// Quotas that nobody has.
+    /// Problem with quotas of unknown devices.
     doubt: Option<Doubt>,
     /// Next update of the firewall.
     rules: Option<String>,
@@ -146,7 +146,7 @@ impl Keeper {
         self.busy.time(router, &mut self.core, self.clock);
     }
 
-    /// Takes what the kernel side told, and frees records; due at each tick.
+    /// Reads the kernel's events, and frees records; due at each tick.
     pub fn tick(&mut self) {
         self.records.tick(&mut self.core, &self.ports);
         if let Some(export) = &mut self.export {
@@ -190,7 +190,7 @@ impl Keeper {
         }
     }
 
-    /// Something happened in the kernel. `connections`: what conntrack had told before.
+    /// Handles an event of the kernel. `connections`: the state of conntrack before the event.
     pub fn heard(&mut self, event: &Event, connections: &offload_core::Core) {
         self.wifi.heard(event);
         self.crossings.heard(event, self.clock.now());
@@ -227,7 +227,7 @@ impl Keeper {
         now.or_else(|| self.no_past.clone())
     }
 
-    /// Other settings, as far as they take effect at once.
+    /// Applies a new configuration, as far as settings can change at once.
     pub fn reload(&mut self, effective: &Effective) {
         self.doubt = doubt(effective);
         if let Some(past) = &mut self.past {
@@ -272,7 +272,7 @@ impl Keeper {
         self.labels.written(outcome);
     }
 
-    /// Quotas that nobody has.
+    /// Returns the problem with quotas of unknown devices.
     pub fn doubt(&self) -> Option<&Doubt> {
         self.doubt.as_ref()
     }
@@ -321,8 +321,8 @@ impl Keeper {
         }
     }
 
-    /// The end: what is not written or told yet is. Whether rules of quotas are left to be taken
-    /// away.
+    /// Stops the monitor: writes and reports the rest. Returns true if rules of quotas have to be
+    /// removed.
     pub fn stop(&mut self, connections: &offload_core::Core) -> bool {
         self.labels.write_last();
         if self.export.is_some() {
@@ -413,8 +413,8 @@ impl Keeper {
     }
 }
 
-/// Tells of the source of a connection whether it is beyond the uplink: it asked for an address of
-/// this router, and is no station inside.
+/// Returns a test whether the source of a connection is beyond the uplink: it connected to an
+/// address of this router, and is not a station inside.
 fn outside<'a>(
     core: &'a Monitor,
     connections: &'a offload_core::Core,

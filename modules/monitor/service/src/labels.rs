@@ -124,7 +124,7 @@ impl Labels {
         self.choices.write_last(&self.given);
     }
 
-    /// Those of whom anything is said.
+    /// Returns the devices with a label.
     pub fn known(&self) -> BTreeSet<Mac> {
         self.configured
             .keys()

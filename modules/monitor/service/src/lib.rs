@@ -281,7 +281,7 @@ impl Module for Monitor {
             Event::Settled => keeper.settled(router.core.links()),
             Event::Dump(Source::Conntrack) => keeper.dump_asked(),
             Event::Forwarded(all) => {
-                // A port has its sums from the first packet on, also before the first second is over.
+                // A port is counted from its first packet on, even within the first second.
                 keeper.look(router.core.links());
                 for forwarded in all {
                     keeper.forwarded(forwarded);

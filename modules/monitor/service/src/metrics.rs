@@ -54,7 +54,7 @@ api::metrics! {
 /// Counters of a device: received and sent, from and to the Internet and in the LAN.
 type Both = [Count; 4];
 
-/// Writes of devices. It remembers which devices it told of, so that a device does not come and go,
+/// Writer of device metrics. It remembers the written devices, so that devices do not come and go,
 /// and the sum of the others only rises.
 #[derive(Debug)]
 pub struct Metrics {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use runtime::daemon::{Finding, Value};
 
-/// Seconds that an uplink is down before it is reported: routes are written anew, links flap.
+/// Seconds of outage before a report: routes are rewritten, links flap.
 const PATIENCE: u64 = 5;
 /// Seconds after the start until a router without any uplink is reported.
 const BEGINS: u64 = 30;
@@ -27,17 +27,17 @@ pub enum Cause {
 /// A device that may be an uplink.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uplink {
-    /// There is a link.
+    /// True if the link is up.
     pub link: bool,
     /// A default route leaves by it.
     pub route: bool,
     /// The device belongs to a bridge or bond now: not an uplink any more.
     pub member: bool,
-    /// A device above it leads out, and it has no default route itself: it is a part of that uplink.
+    /// True if only a device above has a default route: this device is part of that uplink.
     pub below: bool,
     /// The device is a tunnel, which people switch on and off.
     pub tunnel: bool,
-    /// Its gateway, where none answers.
+    /// Gateway without an answer.
     pub silent: Option<String>,
 }
 
@@ -103,8 +103,8 @@ impl Outages {
     }
 }
 
-/// Gateways that the kernel asks for in vain (`/proc/net/arp`, net/ipv4/arp.c `arp_format_neigh_entry`:
-/// address, hardware type, flags, hardware address, mask, device): flags without ATF_COM.
+/// Returns unresolved gateways (`/proc/net/arp`, net/ipv4/arp.c `arp_format_neigh_entry`: address,
+/// hardware type, flags, hardware address, mask, device): flags without ATF_COM.
 pub fn unresolved(text: &str, gateways: &BTreeSet<IpAddr>) -> BTreeMap<String, Ipv4Addr> {
     let (mut silent, mut answers) = (BTreeMap::new(), BTreeSet::new());
     for line in text.lines().skip(1) {

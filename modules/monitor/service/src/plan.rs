@@ -84,7 +84,7 @@ fn outside(
     leads_out: &BTreeSet<u32>,
 ) -> (bool, BTreeSet<u16>) {
     let uppers = stack.uppers(port);
-    // Of the members of a bridge one leads out: which, its gateway's hardware address tells.
+    // The gateway's hardware address shows which member of a bridge leads out.
     let on_bridges: HashSet<u32> = uppers
         .iter()
         .filter(|upper| bridges.contains(&upper.link))

@@ -49,7 +49,7 @@ impl Ports {
     pub fn heard(&mut self, event: &Event) {
         match event {
             Event::LinkGone(link) => {
-                // Its number may be another's next.
+                // The kernel may reuse the index.
                 self.led_out.remove(link);
                 self.stale = true;
             }
@@ -97,7 +97,7 @@ impl Ports {
         self.inside.contains(&link)
     }
 
-    /// Counts at those of these devices that are ports, and at no other. Returns those that are new.
+    /// Counts at the ports among these devices, and nowhere else. Returns new ports.
     pub fn attach<'a>(
         &mut self,
         links: impl Iterator<Item = &'a Link> + Clone,
@@ -107,7 +107,7 @@ impl Ports {
     ) -> Vec<u32> {
         match Uplinks::read() {
             Some(uplinks) => self.uplinks = uplinks,
-            // They are looked at again in a second.
+            // The next attempt is in a second.
             None => self.stale = true,
         }
         let wanted = plan::metered(links.clone(), &self.uplinks);

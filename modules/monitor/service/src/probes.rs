@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 /// Interval of checks for full tables.
 const TIDY: Duration = Duration::from_secs(60);
 
-/// Those that record, and why others cannot.
+/// Active probes, and errors of the others.
 pub struct Probes {
     active: BTreeMap<&'static str, Active>,
     unable: BTreeMap<&'static str, String>,

@@ -45,7 +45,7 @@ impl Records {
         self.naming.second(names);
     }
 
-    /// Takes what the kernel side told: new conversations, and packets that tell names.
+    /// Reads the kernel's events: new conversations, and packets with names.
     fn hear(&mut self, core: &mut Monitor) {
         let now = self.clock.now();
         let naming = &mut self.naming;
@@ -59,7 +59,7 @@ impl Records {
         });
     }
 
-    /// Takes what the kernel side told, and frees records; due at each tick.
+    /// Reads the kernel's events, and frees records; due at each tick.
     pub fn tick(&mut self, core: &mut Monitor, ports: &Ports) {
         self.hear(core);
         let now = self.clock.now();
@@ -90,7 +90,7 @@ impl Records {
 
     /// Reads all records, also for who asks.
     pub fn read(&mut self, core: &mut Monitor, ports: &Ports) {
-        // Just before, so that those that began are known.
+        // Reads events first, so that new conversations are known.
         self.hear(core);
         let now = self.clock.now();
         let pressure = self.pressure();

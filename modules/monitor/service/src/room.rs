@@ -36,8 +36,7 @@ pub fn memory(memory: MonitorMemory) -> u64 {
 }
 
 /// The first processor's second-level cache, bytes
-/// (Documentation/ABI/testing/sysfs-devices-system-cpu); where that is not told, the 512 KiB of a
-/// Cortex-A53.
+/// (Documentation/ABI/testing/sysfs-devices-system-cpu); by default the 512 KiB of a Cortex-A53.
 fn second_level_cache() -> u64 {
     (0..8)
         .find_map(|index| {

@@ -34,8 +34,8 @@ impl Busy {
         self.flows.entry(flow).or_insert((host, 0)).1 += octets;
     }
 
-    /// The busiest connections, the busiest of each host before all others; begins anew. `None`: it
-    /// is too early.
+    /// Returns the busiest connections, the busiest of each host first; starts the next selection.
+    /// `None`: too early.
     fn choose(&mut self, now: Instant) -> Option<Vec<u32>> {
         if self
             .chosen

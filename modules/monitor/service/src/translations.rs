@@ -8,8 +8,8 @@ use kernel::{ConnectionId, Event, Source, Tuple, status};
 use monitor_core::ipfix::{NatEvent, NatEventKind};
 use tracing::warn;
 
-/// Translations that are known at once, at most: as many connections as Linux tracks by default in
-/// a machine with much memory. Some 40 bytes each.
+/// Maximum number of known translations: as many connections as Linux tracks by default in a
+/// machine with much memory. Some 40 bytes each.
 const ROOM: usize = 262_144;
 
 /// Conntrack's number of a connection, its protocol, and its first packet's source and destination.
@@ -32,12 +32,12 @@ struct Leaves {
 struct Known {
     leaves: Leaves,
     from_outside: bool,
-    /// The dump in which, or after whose beginning, it was last told of.
+    /// Dump that last listed the translation, or that began before its last event.
     dump: u32,
 }
 
-/// The translations that there are. Pure: what is to be told is appended to `told`; `now` is
-/// milliseconds since 1970.
+/// Present translations. Pure: events to export are appended to `told`; `now` is milliseconds since
+/// 1970.
 #[derive(Debug)]
 pub struct Translations {
     known: HashMap<Key, Known>,
@@ -62,8 +62,8 @@ impl Default for Translations {
 }
 
 impl Translations {
-    /// Something happened in the kernel. `outside` tells of a source, and of the address that it
-    /// asked for, whether it is beyond the uplink.
+    /// Handles an event of the kernel. `outside` returns true if a source is beyond the uplink,
+    /// given the address that it connected to.
     pub fn heard(
         &mut self,
         event: &Event,
@@ -95,7 +95,7 @@ impl Translations {
         self.whole = true;
     }
 
-    /// There is a connection, whose answers come in as `reply`.
+    /// Adds a connection, whose answers come in as `reply`.
     pub fn there_is(
         &mut self,
         id: &ConnectionId,
@@ -346,7 +346,7 @@ mod tests {
         }
         let end = || Event::DumpEnd(Source::Conntrack);
         assert!(hear(&mut translations, end()).is_empty());
-        // Nobody asked.
+        // A dump that was not requested.
         assert!(hear(&mut translations, end()).is_empty());
 
         translations.dump_asked();

@@ -1,5 +1,5 @@
-//! Uplinks: devices and gateways of default routes, and the networks on this side of them. From the main table and that of local addresses: rules may lead some
-//! packets to other tables, but what is a network of this router is in these.
+//! Uplinks: devices and gateways of default routes, and the local networks. Reads the main and the
+//! local routing table: rules may select others, but these list all local networks.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -35,8 +35,8 @@ pub struct Uplinks {
     pub(crate) below_ppp: BTreeSet<String>,
     /// Routes of the main table and of the one of local addresses, the best first.
     pub(crate) routes: Vec<Route>,
-    /// Something leads to the Internet that is not in `routes`: a default route of another table, or
-    /// more routes than are looked at.
+    /// True if a route to the Internet is missing in `routes`: a default route of another table, or
+    /// routes beyond the limit.
     pub elsewhere: bool,
 }
 
@@ -87,8 +87,8 @@ impl Uplinks {
             .collect()
     }
 
-    /// Gateways of the routes that are in use: of several default routes, those of the least metric.
-    /// Nothing asks for the gateway of a standby.
+    /// Returns the gateways in use: of several default routes, those of the least metric. The
+    /// gateway of a standby gets no requests.
     pub fn gateways_in_use(&self) -> BTreeSet<IpAddr> {
         let leads = |route: &&Route| leads_anywhere(route) && route.kind == RouteKind::Unicast;
         let routes: Vec<&Route> = self.routes.iter().filter(leads).collect();
@@ -118,9 +118,9 @@ impl Uplinks {
             .collect()
     }
 
-    /// Devices by which nothing can come from the Internet, by index: neither they nor what stands on
-    /// them, or what they stand on, are in `led_out`. None where that is not certain: without a
-    /// default route, and with one that is not looked at.
+    /// Returns devices where nothing can come from the Internet, by index: they, and all devices
+    /// above and below them, are not in `led_out`. Empty if that is not certain: without a default
+    /// route, or with one that is not examined.
     pub fn inside<'a>(
         &self,
         links: impl Iterator<Item = &'a Link> + Clone,
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(inside(&[TUNNEL], &[WAN], false), [LAN, BRIDGE, 7].into());
         // An access point: each member of its bridge may lead to the gateway.
         assert_eq!(inside(&[BRIDGE], &[], false), [WAN, 7].into());
-        // Nobody knows.
+        // Uncertain cases.
         assert_eq!(inside(&[PPP], &[], true), BTreeSet::new());
         assert_eq!(inside(&[], &[WAN], false), BTreeSet::new());
     }
@@ -393,7 +393,7 @@ mod tests {
             route("0.0.0.0/0", PPP, None),
             own,
             route("192.168.1.0/24", BRIDGE, None),
-            // Another router of the LAN.
+            // Route to another router of the LAN.
             route("10.1.0.0/16", BRIDGE, Some("192.168.1.2")),
             // Networks at the end of a tunnel, and in front of the uplink.
             route("10.2.0.0/16", TUNNEL, None),

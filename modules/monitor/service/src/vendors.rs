@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use kernel::Mac;
 use monitor_core::vendor;
 
-/// Makers that are remembered. Then all are forgotten, and looked up anew.
+/// Maximum size of the cache, which is then emptied.
 const MOST: usize = 4_096;
 
 /// Cache of look-ups.

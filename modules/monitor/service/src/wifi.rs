@@ -132,15 +132,15 @@ impl Wifi {
     }
 }
 
-/// Lists wireless devices, unless they are `known`, and reads their stations. The family is found
-/// anew each time: its number changes when its module is loaded again.
+/// Lists wireless devices, unless they are `known`, and reads their stations. The family is looked
+/// up each time: its number changes when its module is loaded again.
 fn read(known: Option<Vec<u32>>, runtime: &Handle, answer: &SyncSender<Answer>) {
     let _inside = runtime.enter();
     let mut found = Answer::default();
     if let Err(error) = read_into(known, &mut found) {
         found.error.get_or_insert(error);
     }
-    // Nobody may wait for it any more.
+    // The receiver may be gone.
     let _ = answer.send(found);
 }
 
@@ -285,7 +285,7 @@ mod tests {
         assert!(wifi.stale && wifi.told && wifi.devices == [7]);
     }
 
-    /// A driver that does not answer: nobody waits, and nothing old is shown.
+    /// A driver that does not answer: the loop does not wait, and nothing old is shown.
     #[test]
     fn an_answer_that_does_not_come() {
         let mut wifi = Wifi::new();

@@ -257,8 +257,7 @@ impl Guests {
         }
     }
 
-    /// Logs out a device, at the request of the guest or the administrator. Returns true if it was
-    /// in.
+    /// Logs out a device, for the guest or the administrator. Returns true if the device was in.
     pub fn end(&mut self, mac: Mac, when: (Millis, u64), out: &mut Vec<Change>) -> bool {
         let Some(guest) = self.devices.get(&mac) else {
             return false;

@@ -105,7 +105,7 @@ fn a_cut_device_is_kept_from_the_network_and_nobody_else_is() {
     );
     assert!(answers(&mut inwards, LIMIT));
 
-    // Nobody is cut: the table changes nothing.
+    // Without blocked devices, the table changes nothing.
     router
         .nft(&nft::create(&Cut::default()))
         .expect("the rules");
@@ -120,7 +120,7 @@ fn a_cut_device_is_kept_from_the_network_and_nobody_else_is() {
     assert!(!living.iter_mut().any(|stream| answers(stream, SHORT)));
     assert!(!answers(&mut inwards, SHORT));
     assert!(far.iter().all(|to| connect(one, to).is_none()));
-    // Others go on, and the router itself answers: the page says why.
+    // Other connections continue, and the router itself answers: the page explains the block.
     assert!(others.iter_mut().all(|stream| answers(stream, LIMIT)));
     for to in ["10.0.0.1:443", "[fd00::1]:443"] {
         assert!(

@@ -100,7 +100,7 @@ fn a_file_that_breaks_under_way_costs_nothing_that_waits() {
         .write(true)
         .open(directory.file())
         .expect("the file");
-    // Another writer in between has SQLite read its pages again.
+    // Another writer in between makes SQLite read its pages again.
     let length = file.metadata().expect("the file").len();
     for page in 0..length / 4096 {
         file.write_all_at(&[0x5a; 4096], page * 4096)
@@ -383,7 +383,7 @@ fn one_table_that_breaks_or_is_missing_is_found_by_who_asks() {
     filled(&directory);
     let mut store = open(&directory.file(), NOON);
     store.add(NOON, Some(mac(1)), "video", &traffic(100));
-    // Somebody writes what cannot be a sum, past the rules of the table.
+    // An invalid sum is written, past the rules of the table.
     Connection::open(directory.file())
         .expect("the file")
         .execute_batch(

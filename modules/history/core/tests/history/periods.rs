@@ -77,7 +77,7 @@ proptest! {
             let span = calendar.span(unit, at);
             prop_assert!(span.holds(at), "{name} {unit} {at}: {span:?}");
             prop_assert!(span.end - span.start <= longest * 3600, "{name} {unit} {at}: {span:?}");
-            // All of it says the same, and the neighbours touch it.
+            // All instants of a period give that period, and its neighbours are adjacent.
             for inside in [span.start, span.end - 1, span.start + (span.end - span.start) / 2] {
                 if inside >= 0 { prop_assert_eq!(calendar.span(unit, inside), span, "{} {}", name, unit); }
             }

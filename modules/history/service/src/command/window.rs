@@ -18,9 +18,9 @@ pub(super) struct Window {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bounds {
-    /// So many, up to now.
+    /// The last periods, up to now.
     Last(u32),
-    /// Those with any part in between.
+    /// Periods that overlap this span.
     Between(Option<Span>, Option<Span>),
 }
 

@@ -39,11 +39,11 @@ const ATTEMPTS: u8 = 3;
 pub enum Change {
     /// Messages go to this address.
     Sending(SocketAddr),
-    /// Nobody listens there (ICMP port unreachable).
+    /// No program listens at the address (ICMP port unreachable).
     Refused(SocketAddr),
     /// Messages cannot be sent there.
     Failing(SocketAddr, String),
-    /// There is no address for the name.
+    /// The name has no address.
     Unresolved(String),
 }
 
@@ -70,7 +70,7 @@ pub struct Sent {
     pub messages: u64,
     /// Given up: too many waited, or the kernel refused them.
     pub unsent: u64,
-    /// Answered by ICMP that nobody listens. There may be more: such answers are limited.
+    /// Refused by ICMP, as no program listens. There may be more: such answers are limited.
     pub refused: u64,
 }
 
@@ -230,7 +230,7 @@ impl Collector {
                 (true, change)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => (false, change),
-            // The answer is there already: nobody listens. The next attempt is that of the next
+            // The answer is there already: no program listens. The next attempt is that of the next
             // call.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 self.stranger = true;
@@ -238,7 +238,7 @@ impl Collector {
             }
             Err(error) => {
                 self.attempts += 1;
-                // The router's own address may be another now: the socket goes by the old one.
+                // The router's own address may have changed: the socket still uses the old one.
                 self.socket = None;
                 self.retry_at = now + 1000;
                 let failing = Change::Failing(address, error.to_string());
@@ -340,7 +340,7 @@ impl Collector {
         self.lookup = Some(lookup);
         let look = move || {
             let found = (host.as_str(), port).to_socket_addrs();
-            // Whoever asked may be gone.
+            // The receiver may be gone.
             let _ = answer.send(found.map(|found| found.take(8).collect()));
         };
         // Without a thread the channel ends at once, which counts as a failed look-up.
@@ -469,7 +469,7 @@ mod tests {
             }
         }
         let statistics = exporter.statistics();
-        // The first one was sent before it was known that nobody listens.
+        // The first message was sent before the refusal arrived.
         assert!(statistics.not_sent.flows >= 1);
         assert_eq!(statistics.not_sent.flows + received, 6);
         assert_eq!(statistics.exported.flows, received);
@@ -511,7 +511,7 @@ mod tests {
         let mut exporter = Exporter::new(Settings::default());
         let mut collector = collector(&format!("localhost:{port}"));
         let mut now = 0;
-        // Either family's loopback may come first; where nobody listens the next one is tried.
+        // Either family's loopback may come first; after a refusal the next one is tried.
         while collector.sent().messages == 0
             || collector.sent().refused >= collector.sent().messages
         {
@@ -529,7 +529,7 @@ mod tests {
     #[test]
     fn what_has_no_address_is_counted() {
         let mut exporter = Exporter::new(Settings::default());
-        // No label may be that long, so no resolver asks anybody.
+        // The label is too long for the DNS, so resolvers send no query.
         let mut collector = collector(&format!("{}.invalid:1", "x".repeat(64)));
         let mut change = None;
         let mut rounds = 0;

@@ -5,8 +5,8 @@
 /// the other way of a biflow.
 pub const REVERSE: u32 = 29305;
 /// Enterprise number of ntop's elements
-/// (<https://www.ntop.org/guides/nprobe/flow_information_elements.html>): IANA has none for what they
-/// tell, and several collectors know them.
+/// (<https://www.ntop.org/guides/nprobe/flow_information_elements.html>): IANA has no equivalents,
+/// and several collectors know these.
 pub const NTOP: u32 = 35632;
 /// Length of a field that says its own length (RFC 7011, section 7).
 pub const VARIABLE: u16 = 65535;
@@ -14,7 +14,7 @@ pub const VARIABLE: u16 = 65535;
 /// A field of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Its number at the enterprise.
+    /// Number at the enterprise.
     pub number: u16,
     /// Bytes, or [`VARIABLE`].
     pub length: u16,

@@ -12,7 +12,7 @@ pub const NAME_LIMIT: usize = 64;
 /// Writes a flow's record, one field after the other, as `template` has them.
 pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &FlowRecord<'_>) {
     let back = view == View::Received;
-    // Of the other way, everything is seen from the other side.
+    // The reverse direction swaps source and destination.
     let (source, destination) = swap(back, flow.source, flow.destination);
     let (source_port, destination_port) = swap(back, flow.source_port, flow.destination_port);
     let (ingress, egress) = swap(back, flow.port, flow.out);

@@ -225,7 +225,7 @@ impl Exporter {
         }
     }
 
-    /// There is no such interface any more.
+    /// Removes an interface.
     pub fn interface_gone(&mut self, index: u32) {
         self.interfaces.remove(&index);
     }
@@ -238,7 +238,7 @@ impl Exporter {
         }
     }
 
-    /// A message was not sent, or is known to be lost.
+    /// Counts a message that was not sent, or is lost.
     pub fn unsent(&mut self, contents: Contents, octets: usize, now: u64) {
         let statistics = &mut self.statistics;
         statistics.messages = statistics.messages.saturating_sub(1);
@@ -258,7 +258,7 @@ impl Exporter {
             .octets
             .get(8..12)
             .and_then(|octets| octets.try_into().ok());
-        // They hold no records, so the number that comes next is the same before and after them.
+        // Templates hold no records, so the sequence number stays.
         let sequence = u32::from_be_bytes(sequence.unwrap_or_default());
         let mut messages = Vec::new();
         let mut draft = Draft::default();
@@ -284,7 +284,7 @@ impl Exporter {
         self.ready.drain(..).collect()
     }
 
-    /// All messages, full or not, and what is due to be told again.
+    /// Returns all messages, full or not, and those due again.
     pub fn tick(&mut self, now: u64) -> Vec<Message> {
         self.now = now;
         self.refresh_if_due();

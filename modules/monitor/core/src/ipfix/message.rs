@@ -11,7 +11,7 @@ const SET_HEADER: usize = 4;
 /// Contents of a message; lost with the message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Records of flows and translations; a flow told in two records is two.
+    /// Records of flows and translations; a flow in two records counts twice.
     pub flows: u64,
     /// Packets of these.
     pub packets: u64,

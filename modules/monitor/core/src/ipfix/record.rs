@@ -84,11 +84,11 @@ pub enum EndReason {
     /// The flow continues; the export was due.
     #[default]
     Active = 2,
-    /// Its end was seen, as TCP's FIN.
+    /// The end was seen, as TCP's FIN.
     EndDetected = 3,
     /// weir stops, or had to give up the flow.
     Forced = 4,
-    /// Its record was needed for another flow.
+    /// The record was needed for another flow.
     LackOfResources = 5,
 }
 
@@ -96,7 +96,7 @@ pub enum EndReason {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Initiator {
-    /// Nobody knows: weir came when it ran already.
+    /// Unknown: weir started after the flow.
     #[default]
     Unknown = 0,
     /// The station.
@@ -151,7 +151,7 @@ pub struct FlowRecord<'a> {
     pub application: Option<&'a str>,
     /// Name of the far end, limited like the application.
     pub far_name: Option<&'a str>,
-    /// Of TCP, unless nothing is known.
+    /// Measurements of TCP, if there are any.
     pub tcp: Option<Tcp>,
 }
 

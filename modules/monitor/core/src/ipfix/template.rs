@@ -57,18 +57,18 @@ pub enum Layer4 {
 
 const LAYERS: [Layer4; 3] = [Layer4::Ports, Layer4::Tcp, Layer4::Icmp];
 
-/// Which way of a flow a record tells of.
+/// Direction of a flow in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// The direction that the station sent.
     Sent,
-    /// That, and how it is translated.
+    /// The sent direction, and its translation.
     SentTranslated,
     /// The direction that the station received.
     Received,
     /// Both in one record (RFC 5103).
     Both,
-    /// That, and how the station's packets are translated.
+    /// Both directions, and the translation of the station's packets.
     BothTranslated,
 }
 

@@ -13,8 +13,8 @@ use super::{Client, Learned, Millis};
 /// Maximum number of far-end names, over all stations.
 pub const FAR_ENDS: usize = 4096;
 
-/// The names that are known. In memory only, and of bounded size whatever is learned: measured, 0.7
-/// MB for 1000 far ends, and 3.4 MB when full, with ordinary names.
+/// All known names. In memory only, and of bounded size: measured, 0.7 MB for 1000 far ends, and
+/// 3.4 MB when full, with ordinary names.
 #[derive(Debug)]
 pub struct Names {
     far: FarEnds,
@@ -36,8 +36,7 @@ impl Names {
         }
     }
 
-    /// Takes what a packet told. True if a device has another name by it than before from that
-    /// source.
+    /// Stores a name from a packet. Returns true if it changes a device's name from that source.
     pub fn learn(&mut self, learned: &Learned, now: Millis) -> bool {
         match learned {
             Learned::DeviceName { mac, name, source } => {

@@ -1,4 +1,4 @@
-//! Names of devices, and who told them.
+//! Names of devices, and their sources.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ const MOST_SPEAKERS: usize = 1024;
 pub enum Source {
     /// weir's configuration.
     Configuration,
-    /// Somebody, on weir's page or by its command line.
+    /// A user, on weir's page or by its command line.
     Given,
     /// `/etc/ethers`, in which only who runs the router writes.
     Ethers,
@@ -116,7 +116,7 @@ impl Devices {
         let table = match source {
             Source::Dhcp => &mut self.dhcp,
             Source::Mdns => &mut self.mdns,
-            // These come whole.
+            // These sources are replaced as a whole.
             Source::Configuration
             | Source::Given
             | Source::Ethers

@@ -23,7 +23,7 @@ const FQDN_ENCODED: u8 = 4;
 pub enum Kind {
     /// The client looks for servers.
     Discover,
-    /// This one, please; or: still this one.
+    /// The client requests or renews an address.
     Request,
     /// The server assigns the address.
     Ack,
@@ -86,7 +86,7 @@ pub fn read(payload: &[u8]) -> Option<Message> {
 struct Options {
     kind: Option<u8>,
     requested: Option<Ipv4Addr>,
-    /// These two may come in pieces (RFC 3396).
+    /// These options may come in pieces (RFC 3396).
     host_name: Vec<u8>,
     fqdn: Vec<u8>,
 }

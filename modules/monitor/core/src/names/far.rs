@@ -47,7 +47,7 @@ impl FarEnds {
         self.told.len()
     }
 
-    /// A name server told `client`.
+    /// Stores a name server's answer to `client`.
     pub(super) fn answer(
         &mut self,
         client: Client,
@@ -69,7 +69,7 @@ impl FarEnds {
     }
 
     fn learn(&mut self, key: (Client, IpAddr), told: Told) {
-        // Put in anew, as the youngest.
+        // The entry is inserted again, as the youngest.
         let entry = match self.told.remove(&key) {
             Some(old) if old.now.name == told.name => Entry {
                 now: Told {

@@ -47,8 +47,7 @@ pub(super) fn line(line: &str) -> Option<Vec<Known>> {
     let Some(address) = fields.next() else {
         return Some(Vec::new());
     };
-    // `fe80::1%br-lan` is the same on every link, or rather of one only: told by its hardware
-    // address, not here.
+    // `fe80::1%br-lan` is valid on one link only: the hardware address decides, not this one.
     let address: IpAddr = address.split('%').next()?.parse().ok()?;
     let first = fields.next()?;
     if address.is_loopback() || address.is_unspecified() || address.is_multicast() {

@@ -52,7 +52,7 @@ impl Questions {
         self.0.get(&key).is_some_and(fits) && self.0.remove(&key).is_some()
     }
 
-    /// Nobody answers any more.
+    /// Removes queries that are too old for an answer.
     pub(super) fn forget(&mut self, now: Millis) {
         while let Some((key, asked)) = self.0.oldest()
             && now.saturating_sub(asked.since) > WAITED

@@ -152,7 +152,7 @@ impl<'a> Packet<'a> {
         Some((packet, behind))
     }
 
-    /// Its frames, if the keys that follow from this ID fit.
+    /// Decrypts the frames, if the keys of this connection ID fit.
     fn decrypt(&self, id: &[u8]) -> Option<Vec<u8>> {
         let keys = Keys::of_client(self.version, id)?;
         let sample_at = self.number_at + SAMPLE_AT;

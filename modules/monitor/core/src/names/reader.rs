@@ -88,14 +88,14 @@ impl Meta {
 /// Number of packets by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// That are nothing to learn from: they should not have been copied.
+    /// Packets without use: they should not have been copied.
     pub unwanted: u64,
     /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not
     /// TLS or HTTP, what comes behind a QUIC flow's hello.
     pub nameless: u64,
-    /// Answers of name servers that nobody asked for.
+    /// Answers of name servers without a query.
     pub unasked: u64,
-    /// That are not what they should be, or are damaged.
+    /// Packets of another protocol, or damaged.
     pub malformed: u64,
     /// Of which more must come first.
     pub incomplete: u64,

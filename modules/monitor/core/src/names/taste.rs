@@ -58,7 +58,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] = [
         Self::Question,
         Self::Dns,

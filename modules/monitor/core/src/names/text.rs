@@ -1,5 +1,5 @@
-//! Names as they come from the network, made harmless. Whoever sends them may want a terminal or a
-//! browser to obey them.
+//! Sanitises names from the network. Attackers may send control codes or markup for a terminal or a
+//! browser.
 
 /// Longest name of a host, bytes (RFC 1035, 2.3.4, as text).
 pub const LONGEST_HOST: usize = 253;

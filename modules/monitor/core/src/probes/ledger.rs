@@ -9,11 +9,11 @@ use kernel::Mac;
 /// Subject of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
-    /// Index of the port; 0 where none is known.
+    /// Index of the port; 0 if unknown.
     pub link: u32,
     /// Label of the record, as the kernel numbers it; 0 for probes without a label.
     pub label: u32,
-    /// The station at that port; all zero where none is known.
+    /// Station at that port; all zero if unknown.
     pub station: Mac,
 }
 

@@ -53,7 +53,7 @@ impl Unit {
 /// Label of a probe's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Its name: small letters and `_`, as Prometheus wants them.
+    /// Name: small letters and `_`, as Prometheus requires.
     pub name: &'static str,
     /// Words for the numbers.
     pub words: Words,

@@ -27,7 +27,7 @@ fn export(
             collector.send(exporter, part.to_vec(), now, traffic::EPOCH + now);
             match peer {
                 Some(peer) => peer.drain(),
-                // Until the kernel's answer is there, that nobody listens.
+                // Waits for the kernel's answer that no program listens.
                 None => std::thread::sleep(Duration::from_millis(2)),
             }
         }
@@ -45,15 +45,14 @@ fn export(
 struct Kind {
     /// Starts it, with this directory to write to.
     start: fn(port: u16, directory: &Path) -> Peer,
-    /// Ends it, once it has told of so many records.
+    /// Stops the collector once it has written so many records.
     stop: fn(peer: Peer, directory: &Path, records: u64),
     /// Reads the collector's counts.
     read: fn(directory: &Path) -> Table,
 }
 
-/// Flows arrive; the collector ends; what is sent then waits, but for what is known to be lost; it
-/// comes back and understands; it is started anew without weir noticing, and understands after a
-/// refresh.
+/// Flows arrive; the collector stops; further messages wait, but for those known to be lost; it
+/// returns and decodes them; it restarts unnoticed by weir, and decodes after a refresh.
 fn survives(name: &str, kind: &Kind, settings: Settings) -> PathBuf {
     let flows = traffic::flows(FLOWS);
     let (first, rest) = flows.split_at(FLOWS / 2);

@@ -76,7 +76,7 @@ fn count(octets: u64) -> Count {
     }
 }
 
-/// So many bytes from the station, and so many to it. Some of these may have come from an uplink.
+/// Adds bytes from the station and to the station. Some of these may have come from an uplink.
 fn read(monitor: &mut Monitor, key: TalkKey, mac: Mac, octets: [u64; 2]) {
     read_from(monitor, key, mac, octets, true);
 }
@@ -237,8 +237,8 @@ fn a_forged_answer_makes_no_lan_traffic() {
     }
 }
 
-/// A neighbour that sends from an address of the Internet uses nothing of a quota up; nor do two stations
-/// of one bridge with addresses that the router has no route for.
+/// A neighbour with a source address of the Internet uses up no quota; nor do two stations of one
+/// bridge with addresses that the router has no route for.
 #[test]
 fn what_comes_in_inside_is_no_internet_traffic() {
     for (source, target) in [
@@ -312,7 +312,7 @@ fn what_is_bridged_to_the_gateway_is_internet_traffic() {
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 9_000, 0, 1_000]);
 }
 
-/// The hardware address of a gateway may come to be known after traffic through it was judged.
+/// The hardware address of a gateway may become known after its traffic was judged.
 #[test]
 fn a_gateway_that_is_known_later_changes_verdicts() {
     let mut monitor = monitor();

@@ -162,8 +162,8 @@ fn answers_of_dnsmasq() {
     assert_eq!(told[1], pair("www.example.com", "2001:db8::10"));
     // The queried name, not the name that it is an alias of.
     assert_eq!(told[2], pair("shop.example.com", "198.51.100.11"));
-    // Nothing of the name that is not there, nor of the blocked one; of the long answers as much as
-    // is kept.
+    // No entry for the missing name, nor for the blocked one; of the long answers as much as is
+    // kept.
     assert_eq!(told.len(), 3 + 29 + 32);
     assert!(told[3..].iter().all(|(name, _)| name == "many.example.com"));
     let tally = path.reader.tally();
@@ -178,7 +178,7 @@ fn answers_of_dnsmasq() {
     assert_eq!(far("198.51.100.12"), None);
 }
 
-/// Anybody can send a datagram from port 53.
+/// Any host can send a datagram from port 53.
 #[test]
 fn an_answer_counts_for_who_asked_and_once() {
     let answer = frames("dns").remove(0);
@@ -192,14 +192,14 @@ fn an_answer_counts_for_who_asked_and_once() {
     assert_eq!(told(&[&answer]), (0, 1));
     assert_eq!(told(&[&answer, &asked]), (0, 1));
     assert_eq!(told(&[&asked, &answer, &answer]), (1, 1));
-    // Another number, another name, another type; another server, another port of the station.
+    // Another number, name, or type; another server, another port of the station.
     for (at, octet) in [(29, 9), (42, 1), (28 + 30, 28), (15, 9), (23, 9)] {
         let mut forged = answer.clone();
         forged.octets[at] ^= octet;
         assert_eq!(told(&[&asked, &forged]), (0, 1), "{at}");
         assert_eq!(told(&[&asked, &forged, &answer]), (1, 1), "{at}");
     }
-    // Somebody asked with the addresses of another one.
+    // Another station sent the query with these addresses.
     let mut stranger = asked.clone();
     stranger.mac[5] = 9;
     assert_eq!(told(&[&stranger, &answer]), (0, 1));
@@ -434,7 +434,7 @@ fn initial_packets() {
         flows(&frames("quic-go")),
         named(&[("go.example.com", Quic), ("go2.example.com", Quic)])
     );
-    // Of the first flow, one datagram is not enough.
+    // For the first flow, one datagram is not enough.
     assert_eq!(
         flows(&frames("quic-chromium")),
         named(&[("quic.example.com", Quic)])

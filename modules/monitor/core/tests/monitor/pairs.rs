@@ -39,7 +39,7 @@ fn count(packets: u64) -> Count {
     }
 }
 
-/// So many packets from the station, and so many to it.
+/// Adds packets from the station and to the station.
 fn read(monitor: &mut Monitor, key: TalkKey, tcp_flags: u8, packets: [u64; 2], now: u64) {
     let reading = Reading {
         key,
@@ -153,7 +153,7 @@ fn what_no_one_knows_is_told_by_itself() {
     for now in 1..6 {
         monitor.pair(|_| None, &[], now * 1_000);
     }
-    // Too late: it was not told of.
+    // Too late: the conversation was reported alone.
     monitor.pair(who.leaves(), &[], 6_000);
     monitor.turn(40_000);
     let wanted = [(LAN, None, [1, 0], true), (WAN, None, [1, 0], true)];

@@ -93,7 +93,7 @@ fn before_it_was_known_or_after() {
         read(&mut monitor, key(2), 1, 4_000).as_deref(),
         Some("mail.example.org")
     );
-    // Another with the same ports, of a hello whose conversation found no place.
+    // A hello with equal ports whose conversation found no place.
     monitor.learn(&hello(&key(3), "old.example.org"), 4_100);
     monitor.learn(&told, 50_000);
     assert_eq!(
@@ -102,7 +102,7 @@ fn before_it_was_known_or_after() {
     );
 }
 
-/// Whoever sends with the addresses of another station says nothing of it.
+/// A station that forges another's addresses sets no name.
 #[test]
 fn another_hardware_address_says_nothing() {
     let mut monitor = Monitor::new(Default::default());
@@ -122,7 +122,7 @@ fn another_hardware_address_says_nothing() {
         name,
         kind,
     };
-    // Before it is known, and after.
+    // The forged hello comes before the conversation is known, and after.
     for now in [1_000, 2_100] {
         monitor.learn(&forged, now);
         assert_eq!(read(&mut monitor, key(1), 0, now), None);

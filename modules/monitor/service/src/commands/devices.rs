@@ -191,7 +191,7 @@ pub(crate) fn shown_name(device: &Device) -> &str {
 
 /// Columns that a name may take; it can have 253 letters.
 const LONGEST_NAME: usize = 32;
-/// Those that its maker's name may take.
+/// Maximum width of the manufacturer's name.
 const LONGEST_VENDOR: usize = 20;
 
 fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> io::Result<()> {

@@ -150,7 +150,7 @@ pub(crate) fn seen_inside(talk: &mut Talk) {
         std::mem::swap(&mut latency.lan, &mut latency.wan);
         std::mem::swap(&mut latency.lan_least, &mut latency.wan_least);
     }
-    // Its far end was an address of this router, and its station the next hop towards the Internet.
+    // The far end was an address of this router, and the station the next hop to the Internet.
     talk.far_name = None;
     talk.uplink = Some(talk.port.clone());
     talk.device = match behind {

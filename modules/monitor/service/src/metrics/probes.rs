@@ -1,5 +1,5 @@
-//! Probes: from the description of each alone. Stations are summed up to ports, so that nobody on
-//! the network makes up time series.
+//! Probes: from their descriptions alone. Stations are summed up by port, so that hosts on the
+//! network cannot create time series.
 
 use std::collections::BTreeMap;
 

@@ -12,12 +12,12 @@ use runtime::output::Charset;
 pub(super) enum Fold {
     /// The most of them: no peak is lost.
     Most,
-    /// Their mean: bursts stay apart in a few columns.
+    /// Mean of the seconds: bursts stay apart in a few columns.
     Mean,
 }
 
 /// Draws a minute over the whole of the area, the latest second at the right edge, the largest
-/// column as high as the area. Nothing is drawn where nothing is known.
+/// column as high as the area. Gaps stay empty.
 pub(super) fn draw(
     (minute, of): (&Minute, fn(Sample) -> u64),
     fold: Fold,

@@ -28,7 +28,7 @@ pub(super) trait Column: Copy + PartialEq + 'static {
     const ALL: &'static [Self];
     /// The columns by importance, the most important first.
     const RANKS: &'static [Self];
-    /// Those that can be sorted by, in the order of the digits' keys.
+    /// Sortable columns, in the order of the digits' keys.
     const SORTS: &'static [Self];
     /// Returns the layout of the column.
     fn look(self) -> Look;
@@ -173,7 +173,7 @@ impl Column for OfDevice {
     }
 }
 
-/// The longer first; where nothing is known, last.
+/// Sorts by length, longest first; unknown values last.
 fn longest(a: Option<f64>, b: Option<f64>) -> Ordering {
     b.unwrap_or(-1.0).total_cmp(&a.unwrap_or(-1.0))
 }

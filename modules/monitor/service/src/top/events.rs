@@ -13,9 +13,9 @@ pub(super) enum Event {
     Answer(Box<Answer>),
     /// The terminal has another size.
     Resized,
-    /// To end, without anybody having pressed a key.
+    /// Stops the program without a key.
     Stop,
-    /// A thread panicked, which it has told already.
+    /// A thread panicked, and has reported so.
     Panicked,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Told(pub(super) Sender<Event>);
 impl Drop for Told {
     fn drop(&mut self) {
         if thread::panicking() {
-            // Nobody is there any more, where it cannot be told.
+            // If sending fails, the loop has ended.
             let _ = self.0.send(Event::Panicked);
         }
     }

@@ -19,7 +19,7 @@ pub(super) enum Key {
     Tab,
     /// Ctrl and C: end, whatever is going on.
     Interrupt,
-    /// Ctrl and L: draw all of it anew.
+    /// Ctrl and L: redraw the screen.
     Redraw,
 }
 

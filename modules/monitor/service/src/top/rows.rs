@@ -1,8 +1,8 @@
 //! Position in a list that changes under the user's hands: the chosen row, the sort order, the
 //! visible part.
 
-/// A list's place. A row is known by what it is (`I`), not by where it stands: it stays chosen when
-/// others overtake it.
+/// Position in a list. A row is identified by its key (`I`), not by its index: the row stays chosen
+/// when others overtake it.
 #[derive(Debug)]
 pub(super) struct Place<C, I> {
     /// Column by which it is sorted.

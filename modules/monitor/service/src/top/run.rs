@@ -32,7 +32,7 @@ pub fn run(socket: PathBuf, charset: Charset, colour: bool) -> io::Result<()> {
     let mut state = State::new(charset, colour);
     loop {
         if let Some(request) = state.tick(begin.elapsed()) {
-            // The other end goes only after it has told so.
+            // The receiver ends only after it has reported so.
             let _ = requests.send(request);
         }
         screen.terminal().draw(|frame| {

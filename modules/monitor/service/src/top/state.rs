@@ -48,7 +48,7 @@ pub(super) struct Trouble {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Quit,
-    /// Draw everything anew: something else has written on the terminal.
+    /// Redraw the screen: another program has written on the terminal.
     Redraw,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum View {
     Talks(Option<String>),
 }
 
-/// All that is known and chosen.
+/// State of the display.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) charset: Charset,
@@ -69,7 +69,7 @@ pub(super) struct State {
     pub(super) view: View,
     /// The last answer.
     pub(super) devices: Option<Devices>,
-    /// Its conversations, if they are those that are shown.
+    /// Conversations, if they are displayed.
     pub(super) talks: Option<Talks>,
     pub(super) samples: Samples,
     pub(super) of_devices: Place<OfDevice, String>,
@@ -93,7 +93,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Nothing known yet.
+    /// Creates an empty state.
     pub(super) fn new(charset: Charset, colour: bool) -> Self {
         Self {
             charset,
@@ -165,7 +165,7 @@ impl State {
                 self.trouble = None;
                 self.samples.add(&devices, now);
                 self.devices = Some(devices);
-                // Somebody may have gone elsewhere meanwhile.
+                // The user may have changed the view meanwhile.
                 if answer.asked == self.wanted() {
                     self.talks = talks;
                     if let (View::Talks(None), Some(answer)) = (&self.view, &mut self.talks) {

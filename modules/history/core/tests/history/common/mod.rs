@@ -84,8 +84,8 @@ pub fn open_with(path: &Path, settings: Settings, now: i64) -> Store {
     store
 }
 
-/// So many bytes of Internet traffic down, a tenth of it up, and some packets; in the LAN three
-/// times as much up.
+/// Builds traffic: so many bytes of Internet traffic down, a tenth up, and some packets; in the LAN
+/// three times as much up.
 pub fn traffic(octets: u64) -> Traffic {
     let count = |octets| Count {
         packets: octets / 1000 + 1,

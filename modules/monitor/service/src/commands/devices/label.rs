@@ -59,7 +59,7 @@ pub struct ForgetArgs {
 }
 
 impl What {
-    /// Whom it is about, and what is said.
+    /// Returns the device and its new label.
     fn said(&self) -> (&str, DeviceLabel) {
         let none = DeviceLabel::default();
         match self {

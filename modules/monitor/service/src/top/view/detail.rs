@@ -95,7 +95,7 @@ fn radio(wifi: &Wifi) -> Option<String> {
         .map(|rate| format!("Wi-Fi {}", units::rate(rate)))
 }
 
-/// All that is known of a conversation.
+/// Draws all details of a conversation.
 pub(super) fn talk(state: &State, talk: &Talk, area: Rect, pen: &mut Pen<'_>) {
     let now = state
         .devices

@@ -58,7 +58,7 @@ impl<'a> Pen<'a> {
         self.buffer.set_style(place, style);
     }
 
-    /// The look of a meaning. Whatever it means is also said by a word: not everybody sees colours.
+    /// Returns the style of a tone. Words say the same, as some users do not see colours.
     pub(super) fn tone(&self, tone: Tone) -> Style {
         let look = |colour, modifier| {
             let style = Style::new().add_modifier(modifier);
