@@ -1,8 +1,8 @@
 //! A store in a thread of its own.
 //!
 //! A flush waits for the disk (`fsync`): some milliseconds on good flash, seconds where JFFS2
-//! cleans up. The daemon's loop must end proofs within 10 ms, so it hands over what it counted and
-//! goes on. Nothing here waits, but [`Keeper::stop`].
+//! cleans up. The daemon's loop must end proofs within 10 ms, so the loop hands over its counts and
+//! continues. No call here waits, except [`Keeper::stop`].
 //!
 //! Rights belong to a thread, and a new thread inherits them. Landlock confines a thread to the
 //! folder of the file, as that folder was then: a folder mounted since, or removed and created
@@ -97,7 +97,7 @@ enum Order {
     Stop(i64),
 }
 
-/// The handle. If it is dropped without [`Keeper::stop`], the thread still writes what it has, and
+/// Handle to the thread. If dropped without [`Keeper::stop`], the thread still writes its data, and
 /// ends.
 #[derive(Debug)]
 pub struct Keeper {
@@ -238,8 +238,8 @@ impl Keeper {
         lock(&self.trouble).clone()
     }
 
-    /// Writes what there is and ends, or gives up after `limit`: a disk that does not answer must
-    /// not keep the daemon from ending.
+    /// Writes all data and ends, or gives up after `limit`: a disk that does not answer must not
+    /// keep the daemon from ending.
     pub fn stop(mut self, now: i64, limit: Duration) -> Result<(), Error> {
         let until = Instant::now() + limit;
         let slow = || Error::Slow(limit.as_secs());
@@ -441,7 +441,7 @@ impl Worker {
         }
     }
 
-    /// Tells a trouble once, and its end.
+    /// Logs a problem once, and its end.
     fn told(&mut self, trouble: Option<Error>) {
         match (&self.trouble, &trouble) {
             (Some(old), Some(new)) if old.kind() == new.kind() => {}

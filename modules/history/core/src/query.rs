@@ -27,14 +27,14 @@ pub struct Query {
     pub to: i64,
     /// Restricts the query to a device.
     pub device: Option<Mac>,
-    /// By what each period is divided.
+    /// Division of each period.
     pub by: By,
     /// Maximum number of named parts in a period; the rest is [`Key::Other`]. Bounds memory: 64 is
     /// a good number.
     pub parts: usize,
 }
 
-/// By what periods are divided.
+/// Division of periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Hardware address.
@@ -287,8 +287,8 @@ struct Periods<'a> {
 }
 
 impl Periods<'_> {
-    /// Tells a period of the file, with what waits for it, and before it those that are in memory
-    /// only.
+    /// Adds a period of the file, with its pending data, and before it the periods that are in
+    /// memory alone.
     fn take(
         &mut self,
         start: i64,
@@ -302,7 +302,7 @@ impl Periods<'_> {
         self.tell(start, group)
     }
 
-    /// Tells those in memory that begin before an instant.
+    /// Adds the periods in memory that begin before an instant.
     fn flush(&mut self, waiting: &mut BTreeMap<i64, Group>, before: i64) -> rusqlite::Result<()> {
         while let Some(entry) = waiting.first_entry() {
             if *entry.key() >= before {

@@ -17,7 +17,7 @@ use crate::Error;
 
 /// The version that this code writes.
 pub const VERSION: i64 = 2;
-/// "weir": tells a history from other databases.
+/// "weir": distinguishes a history from other databases.
 const APPLICATION: i64 = 0x7765_6972;
 /// Bytes of a page. A flush changes few rows, and is written in pages: with 4096 it writes twice
 /// as much.
@@ -114,7 +114,7 @@ macro_rules! view_with_lan {
 /// Migrations from one version to the next; the first makes an empty file version 1.
 const STEPS: [&str; VERSION as usize] = [FIRST, LAN];
 
-/// Version 2 tells LAN traffic apart.
+/// Version 2 separates LAN traffic.
 const LAN: &str = concat!(
     "DROP VIEW hours; DROP VIEW days; DROP VIEW months;",
     lan!("hour"),
@@ -454,7 +454,7 @@ impl State {
 mod tests {
     use super::*;
 
-    /// A history that knew no LAN traffic goes on: what it has is Internet traffic.
+    /// A history without LAN traffic stays usable: all its traffic counts as Internet traffic.
     #[test]
     fn a_history_of_version_1_is_kept() {
         let folder = std::env::temp_dir().join(format!("weir-schema-{}", std::process::id()));

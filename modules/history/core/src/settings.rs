@@ -7,7 +7,7 @@ use crate::Error;
 /// The least file: some hours, days and months of a small network fit.
 pub const SMALLEST: u64 = 256 * 1024;
 
-/// Choices, with what they are where nothing is said.
+/// Settings, with defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// At most so often is written, 10 minutes. What came since is lost if the power fails.

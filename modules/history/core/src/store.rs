@@ -24,7 +24,7 @@ use crate::write::{self, Batch};
 
 /// A name has at most so many characters, as those that DHCP carries.
 const NAME: usize = 64;
-/// The clock ran without a jump for so many seconds: then what is too old by it may be dropped.
+/// Seconds without a jump of the clock after which old data may be deleted.
 const STEADY: i64 = 3600;
 
 /// Message for the administrator, reported once.
@@ -187,8 +187,8 @@ impl Store {
         }
     }
 
-    /// The last flush. What was counted while the clock was never set is taken for the last hour
-    /// that the file knows of.
+    /// Flushes for the last time. Traffic counted before the clock was ever set is added to the
+    /// last hour in the file.
     pub fn close(mut self, now: i64) -> Result<(), Error> {
         self.last_flush(now)
     }
@@ -201,12 +201,12 @@ impl Store {
         self.flush(now)
     }
 
-    /// Lets go of the file: the next flush opens what is at its path then.
+    /// Closes the file: the next flush opens the file at its path.
     pub fn let_go(&mut self) {
         self.file = None;
     }
 
-    /// Answers a question, with what is not written yet.
+    /// Answers a query, including pending data.
     pub fn query(&self, query: &Query) -> Result<Vec<Period>, Error> {
         let memory = Memory {
             pending: &self.pending,
@@ -401,7 +401,7 @@ impl Store {
         Ok(())
     }
 
-    /// Looks at the clock: once it is set, what was held is of now.
+    /// Looks at the clock: once it is set, held traffic counts as present traffic.
     fn clock(&mut self, now: i64) {
         if !self.settings.sane(now) {
             return;

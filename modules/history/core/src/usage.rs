@@ -66,7 +66,7 @@ impl Usage {
             .all(|span| span.is_some_and(|span| span.holds(now)))
     }
 
-    /// From when on what was used counts.
+    /// Returns the earliest start of the periods.
     pub(crate) fn start(&self) -> i64 {
         self.spans
             .iter()

@@ -84,8 +84,8 @@ pub fn write(
     transaction.commit()
 }
 
-/// Drops what is too much, and gives room back to the disk: after the limit was lowered, or a flush
-/// did not fit below it.
+/// Deletes data beyond the limit, and frees disk space: after the limit was lowered, or a flush did
+/// not fit.
 pub fn trim(connection: &mut Connection, limit: u64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Less than `room` aims for, so that there is something left for the flush.

@@ -235,14 +235,14 @@ impl Past {
         })
     }
 
-    /// Writes what there is.
+    /// Writes all pending data.
     pub fn stop(self, now: i64) {
         if let Err(error) = self.keeper.stop(now, PATIENCE) {
             warn!(%error, "the last of the history is lost");
         }
     }
 
-    /// Tells whether any device has a quota.
+    /// Returns true if any device has a quota.
     pub fn has_quotas(&self) -> bool {
         !self.quotas.rules().is_empty()
     }

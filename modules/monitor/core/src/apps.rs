@@ -114,7 +114,7 @@ impl Application {
 
     /// Classifies a host by its name; `None` if the table does not have the name.
     pub fn by_name(name: &str) -> Option<Self> {
-        // The whole name, then what is behind each dot.
+        // The whole name, then each suffix after a dot.
         let ends = name.match_indices('.').map(|(dot, _)| &name[dot + 1..]);
         std::iter::once(name).chain(ends).find_map(|end| {
             let at = SUFFIXES
@@ -167,8 +167,8 @@ enum Port {
 
 const BOTH: u8 = 0;
 
-/// Protocol, first and last port, and what they are used for. The first that fits counts. Numbers
-/// by IANA, and by public documentation where something else is usual.
+/// Protocol, first and last port, and application. The first match counts. Numbers by IANA, and by
+/// public documentation for other common uses.
 #[rustfmt::skip]
 static PORTS: [(u8, u16, u16, Application, Port); 79] = {
     use Application::*;

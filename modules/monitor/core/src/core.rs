@@ -122,7 +122,7 @@ pub struct Monitor {
     /// Far-end names of conversations without a reading so far: a hello is read sooner than the
     /// counters are.
     said: Bounded<TalkKey, (Mac, Arc<str>, Millis)>,
-    /// Names of devices and of what they talk to.
+    /// Names of devices and far ends.
     pub names: Names,
     reports: Reports,
     next: u64,
@@ -200,8 +200,8 @@ impl Monitor {
         self.crowded
     }
 
-    /// Looks for the other sides of conversations that are new. `leaves` tells what the kernel
-    /// makes of packets with these ends, where it knows; `own` are the router's addresses.
+    /// Looks for the other halves of new conversations. `leaves` returns the ends that the kernel
+    /// gives packets with these ends, if known; `own` are the router's addresses.
     pub fn pair(&mut self, leaves: impl FnMut(&Ends) -> Option<Ends>, own: &[IpAddr], now: Millis) {
         let edge = &self.edge;
         let outside = |port, vlan| edge.is_outside(port, vlan);
@@ -621,23 +621,23 @@ impl Monitor {
         }
     }
 
-    /// Tells whether a default route leads out.
+    /// Returns true if a default route leads out.
     pub fn has_uplink(&self) -> bool {
         self.edge.networks().has_uplink()
     }
 
-    /// Tells whether stations behind this VLAN of a port are beyond an uplink.
+    /// Returns true if stations behind this VLAN of a port are beyond an uplink.
     pub fn is_outside(&self, port: u32, vlan: u16) -> bool {
         self.edge.is_outside(port, vlan)
     }
 
-    /// Tells whether a station is beyond an uplink, or the way there.
+    /// Returns true if a station is beyond an uplink, or the way there.
     pub fn is_beyond(&self, port: u32, vlan: u16, mac: &Mac) -> bool {
         self.edge.is_beyond(port, vlan, mac)
     }
 
-    /// Adds what is new to the sums by where it went; due before those are asked for, once
-    /// [`Monitor::pair`] has found the other sides.
+    /// Adds new traffic to the sums by destination; due before the sums are read, after
+    /// [`Monitor::pair`] has found the other halves.
     pub fn judge(&mut self) {
         for slot in 0..self.talks.slots() {
             self.judge_at(slot);

@@ -73,8 +73,8 @@ impl Device {
         }
     }
 
-    /// Adds to the sums by where it went: `crosses` an uplink, or not. The total has it already.
-    /// `gathers`: usage by application is asked for.
+    /// Adds to the sums by destination: `crosses` an uplink, or not. The total has the traffic
+    /// already. `gathers`: usage by application is collected.
     pub(crate) fn used(
         &mut self,
         gathers: bool,

@@ -71,13 +71,13 @@ impl Edge {
         self.networks = networks;
     }
 
-    /// Tells whether stations behind this VLAN of a port are beyond an uplink.
+    /// Returns true if stations behind this VLAN of a port are beyond an uplink.
     pub(crate) fn is_outside(&self, port: u32, vlan: u16) -> bool {
         let port = self.ports.get(&port);
         port.is_some_and(|port| port.leads_out(vlan))
     }
 
-    /// Tells whether a station is beyond an uplink, or the way there.
+    /// Returns true if a station is beyond an uplink, or the way there.
     pub(crate) fn is_beyond(&self, port: u32, vlan: u16, mac: &Mac) -> bool {
         self.is_outside(port, vlan) || self.gateways.contains(mac)
     }
@@ -86,7 +86,7 @@ impl Edge {
         self.is_beyond(device.port, device.vlan, &device.mac)
     }
 
-    /// Tells whether packets between a station and this address cross an uplink, by the routes.
+    /// Returns true if packets between a station and this address cross an uplink, by the routes.
     pub(crate) fn leads_out(&self, key: &TalkKey, mac: &Mac, far: IpAddr) -> bool {
         self.is_beyond(key.port, key.vlan, mac) || self.networks.crosses(key.port, far)
     }

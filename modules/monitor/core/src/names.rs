@@ -1,8 +1,8 @@
-//! From the first packets of conversations to names: of devices, and of what they talk to.
+//! From the first packets of conversations to names of devices and far ends.
 //!
-//! Pure: [`Reader`] is handed copies of packets and says what it [`Learned`]; [`Names`] keeps that,
-//! and what the router's files say, and is asked. The packet path copies only what is worth it, by
-//! this table ([`taste::wanted`] is the same in code):
+//! Pure: [`Reader`] parses copies of packets and returns [`Learned`] names; [`Names`] stores these,
+//! and names in the router's files, and answers look-ups. The packet path copies only useful
+//! packets, by this table ([`taste::wanted`] is the same in code):
 //!
 //! | what | protocol | goes | station's port | far port | which | copied at most |
 //! |---|---|---|---|---|---|---|
@@ -13,7 +13,7 @@
 //! | TLS, HTTP | TCP | from the station | any | any | the first 4 with payload | 4096 |
 //! | QUIC | UDP | from the station | any | 443 | the first 3, if long header (first byte ≥ 0x80) | 1500 |
 //!
-//! Bytes are those of the payload. Packets without payload are not wanted. *The first* counts
+//! Bytes are those of the payload. Packets without payload are not copied. *The first* counts
 //! packets with payload of that flow in that direction. No table of this module grows beyond a
 //! fixed size, whatever packets come.
 //!
@@ -118,7 +118,7 @@ pub enum Learned {
         /// For how many seconds that holds.
         ttl: u32,
     },
-    /// A flow says itself what it is for.
+    /// A flow has a name for its far end.
     FlowName {
         /// The flow.
         key: Conversation,
@@ -126,12 +126,12 @@ pub enum Learned {
         mac: Mac,
         /// The host that the client wants.
         name: Arc<str>,
-        /// By what it was said.
+        /// Source of the name.
         kind: FlowKind,
     },
 }
 
-/// By what a flow says what it is for.
+/// Source of a flow's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlowKind {
     /// ClientHello over TCP.

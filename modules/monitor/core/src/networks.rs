@@ -40,7 +40,7 @@ pub fn is_default(to: &Prefix) -> bool {
     to.length <= widest
 }
 
-/// Routes of the router, as far as they tell what is beyond an uplink.
+/// Routes of the router, as far as they show which networks are beyond an uplink.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
     routes: HashMap<Prefix, Leads>,
@@ -62,12 +62,12 @@ impl Networks {
         }
     }
 
-    /// Tells which devices stand on a port.
+    /// Sets the devices above a port.
     pub fn port(&mut self, port: u32, above: Above) {
         self.ports.insert(port, above);
     }
 
-    /// Tells whether a default route leads out. Without one nothing crosses an uplink.
+    /// Returns true if a default route leads out. Without one nothing crosses an uplink.
     pub fn has_uplink(&self) -> bool {
         self.uplink
     }
@@ -79,17 +79,17 @@ impl Networks {
         lengths.iter().find_map(around).copied()
     }
 
-    /// Tells whether an address is the router's own.
+    /// Returns true if an address is the router's own.
     pub(crate) fn is_own(&self, address: IpAddr) -> bool {
         self.leads(address) == Some(Leads::Own)
     }
 
-    /// Tells whether an address is in a network that the router is in.
+    /// Returns true if an address is in a network that the router is in.
     pub(crate) fn is_on_link(&self, address: IpAddr) -> bool {
         !stays_here(&address) && self.leads(address) == Some(Leads::OnLink)
     }
 
-    /// Tells whether packets between a station at this port and this address cross an uplink.
+    /// Returns true if packets between a station at this port and this address cross an uplink.
     pub fn crosses(&self, port: u32, far: IpAddr) -> bool {
         if !self.uplink || stays_here(&far) {
             return false;
@@ -104,7 +104,7 @@ impl Networks {
         }
     }
 
-    /// Tells whether two ports are in one bridge.
+    /// Returns true if two ports are in one bridge.
     pub(crate) fn bridged(&self, one: u32, other: u32) -> bool {
         let bridges = |port| self.ports.get(&port).map(|above| &above.bridges);
         bridges(one)
@@ -127,7 +127,7 @@ pub(crate) fn is_global(address: &IpAddr) -> bool {
     !private && !stays_here(address)
 }
 
-/// Tells whether no router hands packets to this address on: groups, broadcast, link-local.
+/// Returns true if no router hands packets to this address on: groups, broadcast, link-local.
 fn stays_here(address: &IpAddr) -> bool {
     if address.is_multicast() || address.is_unspecified() || address.is_loopback() {
         return true;

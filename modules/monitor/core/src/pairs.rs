@@ -35,8 +35,8 @@ impl Pairs {
         }
     }
 
-    /// Looks for the other sides of those that are new. `leaves` tells what the kernel makes of
-    /// packets with these ends, where it knows; `outside`, whether a port and VLAN lead out; `own`
+    /// Looks for the other halves of new conversations. `leaves` returns the ends that the kernel
+    /// gives packets with these ends, if known; `outside`, whether a port and VLAN lead out; `own`
     /// are the router's addresses.
     pub(crate) fn find(
         &mut self,

@@ -46,12 +46,12 @@ pub struct Port {
 }
 
 impl Port {
-    /// Tells whether stations behind this VLAN are beyond an uplink.
+    /// Returns true if stations behind this VLAN are beyond an uplink.
     pub fn leads_out(&self, vlan: u16) -> bool {
         self.uplink || self.vlans.contains(&vlan)
     }
 
-    /// Tells whether a default route leaves here, be it by some VLANs only.
+    /// Returns true if a default route leaves here, be it by some VLANs only.
     pub fn is_uplink(&self) -> bool {
         self.uplink || !self.vlans.is_empty()
     }

@@ -10,7 +10,7 @@ use crate::flood::FEW;
 /// Milliseconds since some start; only differences count.
 pub type Millis = u64;
 
-/// A record of the meter, and what it counted since it was last read.
+/// Record of the meter, with its growth since the last reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Key of the conversation.
@@ -71,7 +71,7 @@ impl Times {
         self.count[way] = self.count[way].saturating_add(count);
     }
 
-    /// Takes in what is new of a record's.
+    /// Adds the growth of a record.
     pub(crate) fn add(&mut self, before: &Self, now: &Self) {
         for way in 0..2 {
             let count = now.count[way].wrapping_sub(before.count[way]);
@@ -160,7 +160,7 @@ pub struct Rest {
     pub unplaced: crate::Count,
     /// Frames that are not IP.
     pub other: crate::Count,
-    /// Bytes of headers and padding beyond those that readings tell.
+    /// Bytes of headers and padding beyond those in readings.
     pub link: i64,
 }
 

@@ -39,19 +39,19 @@ impl Reports {
         }
     }
 
-    /// Tells whether conversations have to stay, as too many ended in this second: half of the
-    /// room is for those that are due.
+    /// Returns true if no further conversation may be removed in this second, as too many ended:
+    /// half of the room is for those that are due.
     pub(crate) fn is_crowded(&self) -> bool {
         self.every.is_some() && self.due.len() >= self.most / 2
     }
 
-    /// Tells whether a conversation that goes on is to be reported.
+    /// Returns true if a report on a running conversation is due.
     pub(crate) fn is_due(&self, talk: &Talk, now: Millis) -> bool {
         let waited = now.saturating_sub(talk.told_at);
         self.every.is_some_and(|every| waited >= every) && talk.untold() != Both::default()
     }
 
-    /// Reports a conversation that goes on.
+    /// Reports a running conversation.
     pub(crate) fn add(&mut self, talks: &mut Talks, key: &TalkKey, now: Millis) {
         self.report(talks, key, now, false, false);
     }

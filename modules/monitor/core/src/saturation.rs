@@ -21,8 +21,8 @@ pub struct Full {
     pub delay: u32,
 }
 
-/// Growth of the round trip from which on packets wait too long, microseconds: as the verdict on
-/// bufferbloat has it.
+/// Growth of the round trip above which packets wait too long, in microseconds: as for the verdict
+/// on bufferbloat.
 const LONG: u32 = 100_000;
 /// A direction that fills an uplink moves at least so many bits a second.
 const BUSY: u64 = 64_000;

@@ -48,7 +48,7 @@ pub struct Talk {
     pub last: Millis,
     /// All TCP flags that the kernel's packets had.
     pub tcp_flags: u8,
-    /// TCP's waiting. What was sent again is in `again`.
+    /// Waiting times of TCP. Retransmits are in `again`.
     pub times: Times,
     /// TCP's waiting that the meter saw, as last read.
     pub metered: Times,

@@ -148,7 +148,7 @@ impl Talks {
         twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(pressure, now))
     }
 
-    /// Puts in one that is not there. There is room, see [`Talks::is_full`].
+    /// Inserts a new conversation. The table must have room, see [`Talks::is_full`].
     pub(crate) fn insert(&mut self, talk: Talk) -> Slot {
         let (key, id) = (talk.key, talk.id);
         let talk = Some(Box::new(talk));

@@ -12,7 +12,7 @@ use weir_monitor_core::{Both, Count, FULL, Limits, Monitor, Reading, TALK_OCTETS
 const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
 const MOST: usize = 10_000;
 
-/// Counts what is allocated, as memory is given out: 16 bytes at a time, and 8 for itself.
+/// Counts allocated memory as the allocator rounds it: 16 bytes at a time, and 8 for itself.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -25,7 +25,7 @@ fn taken(octets: usize) -> usize {
 }
 
 #[allow(unsafe_code, reason = "an allocator is")]
-// SAFETY: all is the system's, which is asked with what it was asked for.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(taken(layout.size()), Ordering::Relaxed);
@@ -113,7 +113,7 @@ fn memory_has_the_bound_that_is_said() {
         for second in 0..20_u32 {
             let now = u64::from(second) * 1000;
             for number in 0..MOST as u32 {
-                // Of each second one in four goes on, so that it takes the place of another.
+                // One in four continues, so that it takes the place of another.
                 let packets = if number % 4 == 0 { [3, 0] } else { [1, 0] };
                 read(
                     &mut monitor,
@@ -183,8 +183,7 @@ fn those_that_go_on_take_the_place_of_short_ones() {
     assert_eq!(all, sum);
 }
 
-/// A protocol without ports: one of several stations that share what goes on outside had little of
-/// it.
+/// A protocol without ports: of several stations that share the outer half, one had little traffic.
 #[test]
 fn what_had_many_packets_outside_stays() {
     let _alone = ALONE.lock();

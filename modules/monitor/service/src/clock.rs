@@ -36,7 +36,7 @@ impl Clock {
     }
 }
 
-/// Seconds since 1970, as the system's clock has it.
+/// Returns the system's time, in seconds since 1970.
 pub fn unix_now() -> i64 {
     i64::try_from(unix_seconds()).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,5 @@
-//! Conditions that the monitor sees: uplinks that are down or full, quotas, and what it cannot
-//! count.
+//! Conditions that the monitor reports: uplinks that are down or full, quotas, and ports without
+//! counters.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, UdpSocket};

@@ -49,7 +49,7 @@ impl Crossings {
     }
 }
 
-/// As conntrack has it.
+/// Looks up the ends in conntrack.
 fn known(comes: &Ends, connections: &offload_core::Core) -> Option<Ends> {
     let comes = Tuple {
         protocol: Protocol::from_number(comes.protocol)?,

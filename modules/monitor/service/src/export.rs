@@ -19,7 +19,7 @@ const ICMP6: u8 = 58;
 const TCP: u8 = 6;
 const SYN: u8 = 0x02;
 
-/// Tells one collector.
+/// Export to one collector.
 pub struct Export {
     exporter: Exporter,
     collector: Collector,
@@ -177,7 +177,7 @@ impl Export {
         self.exporter.flow(&record, wall_now());
     }
 
-    /// Sends what there is; due every second. `ignored`: what is in no conversation, in all.
+    /// Sends pending messages; due every second. `ignored`: total traffic outside of conversations.
     pub fn second(&mut self, ignored: Count, now: Millis) {
         let wall = wall_now();
         self.exporter.ignored(

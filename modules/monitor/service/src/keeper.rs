@@ -133,7 +133,7 @@ impl Keeper {
         }
     }
 
-    /// Takes in what weir forwarded.
+    /// Adds traffic that weir forwarded.
     pub fn forwarded(&mut self, forwarded: &daemon::Forwarded<'_>) {
         let now = self.clock.now();
         self.busy
@@ -141,7 +141,7 @@ impl Keeper {
         forwarded::count(&mut self.core, &self.ports, forwarded, now);
     }
 
-    /// Takes in how long TCP waited that weir forwards.
+    /// Adds waiting times of TCP connections that weir forwards.
     pub fn time(&mut self, router: &mut Router) {
         self.busy.time(router, &mut self.core, self.clock);
     }
@@ -159,7 +159,7 @@ impl Keeper {
         self.records.read_due(&mut self.core, &self.ports);
     }
 
-    /// Reads all records, also for who asks.
+    /// Reads all records, also before a response.
     pub fn read(&mut self) {
         self.records.read(&mut self.core, &self.ports);
     }
@@ -277,7 +277,7 @@ impl Keeper {
         self.doubt.as_ref()
     }
 
-    /// Tells whether there are quotas that nothing can use up.
+    /// Returns true if there are quotas that no traffic can use up.
     pub fn quotas_are_idle(&self) -> bool {
         let judged = self.past.as_ref().is_some_and(past::Past::has_quotas);
         judged && self.ports.is_complete() && !self.core.has_uplink()
@@ -344,7 +344,7 @@ impl Keeper {
         cutting
     }
 
-    /// Tells the collector of what is due; `stops`: for the last time.
+    /// Exports due conversations; `stops`: for the last time.
     fn tell(&mut self, connections: &offload_core::Core, stops: bool) {
         let told = self.core.take_told();
         let now = self.clock.now();

@@ -31,7 +31,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// With what was given: see [`Choices::open`].
+    /// Opens the file of labels: see [`Choices::open`].
     pub fn open(file: Option<&Path>) -> Self {
         let (choices, given) = Choices::open(file);
         Self {
@@ -46,7 +46,7 @@ impl Labels {
         self.configured = devices::labels(effective);
     }
 
-    /// Tells names.
+    /// Sends names to the core.
     pub fn tell(&self, names: &mut Names) {
         names.replace(Source::Configuration, devices::known(&self.configured));
         names.replace(Source::Given, devices::known(&self.given));
@@ -114,7 +114,7 @@ impl Labels {
         self.choices.written(outcome);
     }
 
-    /// Writes what was given where that could not be written before; due every some seconds.
+    /// Repeats a failed write of the labels; due every some seconds.
     pub fn write_again(&self) {
         self.choices.write_again(&self.given);
     }

@@ -165,7 +165,7 @@ impl Monitor {
         }
     }
 
-    /// Tells the firewall what came of usage.
+    /// Sends the update of quotas to the firewall.
     fn cut(&self, keeper: &mut Keeper) {
         if let Some(rules) = keeper.take_rules() {
             self.firewall.borrow_mut().tell(rules);

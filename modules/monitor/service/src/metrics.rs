@@ -72,7 +72,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Tells at most `limit` devices one by one.
+    /// Creates the writer; at most `limit` devices have series of their own.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -229,7 +229,7 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
     rows.into_values().collect()
 }
 
-/// Of those that have a radio link: what its driver tells.
+/// Writes the radio links of devices, as the drivers report.
 fn wifi(text: &mut Text, rows: &[&Row<'_>]) {
     let stations = || rows.iter().filter_map(|row| Some((row, row.wifi?)));
     text.family(WIFI_SIGNAL);

@@ -75,8 +75,8 @@ pub fn metered<'a>(
     found
 }
 
-/// Tells whether a port leads out; and by which VLANs, if others stay inside, as at a card with a
-/// switch behind it.
+/// Returns true if a port leads out; and the VLANs that do, if others stay inside, as at a card
+/// with a switch behind it.
 fn outside(
     port: u32,
     stack: &Stack,
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(of(&[lan], BRIDGE), (false, vec![]));
     }
 
-    /// A bridge that tells VLANs apart has the uplink in one of its own.
+    /// A bridge with VLANs has the uplink in one of its own.
     #[test]
     fn members_of_a_bridge_do_not_all_lead_out() {
         let mut links = links(&[]);

@@ -14,7 +14,7 @@ use runtime::daemon::netdev;
 
 /// Ports at which is counted, and the uplinks among all devices.
 pub struct Ports {
-    /// Packets that tell names are copied.
+    /// True if packets with names are copied.
     copies: bool,
     metered: BTreeMap<u32, Metered>,
     uplinks: Uplinks,
@@ -31,7 +31,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// `copies`: packets that tell names are copied.
+    /// `copies`: packets with names are copied.
     pub fn new(copies: bool) -> Self {
         Self {
             copies,
@@ -92,7 +92,7 @@ impl Ports {
         &self.uplinks
     }
 
-    /// Tells whether a device leads to no uplink, and did not before.
+    /// Returns true if a device leads to no uplink, and did not before.
     pub fn is_inside(&self, link: u32) -> bool {
         self.inside.contains(&link)
     }
@@ -146,8 +146,8 @@ impl Ports {
         new.filter(|link| !known.contains_key(link)).collect()
     }
 
-    /// Tells once what devices counted before they are counted here: `weir devices --equation` has
-    /// it as *before*.
+    /// Records once the traffic that devices counted before they were attached: `weir devices
+    /// --equation` shows it as *before*.
     pub fn tell_before(&self, new: &[u32], core: &Monitor) {
         let text = std::fs::read_to_string(netdev::FILE).unwrap_or_default();
         let all = netdev::parse(&text);

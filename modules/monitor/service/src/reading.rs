@@ -1,4 +1,4 @@
-//! From what the meter and the packet path have to what the core takes.
+//! Converts data of the meter and the packet path to the core's types.
 
 use datapath::Encapsulation;
 use datapath::meter::{Seen, Ways};

@@ -16,7 +16,7 @@ use super::reading::{both, count, reading};
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
 
-/// The meter, and what is made of its news.
+/// The meter, and the state built from its events.
 pub struct Records {
     meter: Meter,
     naming: Naming,
@@ -88,7 +88,7 @@ impl Records {
         self.flood.pressure(self.meter.pressure())
     }
 
-    /// Reads all records, also for who asks.
+    /// Reads all records, also before a response.
     pub fn read(&mut self, core: &mut Monitor, ports: &Ports) {
         // Reads events first, so that new conversations are known.
         self.hear(core);

@@ -16,8 +16,8 @@ use runtime::daemon::Router;
 
 /// Interval of the selection, less the inaccuracy of the clock.
 const EVERY: Duration = Duration::from_millis(900);
-/// Packets of one direction in a second from which on it is worth while: what is rarer than that is
-/// timed when it goes through the kernel.
+/// Packets per second in one direction from which timing is worthwhile: rarer packets are timed
+/// when they go through the kernel.
 const FEWEST: u64 = 2;
 
 /// Traffic since the last selection.
@@ -59,7 +59,7 @@ impl Busy {
         )
     }
 
-    /// Takes in that weir forwarded more of a connection: it may be worth timing.
+    /// Adds forwarded traffic of a connection, which may be worth timing.
     pub fn forwarded(&mut self, growth: &Growth, into: Option<u32>, ports: &Ports) {
         let (Some(flow), Some((Who::Hosts(comes), Who::Hosts(leaves)))) =
             (growth.flow, &growth.whose)
@@ -78,8 +78,8 @@ impl Busy {
         self.add(flow, host, growth.octets);
     }
 
-    /// Takes in how long TCP waited that weir forwards, and times the connections that are the
-    /// busiest now. What is only compared with what the kernel does, the meter times.
+    /// Adds waiting times of forwarded TCP, and selects the busiest connections to be timed now.
+    /// Times that are only compared with the kernel's come from the meter.
     pub fn time(&mut self, router: &mut Router, core: &mut Monitor, clock: Clock) {
         if router.path.options().shadow {
             return;
@@ -106,8 +106,7 @@ impl Busy {
     }
 }
 
-/// Takes in how long a connection that weir forwards waited: by which port it came in, and how
-/// it left.
+/// Adds a waiting time of a forwarded connection: `into` is its ingress port, `out` its way out.
 fn waited(wait: &Wait, into: Option<u32>, out: Option<&Hop>, core: &mut Monitor, clock: Clock) {
     let Some((Who::Hosts(comes), Who::Hosts(leaves))) = wait.whose else {
         return;

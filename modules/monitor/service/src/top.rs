@@ -1,9 +1,8 @@
 //! `weir top`: who uses the network, live, in a terminal.
 //!
-//! [`state`] knows what is shown and what to do next, and is pure:
-//! `(key or answer, now) → actions`. [`view`] draws it into a buffer. Threads wait: one for keys,
-//! one for the daemon's answers, one for signals; all of them only send events to the loop in
-//! [`run`].
+//! [`state`] holds the displayed data and determines the next step, and is pure: `(key or answer,
+//! now) → actions`. [`view`] draws it into a buffer. Threads wait: one for keys, one for the
+//! daemon's answers, one for signals; all of them only send events to the loop in [`run`].
 
 mod chart;
 mod columns;

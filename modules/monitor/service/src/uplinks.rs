@@ -19,8 +19,8 @@ const LOOPBACK: u16 = 772;
 /// Kinds of devices that are no tunnel: what comes in by them came in by cable, by radio, or from a
 /// container.
 const INSIDE: [&str; 7] = ["", "bond", "bridge", "dsa", "team", "veth", "vlan"];
-/// Routes by gateways that are looked at. A router with more has those of the Internet, and the
-/// default routes, or those by devices, tell the same.
+/// Maximum number of gateway routes read. A router with more has those of the Internet, and the
+/// default routes, or those by devices, suffice.
 const ROUTES: usize = 4_096;
 
 /// Devices that default routes leave by, and the addresses that they lead to.
@@ -30,7 +30,7 @@ pub struct Uplinks {
     pub devices: BTreeSet<u32>,
     /// Gateways.
     pub gateways: BTreeSet<IpAddr>,
-    /// Names of devices that PPPoE sessions go over: the kernel does not tell which session is of
+    /// Names of devices below PPPoE sessions: the kernel does not report which session belongs to
     /// which PPP device.
     pub(crate) below_ppp: BTreeSet<String>,
     /// Routes of the main table and of the one of local addresses, the best first.
@@ -41,7 +41,7 @@ pub struct Uplinks {
 }
 
 impl Uplinks {
-    /// Reads them. `None`: the kernel does not tell just now.
+    /// Reads the routes. `None`: the kernel does not answer just now.
     pub fn read() -> Option<Self> {
         let routes = read_routes();
         let routes = routes.inspect_err(|error| debug!(error, "routes are not known"));
@@ -439,7 +439,7 @@ mod tests {
         }
     }
 
-    /// An access point in the LAN: what its default route leaves by is the LAN itself.
+    /// An access point in the LAN: its default route leaves by the LAN itself.
     #[test]
     fn the_network_of_the_uplink_is_inside_for_its_own_stations() {
         let uplinks = Uplinks::of(

@@ -64,7 +64,7 @@ impl Wifi {
         }
     }
 
-    /// Takes what was read, and has it read again; due every second, and never waits.
+    /// Takes a result and starts the next reading; due every second, and never waits.
     pub fn turn(&mut self) {
         let since = self.asked.map(|asked| asked.elapsed());
         if let Some(answer) = &self.answer {

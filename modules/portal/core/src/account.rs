@@ -27,7 +27,7 @@ pub struct Account<'a> {
 pub enum Verdict {
     /// He may, on these terms.
     Accept(Terms),
-    /// He may not; what is said of it.
+    /// The server rejects the log-in; with its message.
     Reject(String),
     /// More than a password is asked for, which a page of one form cannot give.
     Challenge,

@@ -19,8 +19,8 @@ pub enum Pool {
     Passwords,
 }
 
-/// Pool of an attempt with a ticket, by what the browser had from before. `is_signed`: a node that
-/// this one trusts signed the voucher.
+/// Returns the pool of an attempt with a ticket, by the browser's stored pass. `is_signed`: a
+/// trusted node signed the voucher.
 pub fn pool(ticket: &Ticket, pass: Option<&Pass>, is_signed: impl Fn(&Signed) -> bool) -> Pool {
     if let Ticket::Signed(signed) = ticket
         && is_signed(signed)

@@ -349,7 +349,7 @@ mod tests {
         assert!(line.ends_with(",[]]}"), "{line}");
     }
 
-    /// Wherever the file ends, what was whole before holds.
+    /// A file truncated anywhere keeps its complete lines.
     #[test]
     fn a_torn_file_is_as_good_as_its_last_whole_line() {
         let mut figures = on("2026-11-24");

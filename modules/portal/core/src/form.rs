@@ -35,7 +35,7 @@ fn decoded(text: &[u8]) -> Vec<u8> {
 pub struct Password([u8; 32]);
 
 impl Password {
-    /// From what was typed. Spaces around it are nothing.
+    /// Creates a secret from the typed text. Spaces around the text are ignored.
     pub fn new(text: &str) -> Self {
         let digest = digest(&SHA256, text.trim().as_bytes());
         let mut octets = [0; 32];

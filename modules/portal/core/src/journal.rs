@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::voucher::{Origin, Voucher};
 
-/// Digits of a line's checksum: the first 8 bytes of the SHA-256 of what follows it.
+/// Digits of a line's checksum: the first 8 bytes of the SHA-256 of the rest.
 const SUM: usize = 16;
 
 /// Line of the journal.
@@ -35,7 +35,7 @@ pub enum Entry {
 pub struct Read {
     /// All vouchers, by id.
     pub vouchers: BTreeMap<String, Voucher>,
-    /// Bytes up to the end of the last whole line: what is behind them is to be cut off.
+    /// Bytes up to the end of the last complete line: the rest is to be cut off.
     pub whole: usize,
     /// Lines, however many vouchers they are about.
     pub lines: usize,

@@ -9,7 +9,7 @@ use ring::digest::{SHA256, digest};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a public key, and of what a secret key is made from.
+/// Bytes of a public key, and of a secret key's seed.
 pub const KEY: usize = 32;
 /// Bytes of a signature.
 pub const SIGNATURE: usize = 64;
@@ -93,7 +93,7 @@ impl SecretKey {
     /// From 32 random octets.
     ///
     /// # Errors
-    /// The octets are not a valid key; all present ones are.
+    /// The octets are not a valid seed; in practice every seed is valid.
     pub fn new(seed: &[u8; KEY]) -> Result<Self, NotAKey> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed);
         pair.map(Self).map_err(|_| NotAKey)
@@ -132,7 +132,7 @@ impl fmt::Display for Trusted {
 impl FromStr for Trusted {
     type Err = NotAKey;
 
-    /// A key, and behind a space what its node is called.
+    /// Parses a key, a space and the name of its node.
     fn from_str(text: &str) -> Result<Self, NotAKey> {
         let (key, name) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         Ok(Self {

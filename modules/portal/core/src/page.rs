@@ -280,7 +280,7 @@ pub fn html(shown: &Shown<'_>) -> String {
             words.account, words.name, words.password, words.log_in
         );
     }
-    // Behind the code, which most come for; before what is to be read first.
+    // Behind the code, which most guests use; before texts that guests have to read first.
     if shown.inside.is_none() {
         text.push_str(shown.text);
     }

@@ -38,12 +38,12 @@ struct File {
     more: BTreeMap<String, Value>,
 }
 
-/// Fields that say nothing of what a voucher allows: who made it, and how often it changed.
+/// Fields without effect on a voucher: its author, and its number of changes.
 const WITHOUT_EFFECT: [&str; 2] = ["author_node", "mod_counter"];
 /// Longest part of a field's name that is shown.
 const SHOWN: usize = 40;
 
-/// A voucher of Pirania, as weir has it.
+/// A voucher of Pirania, as weir's type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// The voucher.
@@ -99,7 +99,7 @@ pub enum NotPirania {
     Name,
 }
 
-/// Reads one. `wall`: the time of day; `code`: what it can be had by besides.
+/// Reads one. `wall`: the time of day; `code`: an additional code for the voucher.
 ///
 /// # Errors
 /// The text is not a voucher of Pirania.

@@ -228,14 +228,14 @@ pub fn terms(octets: &[u8]) -> Option<Terms> {
         let words = u64::from(high.unwrap_or(0)) << 32;
         terms.bytes = Some(words | u64::from(low.unwrap_or(0)));
     }
-    // As near as the kernel has it.
+    // Rounded to the kernel's unit.
     terms.rate = terms
         .rate
         .map(|rate| rate.clamp(*RATES.start(), *RATES.end()));
     Some(terms)
 }
 
-/// The lesser of what was said before and what is said now.
+/// Returns the lesser of the former and the new value.
 fn lesser<T: Ord>(before: Option<T>, now: T) -> Option<T> {
     match before {
         Some(before) => Some(before.min(now)),

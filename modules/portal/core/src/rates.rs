@@ -14,9 +14,9 @@ use crate::rules::{Element, TABLE, elements};
 /// Rates that can be had, bit/s.
 pub const RATES: RangeInclusive<u64> = 64_000..=1_000_000_000_000;
 
-/// Map of hardware addresses: what they send.
+/// Map of hardware addresses, for packets from devices.
 const UP: &str = "up";
-/// Maps of addresses: what is sent to them. IPv4, IPv6.
+/// Maps of addresses, for packets to devices. IPv4, IPv6.
 const DOWN: [&str; 2] = ["down4", "down6"];
 
 /// The maps, with what leads there.
@@ -26,7 +26,7 @@ pub const MAPS: [(&str, &str); 3] = [
     (DOWN[1], "ipv6_addr"),
 ];
 
-/// Element of a map: what it is, as `nft` has it, and the limit that it leads to.
+/// Element of a map: its text for `nft`, and the limit that it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Lead {
     text: String,

@@ -1,5 +1,5 @@
-//! The firewall's table, as text for `nft`: pure. It is a table of weir's own, which drops what may
-//! not pass; what it lets pass, other tables judge.
+//! The firewall's table, as text for `nft`: pure. It is a table of weir's own, which drops
+//! forbidden packets; other tables judge the rest.
 //!
 //! Sets hold the admitted devices, each with its timeout in the kernel: the kernel refuses packets
 //! of a device whose time is over, even without weir. An existing table changes as a whole, with

@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd, html};
 
 /// Bytes of the longest text, as it was written.
 pub const LONGEST: usize = 16 * 1024;
-/// Bytes of what the page shows of it: the whole page is to have 30 KB.
+/// Maximum size of the text as HTML: the whole page should have 30 KB.
 const SHOWN: usize = 24 * 1024;
 
 /// Why a text is not shown.

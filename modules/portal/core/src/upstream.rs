@@ -153,8 +153,8 @@ fn address(data: &[u8], question: &Question) -> Result<IpAddr, Malformed> {
     read.map_err(|_| Malformed)
 }
 
-/// The name at a place, and where the message goes on behind it. Pointers lead back, before where
-/// they were met (RFC 1035, section 4.1.4): so there are no circles.
+/// Returns the name at an offset, and the offset behind it. Pointers lead back, before their own
+/// position (RFC 1035, section 4.1.4): so there are no loops.
 fn name(message: &[u8], start: usize) -> Result<(Labels, usize), Malformed> {
     let (mut at, mut earliest, mut behind) = (start, start, None);
     let (mut labels, mut pointers) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Work that takes a while, on a thread of its own: the daemon goes on meanwhile.
+//! Slow work on a thread of its own: the daemon's loop continues meanwhile.
 
 use api::Problem;
 

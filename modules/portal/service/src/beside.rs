@@ -7,7 +7,7 @@ use super::passage::{Base, Packet, Ruleset};
 use super::sockets::{NAMES, PAGE};
 use runtime::check::Feature;
 
-/// Before the portal's own chain (`dstnat - 10`): what is brought elsewhere there never gets to it.
+/// Before the portal's own chain (`dstnat - 10`): packets redirected there never reach that chain.
 const EARLIER: i64 = -110;
 /// First packets of a guest: names, pages, others.
 const FIRST: [(&str, u16); 5] = [
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(said, ["there are rules of openNDS or nodogsplash"]);
     }
 
-    /// A guest zone of OpenWrt refuses what is not accepted; what was redirected it accepts.
+    /// A guest zone of OpenWrt refuses unaccepted packets, but accepts redirected ones.
     #[test]
     fn a_firewall_that_refuses_guests_is_named() {
         let said = found(GUEST_ZONE, &["br-guest", "br-lan"]);

@@ -214,7 +214,7 @@ fn table(refused: Option<String>) -> Feature {
                 CONFIG_NFT_NAT (kmod-nft-nat, kmod-nft-fib, kmod-nft-core)"
                 .into()
         }),
-        // The first line tells; below it nft shows the rule.
+        // The first line has the error; below it nft shows the rule.
         detail: refused.and_then(|said| said.lines().next().map(str::to_owned)),
     }
 }

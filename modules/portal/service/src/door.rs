@@ -38,7 +38,7 @@ use super::welcome::Told;
 /// Bytes of a form: a code and a token.
 const FORM: usize = 4096;
 
-/// By these headers a browser says that it is one: what it sends has to have come from this page.
+/// Headers that identify browsers: requests of browsers must come from this page.
 const BROWSERS: [&str; 4] = ["origin", "referer", "sec-fetch-site", "cookie"];
 
 /// Headers of every answer: browsers store nothing and load nothing else.

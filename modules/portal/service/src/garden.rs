@@ -1,6 +1,6 @@
-//! Names of the garden, between the process that guests ask and weir, which alone asks a name
-//! server and opens the firewall. The process reads what guests and servers send; weir takes from
-//! it only names that are in the garden, and addresses that stand in what the server sent.
+//! Names of the garden, between the guests' process and weir, which alone asks a name server and
+//! opens the firewall. The process parses messages of guests and servers; weir accepts from the
+//! process only names in the garden, and addresses that the server's message contains.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -133,7 +133,7 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<dyn Face>) -> [Route; 3] {
     ]
 }
 
-/// In the process: what it knows of the garden.
+/// State of the garden in the process.
 pub struct Guide {
     theirs: Rc<Theirs>,
     names: RefCell<(Option<Instant>, Vec<Name>)>,
@@ -170,7 +170,7 @@ impl Guide {
         within.then_some(question)
     }
 
-    /// The answer, which goes out when what it says is open.
+    /// Returns the answer, once its addresses are open.
     pub async fn answer(
         &self,
         octets: &[u8],

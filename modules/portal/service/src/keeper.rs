@@ -582,7 +582,7 @@ impl Keeper {
         }
     }
 
-    /// Notes what was used so far, and who was on-line.
+    /// Stores the used time and bytes, and the devices on-line.
     pub fn note(&mut self) {
         self.noted = Instant::now();
         self.read_counters();
@@ -710,7 +710,7 @@ impl Keeper {
         })
     }
 
-    /// The device that has an address, as the API has it.
+    /// Returns the device with an address, in the form of the API.
     pub fn client_at(&self, address: IpAddr, router: &Router) -> Option<PortalClient> {
         let mac = self.devices.mac(address, router)?;
         Some(self.client(mac, vec![address]))

@@ -82,8 +82,8 @@ pub struct Ruleset {
 }
 
 impl Ruleset {
-    /// From what `nft --json list ruleset` says; bridged and single devices' chains are left out,
-    /// and a table of this name.
+    /// Reads the output of `nft --json list ruleset`; skips chains of bridges and single devices,
+    /// and the table with this name.
     pub fn read(text: &str, without: &str) -> Self {
         let root: Value = serde_json::from_str(text).unwrap_or_default();
         let mut ruleset = Self::default();
@@ -216,7 +216,7 @@ impl Ruleset {
                         outcome.add(Outcome::PASSES);
                         break;
                     }
-                    // Limits and the like: whether it goes on is not in the text.
+                    // Limits and the like: the text does not decide whether the packet continues.
                     _ => {
                         matches = matches.min(Match::Maybe);
                         continue;

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const TRIES: u32 = 2;
 /// For so long one that was silent is asked last.
 const REST: Duration = Duration::from_secs(60);
-/// Questions at once: who asks for the page is answered all the same.
+/// Maximum number of concurrent requests: the page itself needs none.
 const AT_ONCE: u32 = 16;
 /// Why one may be silent.
 const SILENT: &str = "it says nothing: it is not there, does not know this router, has another secret, \

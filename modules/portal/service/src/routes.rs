@@ -192,7 +192,7 @@ fn hear(access: &Access, lines: Vec<String>, face: Rc<dyn Face>) -> Later<NotesH
     })
 }
 
-/// Changes a voucher. What is answered is on the disk.
+/// Changes a voucher. The response is sent once the change is on the disk.
 fn changed(
     access: &Access,
     id: &str,
@@ -258,7 +258,7 @@ fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
     })
 }
 
-/// Ready when what was done is on the disk.
+/// Completes once the change is on the disk.
 async fn kept(settled: oneshot::Receiver<Result<(), String>>) -> Result<(), Problem> {
     let failed = |why: String| {
         let detail = format!("it is done, and lost when weir starts anew: {why}");

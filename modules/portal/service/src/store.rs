@@ -34,7 +34,7 @@ type Told = oneshot::Sender<Result<(), String>>;
 enum Job {
     /// Writes these lines, and notifies the requester.
     Write(String, Option<Told>),
-    /// To forget what is past: within the hour.
+    /// Removes past accounts: within the hour.
     Forget,
 }
 
@@ -47,7 +47,7 @@ pub struct Store {
     fails: Arc<AtomicBool>,
 }
 
-/// The file, as the thread has it.
+/// State of the file in the thread.
 struct Keeping {
     path: PathBuf,
     file: File,
@@ -101,7 +101,7 @@ impl Store {
         Ok((store, read))
     }
 
-    /// Begins to write what there is to write.
+    /// Starts the writing thread.
     pub fn start(&mut self) {
         let Some((keeping, jobs)) = self.waiting.take() else {
             return;
@@ -352,7 +352,7 @@ mod tests {
         fs::remove_dir_all(&folder).expect("removed");
     }
 
-    /// A minute each for years: the file stays short, and what it says the same.
+    /// A minute each for years: the file stays short, and its contents equal.
     #[test]
     fn a_file_does_not_grow_for_ever() {
         let folder = folder("long");

@@ -71,7 +71,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// As the configuration has it, and with what was edited before: beside this file.
+    /// Opens the configured page, with former edits: stored beside this file.
     pub fn open(beside: &Path, configured: Words, venue: Option<String>) -> Rc<Self> {
         let (text_file, picture_file) = (
             beside.with_extension("text"),
@@ -137,7 +137,7 @@ impl Welcome {
         Some((framed.known.kind.media(), framed.octets.clone()))
     }
 
-    /// As the API has it.
+    /// Returns the page in the form of the API.
     pub fn page(&self) -> PortalPage {
         let Words { title, text } = self.words();
         let picture = self.picture.borrow();
@@ -216,7 +216,7 @@ impl Welcome {
         Ok(self.changed("picture"))
     }
 
-    /// Keeps what the page would say for a while. The number of it.
+    /// Stores a preview for a while. Returns its number.
     pub fn keep_preview(&self, preview: Preview) -> Result<u64, Problem> {
         fits(&Words {
             title: preview.title.clone(),
@@ -231,7 +231,7 @@ impl Welcome {
         Ok(number)
     }
 
-    /// The page as a guest would see it, who comes first.
+    /// Returns the page as shown to a new guest.
     pub fn preview(&self, number: u64) -> Option<String> {
         let previews = self.previews.borrow();
         let (_, preview) = previews.iter().find(|(one, _)| *one == number)?;

@@ -91,7 +91,7 @@ fn once() {
         store.add(now, Some(mac(device)), "web", &traffic(OCTETS));
         store.add(now, Some(mac(device)), "video", &traffic(OCTETS));
     }
-    // Two hours of a steady clock: then what is too old goes.
+    // After two hours of a steady clock, old data is deleted.
     for look in 1..13 {
         store.add(now + look * 600, Some(mac(1)), "new", &traffic(OCTETS));
     }

@@ -129,8 +129,8 @@ fn a_cut_device_is_kept_from_the_network_and_nobody_else_is() {
         );
     }
 
-    // By addresses alone, what is sent to it is dropped; by the hardware address alone, what it
-    // sends.
+    // By addresses alone, packets to the device are dropped; by the hardware address alone, packets
+    // from it.
     let by_address = Cut {
         macs: BTreeSet::new(),
         ..cut.clone()
@@ -151,7 +151,7 @@ fn a_cut_device_is_kept_from_the_network_and_nobody_else_is() {
         "{shown}"
     );
 
-    // Removed, twice as after a crash: what stood still goes on.
+    // Removed twice, as after a crash: stopped connections resume.
     router.nft(&nft::remove()).expect("the rules");
     router.nft(&nft::remove()).expect("nothing to remove");
     assert!(living.iter_mut().all(|stream| answers(stream, LIMIT)));

@@ -97,7 +97,7 @@ pub struct Collector {
     trouble: Option<(u64, u64)>,
     /// The last message that was sent: an ICMP error is about it, or one before it.
     last: Option<(Contents, usize)>,
-    /// The collector may not know the templates of what is sent next.
+    /// True if the collector may lack the templates of the next messages.
     stranger: bool,
     /// Waiting messages, oldest first, and the attempts to send the oldest.
     backlog: VecDeque<Message>,
@@ -141,10 +141,10 @@ impl Collector {
         self.backlog.len()
     }
 
-    /// Sends `messages` behind those that wait, [`BURST`] at most, and tells `exporter` which are
-    /// lost. Never waits: call it each second, or more often, without messages too. `now` is
-    /// milliseconds of a clock that does not jump; `wall` is milliseconds since 1970. Gives back
-    /// what is to be logged.
+    /// Sends `messages` behind the waiting ones, [`BURST`] at most, and reports lost ones to
+    /// `exporter`. Never waits: call it each second, or more often, without messages too. `now` is
+    /// milliseconds of a clock that does not jump; `wall` is milliseconds since 1970. Returns
+    /// changes to be logged.
     pub fn send(
         &mut self,
         exporter: &mut Exporter,
@@ -188,7 +188,7 @@ impl Collector {
         }
     }
 
-    /// Sends a message, if that goes at once. Tells whether it went.
+    /// Sends a message, if that is possible at once. Returns the result.
     fn send_one(
         &mut self,
         exporter: &mut Exporter,
@@ -247,7 +247,7 @@ impl Collector {
         }
     }
 
-    /// Notes an error; tells it if it is the first for a while.
+    /// Records an error; returns it if it is the first for a while.
     fn worry(&mut self, now: u64, change: Change) -> Option<Change> {
         let since = self.trouble.map_or(now, |(since, _)| since);
         self.trouble = Some((since, now));

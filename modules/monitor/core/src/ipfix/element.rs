@@ -52,7 +52,7 @@ impl Element {
         self.enterprise == REVERSE
     }
 
-    /// Bytes it takes in a template.
+    /// Returns the length of its specifier in a template, in bytes.
     pub const fn specifier_length(self) -> usize {
         if self.enterprise == 0 { 4 } else { 8 }
     }

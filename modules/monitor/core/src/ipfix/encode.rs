@@ -6,7 +6,7 @@ use super::element::*;
 use super::record::{FlowRecord, Icmp, NatEvent};
 use super::template::{Template, View};
 
-/// Bytes of a name that are exported. Less than 255, so that one byte tells the length.
+/// Maximum length of exported names, in bytes. Below 255, so that one byte holds the length.
 pub const NAME_LIMIT: usize = 64;
 
 /// Writes a flow's record, one field after the other, as `template` has them.
@@ -57,7 +57,7 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
             EGRESS_INTERFACE => out.extend(egress.to_be_bytes()),
             VLAN_ID | POST_VLAN_ID => out.extend(flow.vlan.to_be_bytes()),
             SOURCE_MAC_ADDRESS | POST_DESTINATION_MAC_ADDRESS => out.extend(flow.mac),
-            // 0 is ingress, 1 egress: what the station received is counted where it leaves by the
+            // 0 is ingress, 1 egress: received packets are counted where they leave by the
             // station's port.
             FLOW_DIRECTION => out.push(u8::from(back)),
             OCTET_DELTA_COUNT => number(out, way.octets),

@@ -20,7 +20,7 @@ pub const MESSAGE_SIZES: std::ops::RangeInclusive<usize> = 512..=65_507;
 /// Settings of the export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Tells routers apart at a collector that sees them behind one address (observation domain).
+    /// Distinguishes routers behind one address at a collector (observation domain).
     pub domain: u32,
     /// Bytes of a message at most, without the headers of UDP and IP; brought into
     /// [`MESSAGE_SIZES`].
@@ -114,7 +114,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Nothing was exported yet. The first message tells the templates that it needs.
+    /// Creates an exporter. The first message has the templates that it needs.
     pub fn new(settings: Settings) -> Self {
         let templates: Vec<_> = Shape::all().map(Template::new).collect();
         let settings = Settings {
@@ -251,8 +251,8 @@ impl Exporter {
         self.not_sent.touch(now);
     }
 
-    /// Messages that tell all templates in use once more, to be sent before `message`: its
-    /// collector was away, and knows none.
+    /// Returns messages with all templates in use, to be sent before `message`: its collector was
+    /// away, and has none.
     pub fn templates_before(&mut self, message: &Message, now: u64) -> Vec<Message> {
         let sequence = message
             .octets

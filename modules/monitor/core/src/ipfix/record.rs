@@ -51,7 +51,7 @@ impl Icmp {
     }
 }
 
-/// Addresses and ports behind the router's translation (RFC 8158), of what the station sends.
+/// Addresses and ports of the station's packets behind the router's translation (RFC 8158).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
     /// Source address as it leaves.

@@ -1,4 +1,4 @@
-//! A table that forgets what was put into it longest ago.
+//! Table of bounded size, which removes the oldest entries.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::hash::Hash;
 #[derive(Debug)]
 pub(crate) struct Bounded<K, V> {
     most: usize,
-    /// Counts what was put in; an entry's number is its age.
+    /// Number of insertions; an entry's number is its age.
     next: u64,
     entries: HashMap<K, (u64, V)>,
     order: BTreeMap<u64, K>,
@@ -36,7 +36,7 @@ impl<K: Copy + Eq + Hash, V> Bounded<K, V> {
         self.entries.get_mut(key).map(|(_, value)| value)
     }
 
-    /// Puts in what is then the youngest. Gives what had to leave for it, if not the same key's.
+    /// Inserts an entry as the youngest. Returns the entry removed for it, unless the key is equal.
     pub(crate) fn put(&mut self, key: K, value: V) -> Option<V> {
         let age = self.next;
         self.next += 1;
@@ -57,7 +57,7 @@ impl<K: Copy + Eq + Hash, V> Bounded<K, V> {
         Some(value)
     }
 
-    /// The one that was put in longest ago.
+    /// Returns the oldest entry.
     pub(crate) fn oldest(&self) -> Option<(K, &V)> {
         let (_, key) = self.order.first_key_value()?;
         self.get(key).map(|value| (*key, value))

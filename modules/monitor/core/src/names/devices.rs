@@ -82,7 +82,7 @@ impl Devices {
         }
     }
 
-    /// All that a source says now, instead of what it said before.
+    /// Replaces all names of a source.
     pub(super) fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
         // Names from packets are never a complete list.
         if matches!(source, Source::Dhcp | Source::Mdns) {

@@ -18,7 +18,7 @@ const END: u8 = 255;
 /// Option 81 (RFC 4702, 2.1): the name is in the form of DNS, not text.
 const FQDN_ENCODED: u8 = 4;
 
-/// Kinds of message (RFC 2132, 9.6) that tell a name.
+/// Kinds of message (RFC 2132, 9.6) that contain a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The client looks for servers.

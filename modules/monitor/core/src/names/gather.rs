@@ -14,8 +14,7 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Adds a piece that begins at `offset`. What is beyond the limit is left out; a later piece
-    /// wins.
+    /// Adds a piece that begins at `offset`. Data beyond the limit is dropped; a later piece wins.
     pub fn put(&mut self, offset: usize, piece: &[u8]) {
         let end = offset.saturating_add(piece.len()).min(LIMIT);
         if offset >= end {

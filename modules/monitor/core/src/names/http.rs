@@ -14,8 +14,8 @@ const METHODS: [&[u8]; 9] = [
     b"PROPFIND ",
 ];
 
-/// Reads the first bytes of what a TCP client sends: as far as the `Host` field of the first
-/// request, if they reach that far.
+/// Parses the first bytes from a TCP client: as far as the `Host` field of the first request, if
+/// they reach that far.
 ///
 /// [`Outcome::Foreign`]: not HTTP/1. [`Outcome::Nothing`]: a whole header that names no host.
 pub fn read(first: &[u8]) -> Outcome<String> {

@@ -1,8 +1,8 @@
 //! Device names in files on the router: leases of dnsmasq and odhcpd, `/etc/hosts`, `/etc/ethers`.
 //!
-//! A reader gets the bytes of a file and gives what it found and how many lines it did not
-//! understand. At most [`MOST`] entries are kept of a file, whatever its length: some routers have
-//! 100,000 blocked names in their hosts.
+//! A reader parses the bytes of a file, and returns the entries and the number of malformed lines.
+//! At most [`MOST`] entries are kept of a file, whatever its length: some routers have 100,000
+//! blocked names in their hosts.
 
 use std::net::IpAddr;
 

@@ -89,7 +89,7 @@ impl Announcement {
         }
         let mut names = self.hosts.iter().map(|(name, _)| name).chain(&self.servers);
         let only = names.next()?;
-        // Over IPv4 a host may tell only its IPv6 addresses, and the other way round.
+        // Over IPv4 a host may announce only its IPv6 addresses, and the other way round.
         let same_family = |(_, address): &(String, IpAddr)| {
             address.is_ipv4() == source.is_ipv4() && !another_scope(*address, source)
         };
@@ -97,7 +97,7 @@ impl Announcement {
     }
 }
 
-/// A host speaks from its link-local address and tells its global ones.
+/// A host sends from its link-local address and announces its global ones.
 fn another_scope(told: IpAddr, source: IpAddr) -> bool {
     match (told, source) {
         (IpAddr::V6(told), IpAddr::V6(source)) => {

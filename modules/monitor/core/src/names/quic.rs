@@ -109,7 +109,7 @@ struct Packet<'a> {
     version: &'static Version,
     /// Destination connection ID.
     id: &'a [u8],
-    /// From the first byte to the end of what its length says.
+    /// Bytes from the first one to the end by the length field.
     octets: &'a [u8],
     /// Offset of the packet number.
     number_at: usize,
@@ -167,7 +167,7 @@ impl<'a> Packet<'a> {
         let mut header = header.to_vec();
         header[0] = first;
         let mut nonce = keys.iv;
-        // A client's first packets have small numbers, so that what is sent of them is all of them.
+        // A client's first packets have small numbers, so the truncated number is complete.
         let numbers = header[self.number_at..].iter_mut().zip(&mask[1..]);
         for (at, (octet, mask)) in (NONCE_LEN - number_length..).zip(numbers) {
             *octet ^= mask;

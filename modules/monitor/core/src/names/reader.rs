@@ -24,7 +24,7 @@ pub const PATIENCE: Millis = 10_000;
 /// Place of observation and headers of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
-    /// The station's hardware address; of what goes to all stations, that of the group.
+    /// Hardware address of the station; for packets to all stations, that of the group.
     pub mac: Mac,
     /// Which way it goes.
     pub direction: Direction,
@@ -32,8 +32,8 @@ pub struct Meta {
     pub flow: Conversation,
     /// Of TCP: number of the first byte of the payload ([`Packet::sequence`]).
     pub sequence: u32,
-    /// Packets with payload that the flow had before in this direction; 255 stands for more too. 0
-    /// if the packet path only hands on what is early enough: the reader counts what it gets, too.
+    /// Earlier packets with payload of the flow in this direction; 255 stands for more too. 0 if
+    /// the packet path only passes early packets: the reader counts its packets, too.
     pub before: u8,
 }
 
@@ -105,7 +105,7 @@ pub struct Tally {
     pub abandoned: u64,
 }
 
-/// Reads packets. Keeps what it has of beginnings that span several, and nothing else: at most
+/// Reads packets. Stores beginnings that span several packets, and nothing else: at most
 /// [`MOST_FLOWS`] times 4 KB and a bit.
 #[derive(Debug)]
 pub struct Reader {
@@ -402,7 +402,7 @@ impl Reader {
     }
 }
 
-/// The name in the beginning of what a TCP client says.
+/// Returns the name in the first bytes from a TCP client.
 fn beginning(octets: &[u8]) -> Outcome<(String, FlowKind)> {
     match tls::read(octets) {
         Outcome::Foreign => http::read(octets).map(|name| (name, FlowKind::Http)),

@@ -51,7 +51,7 @@ pub enum Kind {
     Mdns,
     /// A DHCP client's message.
     Dhcp,
-    /// The beginning of what a TCP client says: TLS or HTTP.
+    /// Beginning of a TCP client's stream: TLS or HTTP.
     Stream,
     /// The beginning of QUIC.
     Quic,

@@ -6,9 +6,9 @@ pub const LONGEST_HOST: usize = 253;
 /// Longest name of a device, bytes of UTF-8: that of a DNS label.
 pub const LONGEST_DEVICE: usize = 63;
 
-/// A host's name: lower case, without the dot at its end; letters, digits, `-`, `_` and dots only.
-/// Names of other scripts travel as A-labels (`xn--…`, RFC 5890), and stay that. `None` for
-/// everything else, for addresses, and for what is too long.
+/// Cleans a host's name: lower case, without the dot at its end; letters, digits, `-`, `_` and dots
+/// only. Names of other scripts travel as A-labels (`xn--…`, RFC 5890), and stay that. `None` for
+/// any other text, for addresses, and for names that are too long.
 pub fn host(octets: &[u8]) -> Option<String> {
     let octets = octets.strip_suffix(b".").unwrap_or(octets);
     if octets.is_empty() || octets.len() > LONGEST_HOST {

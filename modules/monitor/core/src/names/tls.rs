@@ -26,8 +26,8 @@ pub struct Hello {
     pub alpn: Option<String>,
 }
 
-/// Reads the first bytes of what a TCP client sends: whole records or the beginning of one. The
-/// message may span records.
+/// Parses the first bytes from a TCP client: whole records or the beginning of one. The message may
+/// span records.
 ///
 /// [`Outcome::Foreign`]: not TLS, or not a ClientHello. [`Outcome::Nothing`]: it names no host.
 pub fn read(first: &[u8]) -> Outcome<Hello> {
@@ -117,7 +117,7 @@ fn fields(body: &[u8], found: &mut Found) -> Option<()> {
     if cursor.0.is_empty() {
         return Some(());
     }
-    // Not `behind_u16`: what is there is read even if the end is missing.
+    // Not `behind_u16`: a truncated list is read as far as it goes.
     let length = usize::from(cursor.u16()?);
     let there = length.min(cursor.0.len());
     let mut extensions = Cursor(cursor.take(there)?);

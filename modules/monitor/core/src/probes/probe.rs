@@ -11,7 +11,7 @@ pub struct Probe {
     pub help: &'static str,
     /// Contents of a record.
     pub measure: Measure,
-    /// Of what.
+    /// Unit of the values.
     pub unit: Unit,
     /// Label of the records, beside port and station.
     pub label: Option<Label>,

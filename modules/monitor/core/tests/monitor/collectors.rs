@@ -1,4 +1,4 @@
-//! Real collectors read what is exported, with the same sums.
+//! Real collectors read the exported records, with equal sums.
 
 use crate::peer;
 use crate::traffic;
@@ -13,7 +13,7 @@ use weir_monitor_core::ipfix::{Collector, Exporter, FlowRecord, Message, NatEven
 
 const FLOWS: usize = 3000;
 
-/// Sends as the daemon does, but waits for the collector to keep up: what it drops would prove
+/// Sends as the daemon does, but waits for the collector to keep up: losses there would prove
 /// nothing.
 fn export(
     exporter: &mut Exporter,
@@ -113,8 +113,8 @@ fn translated() -> usize {
     flows.iter().filter(told).count()
 }
 
-/// A command as the documentation has it, at loopback, `port` and `directory`: what it shows is
-/// what is tested.
+/// Runs a command of the documentation, at loopback, `port` and `directory`: the tests cover the
+/// documented text.
 fn documented(beginning: &str, port: u16, directory: &Path) -> Command {
     let text = include_str!("../../../../../docs/pipeline.md");
     let line = text.lines().find(|line| line.starts_with(beginning));
@@ -241,8 +241,8 @@ fn json_table(path: &Path, protocol: &str) -> Table {
     table
 }
 
-/// The configuration that the documentation shows, but for address, port and directory; and it
-/// tells at once what it has.
+/// Uses the configuration of the documentation, but for address, port and directory; and writes
+/// records at once.
 fn nfacctd(port: u16, directory: &Path) -> Peer {
     let text = std::fs::read_to_string(PIPELINE.to_owned() + "nfacctd.conf").expect("a file");
     let text = text

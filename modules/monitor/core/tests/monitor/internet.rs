@@ -253,7 +253,7 @@ fn what_comes_in_inside_is_no_internet_traffic() {
         assert_eq!(sums(&mut monitor, NAS), [0, 0, 0, 40_000], "{source}");
         let talk = monitor.talk(&forged);
         assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(false));
-        // The answer may leave by the uplink; the meter cannot tell.
+        // The answer may leave by the uplink; the meter does not know.
         read_from(&mut monitor, forged, NAS, [500, 1_000], false);
         assert_eq!(sums(&mut monitor, NAS), [500, 0, 0, 41_000], "{source}");
         let used = usage(&mut monitor, NAS);
@@ -355,7 +355,7 @@ fn without_an_uplink_there_is_no_internet_traffic() {
     let talk = key(LAN1, "192.168.1.2", "198.51.100.1");
     read(&mut monitor, talk, LAPTOP, [100, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [0, 0, 100, 0]);
-    // Once there is one, what goes on is.
+    // With an uplink, traffic from then on counts.
     monitor.networks(networks());
     read(&mut monitor, talk, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [1_000, 0, 100, 0]);
@@ -451,7 +451,7 @@ fn rates_are_told_apart() {
     assert!(lan.received > 6_000_000 && lan.sent == 0);
 }
 
-/// Packets that tell no new wait for the far end do not make the last one new.
+/// Packets without a new wait for the far end do not renew the last one.
 #[test]
 fn a_wait_has_the_time_of_its_measurement() {
     let mut monitor = monitor();

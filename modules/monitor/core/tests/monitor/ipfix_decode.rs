@@ -93,7 +93,7 @@ fn fields(template: &[u16], record: &[IPFixFieldPair]) -> Fields {
     all
 }
 
-/// Number of a field, as [`Fields`] has it.
+/// Returns the numbers of fields, as in [`Fields`].
 fn numbers(fields: &[TemplateField]) -> Vec<u16> {
     let number = |field: &TemplateField| match field.enterprise_number {
         None => field.field_type_number,
@@ -237,7 +237,7 @@ fn expected_nat(event: &NatEvent) -> Fields {
     all
 }
 
-/// A part of what happens.
+/// Step of a test.
 #[derive(Clone, Debug)]
 enum Event {
     Flow(FlowRecord<'static>),

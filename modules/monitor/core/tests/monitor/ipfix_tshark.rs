@@ -1,4 +1,4 @@
-//! tshark reads what is exported, with the same sums, and misses nothing.
+//! tshark reads the exported records, with equal sums, and misses nothing.
 
 use crate::traffic;
 

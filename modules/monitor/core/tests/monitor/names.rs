@@ -48,7 +48,7 @@ fn frames(file: &str) -> Vec<Frame> {
     lines(file).into_iter().map(frame).collect()
 }
 
-/// A reader, and what the packet path counts for it.
+/// A reader, and the packet path's counts for it.
 #[derive(Default)]
 struct Path {
     reader: Reader,

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Longest wait for a collector to do what it should. Nothing takes as long unless it fails.
+/// Longest wait for a collector. Only a failure takes as long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A port of loopback that nothing listens on.
@@ -65,8 +65,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts it, and waits until it listens on `port` and has printed `ready`. What it prints goes
-    /// to `log`.
+    /// Starts a collector, and waits until it listens on `port` and has printed `ready`. Its output
+    /// goes to `log`.
     pub fn start(command: &mut Command, port: u16, ready: &str, log: &Path) -> Self {
         let name = command.get_program().to_string_lossy().into_owned();
         let file = fs::File::create(log).expect("a log");

@@ -1,4 +1,4 @@
-//! A conversation is called what it said itself, whenever that was read.
+//! A conversation gets the name in its own hello, whenever the hello was read.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ fn before_it_was_known_or_after() {
         read(&mut monitor, key(1), 1, 3_000).as_deref(),
         Some("shop.example.org")
     );
-    // The usual way: the hello is read at once, what was counted once a second.
+    // The usual order: the hello is read at once, counters once a second.
     monitor.learn(&hello(&key(2), "mail.example.org"), 3_100);
     assert_eq!(
         read(&mut monitor, key(2), 1, 4_000).as_deref(),

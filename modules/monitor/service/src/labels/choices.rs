@@ -1,5 +1,5 @@
-//! The file of what devices are called: written as the configuration is, so that it can be copied
-//! there.
+//! The file of device labels: written in the format of the configuration, so that entries can be
+//! copied there.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -43,9 +43,9 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads what was given: from this file, else from its place, if this is the first network
-    /// namespace. Where it is damaged, what is good of it is taken, and it is put aside; what was
-    /// never one is left alone.
+    /// Reads the labels: from this file, else from the default path, if this is the first network
+    /// namespace. Valid entries of a damaged file are used, and the file is set aside; a foreign
+    /// file is left alone.
     pub fn open(file: Option<&Path>) -> (Self, BTreeMap<Mac, Label>) {
         let first = || (api::path::is_first() != Some(false)).then(|| PathBuf::from(FILE));
         let Some(path) = file.map(Path::to_owned).or_else(first) else {
@@ -96,10 +96,10 @@ impl Choices {
             .or(found.map(|(what, hint)| (&**what, *hint)))
     }
 
-    /// Writes what was given; `more`: more devices have names than before.
+    /// Writes the labels; `more`: more devices have names than before.
     ///
     /// # Errors
-    /// Nothing is kept, or there is no room for more.
+    /// No file is configured, or there is no room for more.
     pub fn write(&self, given: &BTreeMap<Mac, Label>, more: bool) -> Result<Writing, Problem> {
         let file = self.file.as_ref().ok_or_else(|| {
             let found = self.found.as_ref().map(|(what, _)| what.clone());
@@ -143,7 +143,7 @@ impl Choices {
         self.file.as_ref().filter(|file| file.owes())
     }
 
-    /// Writes what was given where that could not be written before, from a thread of its own.
+    /// Repeats a failed write, from a thread of its own.
     pub fn write_again(&self, given: &BTreeMap<Mac, Label>) {
         if let Some(file) = self.owing().filter(|file| !file.is_busy()) {
             let write = file.write(text(given).into_bytes());
@@ -207,7 +207,7 @@ mod tests {
         let path = folder.join("devices");
         fs::create_dir_all(&folder).expect("a folder");
         let text = || fs::read_to_string(&path).expect("a file");
-        // Of a damaged one what is good is kept.
+        // Valid entries of a damaged file are kept.
         let good = "[devices.\"02:00:5e:10:00:01\"]\nname = \"tv\"\n";
         let bad = "[devices.\"02:00:5e:10:00:02\"]\nname = \"a\u{202e}b\"\n";
         fs::write(&path, format!("{HEADER}{good}{bad}")).expect("a file");

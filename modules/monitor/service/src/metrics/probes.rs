@@ -59,7 +59,7 @@ fn one(text: &mut Text, probe: &Probe) {
             text.line(&format!("{name}_total"), labels(), sum.count);
             continue;
         }
-        // Of what is counted in whole units, all values below a bound are at most one less than it.
+        // For values in whole units, all values below a bound are at most one less than the bound.
         let mut so_far = 0u64;
         for (at, number) in sum.buckets.iter().enumerate() {
             so_far = so_far.saturating_add(*number);

@@ -1,4 +1,4 @@
-//! Columns of both lists: what they show, how they sort, and which of them fit.
+//! Columns of both lists: their contents, their sort order, and selection by width.
 
 use std::cmp::Ordering;
 
@@ -32,7 +32,7 @@ pub(super) trait Column: Copy + PartialEq + 'static {
     const SORTS: &'static [Self];
     /// Returns the layout of the column.
     fn look(self) -> Look;
-    /// Order of two rows: what is to stand first is less.
+    /// Order of two rows: the lesser row comes first.
     fn order(self, a: &Self::Row, b: &Self::Row) -> Ordering;
 
     /// The columns that fit, from left to right, and their widths, without one that would say the

@@ -19,8 +19,8 @@ pub(super) enum Event {
     Panicked,
 }
 
-/// Tells events from a thread; also that it panicked: without it, the picture would stand still for
-/// ever.
+/// Sends events from a thread; also a panic of the thread: without that event, the picture would
+/// stand still for ever.
 pub(super) struct Told(pub(super) Sender<Event>);
 
 impl Drop for Told {

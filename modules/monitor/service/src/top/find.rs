@@ -30,7 +30,7 @@ pub(super) fn talk(talk: &Talk, wanted: &str) -> bool {
     contains(own.into_iter().chain(texts), wanted)
 }
 
-/// Texts are compared as they are shown: what is found is to be seen.
+/// Compares texts as displayed: a match must be visible.
 fn contains<'a>(mut texts: impl Iterator<Item = &'a str>, wanted: &str) -> bool {
     let wanted = wanted.to_lowercase();
     texts.any(|text| harmless(text).to_lowercase().contains(&wanted))

@@ -91,7 +91,7 @@ impl<C: Copy + PartialEq, I: Clone + PartialEq> Place<C, I> {
         };
     }
 
-    /// Fits what is seen to a page of so many rows, and gives the first row and the chosen one.
+    /// Scrolls to a page of so many rows, and returns the first row and the chosen one.
     pub(super) fn fit(&mut self, page: usize, rows: &[I]) -> (usize, usize) {
         self.page = page;
         self.at = self.at(rows);

@@ -13,7 +13,7 @@ pub(super) const MINUTE: usize = 60;
 /// Devices of which samples are kept, the first of the answer: the busiest. Each takes half a KiB.
 const MOST: usize = 1024;
 
-/// Rates one way and the other, kbit/s, rounded up: what is not 0 stays so.
+/// Rates of both directions, kbit/s, rounded up: only 0 becomes 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sample {
     pub(super) down: u32,

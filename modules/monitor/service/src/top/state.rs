@@ -153,7 +153,7 @@ impl State {
         }
     }
 
-    /// Takes what the daemon said, or that it said nothing.
+    /// Handles a response of the daemon, or its absence.
     pub(super) fn answer(&mut self, answer: Answer, now: Duration) {
         self.waiting = None;
         if self.paused {

@@ -79,7 +79,7 @@ impl Devices {
 
     /// Gives a device an address. Returns whether the device is one of these.
     pub fn place(&mut self, mac: Mac, address: IpAddr, out: &mut Vec<Change>) -> bool {
-        // The lowest is no better than another: what it still needs is seen again.
+        // Any address can go: an address in use is seen again.
         if let Some(guest) = self.guests.get(&mac)
             && guest.addresses.len() >= ADDRESSES
             && let Some(old) = guest.addresses.first().copied()

@@ -315,8 +315,8 @@ fn an_account_is_known_for_as_long_as_it_holds() {
     assert_eq!(known, [false, false, true]);
 }
 
-/// A second device of an account takes the first one's place; a voucher that the first has bought
-/// besides goes on.
+/// A second device of an account takes the place of the first; a voucher of the first device stays
+/// valid.
 #[test]
 fn an_account_that_moves_on_ends_no_voucher() {
     let account = |number| Voucher {
@@ -679,7 +679,7 @@ proptest! {
             let lasting = before.filter(|(_, left, _)| !by_other && *left != Some(0));
             if let Some((loss, _, (time, bytes))) = lasting {
                 let after = guests.remaining(&ONE, now);
-                // A second of what rested counts as used already.
+                // A paused second may count as used already.
                 let no_less = |after| time.is_some_and(|time| time <= after + 1000 + loss);
                 prop_assert!(after.0.is_none_or(no_less));
                 prop_assert!(after.1.is_none_or(|after| bytes.is_some_and(|bytes| bytes <= after)));

@@ -18,7 +18,7 @@ use crate::figures::File;
 /// Interval of notes on used time and on-line guests: flash wears out.
 pub const NOTED: Duration = Duration::from_secs(60);
 
-/// Figures by day, and what is not among them yet.
+/// Totals by day, and events not added yet.
 pub struct Days {
     figures: Figures,
     file: File,

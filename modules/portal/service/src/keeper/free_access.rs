@@ -35,7 +35,7 @@ pub struct Gift {
 /// Free access, and the devices that may have it.
 pub struct FreeAccess {
     pub gift: Option<Gift>,
-    /// When devices saw the page first, and when what was free to them ends.
+    /// First visit of each device, and the end of its free access.
     visits: HashMap<Mac, (Instant, Option<Instant>)>,
 }
 

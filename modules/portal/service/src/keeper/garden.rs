@@ -1,4 +1,4 @@
-//! Names of the garden: who may have one asked for, and what is open by it, for how long.
+//! Names of the garden: permission to ask for a name, and the addresses opened for a time.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
@@ -169,7 +169,7 @@ impl Garden {
         }
     }
 
-    /// Opens and closes what is due.
+    /// Opens and closes due addresses.
     pub fn settle(&mut self) {
         let now = Instant::now();
         if self.due().is_none_or(|due| due > now) {
@@ -346,7 +346,7 @@ impl Garden {
             || self.networks.iter().any(|of| of.holds(address))
     }
 
-    /// After how many seconds guests are to ask again: before what is open is closed.
+    /// Returns the seconds after which guests have to ask again: before open addresses close.
     pub fn asked_again(&self) -> u32 {
         (self.time.as_secs() / 2).clamp(1, 86_400) as u32
     }

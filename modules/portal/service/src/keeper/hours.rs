@@ -75,7 +75,7 @@ impl Hours {
         }
     }
 
-    /// As the API has it.
+    /// Returns the hours in the form of the API.
     pub fn shown(&self) -> PortalHours {
         PortalHours {
             mode: match self.mode {

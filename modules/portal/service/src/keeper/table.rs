@@ -125,7 +125,7 @@ impl Table {
     /// Changes the kernel's sets, and which devices are limited. Returns whether that worked.
     pub fn put(&mut self, steps: &[Step], slowed: Slowed) -> bool {
         self.next = Instant::now() + TOGETHER;
-        // Of an element only what is last counts: the kernel takes out none twice.
+        // Only the last step of an element counts: the kernel cannot remove an element twice.
         let last: BTreeMap<_, _> = steps
             .iter()
             .map(|step| match step {

@@ -141,7 +141,7 @@ pub fn received(store: &Store, unit: Unit) -> u64 {
         .sum()
 }
 
-/// Start and key, and what they received.
+/// Start and key, and received traffic.
 pub type Table = BTreeMap<(i64, String), Traffic>;
 
 pub fn table(periods: &[Period]) -> Table {
@@ -196,7 +196,7 @@ pub fn apart(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// Confines this thread to a folder, if it is there, with what the daemon has to allow in it.
+/// Confines this thread to a folder, if present, with the daemon's permissions.
 pub fn confine(folder: &Path) {
     let rights = AccessFs::ReadFile
         | AccessFs::ReadDir

@@ -1,4 +1,4 @@
-//! Keys and answers, and what they lead to.
+//! Keys and answers, and their effects.
 
 use answers::{Count, MeteredPort, Rate};
 use proptest::prelude::*;

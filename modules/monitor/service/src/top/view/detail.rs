@@ -64,7 +64,7 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
         .chain(note)
         .chain(radio.map(|radio| (radio, Tone::Plain)))
     {
-        // The first, however narrow; of what follows only what is there in whole.
+        // The first item is always shown, later ones only if they fit.
         if rest.x > area.x && width(&text) > usize::from(rest.width) {
             break;
         }
@@ -190,7 +190,7 @@ const MEANINGS: &[&str] = &[
     "HOOK: where weir forwards it; -: the kernel does.",
 ];
 
-/// The keys, and what the columns mean.
+/// Draws the keys, and the meaning of the columns.
 pub(super) fn help(area: Rect, pen: &mut Pen<'_>) {
     let bold = pen.tone(Tone::Bold);
     let column = if area.width < 70 { 20 } else { 28 };

@@ -53,7 +53,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Changes the look of what was drawn.
+    /// Changes the style of an area already drawn.
     pub(super) fn style(&mut self, place: Rect, style: Style) {
         self.buffer.set_style(place, style);
     }
