@@ -19,7 +19,7 @@ pub struct Crossings {
 }
 
 impl Crossings {
-    /// Something happened in the kernel.
+    /// Handles an event of the kernel.
     pub fn heard(&mut self, event: &Event, now: Millis) {
         let Event::Connection(connection) = event else {
             return;

@@ -63,7 +63,7 @@ pub const ENTRY: Entry = Entry {
 struct Monitor {
     keeper: RefCell<Option<Keeper>>,
     firewall: RefCell<Firewall>,
-    /// Number of firewall commands when weir began to read the ruleset.
+    /// Load counter of the firewall when weir began to read the ruleset.
     loads: Cell<u64>,
     /// File of the history, and the process that writes the file.
     history: Option<PathBuf>,

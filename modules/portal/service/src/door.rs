@@ -216,7 +216,7 @@ impl Door {
         let closed = hours.mode == PortalMode::Closed && inside.is_none();
         let trouble = trouble.or(closed.then_some(Trouble::Closed(hours.seconds)));
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
-        // A pass is not used if the guest typed a code, or was refused.
+        // After a typed code or a refusal, the page does not offer the former voucher.
         let again = had.filter(|_| trouble.is_none() && typed.code.is_none() && holds);
         let account = self.accounts && (inside.is_none() || free_now);
         let again = again.map(|pass| pass.voucher.to_string());

@@ -82,7 +82,7 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
 struct CaptivePortal {
     /// Removes the table of a former weir if no portal is configured.
     former: RefCell<Firewall>,
-    /// Number of firewall commands when weir began to read the ruleset.
+    /// Load counter of the firewall when weir began to read the ruleset.
     loads: Cell<u64>,
     open: Option<Open>,
 }
