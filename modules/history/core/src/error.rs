@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-/// Why something was not done. Each says what to do about it.
+/// Error of the history. Each text includes a hint.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A later weir wrote the file. It was left alone.

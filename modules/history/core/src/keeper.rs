@@ -233,7 +233,7 @@ impl Keeper {
         lock(&self.usage).clone()
     }
 
-    /// Why nothing is written just now, if that is so.
+    /// Returns the reason why writes fail at present, if they do.
     pub fn trouble(&self) -> Option<String> {
         lock(&self.trouble).clone()
     }
@@ -327,7 +327,7 @@ struct Worker {
     store: Store,
     folder: PathBuf,
     inbox: Receiver<Order>,
-    /// When it was last looked whether the folder is the same.
+    /// Time of the last check that the folder is unchanged.
     looked: Instant,
     every: Duration,
     judged: bool,

@@ -31,7 +31,7 @@ pub enum Unit {
     Day,
     /// Seven days.
     Week,
-    /// As bills are made: from the configured day of a month to that of the next.
+    /// Billing month: from the configured day of a month to that of the next.
     Month,
 }
 

@@ -68,7 +68,7 @@ pub enum Level {
 /// Quotas by hardware address, else the default for all. Not by name: devices choose their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// By hardware address. `None`: this one has no quota, whatever holds for all.
+    /// Quotas by hardware address. `None`: the device has no quota, despite the default.
     pub devices: BTreeMap<Mac, Option<Quota>>,
     /// For all others.
     pub default: Option<Quota>,
@@ -95,7 +95,7 @@ pub struct State {
     pub used: u64,
     /// Usage level.
     pub level: Level,
-    /// When the next period begins, seconds since 1970.
+    /// Start of the next period, in seconds since 1970.
     pub resets: i64,
 }
 
@@ -119,7 +119,7 @@ impl State {
 /// A device stands elsewhere than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Which.
+    /// Hardware address of the device.
     pub mac: Mac,
     /// Level before the change.
     pub from: Level,

@@ -266,7 +266,7 @@ fn migrate(connection: &Connection, path: &Path) -> Result<(), Error> {
         return check(connection).map_err(because);
     }
     if objects == 0 {
-        // Of a file that has something in it, this would write to its head.
+        // Only for an empty file: otherwise the statement would write to the head of the file.
         connection
             .execute_batch("PRAGMA auto_vacuum = INCREMENTAL")
             .map_err(because)?;

@@ -71,7 +71,7 @@ pub struct Store {
     usage: Option<Usage>,
     /// The latest time that was believed, in this life or by the file.
     last: Option<i64>,
-    /// Since when the clock has gone without a jump.
+    /// Start of the time without a jump of the clock.
     steady: Option<(i64, i64)>,
     notices: Vec<Notice>,
     /// Damage found by a query: the next flush sets the file aside.

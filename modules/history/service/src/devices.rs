@@ -23,7 +23,7 @@ table! {
 }
 
 impl DeviceSettings {
-    /// By hardware address.
+    /// Sections are named by hardware address.
     pub const NAMING: Naming = Naming {
         fits: |name| mac(name).is_some_and(|mac| is_station(&mac)),
         what: "the hardware address of a device",

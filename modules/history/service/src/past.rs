@@ -84,7 +84,7 @@ impl Past {
         })
     }
 
-    /// Why nothing is written just now, if that is so.
+    /// Returns the reason why writes fail at present, if they do.
     pub fn trouble(&self) -> Option<String> {
         self.keeper.trouble()
     }

@@ -31,7 +31,7 @@ fn main() {
 
 fn make(from: &str, to: &str) -> Result<(), Box<dyn std::error::Error>> {
     let list = fs::read_to_string(from)?;
-    // By length, then by prefix.
+    // Prefixes by length, then by value.
     let mut given: BTreeMap<u32, BTreeMap<u64, String>> = BTreeMap::new();
     let mut prefix = None;
     for line in list.lines() {

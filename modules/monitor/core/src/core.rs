@@ -74,7 +74,7 @@ struct Grown {
     count: Both,
     /// See [`Reading::outside`].
     outside: bool,
-    /// By weir.
+    /// True if weir forwarded the traffic.
     forwarded: bool,
 }
 
@@ -350,7 +350,7 @@ impl Monitor {
         let packets = [grown.sent.packets, grown.received.packets];
         let link = packets.map(|packets| packets * u64::from(reading.link));
         let mut slot = self.talks.find(&key);
-        // Of one that had to go nothing is to be remembered, as long as it is silent.
+        // A removed conversation is not stored again, as long as it is silent.
         if grown != Both::default() {
             if let Some(port) = self.edge.port_mut(key.port) {
                 port.talk(Some(key.vlan), grown, link);

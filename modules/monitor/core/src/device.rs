@@ -45,9 +45,9 @@ pub struct Device {
     pub usage: Vec<(Application, Traffic)>,
     /// Conversations that are remembered.
     pub talks: u64,
-    /// When it was first seen.
+    /// Time of the first packet.
     pub first: Millis,
-    /// When something was last seen of it.
+    /// Time of the last packet.
     pub last: Millis,
 }
 

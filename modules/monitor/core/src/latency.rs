@@ -30,9 +30,9 @@ pub enum Side {
 pub enum Verdict {
     /// Hardly.
     Good,
-    /// So that it can be noticed.
+    /// Noticeable.
     Fair,
-    /// So that it hurts.
+    /// Disturbing.
     Bad,
 }
 
@@ -93,7 +93,7 @@ impl Latency {
         }
     }
 
-    /// Something was measured. `loaded`: while much was transferred.
+    /// Adds a measurement. `loaded`: the device transferred much meanwhile.
     pub fn add(&mut self, side: Side, wait: u32, loaded: bool, now: Millis) {
         match side {
             Side::Far => self.far.add(wait, loaded, now),
@@ -116,7 +116,7 @@ impl Latency {
         self.far.last.is_empty() && self.near.last.is_empty() && self.again == 0
     }
 
-    /// By how many microseconds waiting grows under load, on the side that is worse.
+    /// Returns the growth of waiting times under load, in microseconds, on the worse side.
     pub fn growth(&self) -> Option<u32> {
         let growth = |waits: &Waits| {
             let (least, _) = waits.least?;
@@ -126,7 +126,7 @@ impl Latency {
         growth(&self.far).max(growth(&self.near))
     }
 
-    /// By the side that is worse.
+    /// Returns the verdict on the worse side.
     pub fn verdict(&self) -> Option<Verdict> {
         Some(match self.growth()? {
             0..GOOD => Verdict::Good,

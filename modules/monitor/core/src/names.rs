@@ -11,7 +11,7 @@
 //! | multicast DNS | UDP | from the station | 5353 | 5353 | all | 1472 |
 //! | DHCP | UDP | from the station | any | 67 | all | 1024 |
 //! | TLS, HTTP | TCP | from the station | any | any | the first 4 with payload | 4096 |
-//! | QUIC | UDP | from the station | any | 443 | the first 3, if long header (first byte ≥ 0x80) | 1500 |
+//! | QUIC | UDP | from the station | any | 443 | first 3, long header (first byte ≥ 0x80) | 1500 |
 //!
 //! Bytes are those of the payload. Packets without payload are not copied. *The first* counts
 //! packets with payload of that flow in that direction. No table of this module grows beyond a

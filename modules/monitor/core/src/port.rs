@@ -20,7 +20,7 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// Of all kinds.
+    /// Returns the packets of all kinds.
     pub fn packets(&self) -> u64 {
         self.talks.packets + self.unplaced.packets + self.other.packets
     }

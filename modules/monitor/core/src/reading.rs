@@ -32,9 +32,9 @@ pub struct Reading {
     pub icmp: (u8, u8),
     /// TCP's waiting, where something was measured.
     pub times: Option<Times>,
-    /// When the first packet came, before now.
+    /// Time since the first packet.
     pub age: Duration,
-    /// When the last one came, before now.
+    /// Time since the last packet.
     pub idle: Duration,
 }
 
@@ -96,7 +96,7 @@ pub enum Way {
 pub struct Forwarded {
     /// The conversation as it is at that port.
     pub key: TalkKey,
-    /// Which way.
+    /// Direction of the traffic.
     pub way: Way,
     /// Packets and bytes.
     pub count: crate::Count,
@@ -104,7 +104,7 @@ pub struct Forwarded {
     pub link: u64,
     /// Hardware address of the station, if known: packets that leave have it in the header.
     pub mac: Option<Mac>,
-    /// As [`Reading::outside`].
+    /// Equal to [`Reading::outside`].
     pub outside: bool,
     /// At XDP; else at TC.
     pub xdp: bool,
@@ -117,7 +117,7 @@ pub struct Bridged {
     pub port: u32,
     /// Hardware address of the station there.
     pub mac: Mac,
-    /// Which way.
+    /// Direction of the traffic.
     pub way: Way,
     /// Packets and bytes.
     pub count: crate::Count,
@@ -132,7 +132,7 @@ pub struct Bridged {
 pub struct Waited {
     /// The conversation as it is at that port.
     pub key: TalkKey,
-    /// Which way the segment went.
+    /// Direction of the segment.
     pub way: Way,
     /// Waiting time, in microseconds.
     pub micros: u32,

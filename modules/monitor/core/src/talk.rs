@@ -36,15 +36,15 @@ pub struct Talk {
     pub unjudged: Both,
     /// Result of judging: an uplink is crossed, or not; `None`: to be judged, perhaps again.
     pub crosses: Option<bool>,
-    /// By its latest verdict the conversation crossed an uplink.
+    /// True if the latest verdict was that the conversation crossed an uplink.
     pub crossed: bool,
     /// Packets for the station came in where an uplink may be, or the station is beyond one.
     pub outside: bool,
     /// Now.
     pub rate: Rate,
-    /// When it began.
+    /// Start of the conversation.
     pub first: Millis,
-    /// When the last packet came.
+    /// Time of the last packet.
     pub last: Millis,
     /// All TCP flags that the kernel's packets had.
     pub tcp_flags: u8,
@@ -52,7 +52,7 @@ pub struct Talk {
     pub times: Times,
     /// TCP's waiting that the meter saw, as last read.
     pub metered: Times,
-    /// When a wait for the far end was last measured.
+    /// Time of the last measured wait for the far end.
     pub timed: Millis,
     /// TCP segments that were sent again: by the station, and to it.
     pub again: [u64; 2],
@@ -70,7 +70,7 @@ pub struct Talk {
     pub told: Both,
     /// Retransmitted segments already reported.
     pub told_again: [u64; 2],
-    /// When that was.
+    /// Time of the last report.
     pub told_at: Millis,
     /// Ends of the station's packets where they leave; `None`: unknown. Of several leaders, those
     /// of the first.
@@ -102,7 +102,7 @@ pub struct Told {
     pub again: [u64; 2],
     /// Index of the port on the other side of the router; `None`: it was not seen at another one.
     pub out: Option<u32>,
-    /// Since when it is new.
+    /// Start of the new traffic.
     pub since: Millis,
     /// True if the conversation is over.
     pub over: bool,
@@ -121,7 +121,7 @@ impl Talk {
         self.total.since(&self.told)
     }
 
-    /// Since when that is new.
+    /// Returns the start of the new traffic.
     pub fn new_since(&self) -> Millis {
         if self.told == Both::default() {
             self.first

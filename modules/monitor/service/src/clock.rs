@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use monitor_core::Millis;
 use net::clock::unix_seconds;
 
-/// When the core's clock began: by this one's, and in seconds since 1970.
+/// Start of the core's clock: on the monotonic clock, and in seconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     began: Instant,

@@ -8,7 +8,7 @@ use monitor_core::Millis;
 
 /// Ways of connections that are remembered, at most: two of each.
 const ROOM: usize = 16_384;
-/// For so long: packets are counted within a second.
+/// Time for which an event is kept: packets are counted within a second.
 const REMEMBERED: Millis = 5_000;
 
 /// Connections of recent conntrack events.

@@ -221,7 +221,7 @@ impl Keeper {
         }
     }
 
-    /// Why no history is kept, or nothing of it written just now.
+    /// Returns the reason why the history is off, or why its writes fail at present.
     pub fn history_fails(&self) -> Option<String> {
         let now = self.past.as_ref().and_then(past::Past::trouble);
         now.or_else(|| self.no_past.clone())

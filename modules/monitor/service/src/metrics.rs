@@ -188,7 +188,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Of Internet traffic.
+    /// Returns the bytes of Internet traffic.
     fn bytes(&self) -> u64 {
         self.both[0].bytes.saturating_add(self.both[1].bytes)
     }

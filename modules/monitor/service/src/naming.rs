@@ -27,7 +27,7 @@ const EVERY: u32 = 10;
 pub struct Naming {
     reader: Reader,
     leases: Vec<PathBuf>,
-    /// As the files were when they were last read.
+    /// Modification times of the files at the last reading.
     read: HashMap<PathBuf, SystemTime>,
     seconds: u32,
 }

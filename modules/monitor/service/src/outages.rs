@@ -1,5 +1,5 @@
-//! Which uplinks are down: those that led to the Internet since weir runs, and do not now. Pure but
-//! for [`unresolved`], which reads `/proc/net/arp`.
+//! Detects uplinks that are down: those that led to the Internet since weir runs, and do not now.
+//! Pure but for [`unresolved`], which reads `/proc/net/arp`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,7 +13,7 @@ const BEGINS: u64 = 30;
 /// Seconds for which an uplink that is gone is missed.
 const MISSED: u64 = 7 * 86_400;
 
-/// Why an uplink is down.
+/// Reason why an uplink is down.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// No link, or no device.
@@ -44,7 +44,7 @@ pub struct Uplink {
 /// Uplinks that there were.
 #[derive(Debug, Default)]
 pub struct Outages {
-    /// By device: since which second it is down, and why.
+    /// Outages by device: the second when each began, and its cause.
     known: BTreeMap<String, Option<(u64, Cause)>>,
     /// A default route is there, by whatever device.
     leads_out: bool,

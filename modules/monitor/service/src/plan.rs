@@ -32,7 +32,7 @@ pub struct Metered {
     pub vlans: BTreeSet<u16>,
 }
 
-/// Of all devices, those at which is counted, by index.
+/// Returns the devices to count at, by index.
 pub fn metered<'a>(
     links: impl Iterator<Item = &'a Link> + Clone,
     uplinks: &Uplinks,

@@ -45,7 +45,7 @@ impl Ports {
         }
     }
 
-    /// Something happened in the kernel.
+    /// Handles an event of the kernel.
     pub fn heard(&mut self, event: &Event) {
         match event {
             Event::LinkGone(link) => {

@@ -26,7 +26,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Of a meter that is loaded.
+    /// Creates the records of a loaded meter.
     pub fn new(meter: Meter, naming: Naming, clock: Clock) -> Self {
         Self {
             meter,

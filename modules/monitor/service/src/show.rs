@@ -230,7 +230,7 @@ fn latency(latency: &monitor_core::Latency) -> Option<answers::Latency> {
     })
 }
 
-/// Of one conversation: the last measurement and the least.
+/// Returns the latency of a conversation: the last measurement and the least.
 fn of_talk(talk: &Talk) -> Option<answers::Latency> {
     let times = &talk.times;
     let measured =

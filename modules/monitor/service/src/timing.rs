@@ -23,7 +23,7 @@ const FEWEST: u64 = 2;
 /// Traffic since the last selection.
 #[derive(Debug, Default)]
 pub struct Busy {
-    /// By flow: whose it is, and how many bytes of it.
+    /// Host and bytes of each flow.
     flows: HashMap<u32, (IpAddr, u64)>,
     chosen: Option<Instant>,
 }

@@ -8,7 +8,7 @@ const PART: u64 = 1000;
 /// Packets without a record and with one, of the last five to ten minutes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unplaced {
-    /// When the window began, in seconds, and the sums of that moment.
+    /// Start of the window, in seconds, and the sums of that moment.
     began: u64,
     since: [u64; 2],
     /// The sums when the window before began.

@@ -143,7 +143,7 @@ impl Uplinks {
         inside.map(|link| link.index).collect()
     }
 
-    /// Which addresses are beyond uplinks. A tunnel or a PPP device leads beyond one: its packets
+    /// Returns the networks beyond uplinks. A tunnel or a PPP device leads beyond one: its packets
     /// leave by an uplink, whichever network is at its end.
     pub fn networks<'a>(
         &self,

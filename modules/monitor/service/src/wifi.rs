@@ -34,7 +34,7 @@ pub struct Wifi {
     devices: Vec<u32>,
     /// Devices came, went or changed since they were listed.
     stale: bool,
-    /// When it was last asked, and where the answer comes.
+    /// Time of the last request, and the receiver of its answer.
     asked: Option<Instant>,
     answer: Option<Receiver<Answer>>,
     /// True once a failure was logged; further ones would be alike.
@@ -54,7 +54,7 @@ impl Wifi {
         }
     }
 
-    /// Something happened in the kernel.
+    /// Handles an event of the kernel.
     pub fn heard(&mut self, event: &Event) {
         if matches!(
             event,

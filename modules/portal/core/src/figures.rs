@@ -105,7 +105,7 @@ struct Today {
     seen: HashSet<Mark>,
     /// Marks that are not written yet.
     fresh: Vec<Mark>,
-    /// Something is not written yet.
+    /// True if an entry is not written yet.
     changed: bool,
 }
 

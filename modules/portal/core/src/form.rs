@@ -48,7 +48,7 @@ impl Password {
 pub struct Tokens(Key);
 
 impl Tokens {
-    /// By a secret.
+    /// Creates tokens with a secret.
     pub fn new(secret: &[u8]) -> Self {
         Self(Key::new(HMAC_SHA256, secret))
     }

@@ -334,7 +334,7 @@ impl Guests {
         Some(mac)
     }
 
-    /// Something of a voucher's devices was seen.
+    /// Handles a sign of life of a voucher's devices.
     fn wake(&mut self, id: &str, now: Millis, out: &mut Vec<Change>) {
         let mut macs = Vec::new();
         if let Some(record) = self.vouchers.get_mut(id)
@@ -652,7 +652,7 @@ impl Guests {
     /// Devices whose rate is limited.
     pub fn slowed(&self) -> Slowed {
         let mut slowed = Slowed::default();
-        // By vouchers, as few have a rate.
+        // The loop runs over vouchers, as few have a rate.
         for Record { voucher, .. } in self.vouchers.iter() {
             let Some(rate) = voucher.rate else { continue };
             for user in &voucher.users {

@@ -44,16 +44,16 @@ pub struct Note {
     pub name: String,
     /// Time of the note.
     pub noted: u64,
-    /// When the voucher was used first, anywhere.
+    /// Time of the first use, anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activated: Option<u64>,
-    /// When the node let a device in by it first.
+    /// Time of the first admission by the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<u64>,
     /// Used time of the voucher, in milliseconds.
     #[serde(default)]
     pub used: Millis,
-    /// When its time was over.
+    /// Time when the voucher ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<u64>,
     /// Bytes that the node forwarded for it.
@@ -77,7 +77,7 @@ pub struct Device {
     pub since: u64,
 }
 
-/// Why a line is not taken.
+/// Reason to reject a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadNote {
     /// Not a line of this kind.

@@ -42,7 +42,7 @@ pub enum Trouble {
     Read(u64),
     /// The router knows no such device.
     Stranger,
-    /// Something here does not work.
+    /// Internal error.
     Broken,
     /// The form was sent by another site.
     Forged,

@@ -39,7 +39,7 @@ pub struct Picture {
     pub height: u32,
 }
 
-/// Why something is not taken for a picture.
+/// Reason to reject a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Too many bytes.
@@ -48,7 +48,7 @@ pub enum Unfit {
     /// A picture that can hold scripts.
     #[error("it is SVG, which can hold scripts")]
     Svg,
-    /// Something else.
+    /// Another format.
     #[error("it is no PNG, JPEG or WebP")]
     Unknown,
     /// The first bytes show the format, but not the size.

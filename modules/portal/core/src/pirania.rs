@@ -31,7 +31,7 @@ struct File {
     creation_date: f64,
     activation_date: Option<f64>,
     activation_deadline: Option<f64>,
-    /// Of some versions.
+    /// Time of the revocation, in some versions.
     invalidation_date: Option<f64>,
     /// Fields of this voucher that weir does not have.
     #[serde(flatten)]
@@ -79,7 +79,7 @@ fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
     .collect()
 }
 
-/// Why a file is no voucher of Pirania's.
+/// Error in a file of Pirania.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotPirania {
     /// Not what Pirania writes.

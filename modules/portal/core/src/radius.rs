@@ -72,7 +72,7 @@ pub struct Question(Vec<u8>);
 /// Type and value of each attribute.
 type Attributes<'a> = Vec<(u8, &'a [u8])>;
 
-/// Why something is not the answer to a question.
+/// Reason to reject a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Doubt {
     /// The reply belongs to another request, or was made with another secret.

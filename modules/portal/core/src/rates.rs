@@ -38,7 +38,7 @@ struct Lead {
 pub struct Slowed {
     /// Bytes a second, by the name of the limit.
     limits: BTreeMap<String, u64>,
-    /// By map and key.
+    /// Elements by map and key.
     leads: BTreeMap<(&'static str, Vec<u8>), Lead>,
     addresses: HashSet<IpAddr>,
 }

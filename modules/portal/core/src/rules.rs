@@ -47,7 +47,7 @@ const NAMES_ROOM: u32 = 4096;
 /// Timeout of elements that other programs add to these sets, in minutes.
 const NAMES_TIME: u32 = 20;
 
-/// As good as for ever, milliseconds: a hundred years. The kernel takes some 500.
+/// Practically for ever, in milliseconds: a hundred years. The kernel's maximum is some 500.
 const FOR_EVER: Millis = 100 * 365 * 86_400_000;
 
 /// A time as `nft` reads it: in days and less, as no number of its may be larger than 32 bits hold.
@@ -106,7 +106,7 @@ fn rules_of(rules: &str) -> impl Iterator<Item = &str> {
 
 /// Takes the table away.
 pub fn remove() -> String {
-    // So that there is one to delete.
+    // The first line ensures that there is a table to delete.
     format!("table inet {TABLE}\ndelete table inet {TABLE}\n")
 }
 

@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// By UTC; 1970 began on a Thursday.
+    /// Converts a time in UTC; 1970 began on a Thursday.
     fn local(at: u64) -> Local {
         Local {
             day: ((at / 86_400 + 3) % 7) as u32,

@@ -97,7 +97,7 @@ impl Signed {
         self.part(37)
     }
 
-    /// Which of these signed it.
+    /// Returns the signer among these nodes.
     pub fn signer<'a>(
         &self,
         keys: impl IntoIterator<Item = &'a PublicKey>,

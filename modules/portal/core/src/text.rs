@@ -9,7 +9,7 @@ pub const LONGEST: usize = 16 * 1024;
 /// Maximum size of the text as HTML: the whole page should have 30 KB.
 const SHOWN: usize = 24 * 1024;
 
-/// Why a text is not shown.
+/// Reason to reject a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooLong {
     /// The Markdown text is too long.
@@ -20,7 +20,7 @@ pub enum TooLong {
     Shown,
 }
 
-/// As HTML.
+/// Renders the text as HTML.
 ///
 /// # Errors
 /// The text is too long.

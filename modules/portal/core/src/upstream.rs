@@ -49,7 +49,7 @@ pub struct Said {
     pub code: u8,
     /// Addresses in the answer.
     pub addresses: Vec<IpAddr>,
-    /// For so many seconds.
+    /// Lifetime in seconds.
     pub seconds: u32,
 }
 
@@ -267,7 +267,7 @@ mod tests {
             record(HERE, AAAA, &[0x20; 16]),
         ]);
         assert_eq!(found, [own]);
-        // By aliases, in any order, whatever their case.
+        // Follows aliases, in any order and case.
         let found = addresses(&[
             record(&labels("b.cdn.example"), A, &[198, 51, 100, 7]),
             record(&labels("A.cdn.example"), CNAME, &labels("B.CDN.example")),

@@ -30,9 +30,9 @@ pub struct Voucher {
     /// Latest time of the first use, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// When it was made.
+    /// Time of creation.
     pub created: u64,
-    /// When it was used first.
+    /// Time of the first use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activated: Option<u64>,
     /// Time of the revocation.
@@ -62,7 +62,7 @@ pub struct Voucher {
     /// Time of the first admission by this node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<u64>,
-    /// When its time was over.
+    /// Time when the voucher ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<u64>,
     /// Signed form of the selling node; `None`: this node sold the voucher.
@@ -102,7 +102,7 @@ pub struct User {
     /// Hardware address of the device.
     #[serde(with = "mac")]
     pub mac: Mac,
-    /// Since when.
+    /// Start of the use.
     pub since: u64,
     /// Number of its browser, if that came with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -227,7 +227,7 @@ mod tests {
             said,
             Some(format!("inet fw4 input refuses {all} from br-guest"))
         );
-        // By no rule of a zone: by the last, for all others.
+        // The packet matches no rule of a zone, but the last one, for all others.
         let said = found(GUEST_ZONE, &["br-new"]);
         let all = "tcp 2080, udp 2053, tcp 2053";
         assert_eq!(said, [format!("inet fw4 input refuses {all} from br-new")]);

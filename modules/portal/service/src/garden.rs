@@ -42,7 +42,7 @@ impl Body for Wish {
 /// Reply of the name server.
 #[derive(Serialize, Deserialize)]
 pub struct Reply {
-    /// By which it is spoken of.
+    /// Number of the reply, for reference.
     number: u64,
     /// Reply in base64.
     octets: String,

@@ -605,7 +605,7 @@ impl Keeper {
         }
     }
 
-    /// When there is something to do.
+    /// Returns the time of the next action.
     pub fn turn_at(&self) -> Instant {
         let others = [
             self.expiry,
@@ -637,7 +637,7 @@ impl Keeper {
             self.reckon();
         }
         let mut ended = HashSet::new();
-        // Of a voucher that changed twice only how it is now is written.
+        // For a voucher with several changes, only the latest state is written.
         let (mut kept, mut forgets) = (BTreeMap::new(), false);
         for change in changes {
             match change {

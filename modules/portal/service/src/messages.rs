@@ -46,9 +46,9 @@ pub struct Visited {
     /// True if the browser's pass admits the device.
     #[serde(default)]
     pub again: bool,
-    /// Which hours it is.
+    /// Present hours.
     pub hours: PortalHours,
-    /// Which welcome the page shows now.
+    /// Version of the page's contents.
     pub welcome: u64,
 }
 

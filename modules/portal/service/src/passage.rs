@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A first packet that a guest sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// By which device it comes in.
+    /// Ingress device.
     pub device: &'a str,
     /// `tcp` or `udp`.
     pub protocol: &'a str,

@@ -22,11 +22,11 @@ use runtime::secret::first_line;
 const PATIENCE: Duration = Duration::from_secs(8);
 /// Number of attempts for each server.
 const TRIES: u32 = 2;
-/// For so long one that was silent is asked last.
+/// Time for which a silent server is asked last.
 const REST: Duration = Duration::from_secs(60);
 /// Maximum number of concurrent requests: the page itself needs none.
 const AT_ONCE: u32 = 16;
-/// Why one may be silent.
+/// Possible reasons for a missing reply.
 const SILENT: &str = "it says nothing: it is not there, does not know this router, has another secret, \
     or something on the way drops it";
 /// Interval at which the same problem is logged again.

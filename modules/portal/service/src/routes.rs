@@ -244,7 +244,7 @@ fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
             .map_err(|e| failed(e.to_string()))?
             .map_err(failed)?;
         let mut keeper = keeper.borrow_mut();
-        // Of 2^40 codes none is had twice; if one is, there is a voucher less.
+        // Of 2^40 codes, no two should be equal; if two are, there is a voucher less.
         let ids: Vec<String> = made
             .into_iter()
             .filter_map(|voucher| {

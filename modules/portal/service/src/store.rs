@@ -19,7 +19,7 @@ const WORN: u64 = 8;
 /// Bytes that are always too few for that.
 const FEW: u64 = 256 << 10;
 
-/// When what could not be written is tried again.
+/// Interval after which a failed write is repeated.
 const AGAIN: Duration = Duration::from_secs(10);
 /// Bytes of it that are kept: beyond that, what comes is lost.
 const MOST_LATE: usize = 4 << 20;
@@ -30,7 +30,7 @@ const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 type Told = oneshot::Sender<Result<(), String>>;
 
-/// Something to do.
+/// Job of the writing thread.
 enum Job {
     /// Writes these lines, and notifies the requester.
     Write(String, Option<Told>),

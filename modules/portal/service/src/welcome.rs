@@ -38,7 +38,7 @@ pub struct Words {
 /// Contents that the page's process shows until the version changes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Told {
-    /// Which it is: another one each time that anything changes.
+    /// Version of the contents: each change increases it.
     pub version: u64,
     /// Title of the page.
     pub title: String,
@@ -110,7 +110,7 @@ impl Welcome {
         self.words().title
     }
 
-    /// Which it is.
+    /// Returns the version of the contents.
     pub fn version(&self) -> u64 {
         self.version.get()
     }

@@ -93,7 +93,7 @@ pub struct Collector {
     lookup: Option<Receiver<Answer>>,
     retry_at: u64,
     mood: Mood,
-    /// When errors began, and when the last one was.
+    /// Times of the first and the last error.
     trouble: Option<(u64, u64)>,
     /// The last message that was sent: an ICMP error is about it, or one before it.
     last: Option<(Contents, usize)>,

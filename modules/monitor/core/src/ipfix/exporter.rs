@@ -68,7 +68,7 @@ pub struct Statistics {
     pub refused: u64,
 }
 
-/// When something happened first and last, milliseconds since 1970.
+/// First and last time of an event, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     first: u64,
@@ -94,8 +94,7 @@ impl Span {
 pub struct Exporter {
     settings: Settings,
     templates: Vec<Template>,
-    /// By index of the shape: whether it was ever used, and whether it was announced since the last
-    /// refresh.
+    /// State of each shape, by index: ever used, and announced since the last refresh.
     used: Vec<bool>,
     announced: Vec<bool>,
     draft: Draft,

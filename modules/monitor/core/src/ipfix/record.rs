@@ -75,7 +75,7 @@ pub struct Tcp {
     pub far: Option<u32>,
 }
 
-/// Why a flow is exported now (flowEndReason, IANA).
+/// Reason of the export (flowEndReason, IANA).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EndReason {
@@ -134,13 +134,13 @@ pub struct FlowRecord<'a> {
     pub sent: Way,
     /// To the station.
     pub received: Way,
-    /// When the first packet of these was seen, milliseconds since 1970.
+    /// Time of the first of these packets, in milliseconds since 1970.
     pub start: u64,
-    /// When the last one was.
+    /// Time of the last of these packets.
     pub end: u64,
     /// Internet traffic: externalAddressRealm is `internet`, else `lan` (RFC 8158).
     pub internet: bool,
-    /// Why it is exported.
+    /// Reason of the export.
     pub reason: EndReason,
     /// Initiator of the flow.
     pub initiator: Initiator,
@@ -168,9 +168,9 @@ pub enum NatEventKind {
 /// A translation of IPv4 that began or ended. IANA has no such event for IPv6 to IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NatEvent {
-    /// Which of both.
+    /// Begin or end.
     pub kind: NatEventKind,
-    /// When, milliseconds since 1970.
+    /// Time of the event, in milliseconds since 1970.
     pub time: u64,
     /// Number of the protocol.
     pub protocol: u8,

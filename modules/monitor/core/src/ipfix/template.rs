@@ -35,7 +35,7 @@ pub struct FlowShape {
     pub ipv6: bool,
     /// Fields of layer 4.
     pub layer4: Layer4,
-    /// Which way.
+    /// Direction of the flow.
     pub view: View,
     /// With the application's name. It is no empty name without: some decoders take a length of 0
     /// for an error.

@@ -92,7 +92,7 @@ struct Options {
 }
 
 impl Options {
-    /// As far as they make sense.
+    /// Reads the options, as far as they are valid.
     fn read(mut cursor: Cursor<'_>) -> Self {
         let mut options = Self::default();
         while let Some(code) = cursor.u8() {

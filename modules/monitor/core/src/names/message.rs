@@ -7,13 +7,13 @@ use net::Cursor;
 
 /// Types of records (IANA, DNS parameters).
 pub(super) const A: u16 = 1;
-/// Of an alias.
+/// Type of an alias.
 pub(super) const CNAME: u16 = 5;
-/// Of a name that leads to another, as from an address.
+/// Type of a pointer to another name, as from an address.
 pub(super) const PTR: u16 = 12;
-/// Of an IPv6 address.
+/// Type of an IPv6 address.
 pub(super) const AAAA: u16 = 28;
-/// Of where a service is.
+/// Type of a service's location.
 pub(super) const SRV: u16 = 33;
 /// The class that is used.
 pub(super) const INTERNET: u16 = 1;
@@ -44,7 +44,7 @@ pub(super) struct Record<'a> {
     /// Lower case, labels joined by dots: see [`Message::name`].
     pub(super) owner: Vec<u8>,
     pub(super) kind: u16,
-    /// As sent: multicast DNS uses the highest bit otherwise.
+    /// Class as sent: multicast DNS uses the highest bit otherwise.
     pub(super) class: u16,
     pub(super) ttl: u32,
     pub(super) data: &'a [u8],

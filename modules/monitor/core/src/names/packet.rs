@@ -26,7 +26,7 @@ pub struct Packet<'a> {
     pub source_port: u16,
     /// Port that it is for.
     pub destination_port: u16,
-    /// Of TCP: number of the first byte of the payload. A SYN takes one before it.
+    /// For TCP, number of the first byte of the payload. A SYN takes one before it.
     pub sequence: u32,
     /// Behind the last header, without what fills up a frame. Less than was sent if less was
     /// copied.

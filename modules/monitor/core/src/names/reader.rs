@@ -26,11 +26,11 @@ pub const PATIENCE: Millis = 10_000;
 pub struct Meta {
     /// Hardware address of the station; for packets to all stations, that of the group.
     pub mac: Mac,
-    /// Which way it goes.
+    /// Direction of the packet.
     pub direction: Direction,
     /// The flow.
     pub flow: Conversation,
-    /// Of TCP: number of the first byte of the payload ([`Packet::sequence`]).
+    /// For TCP, number of the first byte of the payload ([`Packet::sequence`]).
     pub sequence: u32,
     /// Earlier packets with payload of the flow in this direction; 255 stands for more too. 0 if
     /// the packet path only passes early packets: the reader counts its packets, too.
@@ -38,7 +38,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Of a packet that was seen at `place` (see [`Conversation::place`]).
+    /// Reads the headers of a packet seen at `place` (see [`Conversation::place`]).
     pub fn new(
         place: u64,
         mac: Mac,
@@ -97,7 +97,7 @@ pub struct Tally {
     pub unasked: u64,
     /// Packets of another protocol, or damaged.
     pub malformed: u64,
-    /// Of which more must come first.
+    /// Packets that are incomplete without further ones.
     pub incomplete: u64,
     /// Names of devices, far ends and flows that were found.
     pub names: u64,

@@ -1,4 +1,4 @@
-//! Which packets are worth a copy. The packet path decides by the same table (see [the
+//! Selection of packets that are worth a copy. The packet path decides by an equal table (see [the
 //! module](super)).
 
 use super::packet::{TCP, UDP};
@@ -14,7 +14,7 @@ pub const SEGMENTS: u8 = 4;
 /// Datagrams looked at at the beginning of a QUIC flow.
 pub const DATAGRAMS: u8 = 3;
 
-/// Which way a packet goes, seen from the station that it is counted for.
+/// Direction of a packet, seen from the station that the packet is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// The packet came in from the station.
@@ -26,7 +26,7 @@ pub enum Direction {
 /// Header fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
-    /// Which way it goes.
+    /// Direction of the packet.
     pub direction: Direction,
     /// IP protocol.
     pub protocol: u8,

@@ -55,9 +55,8 @@ impl Ledger {
         }
     }
 
-    /// Which records are to be taken out of the kernel's table: of one that is three quarters full,
-    /// those that stood still since this was last asked, half of the room at most. Due every
-    /// minute.
+    /// Returns the records to remove from the kernel's table: if the table is three quarters full,
+    /// those without growth since the last call, half of the room at most. Due every minute.
     pub fn stale(&mut self, records: Vec<Record>) -> Vec<Subject> {
         if records.len() < self.room / 4 * 3 {
             self.before.clear();

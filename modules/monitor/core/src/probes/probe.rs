@@ -65,7 +65,7 @@ pub enum Words {
     /// An enumeration of the running kernel, which differs from version to version. It must be
     /// there.
     Enumeration {
-        /// As the kernel's sources name it.
+        /// Name in the kernel's sources.
         name: &'static str,
         /// Common prefix of the words.
         prefix: &'static str,

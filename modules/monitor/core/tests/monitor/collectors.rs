@@ -99,7 +99,7 @@ fn survives(name: &str, kind: &Kind, settings: Settings) -> PathBuf {
             export(&mut exporter, &mut collector, None, waiting, 1_000);
         }
     }
-    // Since it came back, nothing was lost.
+    // Nothing was lost since the collector returned.
     assert_eq!(exporter.statistics().not_sent.octets, lost.octets);
     directory
 }
@@ -381,7 +381,7 @@ fn nfdump_reads_translations_that_begin_and_end() {
         values(&["dst", "xlt", "ip"]),
         wanted(|event| event.translated_destination.0.to_string())
     );
-    // As versions of nfdump call it: until 1.7.1, and later.
+    // Names in versions of nfdump: until 1.7.1, and later.
     let times = [values(&["Event", "time"]), values(&["first"])];
     assert!(
         times.contains(&wanted(|event| event.time.to_string())),

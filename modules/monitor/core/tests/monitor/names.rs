@@ -293,7 +293,7 @@ fn leases_of_dnsmasq() {
     );
     let file = leases::dnsmasq(&std::fs::read(path).expect("the file"));
     assert_eq!((file.bad, file.more), (0, false));
-    // Of DHCPv6: by the hardware address in the client's identifier.
+    // DHCPv6 has the hardware address in the client's identifier.
     let by_six = file.known.last().expect("a lease");
     let address = by_six.address.expect("an address");
     assert_eq!(

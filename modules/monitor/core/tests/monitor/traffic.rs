@@ -198,7 +198,7 @@ impl std::ops::AddAssign for Sums {
     }
 }
 
-/// By protocol.
+/// Sums by protocol.
 pub type Table = BTreeMap<u8, Sums>;
 
 /// Returns the counts that a collector should have for these flows.

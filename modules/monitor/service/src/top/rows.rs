@@ -54,7 +54,7 @@ impl<C: Copy + PartialEq, I: Clone + PartialEq> Place<C, I> {
         }
     }
 
-    /// Which row of these is chosen: the one that was, or what stands in its place.
+    /// Returns the index of the chosen row, or of the row in its place.
     pub(super) fn at(&self, rows: &[I]) -> usize {
         let chosen = self
             .chosen

@@ -37,7 +37,7 @@ pub(super) struct Answer {
     pub(super) got: Result<(Devices, Option<Talks>), Trouble>,
 }
 
-/// Why there was no answer, and what to do about it.
+/// Reason for a missing answer, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) what: String,
@@ -52,7 +52,7 @@ pub(super) enum Action {
     Redraw,
 }
 
-/// Which list is shown.
+/// Displayed list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum View {
     Devices,
@@ -84,11 +84,11 @@ pub(super) struct State {
     pub(super) help: bool,
     /// All of one conversation is shown.
     pub(super) detail: bool,
-    /// Why the last answer was none.
+    /// Reason why the last request failed.
     trouble: Option<Trouble>,
-    /// When the daemon was asked for what has not come yet.
+    /// Time of the request without an answer so far.
     waiting: Option<Duration>,
-    /// When it is asked next.
+    /// Time of the next request.
     next: Duration,
 }
 

@@ -310,7 +310,7 @@ fn talks(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
         empty(state, area, why, pen);
     }
     let charset = state.charset;
-    // Of one device, all rows are its own.
+    // In the view of one device, all rows belong to the device.
     let own = matches!(state.view, View::Talks(Some(_))).then_some(OfTalk::Device);
     rows(
         &mut state.of_talks,

@@ -7,7 +7,7 @@ use kernel::Mac;
 use crate::Millis;
 use crate::voucher::Voucher;
 
-/// Something to be done.
+/// Action that follows from an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Admit a device for so many milliseconds; `None`: for ever.

@@ -37,7 +37,7 @@ pub(super) struct Record {
     since: Option<Millis>,
     /// Used bytes at the last note.
     noted: u64,
-    /// When something of its devices was seen last.
+    /// Time of the last packet of its devices.
     seen: Millis,
     /// Time of the last kernel update during a pause.
     told_at: Millis,
@@ -165,7 +165,7 @@ impl Record {
         true
     }
 
-    /// Something of its devices was seen. Returns whether its time rested until now.
+    /// Handles a sign of life of the devices. Returns true if the time was paused until now.
     pub fn wake(&mut self, now: Millis) -> bool {
         self.seen = now;
         let rested = self.rests();

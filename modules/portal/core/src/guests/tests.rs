@@ -231,7 +231,7 @@ fn bytes_are_noted_by_the_share_that_is_used() {
         assert_eq!(guests.all_moved(), noted(bound + 1));
         guests.moved(&at(2), bound - 1, 0, &mut Vec::new());
         assert!(guests.moved_much().is_empty(), "from the last note on");
-        // So few writes whatever it is good for.
+        // The number of writes is small for any limit.
         let mut writes = 0;
         for _ in 0..100 {
             guests.moved(&at(2), bytes / 100 + 1, 0, &mut Vec::new());
@@ -249,7 +249,7 @@ fn what_nobody_sold_is_forgotten() {
     };
     let mut guests = guests([]);
     assert!(guests.add(free.clone()));
-    // By no code, but as it is.
+    // The code of free access is not known, but its voucher is.
     assert_eq!(guests.vouchers.coded(&free.code), None);
     let admitted = guests.admit((ONE, &[]), &free.id, (0, WALL), &mut Vec::new());
     admitted.expect("let in");
@@ -841,7 +841,7 @@ fn of_two_vouchers_with_one_former_code_the_first_is_taken() {
         guests.vouchers.former(&code).map(String::as_str),
         Some("00112233445566f")
     );
-    // Of a file that has both, the first holds, too.
+    // If a file has both, the first keeps the code, too.
     let both = [former("00112233445566e"), former("00112233445566ee")];
     let guests = Guests::new(both, 0, &mut out);
     assert_eq!(

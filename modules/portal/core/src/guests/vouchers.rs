@@ -52,7 +52,7 @@ impl Vouchers {
 
     /// Adds a voucher. Returns false if its code or id is already in use.
     pub fn add(&mut self, voucher: Voucher, now: Millis) -> bool {
-        // Of two that were sold at two nodes with one code, the second is had by its signed form.
+        // If two nodes sold one code, the second voucher is usable only by its signed form.
         let coded = voucher.origin.is_sold();
         let taken = coded && voucher.signed.is_none() && self.codes.contains_key(&voucher.code);
         let former = voucher.former.as_ref();

@@ -28,7 +28,7 @@ pub struct Element {
 }
 
 impl Element {
-    /// Of a device.
+    /// Returns the element of a device.
     pub fn device(mac: &Mac) -> Self {
         Self {
             set: DEVICES,
@@ -37,7 +37,7 @@ impl Element {
         }
     }
 
-    /// Of a device with an address: the pair, and the address alone.
+    /// Returns the elements of a device with an address: the pair, and the address alone.
     pub fn address(mac: &Mac, address: IpAddr) -> [Self; 2] {
         let (family, octets) = match address {
             IpAddr::V4(address) => (0, address.octets().to_vec()),

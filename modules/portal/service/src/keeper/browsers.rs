@@ -16,7 +16,7 @@ const MOST_OTHERS: usize = 1024;
 pub struct Browsers(HashMap<Mac, u64>);
 
 impl Browsers {
-    /// When another browser than its own was seen of a device.
+    /// Returns the time when a foreign browser was last seen at a device's address.
     pub fn other(&self, mac: &Mac) -> Option<u64> {
         self.0.get(mac).copied()
     }

@@ -121,7 +121,7 @@ impl Days {
     }
 }
 
-/// Which day it is; `None`: the clock is wrong.
+/// Returns the date; `None`: the clock is wrong.
 fn date(zone: &TimeZone, wall: u64) -> Option<Date> {
     let at = i64::try_from(wall).ok().filter(|_| wall >= BUILT)?;
     let at = Timestamp::from_second(at).ok()?.to_zoned(zone.clone());

@@ -70,7 +70,7 @@ impl Devices {
         all.filter(move |neighbour| here.contains(&neighbour.link))
     }
 
-    /// Which guest's device has an address.
+    /// Returns the guest's device with an address.
     pub fn mac(&self, address: IpAddr, router: &Router) -> Option<Mac> {
         let mut all = self.neighbours(router);
         all.find(|neighbour| neighbour.address == address)?.mac

@@ -11,7 +11,7 @@ use portal_core::voucher::{Origin, Voucher};
 use super::hours::seconds;
 use super::sale::make;
 
-/// For so long a page is read.
+/// Time required for reading the page.
 const READING: Duration = Duration::from_secs(15);
 
 /// Devices of which is remembered when they came; there are seldom as many at once.

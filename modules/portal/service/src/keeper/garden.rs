@@ -56,9 +56,9 @@ const ESTABLISHED: u8 = 3;
 /// An address of a name.
 struct Opened {
     name: String,
-    /// When the kernel closes it.
+    /// Time at which the kernel closes the address.
     until: Instant,
-    /// When a guest asked for it last.
+    /// Time of the last query by a guest.
     asked: Instant,
 }
 
@@ -160,7 +160,7 @@ impl Garden {
         }
     }
 
-    /// When there is something to open or to close.
+    /// Returns when addresses have to be opened or closed next.
     pub fn due(&self) -> Option<Instant> {
         match (self.closing.is_empty(), self.opening.is_empty()) {
             (true, true) => None,

@@ -22,7 +22,7 @@ pub struct Hours {
     schedule: Schedule,
     zone: TimeZone,
     pub mode: Mode,
-    /// When another mode begins.
+    /// Time of the next change of mode.
     change: Option<Instant>,
     /// Start of the next closed hours.
     closing: Option<Instant>,
@@ -97,7 +97,7 @@ impl Hours {
         self.mode == Mode::Vouchers
     }
 
-    /// When to look again.
+    /// Returns the time of the next look at the clock.
     pub fn next(&self) -> Option<Instant> {
         self.change
     }

@@ -26,7 +26,7 @@ pub struct Outside {
     told: bool,
 }
 
-/// Which ways lead outside, and which networks do not lie there.
+/// Routes that lead outside, and networks that are not outside.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Ways {
     out: HashSet<u32>,

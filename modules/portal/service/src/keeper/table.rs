@@ -94,7 +94,7 @@ impl Table {
         steps.any(|step| matches!(step, Step::Remove(_))) || self.next <= Instant::now()
     }
 
-    /// When elements are to be put into the sets.
+    /// Returns when pending elements are due.
     pub fn due(&self) -> Option<Instant> {
         (!self.pending.is_empty()).then_some(self.next)
     }

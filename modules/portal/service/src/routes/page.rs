@@ -27,7 +27,7 @@ const TEXT: usize = 64 * 1024;
 /// Bytes of a picture at most, as text.
 const PICTURE: usize = 192 * 1024;
 
-/// Which vouchers a sheet has.
+/// Vouchers of a sheet.
 struct Wanted {
     /// Ids of the vouchers; none: all unused ones.
     vouchers: Vec<String>,
@@ -68,7 +68,7 @@ impl Query for Wanted {
     }
 }
 
-/// Which picture is meant: there is one, and this is for browsers.
+/// Version of the picture: there is one, and the number is for browsers.
 struct Version;
 
 impl Query for Version {

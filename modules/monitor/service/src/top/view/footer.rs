@@ -49,7 +49,7 @@ pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) 
             ],
             (View::Talks(_), true) => &["? help", "q quit", "Esc back", "p pause"],
         };
-        // As many as fit, none in part.
+        // Shows as many keys as fit, none in part.
         let mut text = filter.unwrap_or_default();
         for key in keys {
             let longer = if text.is_empty() {
