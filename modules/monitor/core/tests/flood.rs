@@ -113,7 +113,7 @@ fn memory_has_the_bound_that_is_said() {
         for second in 0..20_u32 {
             let now = u64::from(second) * 1000;
             for number in 0..MOST as u32 {
-                // One in four continues, so that it takes the place of another.
+                // A quarter of the conversations continues, each taking the place of another.
                 let packets = if number % 4 == 0 { [3, 0] } else { [1, 0] };
                 read(
                     &mut monitor,
