@@ -36,7 +36,7 @@ pub enum Error {
     Io {
         /// Attempted operation, as `create`.
         what: &'static str,
-        /// With what.
+        /// Path of the operation.
         path: PathBuf,
         /// Error of the system.
         source: std::io::Error,

@@ -34,7 +34,7 @@ use crate::usage::Usage;
 const QUEUE: usize = 64;
 /// Maximum number of pairs that add up here; the rest is `other`.
 const BACKLOG: usize = 16_384;
-/// After a failure the next try is this near.
+/// Wait after a failure until the next attempt.
 const RETRY: Duration = Duration::from_secs(60);
 /// Bytes of stack of each thread.
 const STACK: usize = 512 * 1024;
@@ -212,7 +212,7 @@ impl Keeper {
         self.order(Order::Flush(now, Box::new(reply)));
     }
 
-    /// Takes other settings, as [`Store::change`] does; `reply` as in [`Keeper::query`].
+    /// Applies new settings, as [`Store::change`] does; `reply` as in [`Keeper::query`].
     pub fn change(
         &self,
         settings: Settings,

@@ -60,7 +60,7 @@ impl Cut {
     }
 }
 
-/// Makes the table, in place of one that a former weir left.
+/// Creates the table, in place of one that a former weir left.
 pub fn create(cut: &Cut) -> String {
     let mut text = remove();
     text += "table inet weir_quota {\n";

@@ -115,7 +115,7 @@ impl Sums {
         self.devices.len() - usize::from(self.devices.contains_key(&OTHER))
     }
 
-    /// Takes other numbers for the applications: `numbers[old]`.
+    /// Renumbers the applications: `numbers[old]`.
     pub fn renumber(&mut self, numbers: &[u16]) {
         let old = std::mem::take(self);
         for (device, application, traffic) in old.iter() {
@@ -205,7 +205,7 @@ impl Pending {
         self.entries
     }
 
-    /// Takes other numbers for the applications: `numbers[old]`.
+    /// Renumbers the applications: `numbers[old]`.
     pub fn renumber(&mut self, numbers: &[u16]) {
         self.hours
             .values_mut()

@@ -102,7 +102,7 @@ impl FromStr for Weekday {
     }
 }
 
-/// From an instant to, but without, another; seconds since 1970.
+/// Span from an instant to, but without, another; seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// First second of the span.
@@ -136,7 +136,7 @@ impl Calendar {
         }
     }
 
-    /// With months that begin on another day, 1 to 28: what every month has.
+    /// Sets the first day of months, 1 to 28: days that every month has.
     pub fn month_begins(mut self, day: u8) -> Result<Self, String> {
         match i8::try_from(day) {
             Ok(day @ 1..=28) => {
@@ -149,7 +149,7 @@ impl Calendar {
         }
     }
 
-    /// With weeks that begin on another day.
+    /// Sets the first day of weeks.
     pub fn week_begins(mut self, day: Weekday) -> Self {
         self.week_begins = day;
         self

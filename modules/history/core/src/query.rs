@@ -21,7 +21,7 @@ pub const MOST_PERIODS: usize = 2000;
 pub struct Query {
     /// Unit of the periods.
     pub unit: Unit,
-    /// From the period that this instant is in, seconds since 1970.
+    /// Start of the query, at the period of this instant; seconds since 1970.
     pub from: i64,
     /// Up to periods that begin before this instant.
     pub to: i64,

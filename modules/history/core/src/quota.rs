@@ -20,11 +20,11 @@ pub enum Action {
 /// Quota of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// In a day, week or month.
+    /// Unit of the period: day, week or month.
     pub unit: Unit,
     /// Limit in bytes of Internet traffic, both directions together.
     pub limit: u64,
-    /// From so many hundredths of it on it is warned; 100 and more: never before it is used up.
+    /// Percentage of the limit from which to warn; 100 and more: no warning before the end.
     pub warn: u8,
     /// Action once the quota is used up.
     pub action: Action,
@@ -150,7 +150,7 @@ impl Quotas {
         &self.rules
     }
 
-    /// Other rules; they count from the next [`Quotas::judge`] on.
+    /// Sets the rules; they count from the next [`Quotas::judge`] on.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
     }

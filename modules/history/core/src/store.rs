@@ -252,8 +252,8 @@ impl Store {
         Ok(self.usage.as_ref())
     }
 
-    /// Takes other settings, another zone, other beginnings of week and month. Periods that are in
-    /// the file stay where they begin.
+    /// Applies new settings, zone, and first days of week and month. Periods in the file keep their
+    /// start.
     pub fn change(
         &mut self,
         settings: Settings,

@@ -16,7 +16,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Nothing used, in the periods that `now` is in.
+    /// Creates an empty usage, for the periods that contain `now`.
     pub fn new(calendar: &Calendar, now: i64) -> Self {
         Self {
             spans: UNITS.map(|unit| Some(calendar.span(unit, now))),

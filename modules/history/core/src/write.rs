@@ -169,7 +169,7 @@ fn close(transaction: &Transaction, state: State, devices: usize) -> rusqlite::R
     Ok(())
 }
 
-/// Makes the smallest devices of a period one, where there are more than may be.
+/// Merges the smallest devices of a period, if there are too many.
 fn fold(
     transaction: &Transaction,
     table: &str,

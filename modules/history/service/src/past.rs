@@ -23,7 +23,7 @@ use runtime::config::{Effective, Octets};
 use runtime::daemon::{Nest, confine};
 use runtime::registry::Doubt;
 
-/// In the first network namespace.
+/// Default file in the first network namespace.
 const FILE: &str = "/var/lib/weir/history.db";
 /// Longest wait for the end of the thread.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -175,7 +175,7 @@ impl Past {
         })
     }
 
-    /// Other quotas, and other settings but for the file.
+    /// Applies new quotas and settings, except for the file.
     pub fn reload(&mut self, effective: &Effective, now: i64) {
         let rules = rules(effective);
         // Once judged, always: the removal of all quotas is a judgement, too.

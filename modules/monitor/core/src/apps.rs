@@ -37,7 +37,7 @@ pub enum Application {
     Updates,
     /// Files: on servers, in clouds, among peers.
     Files,
-    /// Other computers' terminals and screens.
+    /// Terminals and screens of remote computers.
     Shell,
     /// Tunnels: what goes through them is not seen.
     Vpn,

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 pub struct Count {
     /// IP packets, as on the wire.
     pub packets: u64,
-    /// From the first byte of the IP header.
+    /// Bytes, from the first one of the IP header.
     pub octets: u64,
 }
 
@@ -28,9 +28,9 @@ impl AddAssign for Count {
 /// Both ways, seen from a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Both {
-    /// From the station: came in at the router.
+    /// Traffic from the station: came in at the router.
     pub sent: Count,
-    /// To the station: went out.
+    /// Traffic to the station: went out.
     pub received: Count,
 }
 

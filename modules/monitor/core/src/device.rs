@@ -179,7 +179,7 @@ impl Devices {
         self.gathers
     }
 
-    /// Takes usage by application, but for that of devices which are the way out.
+    /// Takes usage by application, except for uplink stations.
     pub(crate) fn take_usage(
         &mut self,
         is_uplink: impl Fn(&Device) -> bool,

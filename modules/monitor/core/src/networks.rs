@@ -8,14 +8,14 @@ use kernel::Prefix;
 /// Destination of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
-    /// To the router itself.
+    /// The router itself.
     Own,
-    /// To a network that the router is in.
+    /// A network that the router is in.
     OnLink,
-    /// To a network behind another router of a LAN, or nowhere.
+    /// A network behind another router of a LAN, or nowhere.
     Inside,
-    /// To hosts in the network of this uplink, by the index of the device. Stations in that network
-    /// reach them without the router.
+    /// Hosts in the network of this uplink, by the index of the device. Stations in that network
+    /// reach these hosts without the router.
     Near(u32),
     /// Beyond an uplink.
     Beyond,
@@ -188,7 +188,7 @@ mod tests {
         for (far, crosses) in [
             ("198.51.100.1", true),
             ("2001:db8:2::1", true),
-            // In the network of the uplink, within a network that is inside.
+            // The network of the uplink, within a network that is inside.
             ("10.88.0.2", true),
             ("10.9.0.2", false),
             ("192.168.1.7", false),

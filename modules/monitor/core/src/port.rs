@@ -9,7 +9,7 @@ use crate::reading::Rest;
 /// Traffic in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metered {
-    /// In conversations, living and ended.
+    /// Traffic of conversations, present and ended.
     pub talks: Count,
     /// IP packets for which there was no record.
     pub unplaced: Count,

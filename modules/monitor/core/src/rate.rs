@@ -10,9 +10,9 @@ const WHOLE: u64 = 3;
 /// Bits a second both ways, smoothed over some seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// From the station.
+    /// Rate from the station.
     pub sent: u64,
-    /// To the station.
+    /// Rate to the station.
     pub received: u64,
     /// Bytes since the last turn: from the station, to it.
     fresh: [u64; 2],
@@ -31,7 +31,7 @@ impl Rate {
         let smooth = |old: u64, octets: u64| {
             let bits = octets.saturating_mul(8_000) / millis.max(1);
             let mixed = (old * (WHOLE - NEW) + bits.saturating_mul(NEW)) / WHOLE;
-            // Nothing more comes: do not fade for ever.
+            // Without traffic the rate drops to 0, and does not fade for ever.
             if octets == 0 && mixed < 1_000 {
                 0
             } else {

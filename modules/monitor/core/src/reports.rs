@@ -13,7 +13,7 @@ pub(crate) struct Reports {
     due: Vec<Told>,
     /// Interval of reports about running conversations, in milliseconds; `None`: no reports.
     every: Option<Millis>,
-    /// In a second, at most: each takes memory until it is sent.
+    /// Maximum number of reports in a second: each takes memory until it is sent.
     most: usize,
 }
 

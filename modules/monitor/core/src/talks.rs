@@ -189,7 +189,7 @@ impl Talks {
         slot
     }
 
-    /// Takes one out.
+    /// Removes a conversation.
     pub(crate) fn remove(&mut self, key: &TalkKey) -> Option<Box<Talk>> {
         let slot = self.find(key)?;
         let own = |other: &Slot| *other == slot;

@@ -13,7 +13,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Begins now.
+    /// Starts the clock now.
     pub fn begin() -> Self {
         Self {
             began: Instant::now(),

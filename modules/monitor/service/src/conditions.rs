@@ -60,7 +60,7 @@ fn ask(gateway: Ipv4Addr) {
 }
 
 impl Lines {
-    /// Looks at the uplinks; due every second.
+    /// Checks the uplinks; due every second.
     pub fn look<'a>(
         &mut self,
         links: impl Iterator<Item = &'a Link> + Clone,

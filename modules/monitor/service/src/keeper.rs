@@ -164,7 +164,7 @@ impl Keeper {
         self.records.read(&mut self.core, &self.ports);
     }
 
-    /// Looks at the uplinks; due every second.
+    /// Checks the uplinks; due every second.
     pub fn look_at_lines<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         let now = self.clock.now();
         self.lines.look(links, &self.ports, &self.core, now);
@@ -210,7 +210,7 @@ impl Keeper {
         }
     }
 
-    /// Begins to keep a history.
+    /// Starts the history.
     pub fn keep_history(&mut self, file: &Path, effective: &Effective, nest: Nest) {
         match past::Past::start(file, effective, unix_now(), nest) {
             Ok(past) => {
@@ -386,7 +386,7 @@ impl Keeper {
         }
     }
 
-    /// Looks for the other sides of conversations.
+    /// Looks for the other halves of conversations.
     pub fn pair(&mut self, connections: &offload_core::Core) {
         let now = self.clock.now();
         let own: Vec<IpAddr> = connections.addresses().map(|own| own.address).collect();

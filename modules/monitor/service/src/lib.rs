@@ -151,7 +151,7 @@ impl Monitor {
         })
     }
 
-    /// From the history's own thread.
+    /// Queries the history, which answers from its own thread.
     fn history(&self, asked: &HistoryQuery) -> Later<answers::History> {
         let none = || {
             let hint = "set `history.file`, and `history.enabled = true`; what weir logs at its \

@@ -33,7 +33,7 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// With these files of leases.
+    /// Creates the reader of names with these files of leases.
     pub fn new(leases: Vec<PathBuf>) -> Self {
         Self {
             reader: Reader::new(),

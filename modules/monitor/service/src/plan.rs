@@ -156,7 +156,7 @@ mod tests {
         let lan = (2, 1, Some(BRIDGE));
         assert_eq!(of(&[lan, (3, 2, None)], 3), (false, vec![2]));
         assert_eq!(of(&[lan], PORT), (false, vec![0]));
-        // All of the port leads out.
+        // The whole port leads out.
         assert_eq!(of(&[(3, 7, None)], 3), (true, vec![]));
         assert_eq!(of(&[], PORT), (true, vec![]));
         assert_eq!(of(&[lan], BRIDGE), (false, vec![]));

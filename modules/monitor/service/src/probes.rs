@@ -73,7 +73,7 @@ impl Probes {
         }
     }
 
-    /// Makes room in tables that fill; due every second, and looks every minute.
+    /// Makes room in full tables; due every second, and checks every minute.
     pub fn turn(&mut self) {
         if self.tidied.elapsed() < TIDY {
             return;

@@ -17,7 +17,7 @@ pub struct Unplaced {
 }
 
 impl Unplaced {
-    /// Takes the sums of a port at this second: packets without a record, and those with one.
+    /// Updates the sums of a port at this second: packets without a record, and those with one.
     pub fn turn(&mut self, sums: [u64; 2], now: u64) {
         self.sums = sums;
         if now.saturating_sub(self.began) >= WINDOW {

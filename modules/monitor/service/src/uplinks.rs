@@ -461,7 +461,7 @@ mod tests {
         }
     }
 
-    /// With routes of equal prefixes that of the lower metric counts.
+    /// Of routes with equal prefixes, the one of the lower metric counts.
     #[test]
     fn the_lower_metric_counts() {
         let mut second = route("10.1.0.0/16", WAN, Some("192.0.2.1"));

@@ -42,7 +42,7 @@ pub struct Wifi {
 }
 
 impl Wifi {
-    /// Nothing is read yet.
+    /// Creates the reader, without data.
     pub fn new() -> Self {
         Self {
             stations: HashMap::new(),

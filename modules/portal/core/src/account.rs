@@ -12,11 +12,11 @@ pub const LONGEST_NAME: usize = 253;
 /// Log-in attempt with an account.
 #[derive(Clone, Copy)]
 pub struct Account<'a> {
-    /// His name.
+    /// Name of the account.
     pub name: &'a str,
-    /// His password.
+    /// Password of the account.
     pub password: &'a str,
-    /// His device.
+    /// Hardware address of the device.
     pub mac: Mac,
     /// Current address of the device.
     pub address: IpAddr,
@@ -25,7 +25,7 @@ pub struct Account<'a> {
 /// Verdict of the external server on a log-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// He may, on these terms.
+    /// The server accepts the log-in, on these terms.
     Accept(Terms),
     /// The server rejects the log-in; with its message.
     Reject(String),

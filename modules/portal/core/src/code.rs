@@ -58,7 +58,7 @@ impl Code {
 }
 
 impl fmt::Display for Code {
-    /// In two halves: `K7QM-3XWD`.
+    /// Writes the code in two halves: `K7QM-3XWD`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (left, right) = self.letters().split_at(LENGTH / 2);
         write!(f, "{left}-{right}")

@@ -44,7 +44,7 @@ impl Password {
     }
 }
 
-/// Makes tokens, and knows them again.
+/// Key that creates and verifies tokens.
 pub struct Tokens(Key);
 
 impl Tokens {

@@ -74,7 +74,7 @@ impl Guests {
             }
             guests.vouchers.insert(voucher, now);
         }
-        // In the order in which they were brought.
+        // Devices and their vouchers, in order of arrival.
         brought.sort();
         let mut all: BTreeMap<Mac, Vec<String>> = BTreeMap::new();
         for (mac, _, id) in brought {
@@ -115,7 +115,7 @@ impl Guests {
         Some(self.vouchers.in_turn(first, &guest.next, now))
     }
 
-    /// Lets these devices in for ever, and no others that have no voucher.
+    /// Admits these devices for ever, and no others without a voucher.
     pub fn exempt(&mut self, macs: &[Mac], out: &mut Vec<Change>) {
         let all = self.devices.iter();
         let free = all.filter(|(mac, guest)| guest.voucher.is_none() && !macs.contains(mac));
@@ -146,7 +146,7 @@ impl Guests {
         self.vouchers.add(voucher, 0)
     }
 
-    /// Takes a voucher that another portal sold, with its devices.
+    /// Adds a voucher of another portal, with its devices.
     pub fn bring(&mut self, voucher: Voucher, now: Millis, out: &mut Vec<Change>) -> Brought {
         let (id, users) = (voucher.id.clone(), voucher.users.clone());
         let active = voucher.state(voucher.used, 0) == State::Active;

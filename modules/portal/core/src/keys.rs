@@ -90,7 +90,7 @@ impl Purpose {
 pub struct SecretKey(Ed25519KeyPair);
 
 impl SecretKey {
-    /// From 32 random octets.
+    /// Creates a key from 32 random octets.
     ///
     /// # Errors
     /// The octets are not a valid seed; in practice every seed is valid.

@@ -328,7 +328,7 @@ button.quiet{background:transparent;color:var(--key)}\
 .hint{font-size:.9rem;margin:.4rem 0 1rem}.trouble{color:var(--bad);font-weight:600}\
 .inside{color:var(--good);font-weight:600}";
 
-/// In hours and minutes; in the last minute in seconds.
+/// Formats a time in hours and minutes; in the last minute in seconds.
 fn time(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {

@@ -59,7 +59,7 @@ pub enum Unfit {
     Large(u32, u32),
 }
 
-/// Looks at a picture.
+/// Checks a picture.
 ///
 /// # Errors
 /// The octets are not a picture, or the picture is too large.

@@ -104,13 +104,13 @@ fn rules_of(rules: &str) -> impl Iterator<Item = &str> {
     rules.lines().map(str::trim).filter(|rule| !rule.is_empty())
 }
 
-/// Takes the table away.
+/// Returns the commands that remove the table.
 pub fn remove() -> String {
     // The first line ensures that there is a table to delete.
     format!("table inet {TABLE}\ndelete table inet {TABLE}\n")
 }
 
-/// Makes the table, or changes the one that is there.
+/// Returns the commands that create the table, or change the present one.
 pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
     let mut text = match admitted {
         // Without a table, the sets are missing: the kernel refuses the rules then.

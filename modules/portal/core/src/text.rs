@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(shown(&"&".repeat(LONGEST)), Err(TooLong::Shown));
     }
 
-    /// Nothing but what words are marked up with, and links to the web.
+    /// Returns true if the HTML contains only markup of words, and links to the web.
     fn safe(html: &str) -> bool {
         let plain = [
             "p",

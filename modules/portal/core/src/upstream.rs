@@ -323,7 +323,7 @@ mod tests {
         }
         let at = (HEADER + asked.encoded().len()) as u8;
         for owner in [
-            // To itself, forward, an unknown kind, too long.
+            // Pointer to itself, forward, an unknown kind, too long.
             [0xc0, at].to_vec(),
             [0xc0, at + 1].to_vec(),
             [0x80, 12].to_vec(),

@@ -53,7 +53,7 @@ fn once(all: impl Iterator<Item = String>) -> Vec<String> {
     found
 }
 
-/// Other portals, by how they call their tables, chains and sets.
+/// Detects other portals by the names of their tables, chains and sets.
 fn others(text: &str) -> Feature {
     let root: Value = serde_json::from_str(text).unwrap_or_default();
     let objects = root.get("nftables").and_then(Value::as_array);

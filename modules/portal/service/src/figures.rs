@@ -19,7 +19,7 @@ use super::store;
 enum Job {
     /// Behind the rest.
     Append(String),
-    /// In its place.
+    /// Replaces the file.
     Replace(String),
     /// Writes nothing, and notifies the requester.
     Tell(oneshot::Sender<()>),
@@ -59,7 +59,7 @@ impl File {
         Ok((file, figures))
     }
 
-    /// Begins to write.
+    /// Starts the writing thread.
     pub fn start(&mut self) {
         let Some((path, jobs)) = self.waiting.take() else {
             return;

@@ -120,7 +120,7 @@ impl Keeper {
         keeper
     }
 
-    /// Brings the firewall's table about, with all guests.
+    /// Creates the firewall's table, with all guests.
     pub fn create_table(&mut self) {
         let all = self.guests.all(self.hours.now()).into_iter();
         let admitted: Vec<_> = all.filter_map(|change| self.within(change)).collect();
@@ -240,7 +240,7 @@ impl Keeper {
         Ok(pass)
     }
 
-    /// Takes an attempt of a device, if there is one.
+    /// Uses an attempt of a device, if there is one.
     fn take_attempt(&mut self, pool: Pool, mac: &Mac) -> Result<(), Trouble> {
         let waits = self.tries.take(pool, mac, self.hours.elapsed());
         waits.map_err(|wait| Trouble::Wait(seconds(wait)))
@@ -408,7 +408,7 @@ impl Keeper {
         done
     }
 
-    /// Takes vouchers that another portal sold, each the text of its file.
+    /// Imports vouchers of another portal, each the text of its file.
     pub fn import(&mut self, texts: &[String], router: &mut Router) -> Result<Imported, Problem> {
         let (now, wall) = self.hours.when();
         let mut imported = Imported::default();
@@ -561,7 +561,7 @@ impl Keeper {
         self.garden.hold_open(router);
     }
 
-    /// Notes bytes that are gone, by the ids of their vouchers.
+    /// Stores used bytes, by the ids of their vouchers.
     fn note_moved(&self, moved: BTreeMap<String, u64>) {
         if !moved.is_empty() {
             self.store.note(Entry::Moved(moved).line());
@@ -626,7 +626,7 @@ impl Keeper {
             .filter_map(|change| self.within(change.clone()))
             .collect();
         let is_due = self.table.queue(&told);
-        // Before the kernel limits them: nothing of theirs goes past it.
+        // Before the kernel limits these devices: their packets must not go past the limits.
         if !told.is_empty() {
             router.slow(self.guests.slowed().addresses());
         }

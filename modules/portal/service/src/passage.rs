@@ -141,7 +141,7 @@ impl Ruleset {
         done.iter().any(|done| wanted.contains(&done.as_str()))
     }
 
-    /// Goes through a chain; `done`: statements that it comes to, for sure.
+    /// Walks through a chain; `done`: statements that the packet certainly reaches.
     fn walk(
         &self,
         (table, chain): (&str, &str),
@@ -169,7 +169,7 @@ impl Ruleset {
                     "vmap" => match mapped(body, packet) {
                         Some(found) => verdict = found,
                         None if is_known(body) => continue,
-                        // To anywhere.
+                        // The target is unknown.
                         None => {
                             outcome.add(Outcome::PASSES);
                             matches = matches.min(Match::Maybe);

@@ -211,7 +211,7 @@ fn changed(
     })
 }
 
-/// Makes vouchers. They are there once they are on the disk.
+/// Creates vouchers. They exist once they are on the disk.
 fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
     let made = || {
         allowed(&asked)?;

@@ -45,10 +45,10 @@ struct Words {
     for_ever: &'static str,
     online: &'static str,
     devices: &'static str,
-    /// To join the Wi-Fi, whose name follows; or without a name.
+    /// Instruction to join the Wi-Fi, whose name follows; or without a name.
     join: &'static str,
     join_any: &'static str,
-    /// To log in.
+    /// Instruction to log in.
     log_in: &'static str,
 }
 

@@ -109,7 +109,7 @@ fn everywhere(port: u16) -> Vec<SocketAddr> {
     all
 }
 
-/// With the address that each came to: the answer is to come from there.
+/// Reports the destination address of each datagram: answers are sent from there.
 fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::Inet,

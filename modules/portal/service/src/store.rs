@@ -242,7 +242,7 @@ impl Keeping {
     }
 }
 
-/// Puts a file in the place of another once it is whole.
+/// Replaces a file by another once the new file is complete.
 pub fn replace(path: &Path, octets: &[u8]) -> io::Result<File> {
     let beside = path.with_added_extension("new");
     let mut file = open(&beside)?;
@@ -254,7 +254,7 @@ pub fn replace(path: &Path, octets: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Takes a file away, if it is there.
+/// Removes a file, if it exists.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

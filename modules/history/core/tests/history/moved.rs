@@ -97,7 +97,7 @@ fn a_disk_that_is_gone_is_waited_for() {
             .is_some_and(|why| why.contains("not mounted"))
     };
     wait("it is told", || told(&keeper));
-    // Nothing is made in its place.
+    // No file is created in its place.
     assert!(!file.exists());
     run(&format!("mount --bind {disk} {mounted}"));
     wait("what waited is written", || written(&file) == 2000);

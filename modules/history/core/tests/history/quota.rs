@@ -108,7 +108,7 @@ fn a_restart_changes_nothing_before_and_after_the_clock_is_set() {
         [(1, Level::Within, Some("cut"))]
     );
     assert_eq!(judge(&mut quotas, &mut store, NOON + DAY), []);
-    // In a router that comes back next month it is free.
+    // After a restart in the next month, the device is free.
     let mut store = open(&directory.file(), 20);
     let mut quotas = Quotas::new(for_all(quota(Unit::Month, 2200, Action::Cut)));
     assert_eq!(judge(&mut quotas, &mut store, 20).len(), 1);

@@ -48,7 +48,7 @@ fn what_waits_and_what_is_written_are_told_alike() {
     drop(store);
     let mut store = open(&directory.file(), NOON + HOUR);
     assert_eq!(tell(&store), before);
-    // In the file and in memory.
+    // The data is in the file and in memory.
     fill(&mut store);
     let sums: Vec<u64> = Unit::ALL
         .into_iter()

@@ -277,7 +277,7 @@ impl Collector {
         Some(Change::Sending(*address))
     }
 
-    /// Sees to it that there is a socket, as far as that goes without waiting.
+    /// Opens a socket, as far as possible without waiting.
     fn connect(&mut self, now: u64) -> Option<Change> {
         if self.socket.is_some() {
             return None;
@@ -314,7 +314,7 @@ impl Collector {
             Ok(socket) => {
                 self.socket = Some((socket, address));
                 self.last = None;
-                // To some collectors another port is another stream.
+                // For some collectors another source port is another stream.
                 self.stranger = self.sent != Sent::default();
                 None
             }

@@ -1,4 +1,4 @@
-//! From flows to messages.
+//! Converts flows to messages.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;

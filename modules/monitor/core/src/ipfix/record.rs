@@ -79,7 +79,7 @@ pub struct Tcp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EndReason {
-    /// Nothing came for the idle time-out.
+    /// No packet came for the idle time-out.
     Idle = 1,
     /// The flow continues; the export was due.
     #[default]
@@ -130,9 +130,9 @@ pub struct FlowRecord<'a> {
     pub vlan: u16,
     /// Hardware address of the station.
     pub mac: [u8; 6],
-    /// From the station.
+    /// Traffic from the station.
     pub sent: Way,
-    /// To the station.
+    /// Traffic to the station.
     pub received: Way,
     /// Time of the first of these packets, in milliseconds since 1970.
     pub start: u64,

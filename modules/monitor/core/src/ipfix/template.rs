@@ -37,10 +37,10 @@ pub struct FlowShape {
     pub layer4: Layer4,
     /// Direction of the flow.
     pub view: View,
-    /// With the application's name. It is no empty name without: some decoders take a length of 0
-    /// for an error.
+    /// True for a field with the application's name. Without a name the field is left out: some
+    /// decoders take a length of 0 for an error.
     pub application: bool,
-    /// With the far end's name. The same.
+    /// True for a field with the far end's name, left out likewise.
     pub named: bool,
 }
 

@@ -31,7 +31,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// In order of trust.
+    /// All sources, in order of trust.
     pub const ALL: [Self; 7] = [
         Self::Configuration,
         Self::Given,
@@ -61,7 +61,7 @@ pub(super) struct Devices {
     files: HashMap<Source, Told>,
     dhcp: Bounded<Mac, String>,
     mdns: Bounded<Mac, String>,
-    /// From `/etc/ethers`: which addresses a device has, besides those that the kernel knows.
+    /// Addresses of devices from `/etc/ethers`, in addition to those that the kernel knows.
     fixed: HashMap<Mac, IpAddr>,
 }
 

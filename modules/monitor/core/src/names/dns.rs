@@ -16,7 +16,7 @@ const MOST_ALIASES: usize = 16;
 pub struct Question {
     /// Number of the message.
     pub id: u16,
-    /// In lower case, labels joined by dots.
+    /// Name in lower case, labels joined by dots.
     name: Vec<u8>,
     /// Type and class.
     kind: [u16; 2],
@@ -25,7 +25,7 @@ pub struct Question {
 /// Answer to a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// To which question.
+    /// Question of the answer.
     pub question: Question,
     /// Queried name; not the name that it is an alias of.
     pub name: String,
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     const HERE: [u8; 4] = [192, 0, 2, 7];
-    /// To the question.
+    /// Pointer to the question.
     const POINTER: [u8; 2] = [0xc0, 12];
 
     fn answer(
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn hostile_names() {
-        // To itself, forward, into a circle, to nowhere, unknown kind of label, a label beyond the
-        // end.
+        // Pointer to itself, forward, into a circle, to nowhere, unknown kind of label, a label
+        // beyond the end.
         for name in [
             &[0xc0, 12][..],
             &[0xc0, 14, 0],

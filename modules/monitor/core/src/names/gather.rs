@@ -37,8 +37,8 @@ impl Gather {
         self.octets[offset..end].copy_from_slice(&piece[..end - offset]);
     }
 
-    /// Makes room for `octets` before the first: a piece came that belongs there. What leaves the
-    /// limit is lost.
+    /// Makes room for `octets` before the first byte, where an earlier piece belongs. Data beyond
+    /// the limit is lost.
     pub fn shift(&mut self, octets: usize) {
         let old = std::mem::take(self);
         for (start, end) in old.have {

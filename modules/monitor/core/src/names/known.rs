@@ -27,7 +27,7 @@ pub struct Known {
 /// Contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
-    /// In its order.
+    /// Entries in the order of the file.
     pub known: Vec<Known>,
     /// Lines that make no sense.
     pub bad: usize,

@@ -48,7 +48,7 @@ fn of_dnsmasq(line: &str) -> Option<Vec<Known>> {
     let address: IpAddr = address.parse().ok()?;
     let name = fields.next().filter(|&name| name != "*");
     let mac = match address {
-        // Other hardware than Ethernet has its kind before it: `20-80:00:…`.
+        // Hardware other than Ethernet has a type prefix: `20-80:00:…`.
         IpAddr::V4(_) => mac(hardware),
         IpAddr::V6(_) => fields
             .next()

@@ -91,7 +91,7 @@ impl<'a> Message<'a> {
         self.flags & 0xf800 == 0
     }
 
-    /// Goes past the questions.
+    /// Skips the questions.
     pub(super) fn skip_questions(&mut self) -> Result<(), Malformed> {
         if usize::from(self.questions) > MOST_QUESTIONS {
             return Err(Malformed);
@@ -125,8 +125,8 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Takes a name: lower case, labels joined by dots, empty for the root. Bytes that have no
-    /// place in a host's name stay, and a dot within a label becomes a backslash, so that it does
+    /// Reads a name: lower case, labels joined by dots, empty for the root. Bytes that are invalid
+    /// in a host's name stay, and a dot within a label becomes a backslash, so that the label does
     /// not look like two.
     pub(super) fn name(&mut self) -> Result<Vec<u8>, Malformed> {
         let start = self.whole.len() - self.cursor.0.len();

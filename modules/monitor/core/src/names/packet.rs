@@ -1,4 +1,4 @@
-//! From an IP packet, or as much of it as was copied, to its ports and payload.
+//! Parses an IP packet, or the copied part of one, up to its ports and payload.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -126,7 +126,7 @@ struct Begun {
 
 #[derive(Debug)]
 enum Beginning {
-    /// With the number of the first byte.
+    /// Pieces of a stream, and the number of the first byte.
     Stream(u32, Gather),
     Quic(Initials),
 }
@@ -183,7 +183,7 @@ impl Reader {
         learned
     }
 
-    /// Gives up what did not come in time.
+    /// Drops beginnings that were not completed in time.
     fn forget(&mut self, now: Millis) {
         self.questions.forget(now);
         while let Some((key, begun)) = self.begun.oldest()
@@ -366,7 +366,7 @@ impl Reader {
         }
     }
 
-    /// Takes the outcome; unless more is needed and may come, the flow is done with.
+    /// Handles an outcome; unless more is needed and may come, the flow is finished.
     fn settle(
         &mut self,
         meta: &Meta,

@@ -105,7 +105,7 @@ struct Found {
     alpn: Option<String>,
 }
 
-/// Goes through the fields. `None`: they end too early.
+/// Reads the fields. `None`: the data ends too early.
 fn fields(body: &[u8], found: &mut Found) -> Option<()> {
     let mut cursor = Cursor(body);
     // Version and random.

@@ -54,7 +54,7 @@ struct Path {
     reader: Reader,
     before: HashMap<(Direction, Vec<u8>), u8>,
     now: u64,
-    /// Says 0 of all.
+    /// True if the path reports 0 as every count.
     uncounted: bool,
 }
 

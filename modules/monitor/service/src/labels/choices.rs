@@ -16,7 +16,7 @@ use history::devices::{self, DeviceSettings, Label};
 use runtime::config::{self, Section};
 use runtime::kept;
 
-/// In the first network namespace.
+/// Default file in the first network namespace.
 const FILE: &str = "/var/lib/weir/devices";
 /// The first line of the file.
 pub(super) const HEADER: &str = "# What devices are called, by weir's page and `weir device`.\n";

@@ -82,7 +82,7 @@ pub(super) struct State {
     /// Uplinks are listed too.
     pub(super) uplinks: bool,
     pub(super) help: bool,
-    /// All of one conversation is shown.
+    /// True if the details of a conversation are displayed.
     pub(super) detail: bool,
     /// Reason why the last request failed.
     trouble: Option<Trouble>,
@@ -193,7 +193,7 @@ impl State {
         })
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(super) fn key(&mut self, key: Key, now: Duration) -> Option<Action> {
         if key == Key::Interrupt {
             return Some(Action::Quit);

@@ -343,7 +343,7 @@ fn talks(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
     );
 }
 
-/// Says why a list is empty.
+/// Draws the reason why a list is empty.
 fn empty(state: &State, area: Rect, why: &str, pen: &mut Pen<'_>) {
     let text = match (&state.devices, state.filter.is_empty()) {
         (None, _) => "asking weir…".to_owned(),

@@ -299,7 +299,7 @@ fn an_account_is_known_for_as_long_as_it_holds() {
     let again = Guests::new(read.into_values(), 0, &mut Vec::new());
     assert_eq!(again.vouchers.coded(&Code::new([1; 5])), None);
     assert_eq!(again.account(&ONE), Some("Ada"));
-    // He leaves with one; the time of the other ends.
+    // The device leaves with one voucher; the time of the other ends.
     out.clear();
     assert!(guests.end(ONE, (5000, WALL), &mut out));
     assert_eq!(

@@ -127,13 +127,13 @@ impl Vouchers {
         }
     }
 
-    /// Puts vouchers of a device in the order of their turns.
+    /// Sorts the vouchers of a device by turn.
     pub fn sort(&self, ids: &mut [String], now: Millis) {
         ids.sort_by_key(|id| self.turn(id, now));
     }
 
-    /// With one voucher, another is of no use to a device: it is over before that ends, or never
-    /// begins, and is no faster.
+    /// Returns true if a second voucher is of no use to a device: it ends earlier, or never begins,
+    /// and is no faster.
     pub fn covers(&self, one: &str, other: &str, now: Millis) -> bool {
         let (Some(one), Some(other)) = (self.all.get(one), self.all.get(other)) else {
             return false;

@@ -64,7 +64,7 @@ fn filled(mac: &Mac) -> Vec<u8> {
     octets
 }
 
-/// Puts elements into a set or map.
+/// Writes the commands that add elements to a set or map.
 pub(crate) fn elements(text: &mut String, set: &str, all: &[String]) {
     for some in all.chunks(256) {
         let _ = writeln!(

@@ -29,7 +29,7 @@ pub struct Days {
 }
 
 impl Days {
-    /// With those that were kept. Reads the zone: to be called with all rights.
+    /// Starts with the stored totals. Reads the zone: to be called with all rights.
     pub fn new((file, figures): (File, Figures)) -> Self {
         Self {
             figures,
@@ -40,7 +40,7 @@ impl Days {
         }
     }
 
-    /// Begins to write.
+    /// Starts the writing thread.
     pub fn start(&mut self) {
         self.file.start();
         self.turn();
@@ -91,7 +91,7 @@ impl Days {
         self.figures.moved(bytes);
     }
 
-    /// Notes who was on-line since the last look.
+    /// Counts devices on-line since the last look.
     pub fn look(&mut self) {
         self.turn();
         let seconds = self.looked.elapsed().min(2 * NOTED).as_secs();

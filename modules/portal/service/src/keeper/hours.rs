@@ -34,7 +34,7 @@ pub struct Hours {
 }
 
 impl Hours {
-    /// With a time of day, seconds since 1970. Reads the zone: to be called with all rights.
+    /// Creates the hours; `wall` is in seconds since 1970. Reads the zone: call with all rights.
     pub fn new(schedule: Schedule, (now, wall): (Instant, u64)) -> Self {
         let mut hours = Self {
             began: now,
@@ -135,7 +135,7 @@ impl Hours {
         !same
     }
 
-    /// Looks at the clock. Whether something changed.
+    /// Looks at the clock. Returns true if the clock was set, or the mode may have changed.
     pub fn look(&mut self, wall: u64) -> bool {
         let now = Instant::now();
         let (then, told) = self.clocks;

@@ -85,7 +85,7 @@ impl Node {
         }
     }
 
-    /// Looks at lines of other nodes, as work that may take a while.
+    /// Verifies lines of other nodes, as work that may take a while.
     pub fn look(
         &self,
         lines: Vec<String>,

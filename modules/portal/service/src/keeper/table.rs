@@ -117,7 +117,7 @@ impl Table {
     /// Notifies requests that all pending devices are admitted.
     pub fn taken(&mut self) {
         for waiting in self.waiting.drain(..) {
-            // Those who no longer listen have gone.
+            // A receiver that is gone needs no message.
             let _ = waiting.send(());
         }
     }

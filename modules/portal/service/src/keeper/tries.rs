@@ -41,7 +41,7 @@ impl Default for Tries {
 }
 
 impl Tries {
-    /// Takes an attempt of a device, or says how long to wait for one.
+    /// Uses an attempt of a device, or returns how long to wait for one.
     pub fn take(&mut self, pool: Pool, mac: &Mac, now: Duration) -> Result<(), Duration> {
         match pool {
             Pool::Proven => Ok(()),
@@ -52,7 +52,7 @@ impl Tries {
         }
     }
 
-    /// Gives back an attempt that was right.
+    /// Gives back an attempt after a success.
     pub fn give_back(&mut self, pool: Pool, mac: &Mac) {
         match pool {
             Pool::Proven => {}

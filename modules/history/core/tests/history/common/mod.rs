@@ -25,7 +25,7 @@ impl Directory {
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        // In memory where there is such a place: waiting for a real disk proves nothing here.
+        // Uses memory if possible: waiting for a real disk proves nothing here.
         let memory = PathBuf::from("/dev/shm");
         let place = if memory.is_dir() {
             memory

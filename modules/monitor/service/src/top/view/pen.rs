@@ -1,5 +1,5 @@
-//! Puts text into a buffer: made harmless, cut to its place, with colour only where there is
-//! colour.
+//! Writes text into a buffer: sanitised, cut to its area, with colour only if the terminal has
+//! colours.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

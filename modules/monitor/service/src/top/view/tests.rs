@@ -221,7 +221,7 @@ fn talks() -> Talks {
     }
 }
 
-/// After a minute in that household.
+/// State after a minute in that household.
 fn state(charset: Charset) -> State {
     let mut state = State::new(charset, true);
     for second in 0..60 {
