@@ -1,4 +1,4 @@
-//! What this machine can do, and what stands in the way: the report of `weir check`.
+//! The report of `weir check`: the features that this machine has, and the problems in the way.
 //!
 //! Features are found by trying, not from the version: distributions carry them back and leave them
 //! out. Devices and firewall are looked at with the daemon's own code.

@@ -1,4 +1,4 @@
-//! What commands have in common: where the daemon is, and how to print.
+//! Arguments that commands share: the daemon's socket, and the output format.
 
 pub mod called;
 

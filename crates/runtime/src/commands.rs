@@ -1,4 +1,4 @@
-//! Commands that belong to no module, one file each: arguments, and what it does.
+//! Commands that belong to no module, one file each: the arguments and the action.
 
 mod check;
 mod completions;
@@ -10,7 +10,7 @@ mod status;
 
 use crate::registry::{Command, Entry, Group};
 
-/// What belongs to no module.
+/// Entry of the commands and sections that belong to no module.
 pub const OWN: Entry = Entry {
     sections: &crate::config::SECTIONS,
     commands: all,

@@ -74,7 +74,7 @@ pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
     runtime.block_on(async { Daemon::new(effective, options)?.serve().await })
 }
 
-/// What is open.
+/// Open resources of the daemon.
 struct Daemon {
     router: Rc<RefCell<Router>>,
     state: Rc<ApiState>,
@@ -102,7 +102,7 @@ impl Daemon {
                     "`weir status` shows it; stop it first, or `weir reload` to change its settings",
                 )
             })?;
-        // Listening before dumping: what changes in between is told twice, not lost.
+        // Listen before dumping: a change in between arrives twice rather than never.
         let events = |source| {
             Events::open(source).map_err(|e| {
                 Error::because(
@@ -289,7 +289,7 @@ impl Daemon {
             interval
         };
         let (mut tick, mut beat, mut count) = (every(TICK), every(BEAT), every(COUNT));
-        // One for each socket, as all are waited for at once.
+        // A buffer for each socket, as the loop waits for all sockets at once.
         let mut found: [Vec<kernel::Event>; 5] = Default::default();
         let mut sets_changed: Vec<SetEvent> = Vec::new();
         let ruleset = RefCell::new(None);
@@ -416,7 +416,7 @@ fn expires(router: &Rc<RefCell<Router>>) -> impl Future<Output = ()> + use<> {
     until(router.borrow().expiry.wake())
 }
 
-/// That time; for ever where there is none.
+/// Waits until `time`; forever if there is no time.
 async fn until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time.into()).await,
@@ -445,7 +445,7 @@ async fn sets_heard(
 
 type RulesetRead = std::pin::Pin<Box<dyn Future<Output = Result<RulesetText, String>>>>;
 
-/// The reading of the ruleset under way; for ever where there is none.
+/// Waits for the pending read of the ruleset; forever if no read is pending.
 async fn ruleset_read(under_way: &RefCell<Option<RulesetRead>>) -> Result<RulesetText, String> {
     std::future::poll_fn(|context| match under_way.borrow_mut().as_mut() {
         Some(read) => read.as_mut().poll(context),

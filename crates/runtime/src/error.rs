@@ -1,4 +1,4 @@
-//! What a person is told when a command fails: what, why, and what to do about it.
+//! Error message of a failed command: the failure, its cause and its remedy.
 
 use std::fmt;
 use std::io;
@@ -14,15 +14,15 @@ use crate::output::harmless;
 pub enum Error {
     /// Something to tell.
     Told {
-        /// What failed, one sentence without a full stop.
+        /// Failed action, one sentence without a full stop.
         what: String,
         /// Why, where there is more to say: one line each.
         why: Vec<String>,
         /// The field that each of these lines is of, where they are of a document's fields.
         fields: Vec<String>,
-        /// What to do about it.
+        /// Remedy.
         hint: String,
-        /// Whether the command line is at fault: exit code 2 instead of 1.
+        /// True if the command line is at fault: exit code 2 instead of 1.
         usage: bool,
     },
     /// Nothing more to tell: the command has printed what is wrong (`weir check`).

@@ -1,4 +1,4 @@
-//! Small files that are kept over a restart.
+//! Small files that persist over a restart.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub const LONGEST: u64 = 64 * 1024;
 /// aside, and `lost` told of it: a router forwards all the same.
 pub fn read(path: &Path, lost: &str) -> Vec<u8> {
     if let Some(folder) = path.parent() {
-        // Where it cannot be made, there is nothing to read, and who writes is told why not.
+        // Without the folder there is nothing to read, and a later write reports the error.
         let _ = fs::create_dir_all(folder);
     }
     let read = match fs::metadata(path) {
@@ -36,9 +36,9 @@ pub fn read(path: &Path, lost: &str) -> Vec<u8> {
     })
 }
 
-/// What is damaged is kept beside, for whoever looks into it.
+/// Keeps a damaged file under another name for later inspection.
 pub fn put_aside(path: &Path, why: &dyn std::error::Error, lost: &str) {
-    // What was damaged before is kept, too.
+    // Earlier damaged files are kept, too.
     let names = (1..10).map(|number| match number {
         1 => path.with_extension("damaged"),
         number => path.with_extension(format!("damaged.{number}")),
@@ -60,10 +60,10 @@ pub fn folder(path: &Path) -> PathBuf {
     path.parent().map_or_else(PathBuf::new, Path::to_owned)
 }
 
-/// Writes one: all of it, or the former one stays.
+/// Writes a file as a whole, or leaves the former one.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     let beside = path.with_added_extension("new");
     let written = File::create(&beside).and_then(|mut file| {
@@ -72,7 +72,7 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     });
     let done = written.and_then(|()| fs::rename(&beside, path));
     if done.is_err() {
-        // What is left of it is of no use.
+        // A partial file is useless.
         let _ = fs::remove_file(&beside);
     }
     done
@@ -85,7 +85,7 @@ pub struct Writer {
     asked: Arc<AtomicU64>,
     /// The last one that was written.
     written: Arc<AtomicU64>,
-    /// Whose turn it is to write.
+    /// Lock that admits one writer at a time.
     turn: Arc<Mutex<()>>,
 }
 
@@ -110,26 +110,26 @@ impl Writer {
         folder(&self.path)
     }
 
-    /// What is there is not what should be.
+    /// Marks the file as outdated.
     pub fn owe(&self) {
         self.asked.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the last that was asked for is not there, or not yet.
+    /// Returns true if the last requested content is not written yet.
     pub fn owes(&self) -> bool {
         self.written.load(Ordering::Relaxed) < self.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether it is being written.
+    /// Returns true while a write is in progress.
     pub fn is_busy(&self) -> bool {
         matches!(self.turn.try_lock(), Err(TryLockError::WouldBlock))
     }
 
-    /// Writes it: all of it, or the former one stays. What was overtaken by a later one need not be
-    /// written: that has all of it, too.
+    /// Writes all of the file, or leaves the former one. A write that a later one overtook may be
+    /// skipped: the later one has all content.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, octets: Vec<u8>) -> impl Future<Output = io::Result<()>> + use<> {
         let work = self.begin(octets);
         async move {
@@ -138,10 +138,10 @@ impl Writer {
         }
     }
 
-    /// The same, and waits for it.
+    /// Writes the file and waits for the end.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write_now(&self, octets: Vec<u8>) -> io::Result<()> {
         self.begin(octets)()
     }

@@ -1,4 +1,4 @@
-//! What the daemon tells, on standard error.
+//! Logs to standard error.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -34,13 +34,13 @@ pub fn start(level: impl Into<LevelFilter>) {
     }
 }
 
-/// How much is told.
+/// Returns the current log level.
 pub fn level() -> LevelFilter {
     let level = LEVEL.get().and_then(Handle::clone_current);
     level.unwrap_or(LevelFilter::INFO)
 }
 
-/// Changes how much is told, from now on.
+/// Changes the log level from now on.
 pub fn set(level: LogLevel) {
     if let Some(handle) = LEVEL.get() {
         // Fails only once logging is over.

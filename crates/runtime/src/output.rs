@@ -1,5 +1,5 @@
-//! What commands print: tables, units, colour. Everything goes through [`Output`], whose errors are
-//! told, not panicked over.
+//! Output of commands: tables, units, colour. Everything goes through [`Output`], which reports
+//! errors instead of a panic.
 
 mod charset;
 pub mod dates;
@@ -65,12 +65,12 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Whether a person looks at it at once.
+    /// Returns true if the output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Whether text is coloured.
+    /// Returns true if text is coloured.
     pub fn has_colour(&self) -> bool {
         self.colour
     }
@@ -89,7 +89,7 @@ impl<'a> Output<'a> {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    /// One line.
+    /// Writes a line.
     pub fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.writer, "{text}")
     }

@@ -1,6 +1,5 @@
-//! What weir is made of: its modules by value, and what each adds to the configuration, to the
-//! command line and to the daemon. Nothing outside a module's folder names it but the list in
-//! `weir/src/lib.rs`.
+//! Registry of weir's modules, and of what each adds to the configuration, the command line and the
+//! daemon. Only the list in `weir/src/lib.rs` names a module outside its folder.
 
 use std::ffi::OsString;
 use std::io;
@@ -49,7 +48,7 @@ struct Cli {}
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// What `--only` says of it; `None`: it always runs.
+    /// Help of `--only` for the module; `None` if the module always runs.
     pub choice: Option<&'static str>,
     /// Its sections of the configuration.
     pub sections: &'static [Section],
@@ -59,7 +58,7 @@ pub struct Entry {
     pub status: fn(&Status, &mut Output<'_>) -> io::Result<()>,
     /// Its lines in `weir check`.
     pub check: Check,
-    /// What will not work as it is written.
+    /// Finds settings that will not work as written.
     pub doubt: fn(&Effective) -> Option<Doubt>,
     /// Its tables of nftables: rules in these see each packet for weir itself.
     pub tables: &'static [&'static str],
@@ -71,17 +70,17 @@ pub struct Entry {
     pub early: Option<Early>,
 }
 
-/// What of a configuration without errors will not work.
+/// A setting that is valid but will not work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// What, and why.
+    /// Description and cause.
     pub what: String,
-    /// What to do about it.
+    /// Remedy.
     pub hint: String,
 }
 
 impl Entry {
-    /// One that adds nothing yet.
+    /// Creates an entry that adds nothing yet.
     pub const fn named(name: &'static str) -> Self {
         Self {
             name,
@@ -134,7 +133,7 @@ pub struct Command {
     run: Box<Run>,
 }
 
-/// What a command does, from what was understood of the line.
+/// Action of a command, given the parsed line.
 type Run = dyn Fn(&ArgMatches, &mut Context<'_, '_>) -> Result<(), Error>;
 
 impl Command {
@@ -156,7 +155,7 @@ impl Command {
         }
     }
 
-    /// One that only prints.
+    /// Creates a command that only prints.
     pub fn printing<A: Args>(
         group: Group,
         name: &'static str,
@@ -166,11 +165,11 @@ impl Command {
     }
 }
 
-/// What a command may need to know.
+/// Context of a command.
 pub struct Context<'a, 'o> {
-    /// What weir is made of.
+    /// Modules of weir.
     pub registry: &'a Registry,
-    /// Where it prints.
+    /// Output of the command.
     pub output: &'a mut Output<'o>,
 }
 
@@ -195,7 +194,7 @@ impl Registry {
         Source::of(self.sections())
     }
 
-    /// What modules need of the machine.
+    /// Lists the checks of all modules.
     pub fn checks(&self) -> Vec<Check> {
         self.modules.iter().map(|entry| entry.check).collect()
     }
@@ -206,7 +205,7 @@ impl Registry {
         of_modules.copied().collect()
     }
 
-    /// What modules bring to the daemon.
+    /// Lists the daemon parts of all modules.
     pub fn parts(&self) -> Vec<Part> {
         let part = |entry: &Entry| Part {
             name: entry.name,
@@ -218,7 +217,7 @@ impl Registry {
         self.modules.iter().map(part).collect()
     }
 
-    /// What people type: without what weir starts by itself.
+    /// Returns the commands for users, without those that weir starts by itself.
     pub fn tree(&self) -> clap::Command {
         let mut commands = self.commands();
         commands.retain(|command| command.group != Group::Internal);
@@ -238,7 +237,7 @@ impl Registry {
     fn tree_of(&self, commands: &[Command]) -> clap::Command {
         let all = commands.iter().map(|command| command.written.clone());
         let tree = Cli::command().subcommands(all);
-        // What `--only` takes depends on what there is.
+        // The values of `--only` depend on the modules.
         let choice = |entry: &Entry| Some(PossibleValue::new(entry.name).help(entry.choice?));
         let choices: PossibleValuesParser = (self.modules.iter())
             .filter_map(choice)
@@ -250,10 +249,10 @@ impl Registry {
         cli::help::grouped(tree, &groups_of(commands))
     }
 
-    /// Reads a command line and does what it says.
+    /// Parses a command line and runs its command.
     ///
     /// # Errors
-    /// It cannot be understood, or asks for help, in clap's words.
+    /// The line cannot be parsed, or asks for help, in clap's words.
     pub fn run(
         &self,
         typed: impl IntoIterator<Item = OsString>,

@@ -1,4 +1,4 @@
-//! Files that hold a secret, in their first line; and keys that are made once.
+//! Reads files with a secret in their first line, and keys that are made once.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,12 +15,12 @@ const SECRET: u64 = 65_536;
 /// Bytes of what a key is made from.
 const SEED: usize = 32;
 
-/// The first line of a file that holds a secret. To be called with all rights.
+/// Reads the first line of a file that holds a secret. To be called with all rights.
 ///
 /// # Errors
-/// It cannot be read, or is no file.
+/// The file cannot be read, or is not a regular file.
 pub fn first_line(path: &Path) -> io::Result<Vec<u8>> {
-    // One that is a pipe would be waited for.
+    // A blocking open would wait on a pipe.
     let mut options = OpenOptions::new();
     let file = options
         .custom_flags(OFlag::O_NONBLOCK.bits())
@@ -35,11 +35,11 @@ pub fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     Ok(line.unwrap_or_default().trim_ascii().to_owned())
 }
 
-/// What a key is made from, in a file that is made if there is none, with its folder. To be called
-/// with all rights.
+/// Reads the seed of a key from a file. If the file is missing, makes it, with its folder. To be
+/// called with all rights.
 ///
 /// # Errors
-/// It cannot be read or written, or holds none.
+/// The file cannot be read or written, or holds no key.
 pub fn seed(path: &Path) -> io::Result<[u8; SEED]> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => made(path)?,

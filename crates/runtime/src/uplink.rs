@@ -1,4 +1,4 @@
-//! What is at a port: the socket, the clock and the device of a [`Detection`].
+//! Probes a port: the socket, the clock and the device of a [`Detection`].
 
 mod port;
 mod raised;
@@ -18,27 +18,27 @@ pub use socket::speaker;
 
 use crate::Error;
 
-/// How long a link may take to come: of a device that is up already, and of one that was brought up
-/// just now, which has to agree on a speed first.
+/// Longest wait for a link: for a device that is up already, and for one that was just brought up,
+/// which must first agree on a speed.
 const LINK: Duration = Duration::from_millis(1500);
 const NEW_LINK: Duration = Duration::from_secs(5);
-/// How often it is looked whether there is a link.
+/// Interval at which the link is checked.
 const LOOK: Duration = Duration::from_millis(100);
 /// Frames that are read in a row before anything is sent.
 const IN_A_ROW: usize = 256;
 
-/// What was found at a port.
+/// Result of the probe of a port.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The port.
     pub port: String,
-    /// What was heard, in its order.
+    /// Evidence in order of arrival.
     pub evidence: Vec<Evidence>,
-    /// What follows from it.
+    /// Conclusion from the evidence.
     pub suggestion: Suggestion,
 }
 
-/// Where to look, and how.
+/// Parameters of a probe.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
     /// The port.
@@ -51,8 +51,8 @@ pub struct Look<'a> {
     pub untagged: bool,
 }
 
-/// Finds out what is at a port: asks and listens for so many seconds from the link on, or for less
-/// where all is said. What is heard is told as it comes.
+/// Probes a port: sends requests and listens for the given seconds after the link is up, or less if
+/// all evidence is in. Reports evidence as it arrives.
 /// Needs CAP_NET_RAW, and CAP_NET_ADMIN where the port is down. Waits; not to be called from within
 /// an event loop.
 ///
@@ -158,7 +158,7 @@ impl Run<'_> {
                     Ok(Some(frame)) => self.detection.heard(frame, self.now()),
                     Ok(None) => continue,
                     Err(Errno::EAGAIN) => break,
-                    // The device went down, which is told as a link that went away.
+                    // The device went down; the link check reports it as a lost link.
                     Err(Errno::ENETDOWN) => sleep(LOOK),
                     Err(Errno::EINTR) => {}
                     Err(error) => return Err(port.failed("cannot be listened at", error)),

@@ -18,10 +18,10 @@ use crate::daemon::ruleset;
 use crate::daemon::settings;
 use crate::daemon::surroundings::Surroundings;
 
-/// What to look at.
+/// Options of the check.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where a daemon may answer; none is needed.
+    /// Socket where a daemon may answer; the check works without a daemon.
     pub socket: PathBuf,
     /// Tables of nftables that are modules' own.
     pub tables: Vec<&'static str>,
@@ -99,7 +99,7 @@ async fn look(
     let settings = settings::offload_settings(config, *config.of::<Offload>().shadow);
     let legacy = facts::legacy_tables().unwrap_or_default();
     let mut firewall = firewall::findings(&surroundings.findings, &legacy);
-    // Whoever may not ask is told of none.
+    // Without the privilege to list the programs, the list is empty.
     firewall.extend(firewall::programs(
         &datapath::netfilter_programs().unwrap_or_default(),
     ));
@@ -155,11 +155,11 @@ async fn links(requests: &mut Requests) -> Result<Vec<Link>, String> {
     Ok(links.collect())
 }
 
-/// What a daemon of this network namespace told.
+/// Answers of a daemon that runs in this network namespace.
 struct Running {
-    /// What it made of the devices.
+    /// Ports, with the plan that the daemon made for each.
     ports: Vec<Port>,
-    /// What rules cost that see each packet.
+    /// Costs of the rules that see each packet.
     rules: Vec<RuleCost>,
 }
 

@@ -1,4 +1,4 @@
-//! What weir would do with each device, or does where it runs.
+//! Plan for each device: the daemon's own where one runs, else what weir would do.
 
 use answers::{Port, PortStack};
 use kernel::Link;
@@ -14,7 +14,7 @@ pub fn plan(
     settings: &offload_core::Settings,
     running: Option<&[Port]>,
 ) -> Vec<Device> {
-    // A daemon's own XDP program would look like somebody else's; but then what it says is taken.
+    // A daemon's own XDP program looks foreign here, but then the daemon's answer is used instead.
     let facts: Vec<PortFacts> = links
         .iter()
         .map(|link| surroundings.facts(link, PortFacts::default(), None))
@@ -41,8 +41,8 @@ pub fn plan(
         .collect()
 }
 
-/// One device, as it was planned here or, where a daemon runs, there; `kept`: its qdisc, if packets
-/// must go through it.
+/// Describes one device, as planned here or by a running daemon. `kept`: the qdisc of the device,
+/// if packets must go through it.
 fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
     let told = port.and_then(|port| Some((port, port.reason.as_ref()?)));
     let (hook, mut why, mended, stack) = match told {

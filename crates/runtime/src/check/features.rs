@@ -1,5 +1,5 @@
-//! What of the kernel weir's packet path uses: one row each; and what is around it. Netfilter has a
-//! file of its own.
+//! Kernel features that weir's packet path uses, one row each, and features outside the kernel.
+//! Netfilter has a file of its own.
 
 use std::path::Path;
 
@@ -130,7 +130,7 @@ pub fn of_bpf(release: &str) -> Vec<Feature> {
             }),
             detail: refused.as_ref().map(ToString::to_string),
         });
-        // What bpf() refuses altogether says nothing about the rest.
+        // A refusal of bpf() as a whole proves nothing about the other features.
         if refused.is_none() {
             features.extend(ROWS.iter().map(tried));
             need_one_of("TCX", "clsact", &mut features);
@@ -156,7 +156,7 @@ fn version(release: &str) -> Feature {
         name: "kernel".into(),
         min_version: Some(format!("{}.{}", OLDEST.0, OLDEST.1)),
         present,
-        // What counts is whether the packet path loads: distributions carry features back.
+        // The load of the packet path decides: distributions carry features back.
         required: false,
         why_needed: "Older kernels lack something, unless their distribution added it.".into(),
         detail: (!present).then(|| release.to_owned()),
@@ -170,7 +170,7 @@ fn parse(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Whether what needs privileges can be tried at all.
+/// Returns true if features that need privileges can be tried.
 pub fn privileged() -> bool {
     missing_privileges().is_empty()
 }
@@ -253,7 +253,7 @@ fn packet_path() -> Feature {
     }
 }
 
-/// What is not the kernel's: the family that tells what drivers can, `nft`, memory.
+/// Features outside the packet path: the netdev family (features of drivers), `nft`, memory.
 pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> Vec<Feature> {
     vec![
         Feature {

@@ -1,4 +1,4 @@
-//! What of the firewall weir's fast path would go past.
+//! Parts of the firewall that weir's fast path would bypass.
 
 use answers::RuleCost;
 use datapath::NetfilterProgram;
@@ -78,8 +78,8 @@ pub fn cost(findings: &mut [Finding], rules: &[RuleCost]) {
     }
 }
 
-/// What changes without a message, as far as that costs something; `large` tells whether a set has
-/// more elements than so many.
+/// Lists rules that change without a message, if they cost something. `large` returns true if a set
+/// has more elements than the given number.
 pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<Finding> {
     let finding = |place: String, what: &str| Finding {
         place,

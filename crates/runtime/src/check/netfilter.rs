@@ -1,4 +1,4 @@
-//! What of netfilter weir uses: conntrack, its events and updates, and the generations of the
+//! Netfilter features that weir uses: conntrack, its events and updates, and the generations of the
 //! ruleset.
 
 use std::io;
@@ -15,7 +15,7 @@ use super::report::Feature;
 /// Longest wait for an answer of the kernel.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What conntrack and nftables tell.
+/// Lists the features of conntrack and nftables.
 pub async fn features(requests: Option<&mut Requests>) -> Vec<Feature> {
     let updated = match requests.filter(|_| privileged()) {
         Some(requests) => {

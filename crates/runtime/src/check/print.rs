@@ -1,11 +1,11 @@
-//! The report, for people: 80 columns, what is well in one line each, what is not with its hint.
+//! Prints the report in 80 columns: one line for a good row, a hint as well for a problem.
 
 use std::io;
 
 use super::report::{CheckReport, Device, Feature, Finding};
 use crate::output::{Output, Tone, WIDTH, harmless, some_of, wrap};
 
-/// Where names begin, behind the mark.
+/// Column at which names begin, behind the mark.
 const INDENT: usize = 11;
 
 /// Prints the report: first what the kernel has, then the devices, then the firewall, then the verdict.

@@ -36,16 +36,16 @@ pub struct Feature {
     /// First kernel version that has it, `5.15`; absent where it does not come with the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_version: Option<String>,
-    /// It is here: it was tried.
+    /// True if the feature is present: weir tried it.
     pub present: bool,
     /// Weir cannot do without it.
     pub required: bool,
-    /// What weir does with it, one sentence.
+    /// Use that weir makes of the feature, one sentence.
     pub why_needed: String,
-    /// What was found: the kernel's answer, a value, or that it could not be tried.
+    /// Result of the probe: the kernel's answer, a value, or that the feature could not be tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What to do where it is missing; absent where it is not.
+    /// Remedy if the feature is missing; absent if it is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -55,12 +55,12 @@ pub struct Feature {
 pub struct Device {
     /// Name.
     pub name: String,
-    /// Where packets would be taken; absent: nowhere.
+    /// Hook that would take packets; absent if none would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<Hook>,
     /// Why there, or why nowhere, and what that means for what leaves: one sentence.
     pub why: String,
-    /// What would make it better, where something would.
+    /// Possible improvement, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Names of the devices that it stands on: its packets are taken there, where those have a
@@ -70,7 +70,7 @@ pub struct Device {
     /// Names of the devices that stand on it, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carries: Vec<String>,
-    /// What else is to be known of it.
+    /// Further notes about the device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }
@@ -78,9 +78,9 @@ pub struct Device {
 /// Something about a part of a device's traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What, one sentence.
+    /// Content of the note, one sentence.
     pub what: String,
-    /// What would make it better, where something would.
+    /// Possible improvement, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -88,9 +88,9 @@ pub struct Note {
 /// Something in the firewall that weir's fast path would go past.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Where: `inet filter forward, handle 7`.
+    /// Location: `inet filter forward, handle 7`.
     pub place: String,
-    /// What, and what it means for weir: one sentence.
+    /// Finding, and its meaning for weir: one sentence.
     pub what: String,
     /// The statement itself, as `nft -j` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ pub struct Finding {
     /// runs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
-    /// What to do about it.
+    /// Remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -113,7 +113,7 @@ impl CheckReport {
         self.missing().next().is_none() && self.ports() > 0
     }
 
-    /// What weir cannot do without, and is not here.
+    /// Lists the required features that are missing.
     pub(super) fn missing(&self) -> impl Iterator<Item = &Feature> {
         self.features
             .iter()

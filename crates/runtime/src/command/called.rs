@@ -1,12 +1,12 @@
-//! Devices by what people call them.
+//! Finds devices by the names that people use.
 
 use answers::{Device, Devices};
 
 use crate::Error;
 use crate::output::clipped;
 
-/// Whether this is what somebody calls a device: hardware address, name (in any case) or IP
-/// address.
+/// Returns true if `wanted` is the hardware address, the name (in any case) or an IP address of the
+/// device.
 pub fn is_called(device: &Device, wanted: &str) -> bool {
     let mac = answers::monitor::normal_mac(wanted);
     let address = wanted.parse::<std::net::IpAddr>().ok();
@@ -27,7 +27,7 @@ pub fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
         .devices
         .iter()
         .filter(|device| is_called(device, wanted));
-    // What people say is above what devices say of themselves.
+    // A name given by people outranks a name that the device announces.
     let mut called: Vec<_> = called.collect();
     let trust = |device: &&Device| match device.name_from.as_deref() {
         Some("configuration") => 2,
@@ -122,7 +122,7 @@ mod tests {
             twice.contains("02:00:00:00:00:0b or 02:00:00:00:00:0c"),
             "{twice}"
         );
-        // One that people called so is meant.
+        // The device that people gave this name is chosen.
         let mut said = answer.clone();
         said.devices[2].name_from = Some("given".into());
         said.devices[1].name_from = Some("mdns".into());

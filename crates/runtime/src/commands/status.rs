@@ -174,7 +174,7 @@ fn conditions(found: &Conditions, output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// What does not work, each with what to do about it.
+/// Prints each problem with its remedy.
 pub fn troubles(troubles: &[Trouble], output: &mut Output<'_>) -> io::Result<()> {
     for Trouble { part, what, hint } in troubles {
         let what = harmless(&format!("does not work: {what}"));
@@ -209,7 +209,7 @@ fn family(flows: &FamilyFlows) -> String {
     )
 }
 
-/// What rules cost that see each packet, and which of them most.
+/// Summary of the rules that see each packet, with the most expensive rule.
 fn each_packet(told: &EachPacket) -> String {
     let sum = format!(
         "{} connections left to the kernel",
@@ -272,8 +272,8 @@ fn reasons(
     Ok(())
 }
 
-/// What the code of a reason means; nothing, where it speaks for itself or comes from another
-/// version.
+/// Explains the code of a reason. Returns an empty text if the code is self-explanatory or unknown
+/// to this version.
 fn meaning(code: &str) -> &'static str {
     let packets = datapath::Reason::ALL;
     let packet = packets.iter().find(|reason| reason.code() == code);

@@ -75,7 +75,7 @@ impl Effective {
             .collect()
     }
 
-    /// When a change of a dotted key takes effect; `None`: there is none of that name.
+    /// Returns when a change of a dotted key takes effect; `None` if the key is unknown.
     pub fn when(&self, dotted: &str) -> Option<When> {
         let (path, key) = dotted.rsplit_once('.')?;
         let of = |section: &Section| match section.naming() {
@@ -88,8 +88,8 @@ impl Effective {
         held.when(key)
     }
 
-    /// What runs after a reload that read this: keys for which weir must be started anew are as they
-    /// ran before.
+    /// Returns the configuration in force after a reload that read this one: keys that need a
+    /// restart keep the values of `before`.
     #[must_use]
     pub fn reloaded(mut self, before: &Self) -> Self {
         for ((_, held), (_, before)) in self.held.iter_mut().zip(&before.held) {
@@ -98,7 +98,7 @@ impl Effective {
         self
     }
 
-    /// Whether there is such a section, which is no table with names of their own.
+    /// Returns true if there is a section `path` with one table, not a table for each name.
     pub(super) fn has_section(&self, path: &str) -> bool {
         let mut sections = self.held.iter().map(|(section, _)| section);
         sections.any(|section| section.name == path && section.naming().is_none())

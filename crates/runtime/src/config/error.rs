@@ -1,4 +1,4 @@
-//! One thing that is wrong in a configuration file.
+//! An error in a configuration file.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,9 +14,9 @@ pub struct ConfigError {
     pub column: usize,
     /// Dotted key, where one is concerned.
     pub key: Option<String>,
-    /// What is wrong.
+    /// Description of the error.
     pub what: String,
-    /// What to write instead.
+    /// Suggested replacement.
     pub hint: String,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Where lines of a text begin: found once, as a long file has many places to tell.
+/// Offsets at which the lines of a text begin, found once: a long file may have many errors.
 pub(super) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -66,10 +66,10 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What is said instead of a secret.
+/// Text shown in the place of a secret.
 pub(super) const SECRET: &str = "a pairing line";
 
-/// Whether a text has a secret in it, which stands where it does not belong: it is not shown.
+/// Returns true if a misplaced text contains a secret and must not be shown.
 pub(super) fn has_secret(text: &str) -> bool {
     ["weir1-", "weir2-"]
         .iter()

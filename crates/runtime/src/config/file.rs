@@ -1,4 +1,4 @@
-//! Where the configuration comes from: a file, and the flags that override it.
+//! Sources of the configuration: a file, and the flags that override it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,20 +16,20 @@ use super::uci;
 /// The file that is read when no other is named. It need not exist.
 pub const DEFAULT_FILE: &str = "/etc/weir/weir.toml";
 
-/// What a configuration is made from; asked again for each reload.
+/// Sources of a configuration, read again at each reload.
 #[derive(Clone)]
 pub struct Source {
-    /// What can be configured.
+    /// All sections that can be configured.
     pub sections: Vec<Section>,
     /// The file that was named. `None`: [`DEFAULT_FILE`], where it exists.
     pub file: Option<PathBuf>,
-    /// What flags say, by dotted key: it wins.
+    /// Values of flags by dotted key; a flag overrides the file.
     pub flags: Vec<(&'static str, Flag)>,
     /// `-v` less `-q`.
     pub louder: i32,
 }
 
-/// What a flag says.
+/// Value of a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flag {
     /// `--shadow`

@@ -1,4 +1,4 @@
-//! What belongs to no module: `[api]` and `[log]`.
+//! Sections that belong to no module: `[api]` and `[log]`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::keys::table;
 use super::section::Section;
 use super::values::words;
 
-/// What the daemon itself has in the file.
+/// Sections of the daemon itself.
 pub const SECTIONS: [Section; 2] = [Section::of::<Api>("api"), Section::of::<Log>("log")];
 
 table! {
@@ -26,17 +26,17 @@ table! {
     }
 }
 
-/// How much is logged; each level has those before it in it.
+/// Level of logging; each level includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// What failed.
+    /// Failures.
     Error,
-    /// What may be wrong.
+    /// Possible problems.
     Warn,
-    /// What the daemon does.
+    /// Actions of the daemon.
     #[default]
     Info,
-    /// What each part of it does.
+    /// Actions of each part of the daemon.
     Debug,
     /// Each event.
     Trace,

@@ -1,4 +1,4 @@
-//! From text to settings: every error at once, each with its place.
+//! Parses text into settings and reports every error at once, each with its place.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub fn parse_recoverable(
     let mut reader = Reader::new(text, filename, names);
     for error in syntax {
         let span = error.span().unwrap_or_default();
-        // What comes after the first mistake in a line is that mistake again, in other words.
+        // A later error in the same line repeats the first one in other words.
         let line = reader.lines.line(&span);
         if reader.errors.last().is_some_and(|last| last.line == line) {
             continue;
@@ -70,7 +70,7 @@ pub fn parse_recoverable(
     (effective, errors)
 }
 
-/// Whether sections are within this name.
+/// Returns true if `name` is a parent of some section.
 fn is_around(name: &str, sections: &[Section]) -> bool {
     let within = |section: &Section| {
         section

@@ -54,13 +54,13 @@ impl Section {
         (self.make)(self.name)
     }
 
-    /// How its tables are called, where it has many.
+    /// Rule for the names of the tables, if the section has many.
     pub(super) fn naming(&self) -> Option<Naming> {
         self.naming
     }
 }
 
-/// What a section holds, whatever its type.
+/// Values of a section, whatever their type.
 pub(super) trait Held: Debug {
     /// Names of its keys.
     fn keys(&self) -> Vec<&'static str>;
@@ -68,7 +68,7 @@ pub(super) trait Held: Debug {
     fn read(&mut self, reader: &mut Reader<'_>, keys: &DeTable<'_>, table: Option<&str>);
     /// Every key with its value and its origin; `many`: of the tables that have names.
     fn entries(&self, many: bool) -> Vec<ConfigEntry>;
-    /// What the manual says.
+    /// Returns the manual text of each key.
     fn help(&self, many: bool) -> Vec<KeyHelp>;
     /// When a change of a key of this name takes effect.
     fn when(&self, key: &str) -> Option<When>;
@@ -78,11 +78,11 @@ pub(super) trait Held: Debug {
     fn keep(&mut self, before: &dyn Held);
     /// Its [`Tables`].
     fn tables(&self) -> &dyn Any;
-    /// The same, to be changed.
+    /// Returns the tables for changes.
     fn tables_mut(&mut self) -> &mut dyn Any;
     /// A copy.
     fn copied(&self) -> Box<dyn Held>;
-    /// Whether another one, of the same section, has the same settings.
+    /// Returns true if `other`, of the same section, has the same settings.
     fn same(&self, other: &dyn Held) -> bool;
 }
 

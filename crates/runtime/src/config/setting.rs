@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// Where a setting was made.
+/// Source of a setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// Nowhere: it is what weir does by itself.
@@ -36,12 +36,12 @@ impl fmt::Display for Origin {
 pub struct Setting<T> {
     /// The value.
     pub value: T,
-    /// Where it was set.
+    /// Source of the value.
     pub origin: Origin,
 }
 
 impl<T> Setting<T> {
-    /// What weir does by itself.
+    /// Creates a setting with weir's default value.
     pub fn default_value(value: T) -> Self {
         Self {
             value,

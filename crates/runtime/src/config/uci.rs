@@ -1,5 +1,5 @@
-//! `/etc/config/weir`: the same sections and keys as in weir's own file, where OpenWrt's tools change
-//! them. What is in it wins over that file.
+//! Reads `/etc/config/weir`: the sections and keys of weir's own file, as OpenWrt's tools write
+//! them. A value here overrides that file.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use super::setting::Origin;
 use super::text::read;
 use super::values::Wrong;
 
-/// Where it is on OpenWrt. It need not be there.
+/// Path of the file on OpenWrt. The file is optional.
 pub const UCI_FILE: &str = "/etc/config/weir";
 
-/// What OpenWrt's own options of an access point that peers are called here.
+/// OpenWrt's own options of an access point, and the keys that correspond to them here.
 const OPENWRT: [(&str, &str, &str); 2] = [
     ("radio.peering", "apup", "compat"),
     ("radio.peering", "apup_peer_ifname_prefix", "prefix"),
@@ -114,7 +114,7 @@ fn key_and_values(path: &str, option: &Element) -> (String, Vec<String>) {
     (key, values)
 }
 
-/// Sets the first value that the key can have. What is wrong is told of the first.
+/// Sets the first of `values` that the key accepts; an error describes the first value.
 fn set(
     effective: &mut Effective,
     dotted: &str,

@@ -12,12 +12,12 @@ use super::error::{SECRET, has_secret};
 use super::naming::Naming;
 use super::suggest::nearest;
 
-/// What is wrong with a value, and what would be right.
+/// A value that was refused, and the values that are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// What is wrong.
+    /// Description of the error.
     pub what: String,
-    /// What would be right.
+    /// Values that are allowed.
     pub hint: String,
 }
 
@@ -33,7 +33,7 @@ impl Wrong {
 
 /// A type that a key can have.
 pub trait FileValue: Sized {
-    /// What is allowed, after "write".
+    /// Values that are allowed, after "write".
     const ALLOWED: &'static str;
 
     /// Reads it. `Err(None)`: of a wrong type, or not understood at all.
@@ -89,9 +89,9 @@ impl<T> Form<T> {
     }
 }
 
-/// A type of which a key can have a part: whoever has such a key says from where to where.
+/// A type whose keys can limit the range of their values: the key declares the bounds.
 pub trait Bounded: FileValue + PartialOrd {
-    /// What is allowed, after "write".
+    /// Values that are allowed, after "write".
     fn allowed(bounds: &RangeInclusive<Self>) -> String;
 
     /// Reads it, or says what is wrong.
@@ -346,7 +346,7 @@ impl FileValue for Option<Rate> {
 pub struct DeviceName(pub String);
 
 impl DeviceName {
-    /// How sections are called that have a table for each device.
+    /// Rule for sections that have a table for each device.
     pub const NAMING: Naming = Naming {
         fits: Self::fits,
         what: "the name of a network device",
@@ -527,7 +527,7 @@ macro_rules! words {
 
 pub use crate::words;
 
-/// What is wrong with a word that is none of `words`, where one is near.
+/// Error for a word that is not one of `words` but is similar to one of them.
 pub fn near(value: &DeValue<'_>, text: &str, words: &[&str], allowed: &str) -> Option<Wrong> {
     let word = nearest(text, words.iter().copied())?;
     Some(Wrong {

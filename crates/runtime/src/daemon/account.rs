@@ -1,4 +1,4 @@
-//! What went through: summed over flows that live and flows that ended, and by device.
+//! Counts forwarded traffic: the sum over live and ended flows, and per device.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub struct Account {
     pub octets: u64,
     /// By device.
     pub ledger: Ledger,
-    /// What stands on ports, as it was when flows were last asked; `None`: it changed since.
+    /// Devices stacked on ports at the last read of the flows; `None` if they changed since.
     paths: Option<Paths>,
     /// Ports by their slot. One that is no port any more stays, as its flows' last packets may not
     /// be counted yet.
@@ -39,7 +39,7 @@ impl Account {
         self.shared.get_or_insert_default();
     }
 
-    /// What grew since this was last asked.
+    /// Takes the growth since the last call.
     pub fn take_shared(&mut self) -> Vec<Growth> {
         self.shared.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ impl Account {
         self.ports.insert(slot, link);
     }
 
-    /// Whether [`Account::devices`] has to be called before the next [`Account::settle`].
+    /// Returns true if [`Account::devices`] must be called before the next [`Account::settle`].
     pub fn is_stale(&self) -> bool {
         self.paths.is_none()
     }
@@ -105,8 +105,7 @@ impl Account {
         self.ports.retain(|_, port| *port != link);
     }
 
-    /// What devices there are now, and how those tag that are bridges, or ports of one, that filter
-    /// VLANs.
+    /// Sets the current devices, and how bridges that filter VLANs, and their ports, tag.
     pub fn devices<'a>(
         &mut self,
         links: impl IntoIterator<Item = &'a Link>,
@@ -161,7 +160,7 @@ impl Account {
     }
 }
 
-/// What a batch of events says of devices and what stands on them.
+/// Changes to devices, and to those stacked on them, in a batch of events.
 #[derive(Default)]
 pub struct DeviceNews {
     /// Something may stand otherwise than before.
@@ -171,7 +170,7 @@ pub struct DeviceNews {
 }
 
 impl DeviceNews {
-    /// One event more.
+    /// Adds one event.
     pub fn heard(&mut self, event: &Event) {
         self.changed |= matches!(
             event,

@@ -1,6 +1,6 @@
-//! Processes that strangers speak to: each is weir itself, started anew with a command of its own,
-//! which gives up every right before it listens. It asks the daemon by a [`channel`], and is started
-//! again when it ends.
+//! Processes that strangers connect to. Each process is weir itself, started with a command of its
+//! own, and gives up every right before it listens. The process queries the daemon through a
+//! [`channel`] and restarts when it ends.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,16 +18,16 @@ use web::channel::{self, Ours, Questions};
 
 use super::{confine, privileges, syscalls};
 
-/// How long the process is left dead: at first, and at most.
+/// Delay before a restart: the first, and the longest.
 const REST: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
 
-/// How often the process is asked whether it is there. Silent twice, it hangs.
+/// Interval of liveness checks. A process that misses two checks hangs.
 const ASKED: Duration = Duration::from_secs(10);
 
-/// Who lived so long was well.
+/// Lifetime after which a process counts as healthy.
 const WELL: Duration = Duration::from_secs(60);
 
-/// What it takes over of weir's environment: how the log looks.
+/// Variables of weir's environment that the process inherits: they set the format of the log.
 const ENVIRONMENT: [&str; 2] = ["NO_COLOR", "JOURNAL_STREAM"];
 
 /// The user of the page's process, and of its group. It owns nothing, and has no name: these numbers
@@ -37,8 +37,8 @@ pub const PAGE: u32 = 65_521;
 /// The user of the portal's process: what was taken over of one reaches nothing of the other.
 pub const PORTAL: u32 = 65_522;
 
-/// Capabilities that weir keeps for such a process, which becomes another user by the first two;
-/// the third ends somebody else's process.
+/// Capabilities that weir keeps for such a process: the first two change its user, and the third
+/// ends a process of another user.
 pub const CAPABILITIES: [Capability; 3] = [
     Capability::CAP_SETUID,
     Capability::CAP_SETGID,
@@ -50,7 +50,7 @@ pub const CAPABILITIES: [Capability; 3] = [
 pub struct Apart {
     /// Weir's command that it is.
     pub command: &'static str,
-    /// What it is called: "the web page's process".
+    /// Name of the process: "the web page's process".
     pub what: &'static str,
     /// The user that it runs as, and its group.
     pub user: u32,
@@ -131,7 +131,7 @@ impl Apart {
     /// On the other side: gives up every right. What comes back is the channel.
     ///
     /// # Errors
-    /// It was not weir that started it.
+    /// The process was not started by weir.
     pub fn enter(self, name: &std::ffi::CStr) -> io::Result<OwnedFd> {
         // Only for `ps`.
         let _ = nix::sys::prctl::set_name(name);
@@ -149,7 +149,7 @@ impl Apart {
         Ok(control)
     }
 
-    /// Where weir may not choose users, the process has weir's, which is told.
+    /// If weir may not change the user, the process keeps weir's user and logs a warning.
     fn become_user(self) {
         let changed = unistd::setgroups(&[])
             .and_then(|()| unistd::setgid(Gid::from_raw(self.user)))

@@ -1,5 +1,5 @@
-//! State of the API: what the API shows, made from the core's and the packet path's knowledge when
-//! asked.
+//! State of the API: answers are made on request, from the state of the core and of the packet
+//! path.
 
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -24,11 +24,11 @@ use crate::config::Log;
 
 /// A daemon that can be asked.
 pub struct ApiState {
-    /// What it shows.
+    /// Router whose state the API shows.
     pub router: Rc<RefCell<Router>>,
-    /// What it was told.
+    /// Settings of the daemon.
     pub settings: Rc<RefCell<Settings>>,
-    /// What it does.
+    /// Modules of the daemon.
     pub modules: Modules,
     /// Rows of the API, once all are known.
     pub routes: OnceCell<Routes>,
@@ -43,7 +43,7 @@ pub struct ApiState {
 }
 
 impl ApiState {
-    /// How the daemon is doing.
+    /// Returns the status of the daemon.
     pub fn status(&self) -> Status {
         let router = &mut *self.router.borrow_mut();
         router.count_all();
@@ -67,7 +67,7 @@ impl ApiState {
         let room = u64::from(sizes.flows4) / 4 + u64::from(sizes.flows6) / 4;
         flows.capacity = room.min(router.core.settings().max_flows as u64);
         let totals = router.path.totals().unwrap_or_default();
-        // One counter a reason, whether it was given at ingress or by the witness.
+        // A reason has a single counter, for ingress and for the witness.
         let (not_proof, passed) = totals
             .passed
             .iter()
@@ -173,7 +173,7 @@ impl ApiState {
         filter.select(ids.into_iter().filter_map(|id| flow(router, id)))
     }
 
-    /// One of them; `None` when it ended meanwhile.
+    /// Returns one flow; `None` if the flow has ended.
     pub fn flow(&self, id: FlowId) -> Option<answers::Flow> {
         let router = &mut *self.router.borrow_mut();
         let found = offload_core::FlowId(id.0 as u32);

@@ -1,5 +1,5 @@
-//! A thread beside the loop, with few rights and an event loop of its own: for what a module begins
-//! before the packet path is loaded, as the kernel takes seconds to verify that.
+//! A thread beside the loop, with few rights and an event loop of its own, for work that a module
+//! begins before the packet path is loaded: the kernel takes seconds to verify the programs.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
@@ -59,7 +59,7 @@ impl Beside {
         })
     }
 
-    /// Whether it broke off: before its end it goes on for ever.
+    /// Returns true if the thread has failed: a healthy thread ends only with weir.
     pub fn broke_off(&self) -> bool {
         self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
@@ -68,7 +68,7 @@ impl Beside {
     pub fn end(mut self) -> Work {
         self.goes_on = None;
         Box::pin(async move {
-            // It is told so also where the thread broke off.
+            // The end is reported also if the thread has failed.
             let _ = (&mut self.ended).await;
         })
     }

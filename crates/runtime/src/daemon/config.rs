@@ -9,7 +9,7 @@ use toml::de::DeValue;
 
 use crate::config::{DeviceName, FileValue, Section, Wrong, integer, table, words};
 
-/// What the fast path has in the file.
+/// Sections of the fast path.
 pub const SECTIONS: [Section; 2] = [
     Section::of::<Offload>("offload"),
     Section::named::<PortSettings>("ports", DeviceName::NAMING),
@@ -86,7 +86,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Whether a connection's mark fits.
+    /// Returns true if a connection's mark matches.
     pub fn fits(&self, mark: u32) -> bool {
         mark & self.mask == self.value
     }
@@ -98,7 +98,7 @@ impl fmt::Display for Mark {
     }
 }
 
-/// What becomes of connections that a rule may see each packet of.
+/// Treatment of connections of which a rule may see each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EachPacket {
     /// They stay with the kernel.
@@ -108,7 +108,7 @@ pub enum EachPacket {
     Ignore,
 }
 
-/// Where packets are taken.
+/// Hook that takes packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HookChoice {
     /// XDP where driver and way out allow it, else TC.
@@ -120,7 +120,7 @@ pub enum HookChoice {
     Tc,
 }
 
-/// Where packets of one device are taken.
+/// Hook that takes packets of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PortHook {
     /// As `offload.hook` says.

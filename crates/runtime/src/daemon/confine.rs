@@ -1,6 +1,5 @@
-//! Landlock (Linux ≥ 5.13): the daemon, and the `nft` it starts, reach only those parts of the file
-//! system that they need from set-up on. Kernels that know less of it confine less; older ones
-//! nothing.
+//! Landlock (Linux ≥ 5.13): from set-up on, the daemon and the `nft` it starts reach only the files
+//! that they need. Older Landlock versions confine less; older kernels confine nothing.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -15,10 +14,10 @@ use tracing::{debug, warn};
 /// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
 const VERSION: ABI = ABI::V6;
 
-/// Where programs and their libraries are.
+/// Directories of programs and their libraries.
 const PROGRAMS: [&str; 6] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin"];
 
-/// What may still be reached.
+/// Paths that stay reachable.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Places {
     /// Programs and libraries: read and execute.
@@ -33,7 +32,7 @@ struct Places {
     socket: PathBuf,
 }
 
-/// What the daemon comes back to.
+/// Paths that the daemon needs after set-up.
 pub struct Reach<'a> {
     /// The configuration.
     pub config: &'a Path,
@@ -50,8 +49,9 @@ pub struct Reach<'a> {
     pub programs: &'a [PathBuf],
 }
 
-/// Confines this thread and what it starts. `config` can be read again, also when it is replaced,
-/// and the socket at `socket` can be removed at the end. A failure is told and not fatal.
+/// Confines this thread and the processes it starts. `config` can be read again, also after a
+/// replacement, and the socket at `socket` can be removed at the end. A failure is logged, not
+/// fatal.
 pub fn confine(reach: &Reach<'_>) {
     let (config, socket) = (reach.config, reach.socket);
     let search = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
@@ -73,9 +73,9 @@ pub fn confine(reach: &Reach<'_>) {
     told(enforce(&places));
 }
 
-/// Splits directories to write in from those that hold what root obeys (the configuration, the
-/// journal of the setup process): whoever takes the daemon over must not write there. The latter are
-/// told.
+/// Separates writable directories from those that hold files root obeys: the configuration, the
+/// journal of the setup process. An attacker in the daemon must not write to the latter, which the
+/// second list returns.
 pub fn unsealed(write: Vec<PathBuf>, sealed: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let real = |path: &Path| {
         // Also of what is not there yet: the nearest directory that is.
@@ -153,7 +153,7 @@ fn places(config: &Path, socket: &Path, nft: Option<&Path>) -> Places {
     let read = ["/etc", "/proc", "/sys"]
         .into_iter()
         .map(PathBuf::from)
-        // Where it is named, and where a symbolic link has it.
+        // The directory by its own name, and by the target of a symbolic link.
         .chain([parent(config), parent(&real(config))])
         .collect();
     Places {
@@ -205,7 +205,7 @@ fn enforce(places: &Places) -> Result<RulesetStatus, RulesetError> {
             AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
         ))?
         .add_rules(path_beneath_rules([&places.socket], AccessFs::RemoveFile))?
-        // What a child without input reads from.
+        // The standard input of a child process.
         .add_rules(path_beneath_rules(
             ["/dev/null"],
             AccessFs::ReadFile | AccessFs::WriteFile,

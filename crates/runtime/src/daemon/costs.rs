@@ -1,15 +1,15 @@
-//! What rules cost that see each packet.
+//! Costs of the rules that see each packet.
 
 use std::cmp::Reverse;
 
 use answers::{EachPacket, RuleCost};
 use offload_core::{Core, Decline};
 
-/// Rules that are told of.
+/// Largest number of rules in an answer.
 const MOST: usize = 100;
 
-/// What the rules leave to the kernel now, the dearest first. `None`: nothing, as there are no such
-/// rules, or as they are ignored.
+/// Connections that rules leave to the kernel now, the most expensive rule first. `None` if there
+/// are no such rules, or if they are ignored.
 pub fn each_packet(core: &Core) -> Option<EachPacket> {
     let concerns = core.concerns();
     if concerns.is_empty() || !core.settings().each_packet {

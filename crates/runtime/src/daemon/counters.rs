@@ -1,5 +1,5 @@
-//! What each device would have counted, had nothing gone by it: the kernel's own numbers, and what
-//! weir forwarded past the device.
+//! Counters of each device as if nothing had bypassed it: the kernel's own numbers, plus the
+//! traffic that weir forwarded past the device.
 //!
 //! A driver counts what weir forwards, because that comes in and leaves through it. The devices on
 //! top (VLAN, bridge, PPP, VRF) see none of it: [`paths`] knows which ones a packet would have gone

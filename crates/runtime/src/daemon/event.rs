@@ -30,7 +30,7 @@ pub enum Event<'a> {
     Forwarded(&'a [Forwarded<'a>]),
     /// Packets of this second were reported by [`Event::Forwarded`], all of them.
     Counted,
-    /// Counters are read by somebody, or are about to count for other devices: read them now.
+    /// Read the counters now: a client requests them, or the counted devices are about to change.
     Count,
     /// A quarter of a second went by.
     Tick,
@@ -43,10 +43,10 @@ pub enum Event<'a> {
 /// A part of the packets that a flow forwarded.
 #[derive(Clone, Copy, Debug)]
 pub struct Forwarded<'a> {
-    /// How much, and whose.
+    /// Amount of traffic, and its flow.
     pub growth: &'a Growth,
     /// The device that it came in by.
     pub into: Option<u32>,
-    /// How it left.
+    /// Last hop of the traffic.
     pub out: Option<&'a Hop>,
 }

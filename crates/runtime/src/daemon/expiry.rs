@@ -1,4 +1,4 @@
-//! Reads what ends without a message, and tells the packet path until when proofs may hold.
+//! Reads state that ends without a message, and limits how long proofs of the packet path hold.
 
 use std::hash::RandomState;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use tracing::{debug, info};
 /// Most routes that are looked through, for life times, gateways and programs.
 pub const ROUTES: usize = 131_072;
 
-/// What is going to be over, and what it is known from.
+/// State that is going to end, and its sources.
 #[derive(Debug)]
 pub struct Keeper {
     agenda: Agenda,
@@ -41,7 +41,7 @@ impl Keeper {
         }
     }
 
-    /// Something was told after which there may be other things that end.
+    /// Receives an event after which further state may end.
     pub fn heard(&mut self, event: &Event) {
         let now = self.now();
         match event {

@@ -109,8 +109,8 @@ fn elsewhere<'a>(plans: impl Iterator<Item = &'a PortPlan>) -> String {
     }
 }
 
-/// What was seen and proven of one direction, and what would prove it; `elsewhere`: devices that
-/// are no ports.
+/// Explains the observations and proofs of one direction, and what would prove it; `elsewhere`:
+/// devices that are not ports.
 fn one_way(
     detail: &datapath::Direction,
     way: &str,

@@ -1,4 +1,4 @@
-//! Telling the firewall something: rules of weir's own, by `nft`.
+//! Loads weir's own rules into the firewall, with `nft`.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -21,7 +21,7 @@ impl Firewall {
         self.next();
     }
 
-    /// Whether all that was told is loaded.
+    /// Returns true if no load is pending.
     pub fn rests(&self) -> bool {
         self.under_way.is_none()
     }
@@ -32,7 +32,7 @@ impl Firewall {
         self.loads
     }
 
-    /// How the load that is under way went; not ready where there is none.
+    /// Polls the pending load for its result; pending if there is no load.
     pub fn poll_told(&mut self, context: &mut Context<'_>) -> Poll<Result<(), String>> {
         let Some(load) = &mut self.under_way else {
             return Poll::Pending;
@@ -47,7 +47,7 @@ impl Firewall {
     /// Loads what is left, and then this: the end.
     pub async fn finish(self, rules: String) -> Result<(), String> {
         if let Some(load) = self.under_way {
-            // What is loaded last counts.
+            // The last load decides.
             let _ = load.await;
         }
         load(rules).await
@@ -59,7 +59,7 @@ impl Firewall {
         {
             self.loads += 1;
             let mut load: Load = Box::pin(load(rules));
-            // It begins at once; it is looked at again only when the loop has time.
+            // The load begins at once; the loop polls it again when it has time.
             let begun = load.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             if let Poll::Ready(result) = begun {
                 load = Box::pin(std::future::ready(result));

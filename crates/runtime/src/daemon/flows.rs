@@ -20,7 +20,7 @@ fn endpoints(tuple: &Tuple) -> Endpoints {
     }
 }
 
-/// One flow as the API shows it.
+/// Converts a flow to the API's form.
 pub fn flow(router: &mut Router, id: offload_core::FlowId) -> Option<answers::Flow> {
     let now = router.now();
     let flow = router.core.flow(id)?.clone();

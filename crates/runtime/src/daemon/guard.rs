@@ -1,8 +1,8 @@
-//! One weir in a network namespace.
+//! Allows one weir per network namespace.
 //!
 //! The name of an abstract UNIX socket belongs to the namespace and ends with the process, so
-//! neither a crash nor a second mount namespace can confuse it. But anybody may take such a name:
-//! where somebody without rights did, a lock on a file in a directory of root's stands in.
+//! neither a crash nor a second mount namespace can confuse it. But any process may take such a
+//! name: if a process without rights took it, a lock on a file in root's directory decides instead.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -59,10 +59,10 @@ fn take_with(file: &Path) -> io::Result<Option<Guard>> {
     let own = open()?;
     match bind(own.as_raw_fd(), &UnixAddr::new_abstract(NAME)?) {
         Ok(()) => {
-            // Who asks whether a weir has the name is told by the kernel, by the rights with which
-            // this was called.
+            // A process that checks for a weir learns the rights of the name's owner from the
+            // kernel: those of the caller of listen().
             listen(&own, Backlog::MAXCONN)?;
-            // From when somebody else had the name.
+            // A file exists since another process had the name.
             let free = !file.exists() || lock(file)?.is_some();
             return Ok(free.then_some(Guard::Name(own)));
         }
@@ -91,7 +91,7 @@ fn open() -> nix::Result<OwnedFd> {
     socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)
 }
 
-/// Whether who has the name has the rights that a weir needs.
+/// Returns true if the owner of the name has the rights that a weir needs.
 fn is_weirs() -> nix::Result<bool> {
     let asking = open()?;
     // Whoever does not listen, or takes nobody in, is no weir.

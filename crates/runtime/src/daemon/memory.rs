@@ -1,4 +1,4 @@
-//! How much memory there is for weir: the machine's, or less where a control group has a limit.
+//! Memory available to weir: the machine's, or less if a control group has a limit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub fn meminfo(name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What to do where memory does not suffice.
+/// Hint for a lack of memory.
 pub fn hint() -> String {
     let fewer = "lower `flows` under [offload] and `size` under [monitor]";
     match limit() {
@@ -75,7 +75,7 @@ fn lowest(groups: &str, machine: u64, read: impl Fn(&Path) -> Option<String>) ->
             .take_while(|above| above.starts_with(&top));
         limits.extend(up.filter_map(|above| {
             let file = above.join(name);
-            // "max", where there is none.
+            // "max" if there is no limit.
             let octets = read(&file)?.trim().parse().ok()?;
             Some(Limit { file, octets })
         }));

@@ -1,4 +1,4 @@
-//! What Prometheus scrapes of [`Status`].
+//! Metrics that Prometheus scrapes from [`Status`].
 
 use answers::Status;
 use api::metrics::Text;
@@ -11,7 +11,7 @@ api::metrics! {
     KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
 }
 
-/// How weir is doing.
+/// Writes the status of weir.
 pub fn write(text: &mut Text, status: &Status) {
     text.family(UP);
     text.sample(UP, &[], 1);

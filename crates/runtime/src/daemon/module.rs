@@ -1,4 +1,4 @@
-//! The seam: what the daemon asks of a module, and when.
+//! Interface between the daemon and a module.
 //!
 //! The daemon makes a module by its [`Begin`] or [`Early`] while weir still has all rights, asks for its
 //! [routes](Module::routes) and for the [privileges](Module::privileges) to keep, drops all others, and sends
@@ -25,7 +25,7 @@ use super::router::{Listener, Router};
 use crate::Error;
 use crate::config::Effective;
 
-/// What a module does by itself, beside the loop. It is looked at whenever the loop goes round.
+/// Work of a module beside the loop, polled at each turn of the loop.
 pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Makes a module, with all rights. What it cannot be made with it says in the log, and does
@@ -35,14 +35,14 @@ pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 /// Weir must not run without it.
 pub type Begin = fn(&Setup<'_>, &mut Router) -> Result<Rc<dyn Module>, Error>;
 
-/// The same before the packet path is loaded, which takes the kernel seconds: for a module with a
-/// [thread](super::Beside) that does not need that.
+/// As [`Begin`], but before the packet path is loaded, which takes the kernel seconds: for a module
+/// whose [thread](super::Beside) does not need the packet path.
 ///
 /// # Errors
 /// Weir must not run without it.
 pub type Early = fn(&Setup<'_>) -> Result<Rc<dyn Module>, Error>;
 
-/// What a module brings to the daemon.
+/// Contribution of a module to the daemon.
 #[derive(Clone, Copy)]
 pub struct Part {
     /// Its name.
@@ -57,7 +57,7 @@ pub struct Part {
     pub early: Option<Early>,
 }
 
-/// What there is when a module is made.
+/// Resources available when a module is made.
 #[derive(Clone, Copy)]
 pub struct Setup<'a> {
     /// The configuration.
@@ -66,7 +66,7 @@ pub struct Setup<'a> {
     pub socket: &'a Path,
     /// The configuration's file.
     pub config: &'a Path,
-    /// Whether `--only` leaves it in. One that is left out may still clean up.
+    /// True if `--only` includes the module. An excluded module may still clean up.
     pub wanted: bool,
     /// Devices there are, by index.
     pub links: &'a [u32],
@@ -166,7 +166,7 @@ impl Modules {
         Self(all.into())
     }
 
-    /// One after the other.
+    /// Iterates over the modules in their order.
     pub fn iter(&self) -> impl Iterator<Item = &Rc<dyn Module>> {
         self.0.iter()
     }
@@ -208,7 +208,7 @@ impl Modules {
             .for_each(|module| module.poll(now, router));
     }
 
-    /// What they do beside the loop, all of it; for ever.
+    /// Runs the work of all modules beside the loop, forever.
     pub fn work(&self) -> impl Future<Output = ()> + use<> {
         let all = self.iter().cloned().filter_map(|module| module.work());
         let mut all: Vec<Work> = all.collect();

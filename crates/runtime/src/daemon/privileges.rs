@@ -10,20 +10,18 @@ use std::path::Path;
 use caps::{CapSet, Capability, CapsHashSet};
 use tracing::{debug, info, warn};
 
-/// What is kept.
+/// Capabilities that the daemon always keeps.
 const KEPT: [Capability; 3] = [
     Capability::CAP_NET_ADMIN,
     Capability::CAP_BPF,
     Capability::CAP_PERFMON,
 ];
 
-/// Gives up all other capabilities, for this thread and what it starts, and the way to new ones.
-/// `config` is read again at a reload. A failure is told and not fatal: the daemon works as before.
-///
-/// `more`: what modules need.
-///
-/// Root without CAP_DAC_OVERRIDE still reads what is root's. Where the configuration is somebody
-/// else's and kept from others (a file in a home directory), CAP_DAC_READ_SEARCH is kept for it.
+/// Gives up all other capabilities, for this thread and what it starts, and the way to new ones. A
+/// reload reads `config` again. A failure is logged, not fatal: the daemon works as before.
+/// `more`: capabilities that modules need.
+/// Root without CAP_DAC_OVERRIDE still reads files of root. If the configuration belongs to another
+/// user and others cannot read it (a home directory), weir keeps CAP_DAC_READ_SEARCH.
 pub fn drop_privileges(config: &Path, more: &[Capability]) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     let mut kept: CapsHashSet = KEPT
@@ -43,9 +41,9 @@ pub fn drop_privileges(config: &Path, more: &[Capability]) {
     give_up(&had, &kept);
 }
 
-/// The same for a partner that was set up: it keeps CAP_NET_ADMIN alone, for rules, routes and its
-/// device. One that listens below port 1024 keeps CAP_NET_BIND_SERVICE, and one whose state is
-/// somebody else's CAP_DAC_OVERRIDE.
+/// Drops the privileges of a partner after its set-up: the partner keeps only CAP_NET_ADMIN, for
+/// rules, routes and its device. CAP_NET_BIND_SERVICE stays for a port below 1024, CAP_DAC_OVERRIDE
+/// for state that belongs to another user.
 pub fn drop_to_partner(state: &Path, ports: &[u16]) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     let mut kept = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
@@ -64,7 +62,7 @@ pub fn drop_to_partner(state: &Path, ports: &[u16]) {
     give_up(&had, &kept);
 }
 
-/// The same for a thread, which keeps these of them.
+/// Drops all capabilities of a thread except `kept`.
 pub fn drop_to(kept: &[Capability]) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     let kept = kept
@@ -113,7 +111,7 @@ fn told(set: &str, result: Result<(), caps::errors::CapsError>) {
     }
 }
 
-/// Whether a file can be read, or seen not to exist, by who is root but obeys the mode bits. The
+/// Returns true if root can read the file, or see that it does not exist, under the mode bits. The
 /// capabilities are effective again afterwards.
 fn readable_without_override(file: &Path) -> bool {
     const OVERRIDES: [Capability; 2] = [

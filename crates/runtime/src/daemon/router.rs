@@ -50,7 +50,7 @@ const COUNTS: usize = 2_048;
 
 // Said by the one, meant by the other.
 const _: () = assert!(offload_core::stack::OVER_PPP == datapath::STACK_PPP);
-// One numbering, defined where each can have it.
+// Both crates use the same numbering; each defines it for itself.
 const _: () = assert!(offload_core::PAIRS == datapath::PAIRS);
 
 /// Everything the daemon holds, and the order in which things are done with it.
@@ -59,11 +59,11 @@ pub struct Router {
     pub core: Core,
     /// The packet path.
     pub path: Datapath,
-    /// What went through each port, and through flows that ended.
+    /// Traffic of each port, and of flows that ended.
     pub account: Account,
-    /// What only looking tells of devices and the firewall.
+    /// State of devices and the firewall that only a read shows.
     pub(crate) surroundings: Surroundings,
-    /// What ends without a message.
+    /// State that ends without a message.
     pub(crate) expiry: expiry::Keeper,
     /// Receives events, once all modules are made.
     pub(crate) listener: Option<Rc<dyn Listener>>,
@@ -89,7 +89,7 @@ pub struct Router {
     look_next: u32,
     /// Exceptions of routes.
     exceptions: exceptions::Watch,
-    /// Whether devices and connections have been told of, all that there are.
+    /// True once all devices, and all connections, have been listed.
     listed: [bool; 2],
 }
 
@@ -159,8 +159,8 @@ impl Router {
         Ok(())
     }
 
-    /// Whether not every port counts and forwards yet: what there is has still to be told. A kernel
-    /// that does not tell it is not waited for.
+    /// Returns true while a port may not yet count and forward: the first lists are incomplete.
+    /// After a limit, the daemon no longer waits for the kernel.
     pub fn is_starting(&self) -> bool {
         self.listed.contains(&false) && self.started.elapsed() < LONGEST_START
     }
@@ -215,7 +215,7 @@ impl Router {
         self.core.flush_proofs(&mut actions);
         self.end_proofs(&mut actions);
         self.report(event::Event::Settled);
-        // Once, however often each was told of.
+        // Each device once, however many events it had.
         for index in self.surroundings.take_unlisted() {
             if let Some(link) = self.core.known_link(index).cloned() {
                 self.look_at(&link, &mut actions);
@@ -274,8 +274,8 @@ impl Router {
         self.core.facts(link.index, facts, self.now(), actions);
     }
 
-    /// Looks at devices again, as not everything about them is told; due every second. Where there
-    /// are very many, they take turns.
+    /// Probes devices again, as some changes have no event; due every second. If there are very
+    /// many devices, they take turns.
     pub fn look_around(&mut self) {
         self.look_for_legacy();
         self.look_for_events();
@@ -606,7 +606,7 @@ impl Router {
         self.hops = hops.map(|hop| (hop.index, hop)).collect();
     }
 
-    /// Whether some flows are still to be counted.
+    /// Returns true if some flows are still to be counted.
     pub fn counting(&self) -> bool {
         !self.uncounted.is_empty()
     }
@@ -616,7 +616,7 @@ impl Router {
     pub fn count_some(&mut self) {
         let rest = self.uncounted.len().saturating_sub(COUNTS);
         for flow in self.uncounted.drain(rest..) {
-            // One that was removed meanwhile was counted then.
+            // A flow that was removed in the meantime was counted then.
             let octets = self.account.read(&mut self.path, flow);
             self.core.grew(FlowId(flow), octets);
         }
@@ -698,7 +698,7 @@ impl Router {
         }
     }
 
-    /// The end: conntrack is told of the packets that moved last.
+    /// Ends the router: reports the packets of the last interval to conntrack.
     pub fn finish(&mut self) {
         let now = self.now();
         let mut actions = Vec::new();

@@ -1,4 +1,4 @@
-//! What can be asked of the daemon, row by row.
+//! Routes of the daemon's API, one row each.
 
 use std::rc::Rc;
 

@@ -1,19 +1,19 @@
-//! The ruleset of nftables, as `nft` tells it, and what is found in it.
+//! Reads the ruleset of nftables through `nft`, and analyses it.
 
 use std::time::Duration;
 
 use offload_core::ruleset::{self, Concern, Finding};
 use tracing::debug;
 
-/// What was read of the ruleset.
+/// Result of a read of the ruleset.
 pub struct RulesetText {
     /// Rules that need each packet, and chains at devices.
     pub findings: Vec<Finding>,
     /// Which flows these rules may concern.
     pub concerns: Vec<Concern>,
-    /// The same text, as lists of what is dropped early are read from it.
+    /// The parsed text, from which lists of early drops are read.
     pub rules: offload_core::drops::rules::Rules,
-    /// What changes without a message, for [`super::expiry`].
+    /// Rules that change without a message, for [`super::expiry`].
     pub silent: ruleset::Silent,
     /// Rules may give entries of conntrack time-outs of their own.
     pub policies: bool,

@@ -1,4 +1,4 @@
-//! From the configuration to what the core and the packet path take.
+//! Converts the configuration to settings of the core and of the packet path.
 
 use std::path::PathBuf;
 
@@ -15,24 +15,24 @@ use crate::config::{ConfigError, Effective, When};
 /// Reads the configuration anew.
 pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;
 
-/// How `weir run` was started.
+/// Options of `weir run`.
 pub struct RunOptions {
-    /// Where the configuration comes from, for a reload.
+    /// Source of the configuration, for a reload.
     pub source: Source,
     /// The file that it is read from, whether or not it is there.
     pub config: PathBuf,
-    /// Where the API listens.
+    /// Socket of the API.
     pub socket: PathBuf,
     /// Let the kernel forward, and compare.
     pub shadow: bool,
     /// Only these modules; none: all.
     pub only: Vec<String>,
-    /// What each module brings, in the order in which they are made.
+    /// Contribution of each module, in the order of creation.
     pub modules: Vec<Part>,
 }
 
 impl RunOptions {
-    /// Whether a module is to run.
+    /// Returns true if a module is to run.
     pub fn wants(&self, module: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == module)
     }
@@ -109,7 +109,7 @@ impl Settings {
     }
 }
 
-/// What the core is told.
+/// Settings of the core.
 pub fn offload_settings(effective: &Effective, shadow: bool) -> offload_core::Settings {
     let offload = effective.of::<Offload>();
     let mut timeouts = offload_core::Timeouts::default();
@@ -163,7 +163,7 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload_core::Se
     }
 }
 
-/// The same, for a daemon that is to leave forwarding to the kernel.
+/// Changes settings for a daemon that leaves forwarding to the kernel.
 pub fn hands_off(settings: offload_core::Settings) -> offload_core::Settings {
     offload_core::Settings {
         tcp: false,
@@ -206,7 +206,7 @@ pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
     Sizes::new(four + pairs, six, links)
 }
 
-/// How the packet path is loaded.
+/// Load options of the packet path.
 pub fn options(effective: &Effective, shadow: bool, modules: &[Part]) -> Options {
     let mut options = Options {
         shadow,

@@ -1,5 +1,5 @@
-//! What no event tells: drivers, sysctls, filters, and what of the ruleset concerns devices. Looked
-//! at when something suggests that it changed.
+//! State without events: drivers, sysctls, filters, and the rules that concern devices. Read when
+//! an event suggests a change.
 
 mod qdiscs;
 
@@ -29,7 +29,7 @@ const LOOPBACK: u16 = 772;
 /// Filters of a device, in words: at ingress, and at egress.
 type Attached = (Vec<String>, Vec<String>);
 
-/// What looking around found.
+/// State found by probes.
 pub struct Surroundings {
     netdev: Option<Netdev>,
     ethtool: Option<Ethtool>,
@@ -78,19 +78,19 @@ impl Surroundings {
         }
     }
 
-    /// Whether the kernel tells what drivers can do.
+    /// Returns true if the kernel reports the features of drivers.
     pub fn knows_drivers(&self) -> bool {
         self.netdev.is_some()
     }
 
-    /// Something was told: what was found before may no longer be so.
+    /// Receives an event: earlier results may be outdated.
     pub fn heard(&mut self, event: &Event) {
         match event {
             Event::Qdiscs(link) | Event::Qdisc(kernel::Qdisc { link, .. }) => {
                 self.qdiscs.forget();
                 self.unlisted.insert(*link);
             }
-            // It may have come up, with its default qdiscs.
+            // The device may have come up, with its default qdiscs.
             Event::Link(link) => {
                 self.qdiscs.forget();
                 self.unlisted.insert(link.index);
@@ -121,18 +121,18 @@ impl Surroundings {
         std::mem::take(&mut self.unlisted)
     }
 
-    /// Whether the rules that there are now are those that were read: only then is it known that
-    /// none looks at bridged frames.
+    /// Returns true if the read rules are the current ones: only then can weir exclude a rule that
+    /// sees bridged frames.
     pub fn rules_known(&self) -> bool {
         self.rules_read && !self.stale
     }
 
-    /// Whether something changed since the ruleset was last begun to be read.
+    /// Returns true if the ruleset changed since the last read began.
     pub fn is_stale(&self) -> bool {
         self.stale
     }
 
-    /// Whether the ruleset is to be read now.
+    /// Returns true if the ruleset must be read now.
     pub fn due(&self) -> bool {
         self.stale && self.read.is_none_or(|at| at.elapsed() >= self.pause)
     }
@@ -150,8 +150,7 @@ impl Surroundings {
         self.read = Some(Instant::now());
     }
 
-    /// What is known of a device, brought up to date. What was learned by trying (`xdp_refused`, …)
-    /// stays.
+    /// Returns updated facts of a device. Results of attempts (`xdp_refused`, …) stay.
     pub fn facts(&mut self, link: &Link, known: PortFacts, own_program: Option<u32>) -> PortFacts {
         let (forwarding_v4, forwarding_v6) = facts::forwarding(&link.name).unwrap_or_default();
         let features = self
@@ -210,7 +209,8 @@ impl Surroundings {
         }
     }
 
-    /// What looks at each frame that this bridge passes on. What cannot be read may.
+    /// Lists filters that see each frame which this bridge forwards. A filter that cannot be read
+    /// counts.
     fn bridge_filters(&self, link: &Link) -> Vec<String> {
         if link.kind != "bridge" {
             return Vec::new();
@@ -226,7 +226,7 @@ impl Surroundings {
         filters
     }
 
-    /// How bridges and their ports tag. Where that cannot be listed, nothing is known of any.
+    /// Lists how bridges and their ports tag; empty if the list cannot be read.
     pub fn taggings(&mut self) -> Vec<Tagging> {
         let listed = self.filters.as_mut().map(|filters| filters.vlans());
         listed
@@ -262,8 +262,8 @@ impl Surroundings {
     }
 }
 
-/// What is switched at a device without a word. Nothing goes by the loopback device: it stands for
-/// all.
+/// Reads switches of a device that change without an event. The loopback device stands for all:
+/// nothing bypasses it.
 fn switches(link: &Link) -> Option<facts::Switches> {
     let name = match link.hardware {
         LOOPBACK => "all",
@@ -323,7 +323,7 @@ fn told(limit: &Limit, device: &str) -> PortLimit {
     }
 }
 
-/// Where packets of a port are taken over, if anywhere.
+/// Hook that takes over packets of a port, if any.
 pub fn hook(hook: offload_core::Hook) -> Option<answers::Hook> {
     match hook {
         offload_core::Hook::Xdp => Some(answers::Hook::Xdp),

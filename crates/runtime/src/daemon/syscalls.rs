@@ -1,6 +1,6 @@
-//! What a process that speaks to strangers may still ask of the kernel: seccomp. Landlock knows
-//! neither MPTCP nor a socket that listens without having been bound, and no user namespaces, in
-//! which anybody has every capability over the kernel's own code.
+//! Restricts the system calls of a process that strangers connect to: seccomp. Landlock covers
+//! neither MPTCP, nor listening without bind, nor user namespaces, in which any process has every
+//! capability over the kernel's own code.
 
 use tracing::{debug, warn};
 
@@ -122,17 +122,17 @@ fn filter() -> Result<seccompiler::BpfProgram, Box<dyn std::error::Error>> {
     };
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         always.iter().map(|call| (*call, Vec::new())).collect();
-    // What is typed, put there by a program: TIOCSTI and TIOCLINUX (asm-generic/ioctls.h).
+    // Input that a program types into a terminal: TIOCSTI and TIOCLINUX (asm-generic/ioctls.h).
     let typed = [0x5412, 0x541c];
     let typed: Result<_, _> = typed
         .map(|request| argument_is(1, request))
         .into_iter()
         .collect();
     rules.insert(libc::SYS_ioctl, typed?);
-    // It ends with weir, whatever becomes of it.
+    // The process must end with weir in any case.
     let parent = argument_is(0, libc::PR_SET_PDEATHSIG as u64)?;
     rules.insert(libc::SYS_prctl, vec![parent]);
-    // The same by other numbers, where the kernel has that at all.
+    // Block the x32 numbers of these calls as well, if the kernel has x32.
     #[cfg(target_arch = "x86_64")]
     {
         const X32: i64 = 0x4000_0000;
@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(raise(Signal::SIGCONT).err(), Some(refused));
             let processors = sched_setaffinity(getpid(), &CpuSet::new());
             assert_eq!(processors.err(), Some(refused));
-            // What a server does is left.
+            // Calls that a server needs stay allowed.
             let pair = UnixStream::pair().expect("two sockets");
             pair.0.set_nonblocking(true).expect("an ioctl");
             let (from, to) = pipe().expect("a pipe");

@@ -1,4 +1,4 @@
-//! Bars and lines of figures, drawn with what the terminal can show.
+//! Draws bars and charts with characters that the terminal can show.
 
 use std::env;
 
@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 pub enum Charset {
     /// Block elements (U+2580 to U+259F), in eighths.
     Unicode,
-    /// What every terminal has.
+    /// Characters that every terminal has.
     #[default]
     Ascii,
 }
@@ -37,7 +37,7 @@ enum Choice {
 }
 
 impl CharsetArg {
-    /// What was asked for, or what the environment tells.
+    /// Returns the requested charset, or the one that the environment suggests.
     pub fn charset(self) -> Charset {
         match self.charset {
             Choice::Auto => told(|name| env::var(name).ok()),
@@ -67,7 +67,7 @@ fn told(variable: impl Fn(&str) -> Option<String>) -> Charset {
 const ACROSS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 /// From below, by eighths.
 const UP: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The same without blocks: more ink for more.
+/// Steps of a bar without block characters: more ink for a higher value.
 const INK: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
 
 impl Charset {
@@ -94,8 +94,8 @@ impl Charset {
         }
     }
 
-    /// One column of a chart that is `rows` high, from the top row to the lowest. In ASCII a row is
-    /// full, half full or empty; one row alone has eight steps in both.
+    /// Draws a column of a chart that is `rows` high, from the top row to the lowest. In ASCII a
+    /// row is full, half full or empty; a single row has eight steps in both.
     pub fn column(self, value: u64, most: u64, rows: usize) -> Vec<char> {
         let rows_number = u64::try_from(rows).unwrap_or(u64::MAX);
         let filled = share(value, most, rows_number.saturating_mul(8));

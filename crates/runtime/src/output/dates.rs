@@ -72,7 +72,7 @@ impl fmt::Display for Moment {
     }
 }
 
-/// What somebody typed for a time: the whole of a month, day, hour or minute.
+/// A typed time: the whole of a month, day, hour or minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Its first moment.

@@ -52,7 +52,7 @@ pub fn path(text: &str) -> Option<(usize, String)> {
     Some((side + 2 * QUIET, path))
 }
 
-/// The same as a whole picture, black on white.
+/// Draws the code as an SVG picture, black on white.
 pub fn svg(text: &str) -> Option<String> {
     let (whole, path) = path(text)?;
     Some(format!(
@@ -66,7 +66,7 @@ pub fn svg(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What a camera would see of it, each module so many pixels wide.
+    /// Renders the code as a camera would see it, each module several pixels wide.
     fn read(rows: &[String]) -> String {
         const SIZE: usize = 4;
         let light = |letter: char, upper: bool| match letter {

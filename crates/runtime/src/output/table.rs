@@ -17,7 +17,7 @@ pub enum Align {
     Right,
 }
 
-/// One field of a row.
+/// A field of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -33,7 +33,7 @@ impl Cell {
         }
     }
 
-    /// A text, or `-` where there is none.
+    /// Creates a cell with the text, or with `-` if there is no text.
     pub fn or_dash(text: Option<impl AsRef<str>>) -> Self {
         match text {
             Some(text) => text.as_ref().into(),
@@ -71,7 +71,7 @@ impl<'h, const N: usize> Table<'h, N> {
         }
     }
 
-    /// One more row.
+    /// Adds a row.
     pub fn row(&mut self, row: [Cell; N], output: &mut Output<'_>) -> io::Result<()> {
         if let Some(widths) = self.widths {
             return self.write(&row, &widths, output);

@@ -43,7 +43,7 @@ pub fn rate(bits: u64) -> String {
 
 /// `<0.1`, `3.2`, `24`: milliseconds, to two digits or more. What was measured does not become 0.0.
 pub fn milliseconds(time: f64) -> String {
-    // It comes from outside: a longer one is shown as a minute and a half.
+    // The value comes from outside: a longer time is shown as a minute and a half.
     let time = time.clamp(0.0, 99_999.0);
     match time {
         ..0.05 => "<0.1".to_owned(),

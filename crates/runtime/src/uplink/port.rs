@@ -26,19 +26,19 @@ pub struct Port {
     pub mac: Mac,
     /// Hardware addresses of this machine's other devices.
     pub others: Vec<Mac>,
-    /// Whether it is up.
+    /// True if the device is up.
     pub up: bool,
     /// The default route leaves by it.
     pub leads_out: bool,
-    /// What it is used for already, behind "The port …".
+    /// Existing uses of the port, behind "The port …".
     pub uses: Vec<String>,
 }
 
 impl Port {
-    /// The port of that name.
+    /// Finds a port by name.
     ///
     /// # Errors
-    /// There is none, or it is no Ethernet port.
+    /// The port does not exist, or is not an Ethernet port.
     pub fn find(name: &str) -> Result<Self, Error> {
         let picture = picture()?;
         let Some(link) = picture.links.iter().find(|link| link.name == name) else {
@@ -85,7 +85,7 @@ impl Port {
         })
     }
 
-    /// Whether there is somebody at the other end of the cable.
+    /// Returns true if there is a link to the other end of the cable.
     pub fn has_link(&self) -> bool {
         flags(&self.name).contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING)
     }

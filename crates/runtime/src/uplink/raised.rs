@@ -44,7 +44,7 @@ impl Raised {
         Ok(raised)
     }
 
-    /// Whether somebody wants an end.
+    /// Returns true if a signal asked for the end.
     pub fn is_interrupted(&self) -> bool {
         let mut sources = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
         poll(&mut sources, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
@@ -54,7 +54,7 @@ impl Raised {
 impl Drop for Raised {
     fn drop(&mut self) {
         let _ = change(self.index, false);
-        // What was held back takes effect now.
+        // Signals that were held back take effect now.
         let _ = self.former.thread_set_mask();
     }
 }

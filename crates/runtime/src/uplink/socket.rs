@@ -1,4 +1,4 @@
-//! A packet socket at a port: all frames that come, with their tags, whomever they are for.
+//! A packet socket at a port that receives all frames, with their tags, for any destination.
 
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -129,7 +129,7 @@ impl Socket {
     pub fn wait(&self, limit: Duration) {
         let limit = PollTimeout::try_from(limit.as_millis()).unwrap_or(PollTimeout::MAX);
         let mut sources = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
-        // A signal ends it early, and whoever waits looks again.
+        // A signal ends the wait early, and the caller checks again.
         let _ = poll(&mut sources, limit);
     }
 }

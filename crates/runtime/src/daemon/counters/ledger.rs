@@ -1,4 +1,4 @@
-//! Sums of what weir forwarded, by device: at ports, and past what stands on them. Pure.
+//! Sums of forwarded traffic by device: at ports, and past the devices stacked on them. Pure.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::paths::{Missing, Paths, Side};
 /// not attributed for good.
 const MOST_WAITING: usize = 1024;
 
-/// What weir forwarded.
+/// Traffic that weir forwarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Packets; of a super-packet, its segments.
@@ -28,7 +28,7 @@ impl Passed {
     }
 }
 
-/// One device's sums, each as the device counts.
+/// Sums of a device, each as the device counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sums {
     /// Forwarded here: the device counted it.
@@ -39,7 +39,7 @@ struct Sums {
     lost: u64,
 }
 
-/// What went through ports and by each device that stands on them.
+/// Traffic that went through ports and past the devices stacked on them.
 #[derive(Debug, Default)]
 pub struct Ledger {
     sums: HashMap<u32, Sums>,
@@ -79,7 +79,7 @@ impl Ledger {
         }
     }
 
-    /// Whether packets wait for it to be known whose session theirs is.
+    /// Returns true if packets wait until their PPP session is known.
     pub fn waits(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -93,7 +93,7 @@ impl Ledger {
                 if path.missing.is_some() {
                     return true;
                 }
-                // What is below was counted when they came.
+                // Devices below were counted on arrival.
                 let above = path
                     .steps
                     .iter()
@@ -119,13 +119,13 @@ impl Ledger {
         self.waiting.retain(|(port, _), _| paths.has(*port));
     }
 
-    /// What of a device's traffic weir forwarded, as the device counts.
+    /// Traffic of a device that weir forwarded, as the device counts.
     pub fn forwarded(&self, link: u32) -> Traffic {
         let sums = self.sums.get(&link).copied().unwrap_or_default();
         sum(sums.through, sums.past)
     }
 
-    /// What a device would have counted: what it did count, and what went by it.
+    /// Total of a device: the traffic it counted, plus the traffic that bypassed it.
     pub fn total(&self, link: u32, counted: Traffic) -> Traffic {
         let sums = self.sums.get(&link).copied().unwrap_or_default();
         sum(counted, sums.past)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use answers::Traffic;
 
-/// Where they are, for the network namespace of whoever reads it.
+/// Path of the counters, for the network namespace of the reader.
 pub const FILE: &str = "/proc/net/dev";
 
 /// By name, what each device counted. Lines that are not understood are left out.

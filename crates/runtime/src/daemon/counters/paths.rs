@@ -1,7 +1,7 @@
 //! Which devices a packet would have gone through in the kernel, and how many bytes each would
 //! have counted. Pure.
 //!
-//! What is counted depends on where in its way up or down a device takes its packets; measured
+//! The bytes that a device counts depend on the layer at which it takes its packets; measured
 //! against the kernel by `tests/netns/counters.rs`, and read in `net/8021q/vlan_core.c` and
 //! `vlan_dev.c`, `net/bridge/br_input.c` and `br_device.c`, `drivers/net/ppp/ppp_generic.c` and
 //! `drivers/net/vrf.c`:
@@ -47,7 +47,7 @@ pub struct Step {
     pub octets: u64,
 }
 
-/// What of a packet's way cannot be known.
+/// Unknown part of a packet's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Which PPP device a session belongs to: it may be learned later.
@@ -74,7 +74,7 @@ enum Kind {
     Other,
 }
 
-/// What stands on ports, for packets of each kind. To be made anew when devices change.
+/// Devices stacked on ports, for packets of each kind. Must be rebuilt when devices change.
 #[derive(Debug, Default)]
 pub struct Paths {
     /// Kind and master of each device.
@@ -129,12 +129,12 @@ impl Paths {
         }
     }
 
-    /// Whether it is a PPP device.
+    /// Returns true if the link is a PPP device.
     pub fn is_ppp(&self, link: u32) -> bool {
         matches!(self.links.get(&link), Some((Kind::Ppp, _)))
     }
 
-    /// Whether there is such a device.
+    /// Returns true if the device exists.
     pub fn has(&self, link: u32) -> bool {
         self.links.contains_key(&link)
     }
@@ -244,7 +244,7 @@ impl Paths {
         }
     }
 
-    /// Whether what a bridge itself receives, or sends, of a VLAN has a tag.
+    /// Returns true if packets of a VLAN are tagged when the bridge itself receives or sends them.
     fn is_tagged(&self, bridge: u32, vlan: u16, side: Side) -> bool {
         let Some(own) = self.taggings.get(&bridge) else {
             return true;

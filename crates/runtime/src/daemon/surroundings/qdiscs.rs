@@ -1,5 +1,5 @@
-//! What is at the qdiscs of devices: what shapes there, and what looks at more of a packet than
-//! weir's have.
+//! Reads the qdiscs of devices: shapers, and filters that inspect more of a packet than weir's
+//! hooks see.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ const NEVER_ASK: [&str; 6] = ["noqueue", "noop", "pfifo_fast", "pfifo", "bfifo",
 /// The qdiscs of all devices, and what was found at them.
 #[derive(Default)]
 pub(super) struct Qdiscs {
-    /// What looks at packets' connections, as last listed, by device.
+    /// Filters that inspect packets' connections, as last listed, by device.
     asking: HashMap<u32, Vec<String>>,
     /// All qdiscs, as last listed; `None`: they may have changed since.
     listed: Option<Vec<Listed>>,
@@ -29,8 +29,8 @@ impl Qdiscs {
         self.asking.clear();
     }
 
-    /// What shapes in or below a root qdisc that may be passed by. Where that cannot be listed,
-    /// something may.
+    /// Returns the shaper in or below a root qdisc that could be bypassed. If the list cannot be
+    /// read, the qdisc counts as a shaper.
     pub(super) fn shaper(&mut self, link: &Link, filters: &mut Option<Filters>) -> Option<String> {
         if !has_details(&link.qdisc) {
             return None;
@@ -55,8 +55,8 @@ impl Qdiscs {
         self.listed.as_deref()
     }
 
-    /// What among the qdiscs of a device and their filters looks at a packet's connection or route.
-    /// Where that cannot be listed, something may.
+    /// Lists qdiscs and filters of a device that inspect a packet's connection or route. If the
+    /// list cannot be read, the device counts as having one.
     pub(super) fn asking(&mut self, link: &Link, filters: &mut Option<Filters>) -> Vec<String> {
         if NEVER_ASK.contains(&link.qdisc.as_str()) {
             return Vec::new();

@@ -204,7 +204,7 @@ fn a_bridge_that_filters_gives_untagged_frames_their_vlan() {
 fn where_several_vlans_leave_untagged_none_is_guessed() {
     let paths = filtering();
     let plain = behind(&[], None);
-    // What comes in is of VLAN 20, which has no device; of what leaves nobody knows.
+    // Incoming packets are of VLAN 20, which has no device; outgoing ones of an unknown VLAN.
     assert_eq!(
         missing(&paths, 3, &plain),
         [Some(Missing::Tag), Some(Missing::Tag)]
@@ -233,7 +233,7 @@ fn of_two_ppp_devices_the_one_that_was_seen_is_taken() {
         above(&paths, 1, &second),
         [vec![(4, 0), (9, 0)], vec![(4, 0)]]
     );
-    // What is not PPP, or is gone, is nobody's.
+    // Packets that are not PPP, or whose device is gone, belong to no session.
     let mut paths = Paths::new(&links, []);
     paths.learn([((1, first), 1), ((1, second), 77)]);
     assert_eq!(missing(&paths, 1, &first), [Some(Missing::Session); 2]);
