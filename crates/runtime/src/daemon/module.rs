@@ -70,8 +70,8 @@ pub struct Setup<'a> {
     pub wanted: bool,
     /// Devices there are, by index.
     pub links: &'a [u32],
-    /// The same with all that the kernel tells of them; none where it does not. They are told of
-    /// again when weir runs: this is for who begins at once.
+    /// Devices with all attributes that the kernel reports; empty if it reports none. The daemon
+    /// reports the devices again when it runs: this list is for a module that begins at once.
     pub devices: &'a [Link],
 }
 

@@ -1,10 +1,10 @@
 //! Access points of one network that become each other's peers, beside the stations they have.
 //!
-//! Each says in its beacon who it is, with a tag that only who knows the network's secret can make
-//! ([`element`]). Who hears such a beacon goes through a handshake with its sender
-//! ([`handshake`]), and only whoever ends that has a key, a station and a device. A machine
-//! ([`Machine`]) decides when: events and the time go in, actions come out. What is said on the air
-//! is in `docs/radio-peering-protocol.md`, octet by octet.
+//! A node's beacon carries the node's identity, with a tag that only a holder of the network's
+//! secret can make ([`element`]). A receiver of the beacon runs a handshake with the sender
+//! ([`handshake`]), and only a completed handshake gives a key, a station and a device. A
+//! [`Machine`] decides when: events and the time go in, actions come out.
+//! `docs/radio-peering-protocol.md` describes the messages on the air, octet by octet.
 
 pub mod attach;
 pub mod beacon;
@@ -32,6 +32,6 @@ pub use told::{Action, Event, Refused, Shown, State, Waits, Why};
 /// The version of what is said. Others are not spoken with.
 pub const VERSION: u8 = 1;
 
-/// Whose element and frames these are: no assigned number, for it is a locally administered one
-/// (IEEE 802, 8.2.2), `w` and `r`.
+/// Vendor of our element and frames: not an assigned number, but a locally administered one (IEEE
+/// 802, 8.2.2), `w` and `r`.
 pub const VENDOR: [u8; 3] = [0x02, b'w', b'r'];

@@ -1,13 +1,13 @@
-//! Who sends no louder than he must leaves air for others. How loud that is only the stations can
-//! tell: by what arrives.
+//! An access point that sends no louder than necessary leaves air for others. Only the stations can
+//! show how loud that is: by the frames that arrive.
 //!
-//! - [`Reading`]: what the kernel counts of each station, and [`Tally`]: what one power did in a
-//!   while, from the differences of two readings.
-//! - [`Controller`]: weir's own search. It never compares a tally with one of another power before
-//!   what was queued at that has gone.
-//! - [`Each`]: one of these for each station, where a driver sends to each with a power of its own.
-//! - [`Predecessor`]: the logic that was before it, as it was, to be measured beside it.
-//! - [`Log`]: what was tried, and why, as lines, as JSON and as a picture.
+//! - [`Reading`]: the kernel's counters of each station, and [`Tally`]: the effect of one power
+//!   over a while, from the differences of two readings.
+//! - [`Controller`]: weir's own search. It compares a tally with one of another power only after
+//!   frames queued at that power have gone.
+//! - [`Each`]: a search for each station, if a driver has a power per station.
+//! - [`Predecessor`]: the former logic, unchanged, for comparison.
+//! - [`Log`]: each step with its reason, as lines, as JSON and as a picture.
 
 mod controller;
 mod each;

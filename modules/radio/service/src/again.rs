@@ -1,4 +1,4 @@
-//! When something that failed is tried again, without a clock of its own.
+//! Schedules another try of a failed action, without a clock of its own.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ impl Again {
         }
     }
 
-    /// It failed, or what was there ended. Gives how long it rests.
+    /// Records a failure, or the end of a success. Returns the pause before the next try.
     pub fn failed(&mut self, now: Instant) -> Duration {
         let held = self.held.take();
         if held.is_some_and(|since| now.duration_since(since) >= LONGEST) {
@@ -38,13 +38,13 @@ impl Again {
         rest
     }
 
-    /// It is there.
+    /// Records a success.
     pub fn done(&mut self, now: Instant) {
         self.at = None;
         self.held = Some(now);
     }
 
-    /// Whether it may be tried now.
+    /// Returns true if a try is allowed now.
     pub fn may(&self, now: Instant) -> bool {
         self.at.is_none_or(|at| now >= at)
     }
@@ -73,7 +73,7 @@ mod tests {
             200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000,
         ];
         assert_eq!(rests, grow);
-        // What ends at once is no better than what failed.
+        // A success that ends at once counts as a failure.
         again.done(now);
         assert!(again.may(now));
         again.failed(now + Again::SHORTEST);

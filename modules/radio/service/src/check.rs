@@ -1,4 +1,4 @@
-//! What the radio module uses of the machine, where it is switched on.
+//! Checks the machine for the radio module, if the module is on.
 
 use kernel::io::{Nl80211, RequestError};
 use kernel::nl80211::WirelessKind;
@@ -10,7 +10,7 @@ use runtime::Error;
 use runtime::check::Feature;
 use runtime::config::Effective;
 
-/// Whether there is Wi-Fi, and an access point.
+/// Checks for Wi-Fi and for an access point.
 pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
     let off = *config.of::<Power>().mode == Mode::Off;
     if off && config.of::<Peering>().device.is_none() {
@@ -83,7 +83,7 @@ fn access_points() -> Result<Option<Vec<String>>, RequestError> {
     };
     let devices = nl80211.devices()?.into_iter();
     let links = devices.filter(|device| device.kind == WirelessKind::AccessPoint);
-    // One that went since has no name.
+    // A device that has gone since has no name.
     let names = links.filter_map(|device| if_indextoname(device.link).ok());
     let names = names.map(|name| name.to_string_lossy().into_owned());
     Ok(Some(names.collect()))

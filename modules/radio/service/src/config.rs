@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::peering::config::Peering;
 use runtime::config::{DeviceName, Section, table, words};
 
-/// What this module has in the file.
+/// Sections of this module.
 pub const SECTIONS: [Section; 2] = [
     Section::of::<Power>("radio.power"),
     Section::of::<Peering>("radio.peering"),
@@ -61,15 +61,15 @@ table! {
     }
 }
 
-/// Whether power is looked at.
+/// Mode of power control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// It is not.
+    /// Power is ignored.
     #[default]
     Off,
-    /// It is, and nothing is changed.
+    /// Power is watched and not changed.
     Watch,
-    /// It is changed.
+    /// Power is changed.
     Control,
 }
 
@@ -88,7 +88,7 @@ words!(Mode, "\"off\", \"watch\" or \"control\"",
     "off" => Self::Off, "watch" => Self::Watch, "control" => Self::Control);
 
 impl Power {
-    /// Where it is kept what was enough: as configured, else in its place, if this is the first
+    /// File of the sufficient powers: as configured, else the usual one, if this is the first
     /// namespace.
     pub fn learned(&self) -> Option<PathBuf> {
         let first = api::path::is_first() != Some(false);

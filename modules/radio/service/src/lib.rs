@@ -41,7 +41,7 @@ pub const ENTRY: Entry = Entry {
     ..Entry::named("radio")
 };
 
-/// It, as the daemon has it.
+/// The running module.
 struct Running {
     mode: Mode,
     powers: Option<RefCell<Powers>>,
@@ -50,11 +50,11 @@ struct Running {
     peering: Option<Peering>,
 }
 
-/// Makes it: no power is changed yet, but peers are looked for already. Those of before lose their
-/// way through us for as long as none are.
+/// Creates the module: no power is changed yet, but the search for peers begins. Former peers lose
+/// their path through this node until there are new ones.
 ///
 /// # Errors
-/// The secret of peers cannot be read, or is none; or the node's key cannot be read or made; or
+/// The secret of peers cannot be read or is invalid; or the node's key cannot be read or made; or
 /// there is no thread for peers.
 pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Power>();
@@ -66,7 +66,7 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
         Mode::Control => WayBack::start(),
         Mode::Off | Mode::Watch => WayBack::none(),
     };
-    // Who only watches learns nothing.
+    // A module that only watches learns nothing.
     let learned = match mode {
         Mode::Control => config.learned(),
         Mode::Off | Mode::Watch => None,

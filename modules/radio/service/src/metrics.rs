@@ -1,4 +1,4 @@
-//! What Prometheus scrapes of radios.
+//! Metrics of radios for Prometheus.
 
 use answers::{Radio, RadioPeers};
 use api::metrics::{Text, harmless};
@@ -54,7 +54,7 @@ pub fn write_peers(text: &mut Text, told: &RadioPeers) {
     }
 }
 
-/// How many peers have a device, with a key and without.
+/// Writes the number of peers with a device, with a key and without.
 pub fn write_count(text: &mut Text, told: &RadioPeers) {
     let has_device = |state: &str| matches!(state, "installed" | "alive");
     let there = || told.peers.iter().filter(|peer| has_device(&peer.state));

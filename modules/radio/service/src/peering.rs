@@ -1,5 +1,5 @@
-//! Peers of one access point, in the kernel and on the air. What is decided is decided in
-//! [`radio_core::peering`]; here it is done.
+//! Peers of one access point, in the kernel and on the air. [`radio_core::peering`] decides; this
+//! module acts.
 
 mod attach;
 pub mod check;
@@ -40,17 +40,17 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// Peers at most.
 const MOST: usize = 8;
 
-/// What to do without a secret.
+/// Hint for a missing secret.
 pub const SECRET_HINT: &str = "write 16 octets or more into the first line of a file, the same at every \
     access point, and name that as `secret` under [radio.peering]";
 /// Why compat = "apup" is insecure.
 pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove nothing, all that is \
     said to them can be read and changed, and whoever sends a beacon with this network's name and \
     an address that may be a peer's gets a port";
-/// What to do about that.
+/// Hint for an empty allow list.
 pub const ALLOW_HINT: &str = "list your own access points in `allow` under [radio.peering]";
 
-/// What is told where nobody looks for peers any more.
+/// Notice when the search for peers has failed.
 const BROKE_OFF: &str = "what looks for peers broke off by a fault of weir, which its log has: \
     restart weir";
 
@@ -65,7 +65,7 @@ pub struct Peering {
     thread: RefCell<Option<Beside>>,
 }
 
-/// What is known, to be told.
+/// Last report on the peers.
 #[derive(Clone, Default)]
 struct Shown(Arc<Mutex<RadioPeers>>);
 
@@ -81,18 +81,18 @@ impl Shown {
 }
 
 impl Peering {
-    /// Begins to look for those of a device. To be called with all rights.
+    /// Begins the search for peers of a device. To be called with all rights.
     ///
     /// # Errors
-    /// What is secret cannot be read or made, or is none; or there is no thread.
+    /// A secret or key cannot be read or made, or is invalid; or there is no thread.
     pub fn begin(device: &str, config: &config::Peering) -> Result<Self, Error> {
         let peered = Peered::open(device, config)?;
         let shown = Shown::default();
         let told = shown.clone();
         let hostapd = peered.hostapd();
         let work = move || async move { peered.run(&told).await };
-        // Nobody is told of us any more, nor denied for us, where hostapd is still there. What is
-        // in the kernel goes with its socket.
+        // If hostapd is still there, its beacon no longer names us, and it denies no client for us.
+        // The state in the kernel ends with its socket.
         let after = move || {
             if let Some(mut hostapd) = hostapd {
                 let _ = hostapd.say(&[]).and_then(|()| hostapd.deny_nobody());
@@ -112,7 +112,7 @@ impl Peering {
         shown.device.clone_from(&self.device);
         let thread = self.thread.borrow();
         if thread.as_ref().is_some_and(Beside::broke_off) {
-            // What was known is not true any more.
+            // The last report is outdated.
             (shown.peers, shown.notices) = (Vec::new(), vec![BROKE_OFF.to_owned()]);
         }
         shown
@@ -124,7 +124,7 @@ impl Peering {
     }
 }
 
-/// How one access point has peers.
+/// Setup of an access point with peers.
 struct Peered {
     device: String,
     mesh: Mesh,
@@ -133,19 +133,19 @@ struct Peered {
     deny: Vec<Mac>,
     directory: PathBuf,
     secret: Secret,
-    /// Whether that is what others have, too: else the beacon says nothing.
+    /// True if other nodes have the secret, too: else the beacon announces nothing.
     proves: bool,
-    /// How devices of peers in clear begin, if there may be some.
+    /// Prefix of devices of peers in clear, if those are allowed.
     clear: Option<String>,
-    /// Who proved the secret while there was an access point before.
+    /// Nodes that proved the secret at earlier access points.
     proven: RefCell<BTreeSet<Mac>>,
-    /// Whom hostapd was told to deny.
+    /// Clients that hostapd denies.
     denied: Denied,
     node: NodeKey,
 }
 
 impl Peered {
-    /// Reads what is secret; the node's key is made where there is none.
+    /// Reads the secret and the node's key; the key is made if missing.
     fn open(device: &str, config: &config::Peering) -> Result<Self, Error> {
         let hint = SECRET_HINT;
         let clear = *config.compat == Compat::Apup;
@@ -157,7 +157,7 @@ impl Peered {
                 let secret = first_line(file).map_err(|error| failed(&error))?;
                 Secret::new(&secret).map_err(|error| failed(&error))?
             }
-            // One that nobody has: whoever says that he can prove one is not believed.
+            // A random secret: any node that claims to prove one is refused.
             None if clear => unknown()?,
             None => {
                 let what = "access points that peer without a secret would let anybody in";
@@ -228,7 +228,7 @@ impl Peered {
         self.proves.then(hostapd)
     }
 
-    /// What is to be said of peers in clear, where there may be some.
+    /// Warning about peers in clear, if those are allowed.
     fn insecure(&self) -> Option<String> {
         self.clear.as_ref().map(|_| match self.allow.is_empty() {
             true => format!("{ANYBODY}; {ALLOW_HINT}"),
@@ -258,7 +258,7 @@ fn unknown() -> Result<Secret, Error> {
     made.map_err(|error| Error::because("there is no random number", &error, hint))
 }
 
-/// One that was never used before.
+/// Makes an instance that was never used before.
 fn instance() -> io::Result<Instance> {
     let mut octets = [0; 8];
     getrandom::fill(&mut octets).map_err(io::Error::other)?;

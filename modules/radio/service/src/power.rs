@@ -1,5 +1,5 @@
-//! Transmit power that follows throughput: one thread for each access point, which reads what
-//! stations get and sets the power.
+//! Transmit power that follows throughput: one thread for each access point reads the stations'
+//! counters and sets the power.
 
 mod device;
 mod failures;
@@ -51,13 +51,13 @@ impl Powers {
         }
     }
 
-    /// Whether a device of this name is meant.
+    /// Returns true if the configuration covers a device of this name.
     pub fn wants(&self, name: &str) -> bool {
         let named = &*self.config.devices;
         named.is_empty() || named.iter().any(|device| device.0 == name)
     }
 
-    /// A device that may be an access point is there. The thread ends by itself where it is none.
+    /// Starts a thread for a possible access point. The thread of any other device ends by itself.
     pub fn begin(&mut self, link: u32, name: &str) {
         self.threads.retain(|_, thread| !thread.is_finished());
         if self.threads.contains_key(&link) || !self.wants(name) {
@@ -94,7 +94,7 @@ impl Powers {
         lock(&self.learned).folder()
     }
 
-    /// What is known of devices.
+    /// Returns the state of the devices.
     pub fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
         lock(&self.shared)
     }
@@ -104,7 +104,7 @@ impl Powers {
         self.ends.store(true, Ordering::Release);
         for (_, thread) in std::mem::take(&mut self.threads) {
             thread.thread().unpark();
-            // One that panicked has a device's former power left to the way back.
+            // After a panic, the way back restores a device's former power.
             let _ = thread.join();
         }
         lock(&self.learned).keep();

@@ -1,4 +1,4 @@
-//! What is known, as it is told.
+//! Converts the state to API answers.
 
 use answers::{Radio, RadioLogQuery, RadioStation, RadioStep, RadioSteps};
 use radio_core::power::{Entry, Mac};
@@ -11,7 +11,7 @@ pub fn all(powers: &Powers) -> Vec<Radio> {
     known.iter().map(|(name, known)| one(name, known)).collect()
 }
 
-/// What was tried with each that is asked for.
+/// Returns the tried powers of each requested device.
 pub fn logs(powers: &Powers, asked: &RadioLogQuery) -> Vec<RadioSteps> {
     let known = powers.known();
     let wanted = known.iter().filter(|(name, _)| {

@@ -1,5 +1,5 @@
-//! What peers' devices are put into, without a loop. Frames for all that go round in a ring of
-//! bridges never end; two nodes are no ring, three may be one.
+//! Attaches peers' devices to a mesh or bridge, without a loop. Broadcast frames in a ring of
+//! bridges never end; two nodes form no ring, three may form one.
 
 use kernel::Mac;
 use ring::digest::{Context, SHA256};
@@ -25,7 +25,7 @@ pub fn tagged_address(own: Mac, peer: Mac) -> Mac {
     mac
 }
 
-/// What carries frames beyond the next peer.
+/// Protocol that carries frames beyond the next peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mesh {
     /// batman-adv, which knows its own frames again.
@@ -65,7 +65,7 @@ mod tests {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 6);
-        // The same after each start.
+        // Both stay the same after a restart.
         assert_eq!(tagged_address(a, b), tagged_address(a, b));
     }
 }

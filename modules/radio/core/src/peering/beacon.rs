@@ -1,5 +1,5 @@
-//! Beacons of others (IEEE 802.11, 9.3.3.2), as far as they matter to a peer. Whatever a stranger
-//! sent is read: what makes no sense is left out, and nothing is longer than a frame.
+//! Parses the beacons of other access points (IEEE 802.11, 9.3.3.2), as far as a peer needs them.
+//! Any sender's beacon is read: invalid parts are left out, and nothing is longer than a frame.
 
 use kernel::Mac;
 use kernel::nl80211::Abilities;
@@ -16,20 +16,20 @@ const MOST_RATES: usize = 32;
 /// Numbers from here on are no rates, but what a station must be able to do (9.4.2.3).
 const SELECTORS: u8 = 122;
 
-/// What a beacon says.
+/// Content of a beacon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beacon {
-    /// Who sent it.
+    /// Sender of the beacon.
     pub mac: Mac,
     /// The network's name, 32 octets at most. Empty: it is not told.
     pub ssid: Vec<u8>,
-    /// What its sender can do.
+    /// Abilities of the sender.
     pub abilities: Abilities,
     /// Its stations have keys (an RSN element, 9.4.2.24).
     pub protected: bool,
-    /// What our element says, if there is one.
+    /// Our element, if the beacon has one.
     pub element: Option<Element>,
-    /// It has one of our vendor, be that of another version or cut short.
+    /// True if the beacon has an element of our vendor, also of another version or cut short.
     pub ours: bool,
 }
 

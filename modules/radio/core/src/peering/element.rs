@@ -1,4 +1,4 @@
-//! What a node says of itself in its beacon: an element of ours (IEEE 802.11, 9.4.2.25).
+//! Identity of a node in its beacon: an element of our vendor (IEEE 802.11, 9.4.2.25).
 
 use kernel::Mac;
 
@@ -12,12 +12,12 @@ const KIND: u8 = 1;
 /// Octets behind the element's length.
 const LENGTH: usize = 3 + 1 + 1 + 8 + 32 + 16;
 
-/// One start of a node at one device, by a random number: whoever has another one has forgotten
-/// all keys.
+/// A start of a node at one device, as a random number: a node with a new number has forgotten all
+/// keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instance(pub [u8; 8]);
 
-/// What the element says.
+/// Content of the element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
     /// Which start of the node this is.
@@ -44,8 +44,8 @@ impl Element {
         }
     }
 
-    /// Whether somebody made it who knows the secret, for this address and this name. It may be
-    /// said again by anybody, but for no other address.
+    /// Returns true if a holder of the secret made the element for this address and this name.
+    /// Anyone may repeat the element, but for no other address.
     pub fn is_proven(&self, secret: &Secret, mac: Mac, ssid: &[u8]) -> bool {
         let parts = parts(&mac, &self.instance.0, &self.public, ssid);
         secret.proves(&self.tag, &parts)
@@ -75,7 +75,7 @@ impl Element {
         let rest = body.strip_prefix(&VENDOR)?.strip_prefix(&[KIND, VERSION])?;
         let (instance, rest) = rest.split_first_chunk()?;
         let (public, rest) = rest.split_first_chunk()?;
-        // What a later version adds is behind this.
+        // A later version appends its fields behind the tag.
         let (tag, _) = rest.split_first_chunk()?;
         Some(Self {
             instance: Instance(*instance),

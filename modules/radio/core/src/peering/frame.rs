@@ -1,5 +1,5 @@
-//! What nodes say to each other before they are peers: public action frames of a vendor
-//! (IEEE 802.11, 9.6.7.18), which an access point takes from whom it does not know.
+//! Frames between nodes before they are peers: public action frames of a vendor (IEEE 802.11,
+//! 9.6.7.18), which an access point accepts from unknown senders.
 
 use kernel::Mac;
 
@@ -14,7 +14,7 @@ const KIND: u8 = 1;
 /// The longest body: an answer or a hello has 112 octets.
 pub const LONGEST: usize = 128;
 
-/// What a frame is for.
+/// Purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The first: who I am, and that I know the secret.
@@ -34,9 +34,9 @@ pub struct Frame<'a> {
     pub to: Mac,
     /// Its sender, as it says.
     pub from: Mac,
-    /// What it is for.
+    /// Purpose of the frame.
     pub kind: Kind,
-    /// What it says.
+    /// Payload of the frame.
     pub body: &'a [u8],
 }
 

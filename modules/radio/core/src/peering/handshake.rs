@@ -1,15 +1,15 @@
-//! How two nodes prove to each other that they know the network's secret and have the keys that
-//! their beacons name: Noise IKpsk1 (The Noise Protocol Framework, revision 34), then one sealed
-//! frame from each.
+//! Handshake in which two nodes prove that they know the network's secret and have the keys in
+//! their beacons: Noise IKpsk1 (The Noise Protocol Framework, revision 34), then one sealed frame
+//! from each.
 //!
-//! IK, for the one who calls knows the other's key from its beacon, so that a stranger who does not
-//! has nothing to begin with; psk1, for the secret is then proven by the first message, and no
-//! stranger is ever answered. Both give a key for this once, so who learns the secret later cannot
-//! read what was said before. What both have to see alike (addresses, channel, instances, name) is
-//! the prologue: a message that is carried to another place or time is none. Before anything is
-//! computed, a hello has to have a tag, which costs its receiver one hash.
+//! IK: the caller knows the other's key from its beacon, so a stranger without the beacon cannot
+//! begin. psk1: the first message already proves the secret, and no stranger is ever answered. Both
+//! add an ephemeral key, so a later leak of the secret does not reveal earlier messages. The
+//! prologue binds addresses, channel, instances and name: a message replayed at another place or
+//! time is invalid. Before any computation, a hello must have a valid tag, which costs the receiver
+//! one hash.
 //!
-//! A hello that is said again costs an answer, and leads to nothing: who said it cannot read that.
+//! A repeated hello costs an answer and has no effect: its sender cannot read the answer.
 
 use kernel::nl80211::PairwiseKey;
 use ring::hmac;
@@ -32,7 +32,7 @@ pub const HELLO: usize = TAG + FIRST;
 /// Why there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// It is cut short.
+    /// The message is cut short.
     #[error("a message of {0} octets is too short")]
     Short(usize),
     /// Not made with the secret and the key, or for another place and time.
@@ -52,7 +52,7 @@ impl From<snow::Error> for HandshakeError {
     }
 }
 
-/// One of the two.
+/// A side of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Party {
     /// Its address.
@@ -63,12 +63,12 @@ pub struct Party {
     pub public: [u8; 32],
 }
 
-/// What both see alike.
+/// Parameters that both sides must share.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// Who says hello.
+    /// Side that sends hello.
     pub caller: Party,
-    /// Who answers.
+    /// Side that answers.
     pub called: Party,
     /// The channel's centre, MHz.
     pub frequency: u32,
@@ -91,7 +91,7 @@ impl Place<'_> {
     }
 }
 
-/// What two who are through with it have.
+/// Result of a completed handshake.
 pub struct Session {
     sealed: StatelessTransportState,
     key: PairwiseKey,
@@ -133,7 +133,7 @@ impl Session {
         Ok(body[..length].to_vec())
     }
 
-    /// Whether the other side is through.
+    /// Returns true if the body proves that the other side has completed the handshake.
     pub fn proves(&self, kind: frame::Kind, body: &[u8]) -> bool {
         let mut inside = [0; 1 + TAG];
         let body = body.get(..1 + TAG).unwrap_or_default();
@@ -152,10 +152,10 @@ impl std::fmt::Debug for Caller {
 }
 
 impl Caller {
-    /// Begins, and gives the hello's body.
+    /// Begins a handshake and returns the hello's body.
     ///
     /// # Errors
-    /// There are no random numbers, or the other's key is none.
+    /// There are no random numbers, or the other side's key is invalid.
     pub fn begin(
         secret: &Secret,
         node: &NodeKey,

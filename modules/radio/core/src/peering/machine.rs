@@ -1,4 +1,4 @@
-//! When a node becomes a peer, and when no longer: beacons, the handshake, and time.
+//! Decides when a node becomes a peer and when that ends, by beacons, the handshake, and time.
 
 mod nodes;
 
@@ -25,7 +25,7 @@ pub struct Machine {
     instance: Instance,
     nodes: Nodes,
     listens: bool,
-    /// What led to nothing.
+    /// Counters of refused beacons and frames.
     pub refused: Refused,
 }
 
@@ -50,7 +50,7 @@ impl Machine {
         self
     }
 
-    /// Who proved the secret at any time.
+    /// Returns the nodes that have ever proved the secret.
     pub fn proven(&self) -> &BTreeSet<Mac> {
         self.nodes.proven()
     }
@@ -60,7 +60,7 @@ impl Machine {
         self.nodes.shown(&self.settings)
     }
 
-    /// What the own beacon is to say.
+    /// Returns the element for the own beacon.
     pub fn element(&self) -> Element {
         let Settings { own, ssid, .. } = &self.settings;
         Element::new(&self.secret, self.node.public(), self.instance, *own, ssid)
@@ -77,8 +77,8 @@ impl Machine {
         }
     }
 
-    /// What happened, and when; what is to be done comes out, in this order. Nothing is late
-    /// because of a frame: what was said in time may wait behind it.
+    /// Handles an event at time `now` and returns the actions in order. A frame never makes a timer
+    /// late: a frame received in time may wait behind it.
     pub fn handle(&mut self, now: u64, event: Event<'_>) -> Vec<Action> {
         let mut out = Vec::new();
         let is_of_a_frame = matches!(event, Event::Frame(_) | Event::Installed(..));
@@ -125,7 +125,7 @@ impl Machine {
             return;
         }
         let known = self.nodes.get(&beacon.mac);
-        // One that says the same as before was proven then.
+        // An element equal to the last one was proven then.
         let same = known.is_some_and(|peer| peer.element == Some(element));
         if !same && !element.is_proven(&self.secret, beacon.mac, &beacon.ssid) {
             self.refused.unproven += 1;
@@ -133,7 +133,7 @@ impl Machine {
         }
         let name = device_name(&self.settings.device, &element.public);
         self.nodes.remember(beacon.mac);
-        // What there is of it in clear is not to go on beside a key.
+        // A peering in clear must not continue beside a key.
         let clear = |peer: &Peer| peer.element.is_none();
         if self.nodes.get(&beacon.mac).is_some_and(clear) {
             self.nodes.end(&beacon.mac, Why::Proven, out);
@@ -141,7 +141,7 @@ impl Machine {
         match self.nodes.get_mut(&beacon.mac) {
             Some(peer) => {
                 if !same {
-                    // It began anew: what was under way was with the former one.
+                    // The node has restarted: a pending call belonged to the former instance.
                     peer.element = Some(element);
                     peer.call = Call::None;
                     peer.hasten(now);
@@ -154,7 +154,7 @@ impl Machine {
                 peer.heard(signal, now);
             }
             None => {
-                // One node has one device, whatever addresses it says that it has.
+                // A node has one device, whatever addresses it claims.
                 let taken = self.nodes.have_device(&name);
                 if taken
                     || !self.settings.may_be_peer(&beacon.mac)
@@ -176,7 +176,7 @@ impl Machine {
         let Some(prefix) = self.settings.clear.clone() else {
             return;
         };
-        // What says that it is of ours has to prove it, and who did so once need not do without.
+        // A node with our element must prove it, and a node that once did must do so again.
         if beacon.ours || self.nodes.has_proven(&beacon.mac) {
             self.refused.unproven += 1;
             return;
@@ -190,7 +190,8 @@ impl Machine {
             peer.heard(signal, now);
             return;
         }
-        // Who else proved the secret cannot be remembered: nobody is taken who may be one of them.
+        // The list of proven nodes is full: a node may be one of them, so none is accepted in
+        // clear.
         if self.nodes.is_full()
             || !self.settings.may_be_peer(&beacon.mac)
             || !self.nodes.has_room(false, signal)
@@ -287,7 +288,7 @@ impl Machine {
                 {
                     self.install(now, frame.from, session, instance, false, out);
                 } else {
-                    // It did not hear that this side is through.
+                    // The other side did not receive the confirmation of this side.
                     let link = peer.link.as_mut().filter(|link| !link.caller)?;
                     let session = link.session.as_ref()?;
                     if !said(session) || now < link.told + CONFIRM[0] / 2 {
@@ -325,7 +326,7 @@ impl Machine {
             return;
         };
         let key = session.key();
-        // One that comes again before its key is old has forgotten the former one.
+        // A new session long before the key's end means that the node forgot the former one.
         let old =
             |link: &Link| link.instance == Some(instance) && now >= link.since + rekey * 9 / 10;
         out.push(match peer.link.as_ref().is_some_and(old) {
@@ -387,8 +388,8 @@ impl Machine {
         };
         peer.postpone(now);
         let (_, pause) = peer.again;
-        // The same again, so that an answer may take its time; another one where that led to
-        // nothing.
+        // Repeat the hello, so that an answer may take its time; make a new one if the former
+        // failed.
         if let Call::Called(called) = &peer.call
             && called.instance == party.instance
             && called.wrong < WRONG
@@ -427,7 +428,7 @@ impl Machine {
         }
     }
 
-    /// What time brings.
+    /// Handles timers.
     fn pass(&mut self, now: u64, out: &mut Vec<Action>) {
         let mut listens = false;
         for mac in self.nodes.macs() {
@@ -446,7 +447,7 @@ impl Machine {
                 let since = peer.link.as_ref().map(|link| link.since);
                 since.is_some_and(|since| now + before >= since + rekey)
             };
-            // Who is a peer already need not be as loud as who is to become one.
+            // An existing peer need not be as loud as a new one.
             let admitted =
                 peer.link.is_some() || self.nodes.is_admitted(&self.settings, &mac, peer);
             let wanted = admitted && !peer.is_current();
@@ -463,7 +464,7 @@ impl Machine {
                 .link
                 .as_ref()
                 .is_some_and(|link| link.is_asking() || now < link.since + CONFIRM[1]);
-            // One that is just confirmed is let be.
+            // A call is not made while a confirmation is pending.
             let asked = peer.link.as_ref().is_some_and(Link::is_asking);
             let free = matches!(peer.call, Call::None | Call::Called(..)) && !asked;
             if caller && free && (wanted || due(0)) && now >= peer.again.0 {

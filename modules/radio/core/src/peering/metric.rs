@@ -1,23 +1,23 @@
-//! What a link is worth to a routing protocol. Rate control changes its mind all the time; a route
-//! that follows each of its turns flaps, and each turn is told to the whole network.
+//! Metric of a link for a routing protocol. Rate control changes its choice all the time; a route
+//! that follows each change flaps, and each change is announced to the whole network.
 
 use kernel::nl80211::Station;
 
 /// A look counts one part in so many: half of a change is seen after some three looks.
 const WEIGHT: u64 = 4;
-/// What is told follows the mean once that is off by one part in so many.
+/// The metric follows the mean when they differ by more than one part in this number.
 const TURN: u64 = 8;
 /// After so many looks at which nobody knew anything, what was known is worth nothing.
 const FORGET: u32 = 10;
 
-/// What gets through to a station, bits a second, as far as its driver tells. Where rate control is
-/// the radio's own, all that is known is the last rate: a third of that, as batman-adv takes it
+/// Throughput to a station, in bit/s, as far as the driver reports it. If the radio does rate
+/// control, only the last rate is known: a third of that, as in batman-adv
 /// (`batadv_v_elp_get_throughput`, net/batman-adv/bat_v_elp.c).
 pub fn expected(station: &Station) -> Option<u64> {
     station.expected.or(station.rate_to.map(|rate| rate / 3))
 }
 
-/// Throughput of a link as it is told, bits a second.
+/// Announced throughput of a link, bits a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metric {
     mean: Option<u64>,
@@ -27,8 +27,8 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// The link was looked at, once a second. `None`: nobody knows what gets through; what was told
-    /// stays for some seconds.
+    /// Adds the reading of a second. `None`: the throughput is unknown; the announced value stays
+    /// for some seconds.
     pub fn look(&mut self, expected: Option<u64>) {
         let Some(now) = expected else {
             self.unknown = self.unknown.saturating_add(1);
@@ -47,7 +47,7 @@ impl Metric {
         }
     }
 
-    /// What is told.
+    /// Returns the announced throughput.
     pub fn told(&self) -> Option<u64> {
         self.told
     }

@@ -1,4 +1,4 @@
-//! One that may become a peer, and what is known of it.
+//! State of a node that may become a peer.
 
 use kernel::Mac;
 use kernel::nl80211::Abilities;
@@ -6,10 +6,9 @@ use kernel::nl80211::Abilities;
 use super::element::{Element, Instance};
 use super::handshake::{Caller, Party, Session, TAG};
 
-/// How often hello is said again at first, and how seldom it becomes, milliseconds: half as long
-/// again each time.
+/// Interval between repeated hellos, first and longest, milliseconds: half as long again each time.
 pub const AGAIN: [u64; 2] = [200, 5_000];
-/// How often an end of a handshake is said again, and until when, milliseconds.
+/// Interval between repeated confirmations of a handshake, and their end, milliseconds.
 /// A slow processor, with other work before it, took two seconds to answer.
 pub const CONFIRM: [u64; 2] = [100, 3_000];
 /// A hello is answered no more often than this, milliseconds: one that is recorded and said again
@@ -24,9 +23,9 @@ const WEIGHT: i32 = 8;
 /// A node whose beacon proves the secret, or is taken without.
 #[derive(Debug)]
 pub struct Peer {
-    /// What its last beacon said. `None`: nothing, it is one in clear.
+    /// Element of the last beacon. `None`: the node is in clear.
     pub element: Option<Element>,
-    /// What it can do.
+    /// Abilities of the node.
     pub abilities: Abilities,
     /// Its number at the access point.
     pub aid: u16,
@@ -42,7 +41,7 @@ pub struct Peer {
     pub again: (u64, u64),
     /// Its last hello that was answered.
     pub answered: Option<Answered>,
-    /// What there is of it in the kernel.
+    /// Link to the node in the kernel.
     pub link: Option<Link>,
     /// Since when there is something, whichever key it has.
     pub since: Option<u64>,
@@ -58,13 +57,13 @@ pub enum Call {
     Called(Box<Called>),
     /// A hello was answered.
     Answered(Session, Instance),
-    /// It is being put into the kernel. `caller`: this side said hello.
+    /// The kernel is installing the node. `caller`: this side said hello.
     Installing {
-        /// What both have; `None`: nothing, it is one in clear.
+        /// Result of the handshake; `None`: the node is in clear.
         session: Option<Session>,
         /// Which start of the other.
         instance: Option<Instance>,
-        /// Whether this side said hello.
+        /// True if this side said hello.
         caller: bool,
     },
 }
@@ -78,7 +77,7 @@ pub struct Called {
     pub instance: Instance,
     /// Answers that were looked at.
     pub wrong: u32,
-    /// What was said.
+    /// The hello that was sent.
     pub hello: Vec<u8>,
 }
 
@@ -89,14 +88,14 @@ pub struct Answered {
     pub at: u64,
     /// Its tag: no other hello has it.
     pub tag: [u8; TAG],
-    /// What was answered.
+    /// The answer that was sent.
     pub answer: Vec<u8>,
 }
 
 /// A peer that is in the kernel.
 #[derive(Debug)]
 pub struct Link {
-    /// What both have; `None`: nothing, it is one in clear.
+    /// Result of the handshake; `None`: the node is in clear.
     pub session: Option<Session>,
     /// Which start of the other.
     pub instance: Option<Instance>,
@@ -104,24 +103,24 @@ pub struct Link {
     pub caller: bool,
     /// Since when.
     pub since: u64,
-    /// The other side's key is in use, too. `None`: until then; when that was asked for last.
-    /// Of one in clear: `None` while something is heard of it.
+    /// `None` once the other side uses its key, too; until then, the time of the last request. In
+    /// clear: `None` while the node is active.
     pub confirmed: Option<u64>,
-    /// When the other side was told last that this one is through.
+    /// Time at which this side last sent its confirmation.
     pub told: u64,
     /// Frames that it did not acknowledge, at the last look.
     pub failed: Option<u32>,
 }
 
 impl Link {
-    /// Whether it is to be confirmed yet: who has no key has nothing to confirm.
+    /// Returns true if a confirmation is pending: a node without a key confirms nothing.
     pub fn is_asking(&self) -> bool {
         self.session.is_some() && self.confirmed.is_some()
     }
 }
 
 impl Peer {
-    /// One that was heard first.
+    /// Creates a node at its first beacon.
     pub fn new(
         element: Option<Element>,
         abilities: Abilities,
@@ -149,7 +148,7 @@ impl Peer {
         self.signal.map(|signal| signal.div_euclid(256))
     }
 
-    /// It was heard so loud.
+    /// Adds a beacon with its signal.
     pub fn heard(&mut self, signal: Option<i32>, now: u64) {
         self.seen = now;
         // A driver that knows nothing else tells nonsense.
@@ -161,18 +160,19 @@ impl Peer {
         self.signal = Some(old + (new - old) / WEIGHT);
     }
 
-    /// Whether it is in the kernel, as it is now: it did not begin anew since.
+    /// Returns true if the kernel has the node's current instance: the node has not restarted
+    /// since.
     pub fn is_current(&self) -> bool {
         let now = self.element.map(|element| element.instance);
         self.link.as_ref().is_some_and(|link| link.instance == now)
     }
 
-    /// Whether it is in the kernel, or on its way there.
+    /// Returns true if the node is in the kernel, or is being installed.
     pub fn is_in_kernel(&self) -> bool {
         self.link.is_some() || matches!(self.call, Call::Installing { .. })
     }
 
-    /// Who it is in a handshake. `None`: it is one in clear.
+    /// Returns the node as a party of a handshake. `None`: the node is in clear.
     pub fn party(&self, mac: Mac) -> Option<Party> {
         self.element.map(|element| Party {
             mac,

@@ -1,4 +1,4 @@
-//! What all nodes of a network know, and what one of them is.
+//! The shared secret of a network, and the key of a node.
 
 use ring::hmac;
 use snow::params::DHChoice;
@@ -20,10 +20,10 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// From what somebody wrote.
+    /// Derives the secret from a configured text.
     ///
     /// # Errors
-    /// It has fewer than 16 octets.
+    /// The text has fewer than 16 octets.
     pub fn new(octets: &[u8]) -> Result<Self, Weak> {
         if octets.len() < SHORTEST {
             return Err(Weak(octets.len()));
@@ -49,7 +49,7 @@ impl Secret {
         std::array::from_fn(|at| full[at])
     }
 
-    /// Whether a tag is over these parts, in a time that tells nothing of it.
+    /// Returns true if a tag is valid for these parts, in constant time.
     pub(super) fn proves<const N: usize>(&self, tag: &[u8; N], parts: &[&[u8]]) -> bool {
         let expected = self.tag::<N>(parts);
         expected
@@ -83,7 +83,7 @@ impl NodeKey {
     /// The key that is made from 32 random octets.
     pub fn from_seed(seed: [u8; 32]) -> Self {
         let mut public = [0; 32];
-        // It is built with this curve (`use-curve25519`).
+        // The `use-curve25519` feature compiles this curve in.
         if let Some(mut curve) = DefaultResolver.resolve_dh(&DHChoice::Curve25519) {
             curve.set(&seed);
             public.copy_from_slice(curve.pubkey());
@@ -94,7 +94,7 @@ impl NodeKey {
         }
     }
 
-    /// What others know it by.
+    /// Returns the public key.
     pub fn public(&self) -> [u8; 32] {
         self.public
     }

@@ -1,23 +1,23 @@
-//! What a machine is told when it begins.
+//! Settings of a machine.
 
 use kernel::Mac;
 
-/// How peers are chosen and kept. Times are milliseconds.
+/// Limits for the choice of peers. Times are milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The access point's device, of which peers' devices have their names.
     pub device: String,
     /// The access point's address.
     pub own: Mac,
-    /// The network's name: only who has the same is heard.
+    /// Name of the network: beacons with another name are ignored.
     pub ssid: Vec<u8>,
     /// The channel's centre, MHz.
     pub frequency: u32,
     /// Peers at most.
     pub most: usize,
-    /// Who is heard at least so loud becomes a peer, dBm.
+    /// A node with at least this signal becomes a peer, dBm.
     pub admit: i32,
-    /// Who is heard less loud than this, in the mean, is one no longer, dBm.
+    /// A peer whose mean signal is below this value is removed, dBm.
     pub release: i32,
     /// Without a beacon for so long, a peer is gone.
     pub silent: u64,
@@ -31,8 +31,8 @@ pub struct Settings {
     pub allow: Vec<Mac>,
     /// These may not.
     pub deny: Vec<Mac>,
-    /// Who has the network's name and no element of ours becomes a peer, too, **in clear**, as
-    /// `APuP` has it: so its device's name begins, 11 octets at most. `None`: nobody does.
+    /// A node with the network's name but without our element becomes a peer, too, **in clear**, as
+    /// in `APuP`: prefix of its device's name, 11 octets at most. `None`: no such node does.
     pub clear: Option<String>,
 }
 

@@ -1,18 +1,18 @@
-//! What a machine is told, and what it tells.
+//! Inputs and outputs of a machine.
 
 use kernel::Mac;
 use kernel::nl80211::{Abilities, PairwiseKey};
 
 use super::beacon::Beacon;
 
-/// What happened.
+/// An input of the machine.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A beacon was heard, so loud (dBm).
     Beacon(&'a Beacon, Option<i32>),
     /// An action frame was heard.
     Frame(&'a [u8]),
-    /// What was to be installed is. `false`: the kernel or the driver refused.
+    /// Result of an installation. `false`: the kernel or the driver refused.
     Installed(Mac, bool),
     /// A peer was looked at: how long nothing came of it that had the key of the two (milliseconds),
     /// and frames that it did not acknowledge. `None`: its station is gone.
@@ -23,7 +23,7 @@ pub enum Event<'a> {
     Tick,
 }
 
-/// What is to be done.
+/// An action that the machine requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send this management frame.
@@ -37,7 +37,7 @@ pub enum Action {
         name: String,
         /// Its number at the access point.
         aid: u16,
-        /// What it can do.
+        /// Abilities of the node.
         abilities: Abilities,
         /// Its key; `None`: what is said is in clear.
         key: Option<PairwiseKey>,
@@ -57,13 +57,13 @@ pub enum Action {
 pub enum Why {
     /// Neither its beacons are heard nor frames with the key.
     Silent,
-    /// Nothing else is heard of it.
+    /// Nothing but beacons arrives from the node.
     Inactive,
-    /// It acknowledges nothing.
+    /// The node acknowledges nothing.
     Failing,
-    /// It is not loud enough.
+    /// The signal is too weak.
     Weak,
-    /// It did not say that it is through with the handshake.
+    /// The node did not confirm the handshake.
     Unconfirmed,
     /// The kernel refused it.
     Refused,
@@ -71,22 +71,22 @@ pub enum Why {
     Lost,
     /// The access point is on another channel.
     Channel,
-    /// It was in clear, and proves itself now.
+    /// The node was in clear, and proves itself now.
     Proven,
-    /// It was in clear, and one that proves itself needs its place.
+    /// The node was in clear, and one that proves itself needs its place.
     Displaced,
 }
 
-/// How far a node is.
+/// State of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Its beacon was heard, and is proven, or is taken without.
     Seen,
-    /// It is not loud enough, or may not, or there are peers enough.
+    /// The signal is too weak, the node may not be a peer, or there are enough peers.
     Waiting,
     /// A handshake is under way.
     Handshake,
-    /// It has its key, or needs none; whether the other side has it is not known.
+    /// The node has its key, or needs none; whether the other side has it is unknown.
     Installed,
     /// Both have: of one without a key, something was heard in the last seconds.
     Alive,
@@ -95,20 +95,20 @@ pub enum State {
 /// Why a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// It is not loud enough.
+    /// The signal is too weak.
     Faint,
     /// There are peers enough.
     Full,
 }
 
-/// What is told of a node.
+/// Report on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its address.
     pub mac: Mac,
     /// Its device, or what that will be called.
     pub name: String,
-    /// How far it is.
+    /// State of the node.
     pub state: State,
     /// Why it waits, where it does.
     pub waits: Option<Waits>,
@@ -116,13 +116,13 @@ pub struct Shown {
     pub since: Option<u64>,
     /// Its mean signal, dBm.
     pub signal: Option<i32>,
-    /// It has a key of the two.
+    /// True if the link is encrypted with a key of the two nodes.
     pub encrypted: bool,
-    /// It proves nothing: all that is said to it and by it is in clear.
+    /// True if the node proves nothing: all traffic with it is in clear.
     pub clear: bool,
 }
 
-/// What was heard and led to nothing.
+/// Counts received frames and beacons that were refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
     /// Beacons that claim our own address or key.

@@ -13,7 +13,7 @@ use barred::Barred;
 /// Rate control takes so long to find its rates after power rose or something came between, ms: its
 /// windows have 50 ms (net/mac80211/rc80211_minstrel_ht.c), and it tries others now and then.
 const CLIMB: u64 = 1000;
-/// After somebody got less than he did, powers are chosen with care for so long, ms.
+/// After the throughput of a station fell, powers are chosen with care for this time, ms.
 const RESTLESS: u64 = 8000;
 /// More than this share of the former reference: things are better, and what failed may not.
 const BETTER: f64 = 1.2;
@@ -24,20 +24,20 @@ const SURE: f64 = 0.04;
 const CALM: u32 = 5;
 /// Levels that a trial goes down at once, at most: while nothing fails they double.
 const FARTHEST: usize = 4;
-/// Where a trial loses next to nothing, so many standard errors are enough: if that
-/// was chance, it is seen while it is held.
+/// If a trial loses next to nothing, this number of standard errors suffices: a chance result shows
+/// while the level is held.
 const LIKELY: f64 = 0.7;
 /// A station that is loud loses where it does by so many.
 const SURELY: f64 = 2.5;
-/// Where a comparison has a standard error of more than this share, one that failed by no more than
-/// that tells little,
+/// If the standard error of a comparison exceeds this share, a failure by no more than the error
+/// proves little,
 const DIM: f64 = 0.08;
 /// and the level is tried again after this part of the time.
 const SOON: u64 = 4;
-/// What is held is judged by so many watches.
+/// A held level is judged over this number of watches.
 const LONG: u32 = 10;
 
-/// What is under way.
+/// Phase of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// All of the power, for this reason.
@@ -46,7 +46,7 @@ enum Phase {
     Reference,
     /// A lower power is tried.
     Trial,
-    /// What is enough is held.
+    /// The sufficient power is held.
     Hold,
 }
 
@@ -55,10 +55,10 @@ enum Phase {
 pub struct Controller {
     settings: Settings,
     ladder: Ladder,
-    /// What is set, and since when.
+    /// Current level, and the time at which it was set.
     place: usize,
     since: u64,
-    /// What is enough.
+    /// Sufficient level.
     optimum: usize,
     /// Levels from one trial down to the next.
     stride: usize,
@@ -70,20 +70,20 @@ pub struct Controller {
     watched: u64,
     /// Until then, rate control looks for its rates.
     climbs: u64,
-    /// Until then, it is restless: something came between, or somebody moves.
+    /// End of the restless time: something interfered, or a station moves.
     restless: u64,
     barred: Barred,
     stations: Stations,
-    /// Where to begin, by what was right before.
+    /// Level to begin with, from earlier days.
     prior: Option<usize>,
     begun: bool,
 }
 
 impl Controller {
-    /// Of a radio with these powers, dBm.
+    /// Creates a search for a radio with these powers, dBm.
     ///
     /// # Errors
-    /// There is none.
+    /// There are no powers.
     pub fn new(settings: Settings, powers: Vec<i32>) -> Result<Self, NoLadder> {
         let ladder = Ladder::new(powers)?;
         Ok(Self {
@@ -106,7 +106,7 @@ impl Controller {
         })
     }
 
-    /// What was enough at this time of former days: the search begins a level above it.
+    /// Sets the former sufficient power for this time: the search begins a level above it.
     pub fn expect(&mut self, power: Option<i32>) {
         self.prior = power.map(|power| self.ladder.place(power));
     }
@@ -116,13 +116,13 @@ impl Controller {
         self.ladder.power(self.place)
     }
 
-    /// What was found to be enough, dBm; `None` as long as nothing was.
+    /// Returns the sufficient power, dBm; `None` until one is found.
     pub fn enough(&self) -> Option<i32> {
         let found = matches!(self.phase, Phase::Hold | Phase::Trial);
         (found && self.optimum < self.ladder.top()).then(|| self.ladder.power(self.optimum))
     }
 
-    /// Whether there is nobody to send to.
+    /// Returns true if there is no station to send to.
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Full(Reason::Idle)
     }
@@ -166,7 +166,7 @@ impl Controller {
             self.failed(now, self.place);
             self.stations.mislead(&mac, self.less(self.place));
             if self.phase == Phase::Trial {
-                // What was tried is not enough; a wall is seen again by what is held.
+                // The tried level does not suffice; the held level shows a wall again.
                 self.give_up_trial(now);
                 return Some(self.entry(now, Reason::Lost, Some(mac)));
             }
@@ -194,7 +194,7 @@ impl Controller {
         entry
     }
 
-    /// How many dB less than all of the power a level is.
+    /// Difference between the greatest power and a level, dB.
     fn less(&self, place: usize) -> i32 {
         self.ladder.power(self.ladder.top()) - self.ladder.power(place)
     }
@@ -252,15 +252,15 @@ impl Controller {
         self.entry(now, reason, None)
     }
 
-    /// Whether what was seen at this power tells enough of each station to compare with it.
+    /// Returns true if the watch at this power has enough data of each station for a comparison.
     fn sure(&self) -> bool {
         let frames = self.settings.frames;
         let mut found = self.stations.each().filter_map(|it| it.tally.estimate());
         found.all(|it| it.frames >= frames && it.error <= SURE * it.throughput)
     }
 
-    /// What was seen at the greatest power is what others are compared with, that it became worse
-    /// only where that is `settled`. Says whether somebody gets much more than he did.
+    /// Takes the watch at the greatest power as the reference; a lower value only if `settled`.
+    /// Returns true if a station gets much more than before.
     fn learn(&mut self, settled: bool) -> bool {
         let mut better = false;
         let (frames, certainty) = (self.settings.frames, self.settings.certainty);
@@ -319,7 +319,7 @@ impl Controller {
             let place = self.prior.map_or_else(loud, |prior| prior + 1).min(second);
             return Some(self.down(now, place));
         }
-        // What was held last, beside what it could be.
+        // The last result of the held level, beside its potential.
         let lost = self.stations.worst(&self.settings, |known| known.held);
         let keep = self.settings.keep;
         let lost = lost.filter(|(_, held, was, verdict)| match verdict {
@@ -335,7 +335,7 @@ impl Controller {
             self.calm = 0;
             let second = self.ladder.second();
             if again {
-                // Twice within a while: whoever it is moves, and is followed too late from below.
+                // Twice within a while: a station moves, and a search from below follows too late.
                 self.failed(now, second);
             }
             let mut entry = self.down(now, second);
@@ -385,7 +385,7 @@ impl Controller {
             let unlikely = !loud && now.against(&was, keep, LIKELY) == Verdict::Loses;
             let surely = now.against(&was, keep, SURELY) == Verdict::Loses;
             match verdict {
-                // It is lost to something else, more likely.
+                // Something else is the more likely cause of the loss.
                 Verdict::Loses if loud && !must && !surely => (mac, now, was, Verdict::Open),
                 Verdict::Open if likely => (mac, now, was, Verdict::Keeps),
                 Verdict::Open if unlikely => (mac, now, was, Verdict::Loses),
@@ -416,7 +416,7 @@ impl Controller {
         };
         let reason = match verdict {
             Verdict::Keeps => {
-                // Where somebody moves, a level more than is enough now.
+                // If a station moves, a level more is sufficient now.
                 self.optimum = self.place + usize::from(restless);
                 self.barred.free(self.place);
                 for known in self.stations.each_mut() {
@@ -467,7 +467,7 @@ impl Controller {
         all.take_while(may).last()
     }
 
-    /// What was tried is not enough: what is between it and what is, is tried, if something is.
+    /// The tried level does not suffice: tries the level halfway to the sufficient one, if any.
     fn give_up_trial(&mut self, now: u64) {
         self.stride = 1;
         let between = self.place + (self.optimum - self.place) / 2;
@@ -492,7 +492,7 @@ impl Controller {
             if known.tally.sum().frames >= frames {
                 known.held = known.tally.estimate();
             }
-            // What was long ago is forgotten, few frames are added to what follows them.
+            // Old watches are forgotten; few frames are added to the next watch.
             if self.watches.is_multiple_of(LONG) && known.tally.sum().frames >= frames {
                 known.tally = known.tally.onward();
             }

@@ -1,4 +1,4 @@
-//! A search for each station, where a driver sends to each with a power of its own.
+//! A search for each station, if a driver has a power per station.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub struct Each {
 }
 
 impl Each {
-    /// Of a radio with these powers, dBm.
+    /// Creates searches for a radio with these powers, dBm.
     ///
     /// # Errors
-    /// There is none.
+    /// There are no powers.
     pub fn new(settings: Settings, powers: Vec<i32>) -> Result<Self, NoLadder> {
         Ladder::new(powers.clone())?;
         Ok(Self {
@@ -33,7 +33,7 @@ impl Each {
         })
     }
 
-    /// What was enough for all at this time of former days: each search begins a level above it.
+    /// Sets the former sufficient power for this time: each search begins a level above it.
     pub fn expect(&mut self, power: Option<i32>) {
         self.prior = power;
         for controller in self.all.values_mut() {
@@ -46,8 +46,8 @@ impl Each {
         self.all.iter().map(|(mac, it)| (*mac, it.power()))
     }
 
-    /// What was found to be enough for all, dBm; `None` as long as for one that is sent to nothing
-    /// was.
+    /// Returns the power that suffices for all, dBm; `None` while a search of an active station has
+    /// no result.
     pub fn enough(&self) -> Option<i32> {
         let busy = self.all.values().filter(|it| !it.is_idle());
         busy.map(Controller::enough)

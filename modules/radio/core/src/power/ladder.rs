@@ -1,4 +1,4 @@
-//! The powers that are tried.
+//! The powers that the search tries.
 
 /// A radio has at least one power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +17,10 @@ impl std::error::Error for NoLadder {}
 pub struct Ladder(Vec<i32>);
 
 impl Ladder {
-    /// In any order, and any of them twice.
+    /// Takes powers in any order, with duplicates.
     ///
     /// # Errors
-    /// There is none.
+    /// There are no powers.
     pub fn new(mut powers: Vec<i32>) -> Result<Self, NoLadder> {
         powers.sort_unstable();
         powers.dedup();
@@ -43,7 +43,7 @@ impl Ladder {
         self.0.len() - 1
     }
 
-    /// Where one begins to look: the one below the greatest.
+    /// First level of a search: the one below the greatest.
     pub fn second(&self) -> usize {
         self.top().saturating_sub(1)
     }

@@ -1,4 +1,4 @@
-//! What was tried, and why.
+//! Log of the tried powers and the reasons.
 
 use std::collections::VecDeque;
 
@@ -23,11 +23,11 @@ pub enum Reason {
     Reference,
     /// A lower power is tried.
     Trial,
-    /// What was tried is enough, and stays.
+    /// The tried power suffices, and stays.
     Kept,
-    /// What was tried is not enough.
+    /// The tried power does not suffice.
     Lost,
-    /// What was enough no longer is.
+    /// The held power no longer suffices.
     Worse,
     /// Back to what is enough, after a look at the greatest power.
     Return,
@@ -50,12 +50,12 @@ impl Reason {
         Self::Return,
     ];
 
-    /// The one that is told by this word.
+    /// Parses a reason from its word.
     pub fn told(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.word() == word)
     }
 
-    /// As it is told.
+    /// Returns the word of a reason.
     pub fn word(self) -> &'static str {
         match self {
             Self::Begin => "begin",
@@ -74,7 +74,7 @@ impl Reason {
     }
 }
 
-/// One step: a power was set, or an estimate was made at the one that is.
+/// A step: a change of power, or an estimate at the current one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// When, ms.
@@ -85,7 +85,7 @@ pub struct Entry {
     pub reason: Reason,
     /// The station that decided it.
     pub station: Option<Mac>,
-    /// What arrived there, kbit/s,
+    /// Throughput there, kbit/s,
     pub throughput: Option<f64>,
     /// and at the power that it was compared with.
     pub reference: Option<f64>,
@@ -109,7 +109,7 @@ impl Log {
         }
     }
 
-    /// One more; the oldest goes where there are too many.
+    /// Adds an entry; removes the oldest if there are too many.
     pub fn push(&mut self, entry: Entry) {
         if self.entries.len() == self.most {
             self.entries.pop_front();

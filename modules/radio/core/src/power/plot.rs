@@ -167,7 +167,7 @@ fn power(svg: &mut String, steps: &[Entry], across: &Scale) {
     }
 }
 
-/// What is worth a mark: what was not looked for.
+/// Returns true if the reason gets a mark: an event that the search did not cause.
 fn tells(reason: Reason) -> bool {
     matches!(
         reason,

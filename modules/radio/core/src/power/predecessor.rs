@@ -1,18 +1,18 @@
-//! The logic that was before this one, to be measured beside it.
+//! The former logic, kept for comparison.
 
 use super::ladder::{Ladder, NoLadder};
 
 /// The predecessor's search: it knows one number, what the driver expects to arrive, which follows
 /// a change of power only after a while. Its numbers are its own.
 ///
-/// It begins with the greatest power, and goes down a level at a time. A level is kept where
-/// expected throughput is at least [`KEEP`](Self::KEEP) of what it was a level higher; else it goes
-/// back, and that is the optimum. Every tenth round it looks at the greatest power for 60 ms; where
-/// the optimum gives less than that share of it, it begins again from the second-highest.
+/// The search begins with the greatest power, and goes down a level at a time. A level is kept if
+/// expected throughput is at least [`KEEP`](Self::KEEP) of its value a level higher; else the
+/// former level is the optimum. Every tenth round checks the greatest power for 60 ms; if the
+/// optimum gives less than that share of it, the search restarts from the second-highest.
 #[derive(Clone, Debug)]
 pub struct Predecessor {
     ladder: Ladder,
-    /// What is set.
+    /// Current level.
     place: usize,
     optimum: usize,
     phase: Phase,
@@ -35,15 +35,15 @@ impl Predecessor {
     pub const KEEP: f64 = 0.9;
     /// Rounds from one look at the greatest power to the next.
     pub const EVERY: u32 = 10;
-    /// How long that look takes, ms.
+    /// Duration of the check at the greatest power, ms.
     pub const PROBE: u64 = 60;
-    /// How long another level is watched, ms.
+    /// Duration of a watch at another level, ms.
     pub const WATCH: u64 = 140;
 
-    /// Of a radio with these powers, dBm.
+    /// Creates a search for a radio with these powers, dBm.
     ///
     /// # Errors
-    /// There is none.
+    /// There are no powers.
     pub fn new(powers: Vec<i32>) -> Result<Self, NoLadder> {
         let ladder = Ladder::new(powers)?;
         Ok(Self {

@@ -1,18 +1,18 @@
-//! What was right at this hour of former days.
+//! Sufficient power by hour of the day, from earlier days.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Hours of a day.
 const HOURS: usize = 24;
-/// How much the newest hour counts.
+/// Weight of the newest hour.
 const NEWEST: f64 = 0.3;
 
 /// For each hour of the day, the power that was enough, dBm.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prior {
     hours: [Option<f64>; HOURS],
-    /// The hour that is not over, and how often each power was told in it.
+    /// The current hour, and a count of each power in it.
     present: Option<(usize, BTreeMap<i32, u32>)>,
 }
 
@@ -37,7 +37,7 @@ impl Prior {
         before != self.known(hour)
     }
 
-    /// The hour is over: what is told next is of another day where it is of the same one.
+    /// Ends the hour: later values for the same hour belong to another day.
     pub fn end(&mut self) {
         if let Some((hour, _)) = self.present {
             self.hours[hour] = self.known(hour);
@@ -45,7 +45,7 @@ impl Prior {
         }
     }
 
-    /// What is known of an hour, with what was told in the one that is not over.
+    /// Returns the power of an hour, including the values of the current hour.
     fn known(&self, hour: usize) -> Option<f64> {
         let present = self.present.as_ref().filter(|present| present.0 == hour);
         let most = present.and_then(|(_, told)| for_most(told));
@@ -56,7 +56,7 @@ impl Prior {
         }
     }
 
-    /// What is enough at this hour: of the same hour, else of the one before it.
+    /// Returns the sufficient power at this hour: from the same hour, else from the one before it.
     pub fn at(&self, hour: u8) -> Option<i32> {
         let hour = usize::from(hour) % HOURS;
         let found = self
@@ -83,11 +83,11 @@ const DEVICES: usize = 64;
 /// No radio sends with more, or less, dBm.
 const POSSIBLE: std::ops::RangeInclusive<f64> = -50.0..=100.0;
 
-/// What was right, by device: a text with a line for each hour, `DEVICE HOUR POWER`.
+/// Priors by device, as text with a line for each hour: `DEVICE HOUR POWER`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Priors(BTreeMap<String, Prior>);
 
-/// A line of that is none; the first is 1.
+/// Number of the first malformed line, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedPriors(usize);
 
@@ -100,10 +100,10 @@ impl fmt::Display for DamagedPriors {
 impl std::error::Error for DamagedPriors {}
 
 impl Priors {
-    /// Reads what [`text`](Self::text) wrote.
+    /// Parses the output of [`text`](Self::text).
     ///
     /// # Errors
-    /// Names the first line that is none.
+    /// Names the first malformed line.
     pub fn read(text: &str) -> Result<Self, DamagedPriors> {
         let mut priors = Self::default();
         for (number, line) in text.lines().enumerate() {
@@ -131,7 +131,7 @@ impl Priors {
         self.0.values_mut().for_each(Prior::end);
     }
 
-    /// What is known of a device. `None`: there are too many.
+    /// Returns the prior of a device. `None`: there are too many devices.
     pub fn of(&mut self, device: &str) -> Option<&mut Prior> {
         if self.0.len() >= DEVICES && !self.0.contains_key(device) {
             return None;

@@ -1,4 +1,4 @@
-//! What the kernel counts of stations.
+//! The kernel's counters of stations.
 
 use std::fmt;
 
@@ -12,21 +12,21 @@ impl fmt::Display for Mac {
     }
 }
 
-/// What was sent to a station since it associated. The kernel's counters have 32 bits, and begin
-/// anew.
+/// Counters of frames to a station since it associated. The kernel's counters have 32 bits, and
+/// wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Frames that were sent, whether they arrived or not (`NL80211_STA_INFO_TX_PACKETS`).
     pub frames: u32,
-    /// How often one was sent again (`_TX_RETRIES`).
+    /// Number of retries (`_TX_RETRIES`).
     pub retries: u32,
     /// Those that were given up (`_TX_FAILED`).
     pub failed: u32,
 }
 
 impl Counters {
-    /// What came after `before`. `None`: less was counted than is possible, so that this is
-    /// another association of the station.
+    /// Returns the growth since `before`. `None`: the difference is impossible, so the station has
+    /// associated again.
     pub fn since(self, before: Self) -> Option<Self> {
         let later = |now: u32, then: u32| {
             let more = now.wrapping_sub(then);
@@ -46,11 +46,11 @@ impl Counters {
 pub struct Station {
     /// Its address.
     pub mac: Mac,
-    /// What was sent to it.
+    /// Counters of frames to the station.
     pub counters: Counters,
     /// The rate that it is sent to at, kbit/s (`_TX_BITRATE`).
     pub rate: Option<u32>,
-    /// How loud its last acknowledgement was, dBm (`_ACK_SIGNAL`).
+    /// Signal of the station's last acknowledgement, dBm (`_ACK_SIGNAL`).
     pub ack_signal: Option<i8>,
     /// Milliseconds since it was heard (`_INACTIVE_TIME`).
     pub silent: u32,
@@ -65,7 +65,7 @@ pub struct Reading {
     pub stations: Vec<Station>,
 }
 
-/// One whose driver counts nothing gets what others need, and all of the power where it is alone.
+/// A station without driver counters gets the power that others need, and all of it if it is alone.
 impl From<&kernel::nl80211::Station> for Station {
     fn from(told: &kernel::nl80211::Station) -> Self {
         let kilobits = |rate: u64| u32::try_from(rate / 1000).unwrap_or(u32::MAX);
@@ -85,7 +85,7 @@ impl From<&kernel::nl80211::Station> for Station {
 }
 
 impl Reading {
-    /// What the kernel told of these.
+    /// Converts the kernel's station records.
     pub fn of(stations: &[kernel::nl80211::Station]) -> Self {
         Self {
             stations: stations.iter().map(Station::from).collect(),

@@ -1,4 +1,4 @@
-//! Every number of the search.
+//! Parameters of the search.
 
 /// Numbers of the search; the defaults are for a few stations on a router of any age. Times are
 /// milliseconds.
@@ -9,9 +9,9 @@ pub struct Settings {
     /// Frames that were queued at the former power go out first: what is counted after a change
     /// begins this late.
     pub settle: u64,
-    /// How long a power is watched, at least.
+    /// Shortest watch of a power.
     pub watch: u64,
-    /// How long it is watched where too few frames were sent to tell.
+    /// Longest watch, if too few frames were sent for a verdict.
     pub longest: u64,
     /// The greatest power is looked at for this long, at least.
     pub reference: u64,
@@ -19,7 +19,7 @@ pub struct Settings {
     pub every: u32,
     /// Fewer frames to a station tell nothing of it.
     pub frames: u32,
-    /// How many standard errors a comparison has to be away from [`keep`](Self::keep).
+    /// Distance of a comparison from [`keep`](Self::keep), in standard errors.
     pub certainty: f64,
     /// A level that failed is tried again after this; after each more time that it failed, after
     /// twice as long. Where a trial told little, after a quarter of that.
@@ -30,7 +30,7 @@ pub struct Settings {
     pub floor: i8,
     /// A station that just came gets all of the power for this long.
     pub newcomer: u64,
-    /// One that was sent to and was not heard for this long gets it, too.
+    /// A station with traffic that is silent for this long gets it, too.
     pub silent: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The stations of a radio: who is there, what arrives, and who needs all of the power.
+//! The stations of a radio: which exist, their throughput, and which need all of the power.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ const PIECE: u64 = 100;
 const PIECE_FRAMES: u32 = 8;
 /// and is one where less than this share of the reference arrives.
 const WALL: f64 = 0.5;
-/// Who hears us this loud, dBm, hears 64-QAM with some 10 dB to spare (IEEE 802.11-2020, 17.3.10.2:
-/// -65 dBm at 54 Mbit/s, and radios are better than that).
+/// A station that receives us at this level, dBm, decodes 64-QAM with some 10 dB to spare (IEEE
+/// 802.11-2020, 17.3.10.2: -65 dBm at 54 Mbit/s, and radios are better than that).
 const LOUD: i32 = -58;
 
-/// What is known of a station.
+/// State of a station.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     /// When it came.
@@ -31,19 +31,19 @@ pub(super) struct Known {
     pub tally: Tally,
     /// The last piece of that.
     piece: Tally,
-    /// What arrives at the greatest power.
+    /// Throughput at the greatest power.
     pub reference: Option<Estimate>,
-    /// What arrived at the power that is held, when it was watched last.
+    /// Throughput at the held power, at the last watch.
     pub held: Option<Estimate>,
-    /// How loud its last acknowledgement was, dBm, where the driver knows.
+    /// Signal of the last acknowledgement, dBm, if the driver reports it.
     ack: Option<i8>,
-    /// It got less at a power at which it would have heard us loud: it sends with more than we do.
+    /// True if throughput fell despite a loud signal: the station sends with more than we do.
     misleads: bool,
 }
 
 impl Known {
-    /// How many dB less than all of the power it would still hear loud: it hears us as we hear it,
-    /// who sends with as much. `None`: nobody knows.
+    /// Reduction of power, dB, at which the station still receives us loud, if both send with the
+    /// same power. `None`: unknown.
     fn room(&self) -> Option<i32> {
         // 0 is of drivers that do not know, more of those that count from their noise.
         let ack = self.ack.filter(|&ack| ack < 0 && !self.misleads)?;
@@ -57,17 +57,17 @@ pub(super) struct Stations {
     all: BTreeMap<Mac, Known>,
     /// Since when the last pieces are.
     piece: u64,
-    /// How many readings there were.
+    /// Number of readings.
     readings: u64,
 }
 
 impl Stations {
-    /// What is known of each.
+    /// Iterates over the stations.
     pub fn each(&self) -> impl Iterator<Item = &Known> {
         self.all.values()
     }
 
-    /// The same, to be changed.
+    /// Iterates over the stations for changes.
     pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Known> {
         self.all.values_mut()
     }
@@ -80,7 +80,7 @@ impl Stations {
         self.piece = now;
     }
 
-    /// What was sent at the power that is set.
+    /// Adds the counters of a reading at the current power.
     pub fn look(&mut self, reading: &Reading) {
         for station in &reading.stations {
             if let Some(known) = self.all.get_mut(&station.mac) {
@@ -90,7 +90,7 @@ impl Stations {
         }
     }
 
-    /// Who is there, and who is new.
+    /// Updates the list of stations and finds new ones.
     pub fn know(&mut self, now: u64, reading: &Reading, begun: bool) {
         self.readings += 1;
         for station in &reading.stations {
@@ -168,7 +168,7 @@ impl Stations {
         known.is_some_and(|known| known.piece.sum().failed > 0)
     }
 
-    /// How many dB less than all of the power all who are sent to would still hear loud.
+    /// Reduction of power, dB, at which all active stations still receive us loud.
     pub fn room(&self, now: u64, settings: &Settings) -> Option<i32> {
         let active = self.all.iter();
         let active = active.filter(|(mac, _)| self.active(now, mac, settings));
@@ -176,14 +176,14 @@ impl Stations {
         rooms?.into_iter().min()
     }
 
-    /// Whether one of this address would hear us loud with so many dB less.
+    /// Returns true if the station would receive us loud with `less` dB less.
     pub fn is_loud(&self, mac: &Mac, less: i32) -> bool {
         let room = self.all.get(mac).and_then(Known::room);
         room.is_some_and(|room| less <= room)
     }
 
-    /// One of this address got less with so many dB less. Where it would have heard us loud then, how
-    /// loud it is tells nothing.
+    /// Records a loss with `less` dB less. If the signal should have been loud then, the station's
+    /// signal misleads.
     pub fn mislead(&mut self, mac: &Mac, less: i32) {
         let loud = self.is_loud(mac, less);
         if let Some(known) = self.all.get_mut(mac).filter(|_| loud) {

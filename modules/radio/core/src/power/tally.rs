@@ -1,15 +1,15 @@
-//! What one power did for one station in a while.
+//! Effect of one power on one station over a while.
 
 use super::reading::{Counters, Station};
 
-/// Octets of the frame that throughput is told for, as minstrel does (`AVG_PKT_SIZE`,
+/// Octets of the frame for which throughput is given, as minstrel does (`AVG_PKT_SIZE`,
 /// net/mac80211/rc80211_minstrel_ht.c).
 const FRAME: f64 = 1200.0;
-/// What a frame takes beside its octets, ms: contention, preamble, acknowledgement, at 11a's times
-/// (SIFS 16 µs, slot 9 µs, half of 15 slots, preambles of 20 µs, an acknowledgement of 28 µs).
+/// Overhead of a frame, ms: contention, preamble, acknowledgement, at 11a's times (SIFS 16 µs, slot
+/// 9 µs, half of 15 slots, preambles of 20 µs, an acknowledgement of 28 µs).
 const BESIDE: f64 = 0.18;
 
-/// What was seen before counts so many times what was seen now, at most.
+/// Largest weight of earlier looks, relative to the new ones.
 const FORMER: u32 = 8;
 
 /// An estimate of what arrives, and how sure it is.
@@ -23,12 +23,12 @@ pub struct Estimate {
     pub frames: u32,
 }
 
-/// Whether one estimate is as good as another.
+/// Result of a comparison of two estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// The estimate keeps the share.
     Keeps,
-    /// It is not.
+    /// The estimate loses more.
     Loses,
     /// More has to be seen.
     Open,
@@ -60,7 +60,7 @@ impl Estimate {
         })
     }
 
-    /// Whether at least the share `keep` of `reference` is left, by `certainty` standard errors.
+    /// Compares with the share `keep` of `reference`, at `certainty` standard errors.
     pub fn against(&self, reference: &Self, keep: f64, certainty: f64) -> Verdict {
         let margin = self.throughput - keep * reference.throughput;
         let error = self.error.hypot(keep * reference.error) * certainty;
@@ -121,7 +121,7 @@ impl Tally {
         }
     }
 
-    /// What was sent in all.
+    /// Returns the sum of all looks.
     pub fn sum(&self) -> Counters {
         self.sum
     }
@@ -131,10 +131,10 @@ impl Tally {
         self.sum.frames > 0 && self.sum.failed >= self.sum.frames
     }
 
-    /// What arrives. `None`: no frame was sent, or the driver tells no rate.
+    /// Estimates the throughput. `None`: no frame was sent, or the driver reports no rate.
     ///
-    /// A ratio of sums, frames that arrived by airtime, so that long looks weigh more; its error is
-    /// of how much the looks differ from it, or of chance alone, whichever is more.
+    /// The estimate is a ratio of sums, arrived frames by airtime, so that long looks weigh more;
+    /// its error is the deviation of the looks from it, or of chance alone, whichever is more.
     pub fn estimate(&self) -> Option<Estimate> {
         let airtime: f64 = self.looks.iter().map(|look| look.0).sum();
         let arrived: f64 = self.looks.iter().map(|look| look.1).sum();

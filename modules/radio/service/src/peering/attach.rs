@@ -1,5 +1,5 @@
-//! Peers' devices are put into what carries frames beyond the next peer. Nothing of it has to be
-//! undone: it goes with the devices, which the kernel removes when weir ends or is killed.
+//! Attaches peers' devices to a mesh or bridge. No undo is needed: the attachment goes with the
+//! devices, which the kernel removes when weir ends or is killed.
 
 use kernel::Mac;
 use kernel::io::{Batadv, Device, RequestError};
@@ -10,7 +10,7 @@ use radio_core::peering::attach::{Mesh, TAG_ID, tagged_address, tagged_name};
 /// With batman-adv's headers and the tag, frames of 1,500 octets fit in one.
 const MTU: u32 = 1560;
 
-/// Where they are put.
+/// Mesh or bridge that takes the devices.
 #[derive(Clone, Debug)]
 pub struct Carrier {
     pub mesh: Mesh,
@@ -54,15 +54,15 @@ impl Carrier {
                 }
                 below.put_into(master)
             }
-            // It takes devices as they are.
+            // Babel needs no change to devices.
             Mesh::Babel => Ok(()),
         }
         .map_err(failed)?;
         Ok(master)
     }
 
-    /// Whether what was made for a peer's device of this name is there no longer: somebody took it
-    /// away, and what it was in stayed.
+    /// Returns true if the device made for a peer's device of this name no longer exists: another
+    /// program removed it, and the mesh device stayed.
     pub fn is_lost(&self, name: &str) -> bool {
         self.mesh == Mesh::Batman && if_nametoindex(tagged_name(name).as_str()).is_err()
     }

@@ -1,4 +1,4 @@
-//! What peers need besides the radio, and what is insecure about them.
+//! Checks the needs of peers besides the radio, and what is insecure about them.
 
 use std::error::Error;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -11,7 +11,7 @@ use super::{ALLOW_HINT, ANYBODY, SECRET_HINT};
 use runtime::check::Feature;
 use runtime::secret::first_line;
 
-/// What is wrong, and what to do.
+/// Problem and remedy.
 type Wrong = (String, String);
 
 /// Nothing, where no access point has peers.
@@ -57,7 +57,7 @@ pub fn check(config: &Peering) -> Vec<Feature> {
     all
 }
 
-/// Whether it is what peers can prove, and nobody else reads it.
+/// Checks that the secret is valid and that other users cannot read it.
 fn secret(file: Option<&Path>) -> Result<Option<Wrong>, Wrong> {
     let hint = || SECRET_HINT.to_owned();
     let file = file.ok_or_else(|| ("none is named".to_owned(), hint()))?;
@@ -76,7 +76,7 @@ fn secret(file: Option<&Path>) -> Result<Option<Wrong>, Wrong> {
     Ok((mode & 0o006 != 0).then(open))
 }
 
-/// Whether there is a socket. Whether hostapd answers is told by the daemon.
+/// Checks that the socket exists. The daemon reports whether hostapd answers.
 fn hostapd(socket: &Path) -> Result<Option<Wrong>, Wrong> {
     let is_socket = |it: std::fs::Metadata| it.file_type().is_socket();
     match socket.metadata().map(is_socket) {

@@ -41,7 +41,7 @@ table! {
     }
 }
 
-/// Who is taken besides those that prove the secret.
+/// Nodes that are accepted besides those that prove the secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compat {
     /// Nobody.
@@ -53,7 +53,7 @@ pub enum Compat {
 
 words!(Compat, "\"off\" or \"apup\"", "off" => Self::Off, "apup" => Self::Apup);
 
-/// How names of peers' devices begin.
+/// Prefix of the names of peers' devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefix(pub String);
 
@@ -61,8 +61,8 @@ impl Prefix {
     /// The octets that a number of four digits leaves of a device's name.
     const LONGEST: usize = 11;
 
-    /// What names begin with beside this access point. A longer name of that is cut: no other
-    /// access point has peers here.
+    /// Returns the prefix for peers of this access point. A longer prefix is cut: no other access
+    /// point has peers here.
     pub fn beside(&self, device: &str) -> String {
         let usual = format!("{device}.sta");
         let mut octets = if self.0.is_empty() { &usual } else { &self.0 }.chars();

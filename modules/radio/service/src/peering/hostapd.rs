@@ -1,5 +1,5 @@
-//! What is said to hostapd, by its control socket: an element of ours for its beacon, and who is no
-//! client of it. hostapd is as distributions have it (`SET vendor_elements` and `UPDATE_BEACON` are
+//! Sends commands to hostapd by its control socket: our element for its beacon, and the clients to
+//! deny. Works with hostapd as distributions have it (`SET vendor_elements` and `UPDATE_BEACON` are
 //! in 2.0 and later, `DENY_ACL` in 2.7).
 
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ use net::mac::text;
 /// hostapd answers at once, or is not there: the daemon's loop must not wait long.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Access points that proved the secret, by whose addresses nobody is a client. hostapd takes
-/// whoever authenticates by one for a client that begins anew, and removes what the kernel has of
+/// Access points that proved the secret; no client may use their addresses. hostapd takes any
+/// device that authenticates with one for a restarted client, and removes the kernel's state of
 /// that address: the peer (`hostapd_drv_sta_remove` in `handle_auth`, src/ap/ieee802_11.c).
 pub type Denied = Arc<Mutex<BTreeSet<Mac>>>;
 
@@ -26,12 +26,12 @@ pub type Denied = Arc<Mutex<BTreeSet<Mac>>>;
 #[derive(Debug)]
 pub struct Hostapd {
     path: PathBuf,
-    /// Which socket was told last.
+    /// Socket of the last command.
     told: Option<Socket>,
     denied: Denied,
 }
 
-/// One socket, and no other of the same name: its number, and when it was made.
+/// Identity of a socket, unlike its name unique: its number, and its creation time.
 type Socket = (u64, i64, i64);
 
 impl Hostapd {
@@ -60,11 +60,11 @@ impl Hostapd {
         Ok(())
     }
 
-    /// Denies these; `again`: also those who are denied, as a hostapd that began anew, or read its
-    /// file anew, forgot them.
+    /// Denies these clients; `again`: also those denied already, as a hostapd that restarted, or
+    /// read its file again, forgot them.
     ///
     /// # Errors
-    /// hostapd is not there, or refused. Those who are new are told again with all others.
+    /// hostapd is not there, or refused. The next call sends new ones again with all others.
     pub fn deny(&mut self, all: &BTreeSet<Mac>, again: bool) -> io::Result<()> {
         let about: Vec<Mac> = {
             let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +96,7 @@ impl Hostapd {
         told.try_for_each(|mac| ask(&socket, &format!("{order} {}", text(mac))))
     }
 
-    /// Whether a hostapd is there that was told nothing yet: one that began anew.
+    /// Returns true if there is a hostapd that has not received a command yet: a restarted one.
     pub fn is_new(&self) -> bool {
         let there = self.there();
         there.is_some() && there != self.told
@@ -108,7 +108,7 @@ impl Hostapd {
     }
 
     fn open(&self) -> io::Result<UnixDatagram> {
-        // It answers to a name; one that is in no file leaves nothing behind.
+        // hostapd answers to a name; an abstract name leaves no file behind.
         let mut number = [0; 8];
         getrandom::fill(&mut number).map_err(io::Error::other)?;
         let name = format!("weir-radio-{:016x}", u64::from_ne_bytes(number));
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// One that answers so, in turn. Gives what it was told.
+    /// Serves a hostapd with these answers, in turn. Returns the commands it received.
     fn serve(
         folder: &Path,
         answers: &'static [&str],
@@ -183,7 +183,7 @@ mod tests {
                 "SET vendor_elements "
             ]
         );
-        // One that refused is told again.
+        // A hostapd that refused receives the command again.
         assert!(hostapd.is_new());
         std::fs::remove_file(folder.join("wlan0"))?;
         assert!(hostapd.say(&[]).is_err());

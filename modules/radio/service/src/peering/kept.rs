@@ -1,4 +1,4 @@
-//! What there is of peers in the kernel.
+//! State of peers in the kernel.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ struct One {
     link: u32,
     /// Index of what it was put into.
     into: Option<u32>,
-    /// What that was told of its throughput, bits a second.
+    /// Throughput last announced to the mesh, bits a second.
     told: Option<u64>,
     speaker: Option<OwnedFd>,
     /// Frames that came in by its device, and when that last grew. What the kernel says of the
@@ -58,7 +58,7 @@ impl Kept {
         }
     }
 
-    /// What is asked of the kernel besides.
+    /// Returns the kernel's interface for other requests.
     pub fn kernel(&mut self) -> &mut Peers {
         &mut self.kernel
     }
@@ -107,7 +107,7 @@ impl Kept {
         let Some(station) = self.station(mac) else {
             return Ok(());
         };
-        // It is down where the access point was.
+        // The device is down if the access point was.
         Device::open(station.link)?.set_up(true)?;
         self.kernel.join(station, aid, abilities, key)
     }
@@ -158,10 +158,10 @@ impl Kept {
         }
     }
 
-    /// What the kernel counts of a peer. `None`: it lost it.
+    /// Returns the kernel's counters of a peer. `None`: the kernel lost the peer.
     ///
     /// # Errors
-    /// Its answer was not understood.
+    /// The answer was not understood.
     pub fn counted(&mut self, mac: Mac) -> Result<Option<Station>, RequestError> {
         match self.station(mac) {
             Some(station) => self.kernel.station(station),
@@ -229,7 +229,7 @@ impl Kept {
     /// Hears it no longer.
     pub fn deafen(&mut self) {
         if let Some(link) = self.ear.take() {
-            // It may have gone with its radio.
+            // The device may have gone with its radio.
             let _ = self.kernel.remove(link);
         }
     }

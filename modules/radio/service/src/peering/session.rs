@@ -1,4 +1,4 @@
-//! One access point, from when it is there until it is gone.
+//! A session of one access point, from its appearance until it is gone.
 
 mod announcer;
 
@@ -26,7 +26,7 @@ use announcer::Announcer;
 const TICK: Duration = Duration::from_millis(50);
 /// Peers are counted, and told that we are there.
 const LOOK: Duration = Duration::from_secs(1);
-/// One access point with its peers.
+/// An access point with its peers.
 pub struct Session {
     machine: Machine,
     settings: Settings,
@@ -43,7 +43,7 @@ pub struct Session {
     carrier: Option<Carrier>,
     /// Why a peer's device is not where it belongs, or what it is in does not know what it carries.
     trouble: Option<String>,
-    /// Why the last one that was to become a peer is none.
+    /// Reason why the last candidate did not become a peer.
     refused: Option<String>,
     announcer: Announcer,
     notices: Vec<String>,
@@ -52,14 +52,14 @@ pub struct Session {
     looked: Instant,
 }
 
-/// What is yet to be told to the machine.
+/// Results that the machine has yet to receive.
 type Results = VecDeque<(Mac, bool)>;
 
 impl Session {
-    /// Begins where there is an access point.
+    /// Begins at an access point.
     ///
     /// # Errors
-    /// There is none, hostapd does not answer, or the kernel refused something.
+    /// There is no access point, hostapd does not answer, or the kernel refused something.
     pub fn open(peered: &Peered) -> io::Result<Self> {
         let device = &peered.device;
         let none = || io::Error::other(format!("{device} is no access point that runs"));
@@ -120,7 +120,7 @@ impl Session {
         })
     }
 
-    /// Who proved the secret at any time.
+    /// Returns the nodes that have ever proved the secret.
     pub fn proven(&self) -> BTreeSet<Mac> {
         self.machine.proven().clone()
     }
@@ -148,7 +148,7 @@ impl Session {
             if let Err(error) = done {
                 return error;
             }
-            // What a peer said comes before what only names itself, and before it is too late.
+            // Frames of peers come before beacons, and before timers.
             let waits = self.ear.as_mut().map(|ear| ear.take(&mut frames));
             waits.into_iter().for_each(|done| self.hears(done));
             for frame in frames.drain(..) {
@@ -177,7 +177,7 @@ impl Session {
         }
     }
 
-    /// What an ear told of itself.
+    /// Handles the end of the ear.
     fn hears(&mut self, done: io::Result<()>) {
         if let Err(error) = done {
             debug!(%error, "its ear is gone");

@@ -1,4 +1,4 @@
-//! What is known of peers, as `weir radio peers` shows it.
+//! Prints the report of `weir radio peers`.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use answers::{RadioPeer, RadioPeers};
 
 use runtime::output::{Align, Cell, Output, Table, Tone, harmless};
 
-/// How far it is, and why it waits.
+/// Returns the state of a peer, and why it waits.
 fn state(peer: &RadioPeer) -> String {
     match &peer.waits {
         Some(why) => format!("{} ({why})", peer.state),

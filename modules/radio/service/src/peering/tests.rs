@@ -94,7 +94,7 @@ fn a_peer_in_clear_is_called_insecure() {
     );
 }
 
-/// What `weir check` says is missing, by name.
+/// Lists the missing features in `weir check`, by name.
 fn missing(read: &Effective) -> Vec<(String, String)> {
     let features = check::check(read.of::<Peering>()).into_iter();
     let said = features.filter(|feature| !feature.present || feature.detail.is_some());

@@ -1,4 +1,4 @@
-//! An access point as the search sees it: its radio, its stations, its power.
+//! An access point from the view of the search: its radio, its stations, its power.
 
 use std::time::Instant;
 
@@ -14,38 +14,38 @@ use super::search::{Driver, HUNDREDTHS};
 pub struct Device {
     nl80211: Nl80211,
     link: u32,
-    /// It, and the devices of its radio that have stations of it: VLANs.
+    /// The device, and VLAN devices of its radio that have its stations.
     links: Vec<u32>,
-    /// Who comes and goes; `None`: the kernel does not tell.
+    /// Events of stations; `None`: the kernel does not report any.
     events: Option<StationEvents>,
     roster: Roster,
     /// The roster's time counts from then.
     begun: Instant,
 }
 
-/// What a device had before weir.
+/// State of a device before weir.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Former {
     /// Its power, dBm.
     pub power: i32,
-    /// What gives it back.
+    /// Setting that restores the state.
     pub setting: Setting,
-    /// Whether its driver sends to single stations with a power of their own.
+    /// True if the driver has a power per station.
     pub stations: bool,
 }
 
-/// What a worker asks of an access point; each method fails where the kernel or the driver refuses.
+/// Access point of a worker; each method fails if the kernel or the driver refuses.
 pub trait AccessPoint: Driver {
-    /// Whether it is still one.
+    /// Returns true if the device is still an access point.
     fn is_access_point(&mut self) -> Result<bool, RequestError>;
 
     /// All stations of it.
     fn stations(&mut self) -> Result<Vec<Station>, RequestError>;
 
-    /// What it sends with, hundredths of a dBm.
+    /// Returns the current power, hundredths of a dBm.
     fn level(&mut self) -> Result<Option<i32>, RequestError>;
 
-    /// What it has now, and what gives that back. `None`: its driver does not tell.
+    /// Returns the state and the setting that restores it. `None`: the driver reports none.
     fn former(&mut self) -> Result<Option<Former>, RequestError>;
 }
 
@@ -71,7 +71,7 @@ impl Device {
 }
 
 impl AccessPoint for Device {
-    /// Whether it is still one; its VLANs are found anew.
+    /// Returns true if the device is still an access point; finds its VLANs again.
     fn is_access_point(&mut self) -> Result<bool, RequestError> {
         let devices = self.nl80211.devices()?;
         let own = devices.iter().find(|device| device.link == self.link);
@@ -93,7 +93,7 @@ impl AccessPoint for Device {
     /// All stations of it; those that nothing is sent to as they were up to a second ago.
     fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        // Where the kernel tells of nobody, or no more, somebody may always have come.
+        // Without events, or after lost events, a new station is always possible.
         let changed = self.events.as_mut().map(StationEvents::changed);
         if changed.is_none_or(|changed| changed.unwrap_or(true)) {
             self.roster.is_stale();
@@ -124,8 +124,8 @@ impl AccessPoint for Device {
         Ok(self.nl80211.power(self.link)?.level)
     }
 
-    /// What it has now, and what gives that back: where it is all that its channel allows, all that
-    /// the next one allows, too.
+    /// Returns the current state and the setting that restores it: a power at the channel's limit
+    /// is restored as the limit of the next channel, too.
     fn former(&mut self) -> Result<Option<Former>, RequestError> {
         let now = self.nl80211.power(self.link)?;
         let Some(level) = now.level else {

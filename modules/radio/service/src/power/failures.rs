@@ -1,4 +1,4 @@
-//! What failed of an access point, and may work again.
+//! Failures of an access point that may end.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +6,12 @@ use kernel::nl80211::Setting;
 
 use super::super::again::Again;
 
-/// What fails, and what is still to be done for it.
+/// Current failure, and the work it left undone.
 #[derive(Debug)]
 pub struct Failures {
     again: Again,
     fails: bool,
-    /// What the device is still to get back.
+    /// Setting that must still be restored.
     pub owed: Option<Setting>,
 }
 
@@ -25,14 +25,14 @@ impl Failures {
         }
     }
 
-    /// It failed. Says how long to wait, and whether it did for the first time of late.
+    /// Records a failure. Returns the pause, and true for the first failure of late.
     pub fn failed(&mut self, now: Instant) -> (Duration, bool) {
         self.fails = true;
         let rest = self.again.failed(now);
         (rest, rest == Again::SHORTEST)
     }
 
-    /// It works. Says whether it did not before.
+    /// Records a success. Returns true if it failed before.
     pub fn works(&mut self, now: Instant) -> bool {
         let failed = std::mem::take(&mut self.fails);
         if failed {

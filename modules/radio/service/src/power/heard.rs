@@ -1,4 +1,4 @@
-//! What is told of stations.
+//! Reports on stations.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use radio_core::power::{Mac, Reading, Tally};
 
 use super::known::Heard;
 
-/// How often what arrives is told anew, and stations are read where nothing is changed.
+/// Interval of throughput reports, and of readings if nothing is changed.
 pub const WATCHES: Duration = Duration::from_secs(1);
 
-/// What arrives at each station, second by second, for those who look.
+/// Throughput of each station, second by second, for reports.
 #[derive(Default)]
 pub struct Tallies {
     all: BTreeMap<Mac, (Tally, Instant, Option<f64>)>,
@@ -31,7 +31,7 @@ impl Tallies {
         }
     }
 
-    /// What is told of them, but their power; those that are not among them any more are forgotten.
+    /// Reports on stations, without their power; forgets absent stations.
     pub fn heard(&mut self, stations: Vec<Station>) -> Vec<Heard> {
         let mut before = std::mem::take(&mut self.all);
         let each = stations.into_iter().map(|station| {
@@ -66,7 +66,7 @@ mod tests {
         };
         let mut tallies = Tallies::default();
         tallies.look(&Reading::of(&[station(1), station(2)]));
-        // One that was not looked at yet is there all the same.
+        // A station that was not read yet is listed all the same.
         assert_eq!(told(&mut tallies, &[1, 3]), [1, 3]);
         assert_eq!(tallies.all.len(), 1);
         assert_eq!(told(&mut tallies, &[1]), [1]);

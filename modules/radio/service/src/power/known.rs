@@ -1,4 +1,4 @@
-//! What is known of devices, shared with their threads.
+//! State of devices, shared with their threads.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,23 +10,23 @@ use radio_core::power::{Log, Reason};
 /// Steps that are remembered of each device.
 pub const STEPS: usize = 4096;
 
-/// What is known of a device.
+/// State of a device.
 pub struct Known {
     /// Its power, dBm, as last read or set.
     pub power: Option<i32>,
     /// The greatest that it may have.
     pub most: i32,
-    /// What was found to be enough.
+    /// Sufficient power.
     pub enough: Option<i32>,
     /// Why it has the power that it has.
     pub reason: Reason,
-    /// Who is there, and what arrives.
+    /// Stations and their throughput.
     pub stations: Vec<Heard>,
     /// When it was looked at first: its steps count from then.
     pub begun: Instant,
-    /// What was tried.
+    /// Tried powers.
     pub log: Log,
-    /// What does not work, in a sentence.
+    /// Current problem, one sentence.
     pub trouble: Option<String>,
 }
 
@@ -39,18 +39,18 @@ impl Known {
 
 /// A station, as last read.
 pub struct Heard {
-    /// What the kernel counts of it.
+    /// The kernel's counters of the station.
     pub station: Station,
-    /// What it is sent to with, dBm, where that is known.
+    /// Power used for the station, dBm, if known.
     pub power: Option<i32>,
-    /// What arrives, kbit/s, where something was sent.
+    /// Throughput, kbit/s, if something was sent.
     pub throughput: Option<f64>,
 }
 
 /// All devices by name; shared with their threads.
 pub type Shared = Arc<Mutex<BTreeMap<String, Known>>>;
 
-/// What a thread that panicked left is no worse than what it had.
+/// Locks the state, also after a panic of a thread: the state is still usable.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared
         .lock()

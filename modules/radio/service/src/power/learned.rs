@@ -1,4 +1,4 @@
-//! What was enough at each hour of former days, kept over a restart.
+//! Sufficient power at each hour of earlier days, kept over a restart.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use runtime::kept;
 
 /// In the first network namespace.
 pub const FILE: &str = "/var/lib/weir/radio";
-/// What is lost with it.
+/// Loss with the file.
 const LOST: &str = "what was enough at which hour is learned anew";
-/// How often it is written at most, but for the end: flash wears out.
+/// Shortest interval of writes, except at the end: flash wears out.
 const WRITES: Duration = Duration::from_secs(600);
 
-/// It, of all devices.
+/// Priors of all devices.
 pub struct Learned {
     priors: Priors,
     /// Nowhere: it is forgotten when weir ends.
@@ -23,13 +23,13 @@ pub struct Learned {
     changed: bool,
     /// The last time it could not be written.
     fails: bool,
-    /// When something was told last, in hours.
+    /// Hour of the last value.
     hour: u64,
     written: Instant,
 }
 
 impl Learned {
-    /// As it was when weir ended. A damaged file is told of and put aside.
+    /// Reads the state of the last run. A damaged file is reported and put aside.
     pub fn open(file: Option<&Path>) -> Self {
         let octets = file.map_or_else(Vec::new, |file| kept::read(file, LOST));
         let read = Priors::read(&String::from_utf8_lossy(&octets));

@@ -1,5 +1,5 @@
-//! Whose counters are read at a look: to tell of one station costs the kernel some 45,000
-//! instructions, whether anything is sent to it or not.
+//! Chooses the stations to read at a look: a report on one station costs the kernel some 45,000
+//! instructions, with or without traffic.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use kernel::nl80211::Station;
 
 /// All are read this often, ms; meanwhile those that are sent to.
 const ALL: u64 = 1000;
-/// One that nothing was sent to for so long, ms, is read with all others only.
+/// A station without traffic for this time, ms, is read only with all others.
 const QUIET: u64 = 2000;
 
 /// An address.
@@ -17,7 +17,7 @@ type Mac = [u8; 6];
 #[derive(Debug, Default)]
 pub struct Roster {
     all: BTreeMap<Mac, Known>,
-    /// When all were read; `None`: somebody came or went since.
+    /// Time of the last full read; `None`: a station came or went since.
     read: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Roster {
         self.read = None;
     }
 
-    /// Whether all are to be read.
+    /// Returns true if a full read is due.
     pub fn is_due(&self, now: u64) -> bool {
         self.read.is_none_or(|read| now.saturating_sub(read) >= ALL)
     }
@@ -57,7 +57,7 @@ impl Roster {
         self.read = Some(now);
     }
 
-    /// One was read. `None`: it is gone.
+    /// Records the read of a station. `None`: the station is gone.
     pub fn read(&mut self, now: u64, mac: Mac, station: Option<Station>) {
         let known = self.all.remove(&mac);
         match station {

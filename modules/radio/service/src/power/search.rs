@@ -1,5 +1,5 @@
-//! What is searched for, and how it is set: one power for all stations, or one for each, where the
-//! driver has that.
+//! Runs a search and sets its result: one power for all stations, or one for each, if the driver
+//! has that.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ pub const HUNDREDTHS: i32 = 100;
 /// Refusals in a row after which a driver is let alone.
 const REFUSALS: u32 = 5;
 
-/// What is told to a driver; each method fails where the kernel or the driver refuses.
+/// Commands to a driver; each method fails if the kernel or the driver refuses.
 pub trait Driver {
     /// All is sent with that.
     fn set(&mut self, setting: Setting) -> Result<(), RequestError>;
 
-    /// One station is sent to with that.
+    /// Sets the power of one station.
     fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError>;
 }
 
@@ -27,9 +27,9 @@ pub struct Search {
     of: Of,
     /// The greatest power.
     most: i32,
-    /// What the device has.
+    /// Power of the device.
     set: i32,
-    /// What stations have that have another.
+    /// Powers of stations that differ from the device's.
     stations: BTreeMap<Mac, i32>,
     refused: u32,
 }
@@ -60,7 +60,7 @@ impl Search {
         }
     }
 
-    /// What was enough at this time of former days.
+    /// Sets the power that sufficed at this time of earlier days.
     pub fn expect(&mut self, power: Option<i32>) {
         match &mut self.of {
             Of::All(controller) => controller.expect(power),
@@ -68,7 +68,7 @@ impl Search {
         }
     }
 
-    /// What was found to be enough for all.
+    /// Returns the power that suffices for all.
     pub fn enough(&self) -> Option<i32> {
         match &self.of {
             Of::All(controller) => controller.enough(),
@@ -84,12 +84,12 @@ impl Search {
         }
     }
 
-    /// What the device sends with, dBm.
+    /// Returns the power of the device, dBm.
     pub fn power(&self) -> i32 {
         self.set
     }
 
-    /// What a station is sent to with, dBm.
+    /// Returns the power of a station, dBm.
     pub fn power_of(&self, mac: Mac) -> i32 {
         self.stations.get(&mac).copied().unwrap_or(self.set)
     }
@@ -138,7 +138,7 @@ impl Search {
         }
     }
 
-    /// Whether the driver refused too often.
+    /// Returns true if the driver refused too often.
     pub fn was_refused(&self) -> bool {
         self.refused >= REFUSALS
     }
@@ -160,7 +160,7 @@ impl Search {
             };
             match driver.set_station(mac, setting) {
                 Ok(()) if power < self.most => drop(self.stations.insert(mac, power)),
-                // It has what the device has; or it left, and who comes again begins with that.
+                // The station has the device's power; or it left, and returns with that.
                 Ok(())
                 | Err(RequestError::Refused {
                     errno: Errno::ENOENT,
@@ -176,7 +176,7 @@ impl Search {
     pub fn give_back(&mut self, driver: &mut impl Driver) {
         for mac in std::mem::take(&mut self.stations).into_keys() {
             if let Err(error) = driver.set_station(mac, StationPower::Automatic) {
-                // It may be gone.
+                // The station may be gone.
                 tracing::debug!(%error, %mac, "its power is not given back");
             }
         }

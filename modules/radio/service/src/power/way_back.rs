@@ -1,5 +1,5 @@
-//! Who gives the former power back where weir is killed: a process of its own, which waits for the
-//! end of a pipe.
+//! Restores the former power if weir is killed: a process of its own, which waits for the end of a
+//! pipe.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -17,9 +17,9 @@ use super::search::Driver;
 /// Weir's command that it is.
 pub const COMMAND: &str = "radio-way-back";
 
-/// What each device gets back. Told to the process, as soon as it is to be.
+/// Settings that each device gets back, sent to the process as soon as they are known.
 pub struct WayBack {
-    /// `None`: there is none, which was told.
+    /// `None`: the process could not start, or is not needed.
     child: Option<(Child, ChildStdin)>,
 }
 
@@ -77,13 +77,13 @@ impl Drop for WayBack {
     fn drop(&mut self) {
         if let Some((mut child, pipe)) = self.child.take() {
             drop(pipe);
-            // It ends as soon as it has given back what was left.
+            // The process ends as soon as it has restored the rest.
             let _ = child.wait();
         }
     }
 }
 
-/// What is left to be given back.
+/// Work that is left to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     /// The power of a device.

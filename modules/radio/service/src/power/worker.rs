@@ -19,20 +19,20 @@ use super::learned::Learned;
 use super::search::{HUNDREDTHS, Search};
 use super::way_back::WayBack;
 
-/// How often it is looked whether the device is still an access point, and what its power is.
+/// Interval of checks that the device is still an access point, and of its power.
 const LOOKS: Duration = Duration::from_secs(2);
-/// What is told where stations cannot have powers of their own.
+/// Notice if stations cannot have powers of their own.
 const ONE_FOR_ALL: &str = "its driver has no power of single stations: one for all of them";
 
-/// What a thread has.
+/// State of a thread.
 pub struct Worker {
     /// The kernel's answers are awaited by its event loop.
     pub runtime: Handle,
     pub link: u32,
     pub name: String,
-    /// Whether power is changed.
+    /// True if power is changed.
     pub control: bool,
-    /// Whether each station has a power of its own, where the driver can.
+    /// True if each station gets a power of its own, if the driver can.
     pub stations: bool,
     pub settings: Settings,
     pub least: i32,
@@ -43,13 +43,13 @@ pub struct Worker {
     pub ends: Arc<AtomicBool>,
 }
 
-/// How a device's time ended.
+/// Reason for the end of a device.
 enum End {
     /// Weir ends.
     Asked,
     /// Somebody else set a power, dBm: the search begins anew below that.
     Other,
-    /// It is gone, or an access point no more.
+    /// The device is gone, or is no longer an access point.
     Gone,
     /// Its driver takes no other power.
     Refused(RequestError),
@@ -75,7 +75,7 @@ impl Worker {
                     });
                     return;
                 }
-                // What is still owed, the way back gives.
+                // The way back restores the rest.
                 Err(_) if self.ends() => break,
                 Err(error) => self.pause(&mut failures, &error),
             }
@@ -83,7 +83,7 @@ impl Worker {
         lock(&self.shared).remove(&self.name);
     }
 
-    /// Something failed that may work again: that is told once, and waited for.
+    /// Logs a temporary failure once, and waits.
     fn pause(&self, failures: &mut Failures, error: &RequestError) {
         let told = match (self.control, failures.owed) {
             (false, _) => "it is tried again",
@@ -133,7 +133,8 @@ impl Worker {
         end
     }
 
-    /// It is known from now on. Says since when it is, as steps of a search before count on.
+    /// Lists the device from now on. Returns the start of its log, so that a later search continues
+    /// the times.
     fn told(&self, former: &Former) -> Instant {
         let mut shared = lock(&self.shared);
         let (begun, log, trouble) = match shared.remove(&self.name) {
@@ -160,7 +161,7 @@ impl Worker {
         }
     }
 
-    /// The device has again what it had, unless somebody set something else.
+    /// Restores the device's former power, unless another program changed it.
     fn give_back(
         &self,
         device: &mut impl AccessPoint,
@@ -170,7 +171,7 @@ impl Worker {
     ) {
         let kept = matches!(end, Ok(End::Other));
         if !kept && let Err(error) = device.set(former.setting) {
-            // It may be gone.
+            // The device may be gone.
             debug!(%error, device = self.name, "its power is not given back");
             if end.is_err() {
                 failures.owed = Some(former.setting);
@@ -285,12 +286,11 @@ impl Worker {
     ) -> Result<End, RequestError> {
         search.expect(self.learn(None));
         let mut tallies = Tallies::default();
-        // When stations were told of, and how many.
+        // Time of the last report, and the number of stations in it.
         let mut shown = None;
         let mut looked = Instant::now();
-        // What the kernel told after the last change. Of drivers without channel contexts it tells
-        // what was set with the channel, whatever came after (net/mac80211/cfg.c,
-        // ieee80211_get_tx_power).
+        // Power reported after the last change. Drivers without channel contexts report the power
+        // set with the channel, despite later changes (net/mac80211/cfg.c, ieee80211_get_tx_power).
         let mut told = device.level()?;
         loop {
             if self.ends() {
@@ -318,7 +318,7 @@ impl Worker {
                 told = device.level()?;
             }
             tallies.look(&reading);
-            // Who asks wants no more than one answer a second, and many stations are many to tell of.
+            // A report a second suffices, and a report on many stations is expensive.
             let telling = shown.is_none_or(|(at, count): (Instant, usize)| {
                 at.elapsed() >= WATCHES || count != stations.len()
             });
@@ -342,7 +342,7 @@ impl Worker {
     }
 }
 
-/// Whether another power is told. A driver may round; whole dBm are something else.
+/// Returns true if the reported power changed. A driver may round; whole dBm are a change.
 fn changed(before: Option<i32>, now: Option<i32>) -> bool {
     let pair = before.zip(now);
     pair.is_some_and(|(before, now)| (before - now).abs() >= HUNDREDTHS)

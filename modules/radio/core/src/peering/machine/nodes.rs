@@ -1,4 +1,4 @@
-//! Nodes that are known, peers and others.
+//! Known nodes, peers and others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ const MOST_PROVEN: usize = 1024;
 #[derive(Debug, Default)]
 pub struct Nodes {
     peers: BTreeMap<Mac, Peer>,
-    /// Who proved the secret at any time.
+    /// Nodes that have ever proved the secret.
     proven: BTreeSet<Mac>,
 }
 
@@ -52,12 +52,12 @@ impl Nodes {
         self.peers.keys().copied().collect()
     }
 
-    /// Whether a node has a device of this name.
+    /// Returns true if a node has a device of this name.
     pub fn have_device(&self, name: &str) -> bool {
         self.peers.values().any(|peer| peer.name == name)
     }
 
-    /// One more node.
+    /// Adds a node.
     pub fn insert(&mut self, mac: Mac, peer: Peer) {
         self.peers.insert(mac, peer);
     }
@@ -73,17 +73,17 @@ impl Nodes {
         self.peers.clear();
     }
 
-    /// Whether a node proved the secret at any time.
+    /// Returns true if a node has ever proved the secret.
     pub fn has_proven(&self, mac: &Mac) -> bool {
         self.proven.contains(mac)
     }
 
-    /// Whether nobody more who proves the secret can be remembered.
+    /// Returns true if no further node that proves the secret can be remembered.
     pub fn is_full(&self) -> bool {
         self.proven.len() >= MOST_PROVEN
     }
 
-    /// Who proved the secret at any time.
+    /// Returns the nodes that have ever proved the secret.
     pub fn proven(&self) -> &BTreeSet<Mac> {
         &self.proven
     }
@@ -128,8 +128,8 @@ impl Nodes {
         aid.unwrap_or(HIGHEST_AID)
     }
 
-    /// Makes room for a node that is heard so loud, by forgetting a weaker one that is no peer:
-    /// one that proves nothing before one that does.
+    /// Makes room for a node with this signal by forgetting a weaker one that is not a peer: an
+    /// unproven node before a proven one.
     pub fn has_room(&mut self, proves: bool, signal: Option<i32>) -> bool {
         if self.peers.len() < MOST {
             return true;
@@ -144,10 +144,10 @@ impl Nodes {
         self.peers.remove(&mac).is_some()
     }
 
-    /// Whether a node may become a peer now.
+    /// Returns true if a node may become a peer now.
     pub fn is_admitted(&self, settings: &Settings, mac: &Mac, peer: &Peer) -> bool {
         let Settings { admit, most, .. } = *settings;
-        // One in clear gives its place to one that proves itself.
+        // A node in clear gives its place to a node that proves itself.
         let counts = |other: &Peer| peer.element.is_none() || other.element.is_some();
         let peers = self
             .peers
@@ -157,7 +157,7 @@ impl Nodes {
         loud && peers.count() < most
     }
 
-    /// Who proved the secret is never taken in clear from then on.
+    /// Remembers that a node proved the secret: from then on it is never accepted in clear.
     pub fn remember(&mut self, mac: Mac) {
         if self.proven.len() < MOST_PROVEN {
             self.proven.insert(mac);
@@ -183,7 +183,7 @@ impl Nodes {
         });
     }
 
-    /// Where there are peers enough, the weakest in clear makes room for one that proves itself.
+    /// If there are enough peers, removes the weakest in clear for a node that proves itself.
     pub fn displace(&mut self, most: usize, mac: &Mac, out: &mut Vec<Action>) {
         let others = |it: &(&Mac, &Peer)| it.0 != mac && it.1.is_in_kernel();
         let all = self.peers.iter().filter(others);
@@ -228,7 +228,7 @@ impl Nodes {
         link.failed = Some(lost);
         let clear = link.session.is_none();
         if clear {
-            // One that is no weir may have nothing to say: that is no reason to end it.
+            // A foreign node in clear may be idle: that is no reason to end the peering.
             let heard = idle < inactive && now.saturating_sub(idle) > link.since;
             link.confirmed = (!heard).then_some(now);
         } else {
@@ -248,13 +248,13 @@ impl Nodes {
             return;
         };
         peer.call = Call::None;
-        // What was refused is half done: the device may be there.
+        // A refused installation is half done: the device may exist.
         if peer.link.take().is_some() || why == Why::Refused {
             out.push(Action::Remove(*mac, peer.name.clone(), why));
         }
     }
 
-    /// Whether a peer is one no longer.
+    /// Returns the reason if a peering must end.
     pub fn over(&self, settings: &Settings, now: u64, mac: &Mac) -> Option<Why> {
         let peer = self.peers.get(mac)?;
         let link = peer.link.as_ref()?;

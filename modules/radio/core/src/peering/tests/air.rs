@@ -1,4 +1,4 @@
-//! Machines that hear each other, with kernels that do as they are told, and time that is made up.
+//! Machines that receive each other's frames, with simulated kernels and simulated time.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub struct Node {
     pub listens: bool,
     /// Neither beacons nor anything else comes from it.
     pub off: bool,
-    /// No beacon comes from it that is heard.
+    /// True if its beacons are lost.
     pub mute: bool,
     pub refuses: bool,
     /// Since when nothing was heard of a station.
@@ -67,9 +67,9 @@ pub struct Air {
     pub frames: Vec<Vec<u8>>,
     /// Of a hundred frames so many are lost.
     pub loses: u32,
-    /// So long after it was to be sent, a frame is heard: nodes that have much to do.
+    /// Delay of a frame, as of busy nodes.
     pub takes: u64,
-    /// What is on its way: when it is heard, and by whom.
+    /// Frames in transit: the time of arrival, and the receiver.
     under_way: Vec<(u64, usize, Vec<u8>)>,
     dice: u32,
 }
@@ -272,7 +272,7 @@ impl Air {
         self.shown(at, of).map(|shown| shown.state)
     }
 
-    /// What one tells of another.
+    /// Returns what a node reports about another.
     pub fn shown(&self, at: usize, of: usize) -> Option<Shown> {
         let mac = self.nodes[of].mac;
         let mut shown = self.nodes[at].machine.shown();
@@ -298,7 +298,7 @@ impl Air {
     }
 }
 
-/// The element of somebody who does not know the secret.
+/// Makes the element of a node that does not know the secret.
 pub fn forged(number: u8, mac: Mac) -> Element {
     let other = Secret::new(b"another secret, just as long").expect("long enough");
     let node = NodeKey::from_seed([number; 32]);

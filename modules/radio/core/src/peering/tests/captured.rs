@@ -72,6 +72,6 @@ fn what_it_can_do_at_6_ghz() {
     assert_eq!(able.rates, [0x8c, 0x12, 0x98, 0x24, 0xb0, 0x48, 0x60, 0x6c]);
     assert!(able.ht.is_empty() && able.vht.is_empty());
     assert_eq!(able.he.len(), 21);
-    // What HT's and VHT's capabilities say on other bands: how long A-MPDUs may be, and so on.
+    // HT's and VHT's capabilities have these fields on other bands: length of A-MPDUs, and so on.
     assert_eq!(able.he_6ghz, [0xbf, 0x36]);
 }

@@ -1,4 +1,4 @@
-//! Access points that prove nothing, which are taken where `clear` says so.
+//! Access points that prove nothing, which are accepted if `clear` allows.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn foreign(number: u8) -> Vec<u8> {
     beacon(mac(number), SSID, &[])
 }
 
-/// It is heard for some time, ten times a second.
+/// Receives the frames ten times a second for some time.
 fn heard(air: &mut Air, frames: &[Vec<u8>], time: u64) {
     for _ in 0..time / 100 {
         for frame in frames {
@@ -49,7 +49,7 @@ fn who_has_the_name_alone_gets_a_device_without_a_key() {
     assert!(!shown[0].encrypted && shown[0].clear);
     // Nothing is said to it, and nothing has to be heard.
     assert!(air.frames.is_empty() && !air.nodes[0].listens);
-    // It may have nothing to say for as long as it likes.
+    // An idle node stays for as long as it likes.
     heard(&mut air, &[foreign(9)], 10_000);
     assert_eq!(air.nodes[0].removed, []);
     // Another name is another network.
@@ -83,7 +83,7 @@ fn it_is_alive_while_something_comes_from_it() {
     assert_eq!(state(&air), Some(State::Alive));
     air.happen(0, Event::Counted(mac(9), Some((4000, 0))));
     assert_eq!(state(&air), Some(State::Installed));
-    // What is sent to it is lost, and nothing comes.
+    // Frames to the node are lost, and none come back.
     air.happen(0, Event::Counted(mac(9), Some((5000, 20))));
     assert_eq!(air.nodes[0].removed, [(mac(9), Why::Failing)]);
 }

@@ -34,7 +34,7 @@ fn both_have_one_key_and_each_time_another() -> Result<(), HandshakeError> {
     for _ in 0..3 {
         let (mut caller, hello) = Caller::begin(&secret(), &node(1), &place())?;
         let (called, body) = answer(&secret(), &node(2), &place(), &hello)?;
-        // What proves nothing does not end it.
+        // An invalid proof does not end the handshake.
         let mut wrong = body.clone();
         wrong[40] ^= 1;
         assert!(caller.end(&wrong).is_err());
@@ -45,7 +45,7 @@ fn both_have_one_key_and_each_time_another() -> Result<(), HandshakeError> {
         let confirm = session.seal(Kind::Confirm)?;
         assert!(called.proves(Kind::Confirm, &confirm));
         assert!(!called.proves(Kind::Done, &confirm));
-        // Nobody is told what he said himself.
+        // A side does not accept its own confirmation.
         assert!(!session.proves(Kind::Confirm, &confirm));
         assert!(session.proves(Kind::Done, &called.seal(Kind::Done)?));
         keys.push(session.key());
@@ -80,7 +80,7 @@ fn neither_a_stranger_nor_another_node_is_answered() -> Result<(), HandshakeErro
     let stranger = Secret::new(b"another secret, just as long").expect("long enough");
     let (_, hello) = Caller::begin(&stranger, &node(1), &place())?;
     assert!(answer(&secret(), &node(2), &place(), &hello).is_err());
-    // One that knows the secret, in the name of the first.
+    // A node that knows the secret calls in the name of the first.
     let (_, hello) = Caller::begin(&secret(), &node(3), &place())?;
     assert!(answer(&secret(), &node(2), &place(), &hello).is_err());
     // An answer of one that has not the key of the called.
@@ -206,7 +206,7 @@ proptest! {
         let mut victim = machine(2, |_| {});
         let honest = machine(1, |_| {});
         let heard = beacon_of(&honest, 1);
-        // What an honest node says to another one, to it before it began anew, and to us.
+        // Messages of an honest node to another one, to that one before its restart, and to us.
         let mut air = Air::usual(2);
         air.run(500);
         let mut known = air.frames.clone();

@@ -54,7 +54,7 @@ fn answers_that_take_long_are_answers() {
     air.takes = 450;
     air.run(2100);
     assert!(air.is_whole());
-    // What was still under way leads to nothing.
+    // Frames still in transit have no effect.
     air.run(CONFIRM[1] + 1000);
     assert!(air.is_whole() && air.nodes.iter().all(|node| node.keys.len() == 1));
     assert!(air.nodes.iter().all(|node| !node.listens));
@@ -127,7 +127,7 @@ fn who_is_gone_is_removed_and_comes_back() {
     assert!(air.is_whole());
 }
 
-/// Its hostapd goes on, and says what it was told last.
+/// hostapd keeps running, and repeats its last element.
 #[test]
 fn whose_program_died_is_removed_though_its_beacons_go_on() {
     let mut air = Air::usual(2);
@@ -185,7 +185,7 @@ fn who_is_faint_waits_and_who_becomes_faint_goes_later() {
     air.signal = -84;
     air.run(5000);
     assert!(air.is_whole());
-    // One that begins anew there stays, too.
+    // A node that restarts there stays, too.
     air.restart(1);
     air.run(100);
     air.signal = -90;
@@ -213,7 +213,7 @@ fn why_one_waits_and_since_when_one_is_a_peer_is_told() {
     air.run(130_000);
     assert!(air.nodes[0].keys.len() > 1);
     assert_eq!(told(&air), (None, since));
-    // One that went is one no longer.
+    // A node that left is no longer a peer.
     air.signal = -90;
     air.run(10_000);
     assert_eq!(told(&air), (Some(Waits::Faint), None));

@@ -5,7 +5,7 @@ use crate::power::settings::Settings;
 /// Back-offs double this often at most.
 const DOUBLE: u32 = 20;
 
-/// How often a level failed, and when it is tried again.
+/// Failures of a level, and the time of its next trial.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     failures: u32,
@@ -22,7 +22,7 @@ impl Barred {
         Self(vec![Memory::default(); levels])
     }
 
-    /// Whether a level may be tried.
+    /// Returns true if a level may be tried.
     pub fn may(&self, now: u64, place: usize) -> bool {
         self.0[place].until <= now
     }

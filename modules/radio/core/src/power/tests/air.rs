@@ -1,4 +1,4 @@
-//! Air that is made up: stations at a distance, which get what arrives.
+//! Simulated air: stations at a distance, and the frames that arrive.
 
 use super::rates::RateControl;
 use crate::power::{Controller, Counters, Entry, Mac, Predecessor, Reading, Settings, Station};
@@ -28,11 +28,11 @@ pub struct Somebody {
     pub station: Station,
     /// Frames that are due.
     owed: f64,
-    /// What is sent to it alone with, dBm, where that is not what is sent to all with.
+    /// Power for this station alone, dBm, if it differs from the common power.
     own: Option<i32>,
     /// The SNR that rate control believes in, dB, where it lags.
     believed: Option<f64>,
-    /// Where that is as the kernel's is.
+    /// Rate control of the kernel, if simulated.
     kernel: Option<RateControl>,
 }
 
@@ -70,19 +70,19 @@ pub struct Air {
     /// Power over time, mW by ms.
     pub radiated: f64,
     pub arrived: u64,
-    /// What would be carried to the first station, and what with 20 dBm, bits.
+    /// Bits carried to the first station, and with 20 dBm.
     pub carried: f64,
     pub could: f64,
-    /// What the driver says of that, kbit/s.
+    /// Expectation of the driver for both, kbit/s.
     expected: f64,
     expects: f64,
     /// For so long after another power was set nothing arrives, ms: the worst that a queue can do.
     pub deaf: u64,
-    /// Whether rate control takes its time: falls a fifth of the way each 50 ms, and climbs a tenth.
+    /// True if rate control lags: falls a fifth of the way each 50 ms, and climbs a tenth.
     pub lags: bool,
-    /// What a neighbour does.
+    /// Interference of a neighbour.
     pub neighbour: Neighbour,
-    /// Whether the driver tells how loud acknowledgements are, which stations send with 20 dBm.
+    /// True if the driver reports the signal of acknowledgements, which stations send with 20 dBm.
     pub acks: bool,
     set: u64,
     /// When the controller wants to be asked again.
@@ -155,12 +155,12 @@ impl Air {
         }
     }
 
-    /// What was sent and radiated so far does not count.
+    /// Resets the sums of sent and radiated.
     pub fn count_anew(&mut self) {
         (self.sent, self.radiated) = ((0.0, 0.0), 0.0);
     }
 
-    /// What arrived at the first station by the airtime that it took, kbit/s.
+    /// Throughput of the first station by its airtime, kbit/s.
     pub fn carried_by_kernel(&self) -> f64 {
         self.sent.0 / self.sent.1
     }
@@ -194,12 +194,12 @@ impl Air {
         )
     }
 
-    /// What arrives at a power, in the long run, as a share of what does at another.
+    /// Throughput at a power, in the long run, as a share of that at another.
     pub fn share(power: i32, most: i32, loss: f64) -> f64 {
         Self::carries(power, loss) / Self::carries(most, loss)
     }
 
-    /// What would arrive if it were sent all the time, bits by ms.
+    /// Throughput of continuous sending, bits by ms.
     fn carries(power: i32, loss: f64) -> f64 {
         Self::carried(Self::rate(power, loss))
     }
@@ -208,7 +208,7 @@ impl Air {
         9600.0 * share / (0.18 + 9600.0 / (f64::from(rate) * 1000.0))
     }
 
-    /// The rate that is used for somebody, and the share of tries that arrive.
+    /// Returns the rate used for a station, and the share of tries that arrive.
     fn used(&mut self, number: usize) -> (u32, f64) {
         let power = self.all[number].own.unwrap_or(self.power);
         let snr = f64::from(power) - self.all[number].loss - NOISE;
@@ -225,7 +225,7 @@ impl Air {
         (rate, Self::arrives(snr, wanted))
     }
 
-    /// What is sent to one station with from now on, dBm.
+    /// Sets the power for one station from now on, dBm.
     pub fn own(&mut self, mac: Mac, power: i32) {
         for one in self.all.iter_mut().filter(|one| one.station.mac == mac) {
             one.own = Some(power);
@@ -236,7 +236,7 @@ impl Air {
         self.now += STEP;
         self.radiated += 10f64.powf(f64::from(self.power) / 10.0) * STEP as f64;
         self.could += Self::carries(20, self.all[0].loss) * STEP as f64;
-        // Who has no neighbour has the chances that he had.
+        // Without a neighbour, the sequence of random numbers stays as before.
         let left = match self.neighbour.loses > 0.0 {
             true => {
                 let chance = self.chance();
@@ -338,7 +338,7 @@ impl Air {
         }
     }
 
-    /// Where nobody loses more than the settings allow: the truth.
+    /// True optimum: no station loses more than the settings allow.
     pub fn enough(&self, powers: &[i32]) -> i32 {
         let most = *powers.last().unwrap();
         let keep = Settings::default().keep;

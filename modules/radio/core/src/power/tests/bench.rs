@@ -1,4 +1,4 @@
-//! Scenarios of `weir bench radio` in a moment: with rate control as the kernel has it, and as few
+//! Scenarios of `weir bench radio` in a moment: with rate control like the kernel's, and as few
 //! frames as an emulated machine sends.
 
 use super::air::Air;
@@ -13,7 +13,7 @@ const FRAMES: f64 = 178.0;
 /// Chances of so many seeds are tried.
 const SEEDS: u64 = 9;
 
-/// How much is lost on the way, dB, after this share of the time.
+/// Path loss, dB, after this share of the time.
 type Way = fn(f64) -> f64;
 
 /// As much as there, so that the same rates are left in the worst of it.
@@ -28,8 +28,7 @@ const SCENARIOS: [(&str, Way); 5] = [
     }),
 ];
 
-/// What would be carried, kbit/s, and the mean power, mW: medians of all seeds, and the least that
-/// was carried.
+/// Medians over all seeds of the carried kbit/s and the mean power in mW, and the least carried.
 fn medians(way: Way, mut begin: impl FnMut() -> Box<dyn FnMut(&mut Air)>) -> (f64, f64, f64) {
     let (mut carried, mut power) = (Vec::new(), Vec::new());
     for seed in 1..=SEEDS {

@@ -1,4 +1,4 @@
-//! What the search takes of a processor.
+//! Processor time of the search.
 
 use std::time::Instant;
 

@@ -64,7 +64,7 @@ fn stations_come_and_go() {
     assert_eq!((all.powers().count(), all.enough()), (0, None));
     run(&mut air, &mut all, 8000);
     assert_eq!(all.powers().collect::<Vec<_>>(), [(mac(0), 0)]);
-    // Who comes gets all of it, and nobody else gets more for it.
+    // A new station gets all of the power, and no other station gets more for it.
     air.all
         .extend(Air::of(&[60.0, 60.0]).all.into_iter().skip(1));
     air.all[1].station.connected = 0;
@@ -85,7 +85,7 @@ fn stations_come_and_go() {
     air.all.truncate(1);
     run(&mut air, &mut all, STEP);
     assert_eq!(all.powers().count(), 1);
-    // The one that is left begins where it was told.
+    // The remaining station begins with the expected power.
     let mut told = each();
     told.expect(Some(6));
     let from = air.log.len();

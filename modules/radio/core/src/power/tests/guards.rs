@@ -1,4 +1,4 @@
-//! When all of the power is needed.
+//! Situations that need all of the power.
 
 use super::air::Air;
 use crate::power::{Controller, Mac, Reading, Reason, Settings, Station};
@@ -24,7 +24,7 @@ fn who_just_came_gets_all_of_it() {
     );
     air.run(&mut control, 8000);
     assert_eq!(air.power, 5);
-    // The same that associates anew is new.
+    // A station that associates again is new.
     *air.counters(0) = Default::default();
     air.run(&mut control, 10);
     assert_eq!(
@@ -46,7 +46,7 @@ fn who_is_not_heard_any_more_gets_it_and_so_does_nobody() {
     air.all[0].station.silent = 0;
     air.run(&mut control, 8000);
     assert_eq!(air.power, 5);
-    // One that is sent nothing may be silent.
+    // A station without traffic may be silent.
     air.all[0].frames = 0.0;
     air.all[0].station.silent = 60_000;
     air.run(&mut control, 3000);

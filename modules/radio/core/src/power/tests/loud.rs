@@ -1,12 +1,12 @@
-//! Stations whose acknowledgements are loud: near, or loud themselves.
+//! Stations with loud acknowledgements: near, or with much power of their own.
 
 use super::air::Air;
 use crate::power::{Controller, Ladder, Reason, Settings};
 
 const TIME: u64 = 20_000;
 
-/// A station behind this loss, dB, that is heard this loud, dBm. Gives the first power that was
-/// tried, the last one, and the share of what all of the power carries.
+/// Runs a station behind this loss, dB, received at `ack` dBm. Returns the first power tried, the
+/// last one, and the share of what the full power carries.
 fn run(loss: f64, ack: i8, seed: u64) -> (i32, i32, f64) {
     let mut air = Air::of(&[loss]).seeded(seed);
     air.all[0].frames = 178.0;
@@ -34,7 +34,7 @@ fn who_is_loud_is_tried_with_little_at_once() {
     }
 }
 
-/// One that sends with much more than we do is as loud as one that is near.
+/// A station that sends with much more than we do seems as loud as a near one.
 #[test]
 fn who_is_only_loud_himself_loses_nothing() {
     for (loss, seed) in [(84.0, 1), (86.0, 2), (88.0, 3), (90.0, 4), (92.0, 5)] {

@@ -1,18 +1,18 @@
-//! Two access points on a channel that disturb each other as long as they hear each other: little is
-//! sent then, and what is lost is lost in bursts.
+//! Two access points on a channel that disturb each other while each receives the other: little is
+//! sent then, and losses come in bursts.
 
 use super::air::Air;
 use crate::power::{Controller, Ladder, Settings};
 
 const TIME: u64 = 20_000;
-/// Who sends with less, dBm, is not heard by the other one.
+/// A sender with less power, dBm, does not reach the other access point.
 const HEARD: i32 = 12;
 /// Frames a second to each station where both send in turn, and where they do not.
 const TURNS: f64 = 35.0;
 const ALONE: f64 = 70.0;
 const SEEDS: u64 = 20;
 
-/// What arrived of both, and the mean power of one from the fifth second to the tenth, mW.
+/// Throughput of both, and the mean power of one from the fifth second to the tenth, mW.
 fn run(seed: u64, (busy, loses): (f64, f64), acks: bool, controls: bool) -> (f64, f64) {
     let powers = Ladder::between(1, 20, 2).powers().to_vec();
     let mut both = [0, 1].map(|number| {

@@ -1,6 +1,6 @@
-//! Rate control as the kernel's is (net/mac80211/rc80211_minstrel_ht.c, one group of eight rates):
-//! windows of 50 ms through a filter of second order, a frame at another rate each 20 ms, and a
-//! chain of three rates for each frame.
+//! Simulates the kernel's rate control (net/mac80211/rc80211_minstrel_ht.c, one group of eight
+//! rates): windows of 50 ms through a filter of second order, a frame at another rate each 20 ms,
+//! and a chain of three rates for each frame.
 
 use super::air::RATES;
 
@@ -22,7 +22,7 @@ struct Rate {
     before: f64,
 }
 
-/// What became of a frame.
+/// Result of a frame.
 pub struct Sent {
     /// Tries beside the first.
     pub retries: u32,
@@ -61,7 +61,7 @@ impl RateControl {
         }
     }
 
-    /// What the driver expects to arrive, kbit/s.
+    /// Throughput that the driver expects, kbit/s.
     pub fn expected(&self) -> f64 {
         self.worth(self.chain[0]) * 9600.0
     }

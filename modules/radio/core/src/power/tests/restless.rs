@@ -1,9 +1,9 @@
-//! What is done for a while after somebody got less than he did.
+//! Behaviour for a while after a station's throughput fell.
 
 use super::air::Air;
 use crate::power::{Controller, Ladder, Settings};
 
-/// How often power is another in the eight seconds after a wall came.
+/// Counts the changes of power in the eight seconds after a wall came.
 fn changes(loss: f64, wall: f64, seed: u64) -> usize {
     let powers = Ladder::between(1, 20, 2).powers().to_vec();
     let mut control = Controller::new(Settings::default(), powers).unwrap();

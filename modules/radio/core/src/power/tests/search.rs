@@ -1,4 +1,4 @@
-//! What is found.
+//! Results of the search.
 
 use super::air::Air;
 use crate::power::{Controller, Entry, Estimate, Reason, Settings};
@@ -157,7 +157,7 @@ fn where_somebody_goes_further_away_the_power_rises() {
     assert!(far >= near + 8, "{near} dBm, then {far} dBm");
 }
 
-/// What arrives before rate control has found its rates is no reference.
+/// Throughput before rate control has found its rates is no reference.
 #[test]
 fn after_a_wall_rates_are_waited_for() {
     let (mut air, mut control) = (Air::of(&[70.0]), control());
@@ -198,7 +198,7 @@ fn looks_that_do_not_differ_are_one() {
     assert_eq!((both.throughput, both.frames), (102.0, 40));
     assert!(both.error < first.error, "{both:?}");
     assert_eq!(first.with(&look(110.0, 3.0, 20), 1.6), None);
-    // What was long ago does not outweigh what is now.
+    // Old looks do not outweigh new ones.
     let long = look(100.0, 3.0, 100_000).with(&then, 1.6).unwrap();
     assert!(long.throughput > 100.4, "{long:?}");
 }

@@ -1,4 +1,4 @@
-//! What holds whatever is read.
+//! Properties that hold for any reading.
 
 use proptest::prelude::*;
 
@@ -145,7 +145,7 @@ fn an_hour_is_what_was_enough_for_most_of_it() {
     assert_eq!(told(&[(12, 2000)]), Some(12));
     // Nothing else is known: nothing is to be written.
     assert!(!prior.learn(8, 4) && !prior.learn(8, 20));
-    // The next hour begins with what the one before it was, and is none of it.
+    // The next hour begins with the value of the one before it, without a change to that one.
     assert_eq!(prior.at(9), Some(12));
     assert!(prior.learn(9, 2));
     assert_eq!((prior.at(8), prior.at(9)), (Some(12), Some(2)));

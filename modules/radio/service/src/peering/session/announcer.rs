@@ -1,5 +1,5 @@
-//! What hostapd says of an access point in its beacons, and whom it denies: nobody is a client by the
-//! address of an access point that proved the secret.
+//! Announces an access point's element through hostapd, and denies clients that use the address of
+//! an access point that proved the secret.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 use crate::again::Again;
 use crate::peering::hostapd::Hostapd;
 
-/// hostapd is told again what its beacon has to say: one that read its file anew forgot it.
+/// Interval of repeated announcements: a hostapd that read its file again forgot the element.
 const SAY: Duration = Duration::from_secs(10);
 
 /// See the module.
@@ -18,9 +18,9 @@ pub struct Announcer {
     /// `None`: the beacon has nothing to say.
     hostapd: Option<Hostapd>,
     said: Instant,
-    /// When a hostapd that did not answer is told again.
+    /// Schedule of tries after hostapd did not answer.
     tells: Again,
-    /// Why somebody may be a client by a peer's address.
+    /// Reason why a client could use a peer's address.
     open: Option<String>,
 }
 
@@ -42,12 +42,12 @@ impl Announcer {
         Ok(announcer)
     }
 
-    /// Why somebody may be a client by a peer's address.
+    /// Returns the reason why a client could use a peer's address.
     pub fn problem(&self) -> Option<&String> {
         self.open.as_ref()
     }
 
-    /// Whether all is to be said again.
+    /// Returns true if everything must be announced again.
     pub fn is_due(&self) -> bool {
         let is_new = self.hostapd.as_ref().is_some_and(Hostapd::is_new);
         is_new && self.tells.may(Instant::now()) || self.said.elapsed() >= SAY

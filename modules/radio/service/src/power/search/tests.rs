@@ -1,10 +1,10 @@
-//! With a driver that is made up: no driver of a machine for tests has powers of single stations.
+//! A simulated driver: no driver of a test machine has a power per station.
 
 use radio_core::power::{Counters, Settings, Station};
 
 use super::*;
 
-/// What it was told, and whether it refuses.
+/// Commands received, and an error to return.
 #[derive(Default)]
 struct MadeUp {
     told: Vec<(Option<Mac>, Option<i32>)>,
@@ -91,7 +91,7 @@ fn each_station_has_its_own_and_the_device_keeps_its_power() {
         "all of it is no limit"
     );
     assert!(driver.told.iter().all(|told| told.0 != Some(mac(10))));
-    // The same is not set twice.
+    // An unchanged power is not set twice.
     let pairs = driver.told.windows(2);
     assert_eq!(pairs.filter(|pair| pair[0] == pair[1]).count(), 0);
     driver.told.clear();

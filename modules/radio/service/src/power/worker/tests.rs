@@ -1,4 +1,4 @@
-//! With an access point that is made up.
+//! Tests with a simulated access point.
 
 use kernel::nl80211::{Setting, StationPower};
 use nix::errno::Errno;
@@ -7,15 +7,15 @@ use radio_core::power::Mac;
 use super::super::search::Driver;
 use super::*;
 
-/// What it has, and what fails.
+/// State of the radio, and its failures.
 #[derive(Default)]
 struct Radio {
-    /// What it was told, dBm; `None`: all of its power.
+    /// Powers set, dBm; `None`: all of its power.
     told: Vec<Option<i32>>,
     fails: bool,
-    /// How often it failed.
+    /// Number of failures.
     failed: u32,
-    /// It takes no power.
+    /// True if it refuses every power.
     refuses: bool,
 }
 
@@ -52,7 +52,7 @@ impl AccessPoint for MadeUp {
         Ok(true)
     }
 
-    /// One that gets every frame, one a millisecond.
+    /// A station that gets every frame, one a millisecond.
     fn stations(&mut self) -> Result<Vec<kernel::nl80211::Station>, RequestError> {
         let mut radio = lock(&self.0);
         if radio.fails {
@@ -82,7 +82,7 @@ impl AccessPoint for MadeUp {
     }
 }
 
-/// It under a worker that controls it, until `look` is through.
+/// Runs the access point under a worker that controls it, until `look` is through.
 fn controlled(look: impl FnOnce(&MadeUp, &Shared)) {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.expect("a runtime");
