@@ -1,4 +1,4 @@
-//! One port: when to look, when to decide, and when to decide anew.
+//! Schedules the looks and decisions of one port.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ struct Settled {
     at: u64,
 }
 
-/// What is at one port. Times are in milliseconds of any clock that does not go back.
+/// State of one port. Times are in milliseconds of any clock that does not go back.
 #[derive(Clone, Debug)]
 pub struct Cable {
     port: Port,
@@ -55,9 +55,9 @@ pub struct Cable {
     /// When it was last looked at without a decision.
     waited: u64,
     settled: Option<Settled>,
-    /// What speaks for another role, since when.
+    /// Evidence for another role, and its begin.
     other: Option<(Role, u64)>,
-    /// Where a mesh would have to be ([`crate::hello::Port::vxlan`]).
+    /// VXLAN of a mesh at this port ([`crate::hello::Port::vxlan`]).
     vxlan: Option<u32>,
 }
 
@@ -79,7 +79,7 @@ impl Cable {
         }
     }
 
-    /// What is known of the port beforehand changed.
+    /// Updates the prior facts of the port.
     pub fn facts(&mut self, port: Port) {
         self.port = port;
     }
@@ -104,7 +104,7 @@ impl Cable {
         }
     }
 
-    /// What the classifier noted since the link came.
+    /// Takes the classifier's record since the link came.
     pub fn noted(&mut self, noted: &Noted, now: u64) {
         let Some(up) = self.up else { return };
         self.advance(now);
@@ -112,12 +112,12 @@ impl Cable {
         self.advance(now);
     }
 
-    /// What the look found.
+    /// Takes the result of the active look.
     pub fn looked(&mut self, said: &Suggestion, now: u64) {
         if self.up.is_some() {
             self.advance(now);
             self.heard.look(said, now);
-            // It was decided before the answer, which outweighs what was only heard.
+            // The answer came after the decision, and outweighs passive evidence.
             let found = judge(&self.port, &self.heard, now);
             let other = |settled: &Settled| settled.verdict.role != found.role;
             if self.settled.as_ref().is_some_and(other) {
@@ -151,8 +151,8 @@ impl Cable {
         place::place(&self.heard, decision, around, time)
     }
 
-    /// Whether to ask actively what is there: true once for a link at most, where listening leaves
-    /// a doubt.
+    /// Returns true if the port should be probed: once per link at most, if listening leaves a
+    /// doubt.
     pub fn wants_look(&mut self, now: u64) -> bool {
         if self.up.is_none() {
             return false;
@@ -166,15 +166,15 @@ impl Cable {
         let found = judge(&self.port, &self.heard, now);
         let sure = |role| matches!(role, Role::Loop | Role::Mesh);
         let lan = self.port.former == Use::Lan;
-        // What is behind a switch or a radio, they do not say; nor who else is there who asks for
-        // an address, nor a server what it answered.
+        // A switch or a radio does not announce its uplink; a client does not announce other
+        // clients, nor a server its answers.
         let opaque = match found.role {
             Role::Switch | Role::Radio | Role::Client => !lan,
             Role::Uplink => found.confidence < SURE,
             _ => false,
         };
         let doubt = found.confidence < DOUBT || opaque;
-        // Where only what answers is awaited, it is asked as soon as that is known.
+        // If only an active answer can help, the probe begins as soon as that is known.
         let soon = opaque && found.role != Role::Client;
         let after = if soon { SETTLE } else { LOOK };
         let early = now.saturating_sub(self.begin) < after;
@@ -189,8 +189,8 @@ impl Cable {
         let sure = self.sure.map(|at| at + SETTLE);
         let weak = self.heard.first().map(|at| (at + SETTLE).max(begin + WEAK));
         let look = self.heard.look.as_ref().map(|it| it.at);
-        // Whoever was asked is given time to answer, but where what is there says itself what it
-        // is: an answer changes that. Behind a switch or a radio at the uplink somebody answers.
+        // A pending probe delays the decision, unless the system identifies itself: no answer would
+        // change that. Behind a switch or a radio at the uplink, an answer is expected.
         let uplink = self.port.former == Use::Uplink;
         let says = match found.role {
             Role::Switch | Role::Radio => !uplink,
@@ -202,7 +202,7 @@ impl Cable {
         let patient = [weak, Some(begin + SILENT)].map(|at| at.map(|at| at.max(answers)));
         let all = [sure, look].into_iter().chain(patient);
         let due = all.flatten().min().unwrap_or(begin);
-        // What was sure before the hello no longer is, and the proof decides.
+        // A hello replaces earlier certainty; the proof decides.
         let proof = self.heard.proves().unwrap_or(begin);
         // A node of the same mesh speaks the mesh's protocol, too, and often before its hello.
         let border = found.role == Role::Border && self.port.secret;
@@ -228,7 +228,7 @@ impl Cable {
             let due = self.due(&found);
             let at = if found.role == Role::Loop { now } else { due };
             if now >= at {
-                // What came since may have made it due earlier.
+                // Evidence since then may have made the decision due earlier.
                 let at = at.max(self.waited);
                 self.settle(found, at);
             }
@@ -260,7 +260,7 @@ impl Cable {
         self.other = None;
     }
 
-    /// What the port is for, as far as it is known.
+    /// Returns the decision on the port's role, as far as it is known.
     pub fn decision(&mut self, now: u64) -> Decision {
         self.advance(now);
         let (mut found, decided) = self.found();
@@ -315,7 +315,7 @@ impl Cable {
         decision
     }
 
-    /// What was decided, or why nothing was yet.
+    /// Returns the verdict and its time, or the reason why there is none yet.
     fn found(&self) -> (Verdict, Option<u64>) {
         let unknown = |why: &str, would_change| Verdict {
             role: Role::Unknown,

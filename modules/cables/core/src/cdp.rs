@@ -12,14 +12,14 @@ const SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0];
 /// Elements that are read at most.
 const MOST: usize = 64;
 
-/// What a system says of itself. What it leaves out is empty.
+/// Announcement of a system. Missing fields are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cdp {
     /// Which system.
     pub device: String,
-    /// What it is.
+    /// Platform of the system.
     pub platform: String,
-    /// What it does.
+    /// Enabled functions of the system.
     pub capabilities: Capabilities,
 }
 

@@ -1,4 +1,4 @@
-//! What was heard, as clues.
+//! Converts evidence into clues.
 
 use detect::Internet;
 use net::mac;

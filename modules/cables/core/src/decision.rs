@@ -1,4 +1,4 @@
-//! What was decided, as it is told.
+//! The decision on a port, for reports.
 
 use crate::role::Role;
 
@@ -24,28 +24,28 @@ pub struct Notice {
     pub who: String,
 }
 
-/// What a port is for.
+/// Decision on the role of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What it is for.
+    /// Role of the port.
     pub role: Role,
-    /// How sure that is, up to 100.
+    /// Confidence in the role, up to 100.
     pub confidence: u8,
-    /// What was heard, in the order of its coming.
+    /// Evidence in order of arrival.
     pub evidence: Vec<Clue>,
-    /// Why, in a sentence.
+    /// Reason, one sentence.
     pub why: String,
-    /// What would change it, in a sentence.
+    /// Evidence that would change the role, one sentence.
     pub would_change: String,
     /// When it was decided, in milliseconds after the link came; `None`: still listening.
     pub decided: Option<u64>,
-    /// What keeps the role whatever is heard: `administrator`, who chose it, or `connection`, the
-    /// administrator's own.
+    /// Reason to keep the role against all evidence: `administrator` (chosen by hand), or
+    /// `connection` (the administrator's own).
     pub held_by: Option<&'static str>,
     /// The VXLAN that the mesh has to be in at this port, as others are there too.
     pub vxlan: Option<u32>,
     /// Own frames come back, whatever role is kept.
     pub looped: bool,
-    /// What people should see to.
+    /// Problems for the user.
     pub notices: Vec<Notice>,
 }

@@ -1,4 +1,4 @@
-//! What was heard since the link came.
+//! Evidence collected since the link came.
 
 use detect::{Internet, Mac, Suggestion};
 
@@ -24,9 +24,9 @@ pub const LOOP_LASTS: u64 = 30_000;
 
 /// Own frames that make a loop: some radios say one back.
 const LOOP: u32 = 3;
-/// Who only asks for addresses. A Linux that routes IPv4 alone asks for routers of IPv6 everywhere.
+/// Frames of pure clients. A Linux that routes IPv4 alone asks for routers of IPv6 everywhere.
 const ASKS: [Sort; 2] = [Sort::Padi, Sort::DhcpClient];
-/// Who offers them.
+/// Frames of servers.
 pub(crate) const SERVES: [Sort; 4] = [
     Sort::Pado,
     Sort::DhcpServer,
@@ -41,9 +41,9 @@ pub struct Seen {
     pub first: u64,
     /// When the last came.
     pub last: u64,
-    /// How many.
+    /// Number of frames.
     pub frames: u32,
-    /// Who sent the last.
+    /// Sender of the last frame.
     pub from: Mac,
     /// Some had no tag.
     pub plain: bool,
@@ -58,7 +58,7 @@ impl Seen {
     }
 }
 
-/// What the active look found.
+/// Result of the active look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     pub at: u64,
@@ -70,9 +70,9 @@ pub struct Look {
     pub ipv6: bool,
     /// Routers of IPv6 were heard, and none is a default router.
     pub no_default_router: bool,
-    /// Who answered, as text.
+    /// Servers that answered, as text.
     pub servers: Vec<String>,
-    /// Who had offered anything by then, to whomever.
+    /// Servers that had made any offer by then, to any client.
     pub served: Vec<Mac>,
 }
 
@@ -88,7 +88,7 @@ struct Own {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gathered {
     seen: [Option<Seen>; Sort::ALL.len()],
-    /// How many stations sent anything.
+    /// Number of stations that sent anything.
     pub stations: usize,
     /// There were more, which are not counted.
     pub more_stations: bool,
@@ -115,7 +115,7 @@ fn remember(all: &mut Vec<Mac>, mac: Mac) {
 }
 
 impl Gathered {
-    /// Tells whether somebody was asked, and may still answer.
+    /// Returns true if a probe is pending and may still be answered.
     pub fn awaits_look(&self, now: u64) -> bool {
         let began = self.look_began.filter(|_| self.look.is_none());
         began.is_some_and(|began| now.saturating_sub(began) < ANSWERS)
@@ -255,7 +255,7 @@ impl Gathered {
         (!other).then_some((from, *at))
     }
 
-    /// Who both asks and offers: a router like this one.
+    /// Returns a station that both asks and offers: a router like this one.
     pub fn twin(&self) -> Option<&Mac> {
         let both = self.served.iter().find(|mac| self.asked.contains(mac));
         let solicits = self.of(Sort::RouterSolicitation).map(|it| it.from);
@@ -263,7 +263,7 @@ impl Gathered {
         both.or(advertises.filter(|from| Some(**from) == solicits))
     }
 
-    /// Who offers addresses or ways.
+    /// Returns the servers of addresses or routes.
     pub fn servers(&self) -> &[Mac] {
         &self.served
     }
@@ -274,7 +274,7 @@ impl Gathered {
         seen.chain(self.hello.as_ref().map(|(_, at)| *at)).min()
     }
 
-    /// Whether there is an announcement of a system that fits.
+    /// Returns true if an LLDP or CDP announcement has fitting capabilities.
     pub fn says(&self, fits: impl Fn(&crate::lldp::Capabilities) -> bool) -> bool {
         let lldp = self.lldp.as_ref().map(|it| it.capabilities);
         let cdp = self.cdp.as_ref().map(|it| it.capabilities);

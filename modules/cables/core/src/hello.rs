@@ -1,6 +1,6 @@
-//! The hello that a port says to whatever is at the other end of its cable, and what follows from
-//! one that is heard: only a neighbour that proves to have the mesh's key, here and now, makes a
-//! port of the mesh. docs/ports-hello.md has its octets and what it keeps out.
+//! The hello that a port sends to the other end of its cable, and the evaluation of received
+//! hellos: only a neighbour that proves possession of the mesh's key, here and now, makes a port of
+//! the mesh. docs/ports-hello.md describes its octets and the attacks that it prevents.
 //!
 //! Pure: frames, the time and random octets come from outside.
 
@@ -25,7 +25,7 @@ pub const VXLAN: u16 = 4;
 /// Capability: it has it there, as others than the two ends of a cable are at this port.
 pub const IN_VXLAN: u16 = 8;
 
-/// Hellos that a link gets if nobody new is heard.
+/// Hellos per link while there is no new neighbour.
 pub const FIRST: u32 = 8;
 /// Hellos that a newcomer gets: at least as many are left when one was heard.
 pub const FOR_NEWCOMER: u32 = 3;
@@ -43,7 +43,7 @@ pub const PAUSE: u64 = 1000;
 /// Milliseconds for which a neighbour that is not proven keeps its place from others.
 pub const PATIENCE: u64 = 60_000;
 
-/// What a hello proves.
+/// Result of the check of a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// A node of this mesh is at the other end of this link, now.
@@ -53,13 +53,13 @@ pub enum State {
     NotYet,
     /// Another mesh's, or there is no mesh here. Nothing in it was checked.
     OtherMesh,
-    /// It says that it is of this mesh, and is not right.
+    /// The hello claims to be of this mesh, but is invalid.
     Forged(Why),
     /// This router's own came back: a loop. [`Heard::peer`] is the port that sent it.
     Own,
 }
 
-/// What is wrong with a hello.
+/// Fault of a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Why {
     /// The frame came from another address than the hello says: it was sent on by something.
@@ -70,8 +70,8 @@ pub enum Why {
     Signature,
     /// Another node of this mesh sends from an address of this router's.
     OwnMac,
-    /// It is signed with this node's key, from an address that this router does not have: a copy
-    /// of this router.
+    /// The hello is signed with this node's key, from an address that this router does not have: a
+    /// copy of this router.
     OwnKey,
     /// This port's own, from before its link came: it was recorded.
     Old,
@@ -89,9 +89,9 @@ pub struct Heard {
     /// The nonce of that port's link. Of an own hello: whether it is of the link that the port has
     /// now, or was recorded ([`Port::nonce`]).
     pub nonce: [u8; NONCE],
-    /// What the sender can do; bits that have no name here are of no matter.
+    /// Abilities of the sender; unknown bits are ignored.
     pub capabilities: u16,
-    /// What it proves.
+    /// Result of the check.
     pub state: State,
 }
 
@@ -104,9 +104,9 @@ pub struct Peer {
     pub mac: Mac,
     /// The nonce of its port's link.
     pub nonce: [u8; NONCE],
-    /// What it can do.
+    /// Abilities of the neighbour.
     pub capabilities: u16,
-    /// It answered this link of this port.
+    /// True if the neighbour answered this link of this port.
     pub proven: bool,
     /// When it got its place.
     pub since: u64,
@@ -125,7 +125,7 @@ struct Link {
     next: u64,
     /// When the last was sent.
     last: Option<u64>,
-    /// Who else sent anything.
+    /// Other stations at the port.
     stations: Vec<Mac>,
     /// The mesh is in a VXLAN, as long as the link lasts.
     vxlan: bool,
@@ -158,8 +158,7 @@ impl Port {
         }
     }
 
-    /// The link came, or came again. The nonce is random and never used before; whoever was heard
-    /// is forgotten.
+    /// Starts a new link and forgets all neighbours. The nonce is random and never used before.
     pub fn link(&mut self, nonce: [u8; NONCE], now: u64) {
         self.link = Some(Link {
             nonce,
@@ -211,7 +210,8 @@ impl Port {
         })
     }
 
-    /// Who sent anything at this port since its link came; own addresses need not be among them.
+    /// Sets the stations that sent anything at this port since its link came, with or without own
+    /// ones.
     pub fn stations(&mut self, stations: &[Mac], now: u64) {
         let own = self.mac;
         if let Some(link) = &mut self.link {
@@ -228,8 +228,8 @@ impl Port {
         Some(mesh.vxlan())
     }
 
-    /// Puts the mesh into a VXLAN where more than two are at this port, or a neighbour says that
-    /// they are: it may hear somebody that this port does not. The neighbours are told.
+    /// Puts the mesh into a VXLAN if more than two nodes are at this port, or if a neighbour
+    /// announces that: it may receive a station that this port does not. Informs the neighbours.
     fn part(&mut self, now: u64) {
         let Some(link) = self.link.as_mut().filter(|link| !link.vxlan) else {
             return;
@@ -237,7 +237,7 @@ impl Port {
         let proven = || link.peers.iter().filter(|peer| peer.proven);
         let can = |capabilities: u16| capabilities & VXLAN != 0;
         let Some(first) = proven().next() else { return };
-        // One that cannot would be alone.
+        // A neighbour without VXLAN would be cut off.
         if !can(self.capabilities) || !proven().all(|peer| can(peer.capabilities)) {
             return;
         }
@@ -319,13 +319,13 @@ impl Port {
         Some(frame)
     }
 
-    /// When a frame is due; now at the earliest. `None`: never, if nobody new is heard.
+    /// Returns the time of the next frame; now at the earliest. `None`: no frame is due.
     pub fn wake(&self, now: u64) -> Option<u64> {
         let link = self.link.as_ref().filter(|link| link.left > 0)?;
         self.mesh.as_ref().map(|_| link.next.max(now))
     }
 
-    /// Who is kept: four at most, and only who has, or once had, the mesh's key.
+    /// Returns the neighbours: four at most, and only those that have, or once had, the mesh's key.
     pub fn peers(&self) -> &[Peer] {
         self.link.as_ref().map_or(&[], |link| &link.peers)
     }
@@ -338,7 +338,7 @@ impl Port {
 }
 
 impl Link {
-    /// Whether it is in the VXLAN, and a neighbour does not say that it is too.
+    /// Returns true if the link is in the VXLAN, and a neighbour does not announce that it is too.
     fn is_alone(&self) -> bool {
         let outside = |peer: &Peer| peer.proven && peer.capabilities & IN_VXLAN == 0;
         self.vxlan && self.peers.iter().any(outside)
@@ -349,7 +349,7 @@ impl Link {
         let same =
             |peer: &Peer| peer.node == new.node && peer.mac == new.mac && peer.nonce == new.nonce;
         if let Some(known) = self.peers.iter_mut().find(|peer| same(peer)) {
-            // One of this link without an answer may be recorded: it takes nothing away.
+            // A hello of this link without a proof may be a recording: the proven state stays.
             if known.proven && !new.proven {
                 return;
             }
@@ -358,7 +358,7 @@ impl Link {
                 return;
             }
             known.proven = true;
-            // What the same port said in front of another link of its own is over.
+            // Earlier links of the same remote port are over.
             let over = |peer: &Peer| peer.node == new.node && peer.mac == new.mac && !same(peer);
             self.peers.retain(|peer| !over(peer));
             return;

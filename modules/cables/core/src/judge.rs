@@ -1,4 +1,4 @@
-//! What follows from what was heard at one moment, whatever was decided before.
+//! Judges the evidence at one moment, whatever was decided before.
 
 use detect::Internet;
 use net::mac;
@@ -17,7 +17,7 @@ pub const DOUBT: u8 = 55;
 /// Notices last for so many milliseconds after the last frame that gave rise to them.
 const NOTICE_LASTS: u64 = 3_600_000;
 
-/// What follows.
+/// Verdict on the role of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub role: Role,
@@ -36,7 +36,7 @@ fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) 
     }
 }
 
-/// What follows from what was heard.
+/// Judges the evidence.
 pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     if heard.looped(port, now) {
         return looped(port, heard);
@@ -105,12 +105,12 @@ fn looped(port: &Port, heard: &Gathered) -> Verdict {
     verdict(Role::Loop, confidence, why, change)
 }
 
-/// Whether people of the LAN are at a port: what a laptop can pretend takes it from nobody.
+/// Returns true if the LAN's users are at a port: a forged frame must not take it from them.
 fn of_lan(port: &Port) -> bool {
     port.former == Use::Lan || port.own_dhcp && port.former != Use::Uplink
 }
 
-/// What changes a port of the LAN.
+/// Evidence that changes a port of the LAN.
 const OF_LAN: &str = "The administrator's choice, a hello with the mesh's key, or own frames that come \
     back, would change it";
 
@@ -125,7 +125,7 @@ fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
         Use::Lan => out.weight - 10,
         Use::Mesh | Use::None => out.weight,
     };
-    // What a radio is pointed at is seldom its own network.
+    // A radio seldom points at the owner's own network.
     let (by, weight) = match radio {
         true => (", by a radio", weight + 20),
         false => ("", weight),
@@ -252,7 +252,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
         .as_ref()
         .is_some_and(|it| it.internet == Internet::None || it.internet == Internet::Static);
     let more = if silent { 5 } else { 0 };
-    // Where nobody was asked, nobody could offer.
+    // Without a probe, an offer was not possible.
     let but = if silent { ", and nobody offers" } else { "" };
     let less = if port.former == Use::Uplink { 10 } else { 0 };
     let alone = heard.says(|it| (it.station || it.telephone) && !it.router);

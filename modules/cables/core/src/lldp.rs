@@ -1,4 +1,4 @@
-//! LLDP (IEEE 802.1AB-2016, clauses 8 and 9): who is at the other end, by its own account.
+//! LLDP (IEEE 802.1AB-2016, clauses 8 and 9): the other end's own announcement.
 
 use std::net::IpAddr;
 
@@ -12,22 +12,22 @@ const LLDP: u16 = 0x88cc;
 /// Elements that are read at most.
 const MOST: usize = 64;
 
-/// What a system does (IEEE 802.1AB-2016, table 8-4); of what it can do, what is enabled.
+/// Enabled functions of a system (IEEE 802.1AB-2016, table 8-4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// It bridges.
+    /// Bridge.
     pub bridge: bool,
-    /// It is an access point of a wireless LAN.
+    /// Access point of a wireless LAN.
     pub wlan: bool,
-    /// It routes.
+    /// Router.
     pub router: bool,
-    /// It is a telephone.
+    /// Telephone.
     pub telephone: bool,
-    /// It is a station and nothing else.
+    /// Station and nothing else.
     pub station: bool,
 }
 
-/// What a system says of itself. What it leaves out is empty.
+/// Announcement of a system. Missing fields are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lldp {
     /// Which system.
@@ -36,11 +36,11 @@ pub struct Lldp {
     pub port: String,
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Description of the system.
     pub description: String,
-    /// What it does.
+    /// Enabled functions of the system.
     pub capabilities: Capabilities,
-    /// Where it is managed.
+    /// Management address.
     pub address: Option<IpAddr>,
 }
 

@@ -7,7 +7,7 @@
 
 use detect::Mac;
 
-/// Who makes radios for outdoors.
+/// Makers of radios for outdoors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
     /// Ubiquiti: airMAX, airFiber, LTU.
@@ -34,14 +34,14 @@ impl Maker {
         }
     }
 
-    /// Whose a hardware address is. That it is a radio does not follow.
+    /// Returns the maker of a hardware address, which need not be a radio.
     pub fn of(mac: &Mac) -> Option<Self> {
         let begin = u32::from_be_bytes([0, mac[0], mac[1], mac[2]]);
         let given = |(_, given): &&(Self, &[u32])| given.binary_search(&begin).is_ok();
         PREFIXES.iter().find(given).map(|(maker, _)| *maker)
     }
 
-    /// Whose radio a text names: whole words only, so that `sprocket` is no Rocket.
+    /// Returns the maker of a radio that a text names: whole words, so `sprocket` is no Rocket.
     pub fn radio(text: &str) -> Option<Self> {
         let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
         words.filter(|word| !word.is_empty()).find_map(|word| {
@@ -59,7 +59,7 @@ impl Maker {
     }
 }
 
-/// What stands behind a name without being one: MikroTik's and Ubiquiti's forms.
+/// Suffixes of product names: MikroTik's and Ubiquiti's forms.
 const FORMS: [&str; 9] = ["sq", "sqg", "g", "m", "ac", "r", "hp", "xl", "lr"];
 
 /// The first three octets of hardware addresses, in order.

@@ -13,7 +13,7 @@ const UDP: u8 = 17;
 /// Elements that are read at most.
 const MOST: usize = 64;
 
-/// What a system says of itself. What it leaves out is empty.
+/// Announcement of a system. Missing fields are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mndp {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct Mndp {
     pub platform: String,
     /// The version of its software.
     pub version: String,
-    /// What device it is.
+    /// Model of the device.
     pub board: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the classifier of a port noted.
+//! Record of a port's classifier.
 
 use detect::Mac;
 
@@ -7,11 +7,11 @@ use crate::sort::Sort;
 /// Frames of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// How many.
+    /// Number of frames.
     pub frames: u32,
     /// When the last came, in milliseconds of the clock that the decision is asked with.
     pub last: u64,
-    /// Who sent the last.
+    /// Sender of the last frame.
     pub from: Mac,
     /// The VLAN of the last; `None`: without a tag.
     pub vlan: Option<u16>,
@@ -22,7 +22,7 @@ pub struct Heard {
 pub struct Noted {
     /// By sort, as [`Sort::ALL`] is ordered.
     pub sorts: [Heard; Sort::ALL.len()],
-    /// Who sent anything: 16 at most, own addresses left out.
+    /// Stations that sent anything: 16 at most, without own addresses.
     pub stations: Vec<Mac>,
     /// There were more.
     pub more_stations: bool,

@@ -1,4 +1,4 @@
-//! What a stranger says of itself: text made harmless, and addresses.
+//! Cleans data from strangers: text made harmless, and addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,7 +12,7 @@ pub fn text(octets: &[u8]) -> String {
     clean(&String::from_utf8_lossy(octets))
 }
 
-/// The same of what is text already.
+/// Cleans data that is text already.
 pub fn clean(text: &str) -> String {
     detect::clean(text, LETTERS)
 }

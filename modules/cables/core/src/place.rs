@@ -1,7 +1,7 @@
-//! Where a port goes: what may be done by itself, by what the port is for.
+//! Decides the use of a port: the changes that weir may make by itself, by the port's role.
 //!
-//! Nothing that is only heard takes a port from the LAN, or an uplink from its use: what goes wrong
-//! here cuts people off, or lets a provider's network into theirs.
+//! Passive evidence never takes a port from the LAN, or an uplink from its use: an error here cuts
+//! people off, or lets a provider's network into theirs.
 
 use detect::Internet;
 
@@ -12,33 +12,33 @@ use crate::role::Role;
 use crate::sort::Sort;
 use crate::way::way;
 
-/// What a router knows of a port, and of its other ports.
+/// State of a port and of the router's other ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// What the configuration has the port as.
+    /// Use of the port in the configuration.
     pub now: Use,
-    /// It is so by an earlier decision, and no person's.
+    /// True if an earlier decision of weir set the use, not a person.
     pub by_itself: bool,
-    /// It was decided with this link that people of the LAN are there: from then on it is theirs.
+    /// True if a decision with this link found users of the LAN: from then on the port is theirs.
     pub of_lan: bool,
     /// Another port is the uplink, and has a link.
     pub other_uplink: bool,
 }
 
-/// Where a port goes.
+/// Change of the use of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It is not known yet.
+    /// The decision is pending.
     Awaited,
-    /// Nowhere; and why, where somebody could ask.
+    /// The use stays; with a reason if a user could ask for one.
     Stays(Option<&'static str>),
-    /// It is to be used so.
+    /// The port gets this use.
     Goes(Use),
     /// Nothing is to pass, in or out.
     Apart,
 }
 
-/// How the Internet is offered at a port.
+/// Internet access offered at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// By PPPoE; else by DHCP, or by IPv6 alone.
@@ -50,7 +50,7 @@ pub struct Offer {
 /// From here on an uplink is made one: less is what was heard, and may be a refusal.
 const ENOUGH: u8 = 70;
 
-/// How the Internet is offered, if it is.
+/// Returns the Internet access on offer, if any.
 pub(crate) fn offer(heard: &Gathered) -> Option<Offer> {
     way(heard).filter(|way| !way.others)?;
     let look = heard.look.as_ref();
@@ -64,7 +64,7 @@ pub(crate) fn offer(heard: &Gathered) -> Option<Offer> {
     Some(Offer { pppoe, vlan })
 }
 
-/// Where the port goes by what was decided, at this time.
+/// Decides the use of the port by the decision, at this time.
 pub(crate) fn place(heard: &Gathered, decision: &Decision, around: Around, time: u64) -> Place {
     match decision.held_by {
         Some("administrator") => return chosen(decision.role, around.now),
@@ -74,7 +74,7 @@ pub(crate) fn place(heard: &Gathered, decision: &Decision, around: Around, time:
     }
     let now = around.now;
     let by_itself = around.by_itself || now == Use::None;
-    // Who serves addresses there is none of the LAN.
+    // A server of addresses does not belong to the LAN.
     let free = around.by_itself && !around.of_lan;
     let leaves = free && now == Use::Lan && serves(heard);
     match decision.role {
@@ -105,24 +105,24 @@ pub(crate) fn place(heard: &Gathered, decision: &Decision, around: Around, time:
     }
 }
 
-/// Whether somebody asked for an address, and nobody serves any.
+/// Returns true if a client asked for an address, and there is no server.
 fn asks(heard: &Gathered) -> bool {
     heard.of(Sort::DhcpClient).is_some() && !serves(heard)
 }
 
-/// Whether somebody serves addresses or ways, this router or others.
+/// Returns true if there is a server of addresses or routes, this router or another.
 fn serves(heard: &Gathered) -> bool {
     heard.any(&SERVES).is_some() || offer(heard).is_some()
 }
 
-/// Where the administrator's choice takes a port.
+/// Use that the administrator's choice implies.
 fn chosen(role: Role, now: Use) -> Place {
     match role {
         Role::Uplink => goes(Use::Uplink, now),
         Role::Mesh => goes(Use::Mesh, now),
         Role::Client | Role::Switch => goes(Use::Lan, now),
         Role::Border => goes(Use::None, now),
-        // What is behind a radio is not said by that.
+        // The role does not show which network is behind a radio.
         Role::Radio | Role::Loop | Role::Unknown => Place::Stays(None),
     }
 }

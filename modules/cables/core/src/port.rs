@@ -1,29 +1,29 @@
-//! What is known of a port beforehand, and a hello.
+//! Prior facts of a port, and a hello.
 
 use detect::Mac;
 
 use crate::role::Role;
 
-/// What the configuration has a port as.
+/// Use of a port in the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Use {
-    /// One of the LAN.
+    /// Port of the LAN.
     Lan,
     /// The uplink.
     Uplink,
-    /// One of the mesh.
+    /// Port of the mesh.
     Mesh,
     /// Nothing yet.
     #[default]
     None,
 }
 
-/// What is known of a port without listening.
+/// Facts of a port that need no listening.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Port {
     /// Its name.
     pub device: String,
-    /// What the configuration has it as.
+    /// Use of the port in the configuration.
     pub former: Use,
     /// The default route leaves by it, and its gateway answers there.
     pub works: bool,
@@ -35,7 +35,7 @@ pub struct Port {
     pub secret: bool,
     /// This router sends frames by which a loop shows for as long as it is there.
     pub probes: bool,
-    /// What the administrator chose.
+    /// Role chosen by the administrator.
     pub held: Option<Role>,
     /// Other uplinks of this router, if this port is one: name and hardware address.
     pub other_uplinks: Vec<(String, Mac)>,
@@ -48,23 +48,23 @@ impl Port {
         self.former == Use::Uplink && self.other_uplinks.iter().any(is_it)
     }
 
-    /// Whether hellos are said at it: not where the administrator has it for something else.
+    /// Returns true if the port sends hellos: not if the administrator chose another role.
     pub fn greets(&self) -> bool {
         self.held.is_none_or(|role| role == Role::Mesh)
     }
 }
 
-/// What is proven of a hello, the better the greater.
+/// Proof of a hello, from weakest to strongest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
     /// Nothing: it is another mesh's, or forged.
     #[default]
     None,
-    /// It was made with this mesh's key, and may have been recorded: an answer is awaited.
+    /// The hello was made with this mesh's key, and may be a recording: an answer is pending.
     Awaited,
-    /// It was made with this mesh's key, for this link.
+    /// The hello was made with this mesh's key, for this link.
     Proven,
-    /// It is this router's own, of the link that the port it was sent from has now.
+    /// The hello is this router's own, of the current link of the sending port.
     Own,
 }
 
@@ -75,7 +75,7 @@ pub struct Hello {
     pub node: String,
     /// Its mesh's name.
     pub mesh: String,
-    /// What is proven of it.
+    /// Proof of the hello.
     pub proof: Proof,
     /// The port it was sent from.
     pub port: String,

@@ -1,9 +1,9 @@
-//! What a port may be for.
+//! Roles of a port.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a port is for.
+/// Role of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// The Internet is there.
@@ -20,7 +20,7 @@ pub enum Role {
     Switch,
     /// The cable leads back to this router.
     Loop,
-    /// It cannot be told.
+    /// Not known.
     Unknown,
 }
 

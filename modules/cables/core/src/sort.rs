@@ -1,6 +1,6 @@
 //! Sorts of frames that tell what is at the other end of a cable.
 
-/// What a frame is, as the classifier of a port tells them apart (bpf/include/cable.h has the same
+/// Sorts of frames that the classifier of a port distinguishes (bpf/include/cable.h has the same
 /// list in the same order). Each frame is of one sort: the first that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

@@ -1,4 +1,4 @@
-//! Arrangements, rules that hold whatever is heard, and time.
+//! Tests of arrangements, of rules that hold for any evidence, and of time.
 
 mod arrangements;
 mod own;
@@ -32,7 +32,7 @@ pub fn port(former: Use) -> Port {
     }
 }
 
-/// One more frame.
+/// Adds a frame.
 pub fn frame(noted: &mut Noted, sort: Sort, from: Mac, now: u64, vlan: Option<u16>) {
     let heard = &mut noted.sorts[sort as usize];
     (heard.frames, heard.last) = (heard.frames + 1, now);
@@ -42,7 +42,7 @@ pub fn frame(noted: &mut Noted, sort: Sort, from: Mac, now: u64, vlan: Option<u1
     }
 }
 
-/// What a look may find.
+/// Makes the result of a look.
 pub fn look(internet: Internet, gateway: bool) -> Suggestion {
     Suggestion {
         internet,
@@ -148,7 +148,7 @@ impl Scene {
         self
     }
 
-    /// Time goes by, and somebody looks ten times a second.
+    /// Lets time pass, with ten evaluations a second.
     pub fn passes(mut self, time: u64) -> Self {
         for _ in 0..time / 100 {
             self.now += 100;

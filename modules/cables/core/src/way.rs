@@ -1,4 +1,4 @@
-//! Signs of a way to the Internet, and how much they say.
+//! Signs of Internet access, and their weight.
 
 use detect::Internet;
 use net::mac;
@@ -14,7 +14,7 @@ pub fn within(vlan: Option<u16>) -> String {
 /// A way to the Internet.
 pub struct Way {
     pub why: String,
-    /// How much they say.
+    /// Weight of the signs.
     pub weight: u8,
     /// Others are answered, and this router is not.
     pub others: bool,
@@ -30,8 +30,8 @@ impl Way {
     }
 }
 
-/// A server or router that is heard and not yet asked: what the frame says, the classifier does not
-/// tell, and it may be a refusal of DHCP, or a router's that is no default router.
+/// Weight of a server or router that was not probed: the classifier does not see the content, which
+/// may be a refusal of DHCP, or come from a router that is not a default router.
 const HEARD: u8 = 60;
 /// A server that answered others, and not this router.
 const OTHERS: u8 = 45;
@@ -77,7 +77,7 @@ pub fn way(heard: &Gathered) -> Option<Way> {
         return Way::of(why, second(heard, 70));
     }
     if let Some(seen) = dhcp.filter(|seen| !refuted(seen, heard)) {
-        // Who answers behind our question answers it: nobody refuses what nobody asked for.
+        // A server that answers after our request answers it: nothing else would cause a refusal.
         let answers = heard.look_began.is_some_and(|began| seen.last >= began) && look.is_none();
         let why = format!("DHCP is answered by {}", from(seen));
         return Way::of(why, second(heard, if answers { 75 } else { HEARD }));
@@ -107,13 +107,13 @@ pub fn way(heard: &Gathered) -> Option<Way> {
     })
 }
 
-/// Whether a look found none of this, and nothing came since, but of who was there at that time.
+/// Returns true if a look found nothing of this, and no new server appeared since.
 fn refuted(seen: &Seen, heard: &Gathered) -> bool {
     let look = heard.look.as_ref();
     look.is_some_and(|look| seen.last <= look.at || look.served.contains(&seen.from))
 }
 
-/// What a second sign adds, and a second server takes.
+/// Weight added for a second sign, and removed for a second server.
 fn second(heard: &Gathered, weight: u8) -> u8 {
     let look = heard.look.as_ref();
     let ways = [

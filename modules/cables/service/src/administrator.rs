@@ -1,4 +1,4 @@
-//! By which port the administrator's own connection comes: that one is never taken from under it.
+//! Finds the port of the administrator's own connection, which weir never moves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -19,7 +19,7 @@ const LASTS: u64 = 60_000;
 /// TCP_ESTABLISHED (include/net/tcp_states.h).
 const ESTABLISHED: &str = "01";
 
-/// Who administers this router, and from where.
+/// Connections of administrators, and their ports.
 #[derive(Debug, Default)]
 pub struct Administrator {
     ports: BTreeSet<u16>,
@@ -30,7 +30,7 @@ pub struct Administrator {
 }
 
 impl Administrator {
-    /// One who may come by these ports of the page, too.
+    /// Creates the state; the ports of the web page count, too.
     pub fn new(page: impl Iterator<Item = u16>) -> Self {
         Self {
             ports: page.chain(PORTS).collect(),
@@ -76,7 +76,7 @@ impl Administrator {
         }
     }
 
-    /// Whether the administrator's connection comes by this device.
+    /// Returns true if the administrator's connection comes by this device.
     pub fn comes_by(&self, link: u32) -> bool {
         self.until.contains_key(&link)
     }
@@ -92,7 +92,7 @@ fn read(path: &str) -> String {
     }
 }
 
-/// Who has a connection to one of these ports, of the text of `/proc/net/tcp` or `tcp6`
+/// Lists the clients of these ports, from the text of `/proc/net/tcp` or `tcp6`
 /// (net/ipv4/tcp_ipv4.c, net/ipv6/tcp_ipv6.c).
 fn connected(text: &str, ports: &BTreeSet<u16>) -> Vec<IpAddr> {
     let of = |line: &str| {
@@ -178,7 +178,7 @@ mod tests {
         };
         administrator.station(&fdb(3, true));
         administrator.station(&fdb(4, true));
-        // What it left says so late.
+        // The report of the former member arrives late.
         administrator.station(&fdb(3, false));
         let address = IpAddr::from([192, 168, 1, 7]);
         let neighbour = Neighbour {

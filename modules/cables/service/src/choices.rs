@@ -1,4 +1,4 @@
-//! What somebody chose a port for, kept over a restart: a line for each, `DEVICE ROLE`.
+//! Roles chosen by hand, kept over a restart: a line for each, `DEVICE ROLE`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -52,10 +52,10 @@ impl Choices {
         owes.then(|| self.file.path().display().to_string())
     }
 
-    /// Writes it: all of it, or the former one stays.
+    /// Writes the file as a whole, or leaves the former one.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self) -> impl Future<Output = io::Result<()>> + use<> {
         let lines = self
             .chosen

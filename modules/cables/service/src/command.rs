@@ -246,7 +246,7 @@ fn print(told: &Cables, long: bool, output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// What a port is used for, in one word.
+/// Returns the use of a port, in one word.
 fn now(cable: &Cable) -> Cell {
     match cable.shut {
         true => Cell::toned("shut", Tone::Warn),
@@ -254,7 +254,7 @@ fn now(cable: &Cable) -> Cell {
     }
 }
 
-/// What a port is for, in one word.
+/// Returns the role of a port, in one word.
 fn role(cable: &Cable) -> Cell {
     if cable.held_by.is_none() && !cable.link {
         return Cell::toned("no link", Tone::Dim);
@@ -299,7 +299,7 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
             output.line(&format!("  {line}"))?;
         }
     }
-    // What moves it is told above.
+    // The reason for a move is printed above.
     let notices = cable.notices.iter();
     for notice in notices.filter(|notice| Some(*notice) != cable.moving.as_ref()) {
         output.line(&output.toned(Tone::Warn, &harmless(notice)))?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use runtime::config::{DeviceName, Said, Section, table, words};
 
-/// What this module has in the file.
+/// Sections of this module.
 pub const SECTIONS: [Section; 1] = [Section::of::<Cables>("cables")];
 
 table! {
@@ -26,15 +26,15 @@ table! {
     }
 }
 
-/// Whether ports are looked at.
+/// Mode of the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// They are not.
+    /// Ports are ignored.
     #[default]
     Off,
-    /// They are, and what was found is told.
+    /// Ports are watched, and results are reported.
     Suggest,
-    /// It is also done.
+    /// Ports are also moved.
     Auto,
 }
 
@@ -52,13 +52,13 @@ impl Mode {
 words!(Mode, "\"off\", \"suggest\" or \"auto\"",
     "off" => Self::Off, "suggest" => Self::Suggest, "auto" => Self::Auto);
 
-/// What is done about servers of others at ports of the LAN.
+/// Treatment of foreign servers at ports of the LAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Servers {
-    /// They are told.
+    /// Foreign servers are reported.
     #[default]
     Tell,
-    /// What they say does not come in.
+    /// Frames of foreign servers are dropped.
     Shut,
 }
 

@@ -1,4 +1,4 @@
-//! What happened at ports, for programs: the last of it, in memory.
+//! The last events of ports, in memory, for programs.
 
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ impl Events {
         self.add(device, "link", value, text.to_owned());
     }
 
-    /// It was decided what a port is for.
+    /// Adds a decision on a role.
     pub fn role(&mut self, device: &str, role: Role, why: &str) {
         self.add(device, "role", role.word(), why.to_owned());
     }
@@ -99,7 +99,7 @@ mod tests {
         let two = events.after(all.last).events;
         let kinds: Vec<_> = two.iter().map(|it| (&*it.kind, &*it.value)).collect();
         assert_eq!(kinds, [("role", "uplink"), ("moved", "uplink")]);
-        // A number of another run of weir's is none of this one's.
+        // An event number of an earlier run is unknown.
         assert!(events.after(9999).events.is_empty());
     }
 }

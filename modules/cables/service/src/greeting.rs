@@ -1,4 +1,4 @@
-//! Hellos: what is said at each port, and what those that are heard prove.
+//! Sends hellos at each port, and checks received ones.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,11 +33,11 @@ pub struct Keys {
 type Said = Rc<RefCell<BTreeMap<String, (Mac, [u8; NONCE])>>>;
 
 impl Keys {
-    /// Reads them; the node's own is made where there is none. `None`: there is no mesh. To be
-    /// called with all rights.
+    /// Reads the keys; the node's own is made if missing. `None`: there is no mesh. To be called
+    /// with all rights.
     ///
     /// # Errors
-    /// One of them cannot be read or made.
+    /// A key cannot be read or made.
     pub fn open(config: &Cables) -> Result<Option<Self>, Error> {
         let Some(file) = config.mesh.0.as_deref() else {
             return Ok(None);
@@ -120,7 +120,7 @@ impl Greeter {
         self.said.borrow_mut().remove(&self.device);
     }
 
-    /// Who sent anything at the port, own addresses left out.
+    /// Sets the stations that sent anything at the port, without own addresses.
     pub fn stations(&mut self, stations: &[Mac], now: u64) {
         self.port.stations(stations, now);
     }

@@ -1,4 +1,4 @@
-//! Cables: what is at the other end of each, and what its port is for.
+//! Cables: finds the system at the other end of each cable, and the role of its port.
 
 mod administrator;
 mod choices;
@@ -43,7 +43,7 @@ use runtime::daemon::{
 use runtime::registry::{Command, Entry, Group};
 use watch::{Wanted, Watch};
 
-/// What ports are for.
+/// Entry of the module.
 pub const ENTRY: Entry = Entry {
     choice: Some("What is at the other end of each cable"),
     sections: &config::SECTIONS,
@@ -52,7 +52,7 @@ pub const ENTRY: Entry = Entry {
     ..Entry::named("cables")
 };
 
-/// It, as the daemon has it.
+/// The running module.
 struct Running {
     mode: Mode,
     /// `None`: ports are not looked at.
@@ -66,10 +66,10 @@ struct Open {
     choices: Choices,
 }
 
-/// Makes it: nothing is attached yet.
+/// Creates the module: nothing is attached yet.
 ///
 /// # Errors
-/// The mesh's secret cannot be read, or is none: other nodes would be taken for strangers.
+/// The mesh's secret cannot be read or is invalid: other nodes would be taken for strangers.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Cables>();
     let mode = match setup.wanted {
@@ -118,7 +118,7 @@ fn page(effective: &Effective) -> Vec<u16> {
     listen.into_iter().flatten().filter_map(port).collect()
 }
 
-/// Where the process listens that may write the configuration.
+/// Socket of the process that may write the configuration.
 fn changes(effective: &Effective) -> Option<PathBuf> {
     let all = effective.entries();
     let socket = all.iter().find(|entry| entry.key == "setup.socket");
@@ -201,7 +201,7 @@ fn end_proofs(shut: bool, router: &mut Router) {
 impl Module for Running {
     fn privileges(&self) -> Privileges {
         match &self.open {
-            // It asks at ports by packet sockets.
+            // The module probes ports by packet sockets.
             Some(open) => Privileges {
                 write: vec![open.borrow().choices.folder()],
                 capabilities: vec![Capability::CAP_NET_RAW],
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(ports, [web::DEFAULT_LISTEN.port()]);
     }
 
-    /// It asks at ports by packet sockets.
+    /// The module probes ports by packet sockets.
     #[test]
     fn the_unit_of_systemd_lets_it_ask() {
         let unit = include_str!("../../../../packaging/weir.service");

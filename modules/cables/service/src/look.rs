@@ -1,4 +1,4 @@
-//! The one active look at a port of which silence leaves a doubt: in a thread of its own.
+//! The single active look at a port that silence leaves in doubt, in a thread of its own.
 
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
@@ -36,7 +36,7 @@ impl Looking {
         Self(told)
     }
 
-    /// What came of it: `None` while it goes on; `Some(None)`: nothing, as it could not be done.
+    /// Returns the result: `None` while the look runs; `Some(None)` if the look failed.
     pub fn over(&self) -> Option<Option<Suggestion>> {
         match self.0.try_recv() {
             Ok(suggestion) => Some(Some(suggestion)),

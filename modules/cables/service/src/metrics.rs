@@ -1,4 +1,4 @@
-//! What Prometheus scrapes of ports.
+//! Metrics of ports for Prometheus.
 
 use answers::Cable;
 use api::metrics::{Text, harmless};

@@ -1,6 +1,6 @@
-//! Moves ports between LAN, uplink and mesh: the process that may write the configuration is asked
-//! (`weir setup serve`), and what it changed is kept once it works. What does not work in time goes
-//! back by itself, as every change does that nobody confirms.
+//! Moves ports between LAN, uplink and mesh through the process that may write the configuration
+//! (`weir setup serve`), and confirms a change once it works. A change that does not work in time
+//! is reverted, like every unconfirmed change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use setup_core::messages::{
 
 /// Seconds in which a change has to work: PPPoE and DHCP take a while.
 const WITHIN: u64 = 60;
-/// Who could not be asked is asked again after so long, in milliseconds.
+/// Delay before the next request after a failed one, in milliseconds.
 const LATER: u64 = 10_000;
-/// What ports are used for is read again after so long: people change it, too.
+/// Interval at which the uses of ports are read again, as people change them too.
 const FRESH: u64 = 10_000;
 /// As long as a change has to work yet it is looked after so long whether it is still there.
 const CHECKS: u64 = 3_000;
 
-/// What a port is used for, by the configuration.
+/// Use of a port in the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     pub now: Use,
@@ -31,7 +31,7 @@ pub struct Used {
     pub by_itself: bool,
 }
 
-/// How a port is to be used.
+/// Requested use of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     pub device: String,
@@ -43,24 +43,24 @@ pub struct Move {
     pub offer: Option<Offer>,
 }
 
-/// What became of a move.
+/// Result of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
     /// The configuration is changed, and services know. It has to work yet.
     Made,
-    /// It works, and stays.
+    /// The change works, and stays.
     Kept,
     /// Nothing was changed, and it is not tried again.
     Refused(String),
     /// Nothing was changed, and it is tried again.
     Later(String),
-    /// It did not work in time: the former use is back.
+    /// The change did not work in time: the former use is back.
     TakenBack,
     /// Somebody else took it back.
     Undone,
 }
 
-/// Whether a port is used as was wanted.
+/// State of a requested use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Works {
     Yes,
@@ -69,7 +69,7 @@ pub enum Works {
     Moot,
 }
 
-/// What comes of asking, in a thread of its own.
+/// Pending answer to a request that runs in a thread of its own.
 type Answer<T> = Receiver<Result<T, ClientError>>;
 
 enum State {
@@ -90,7 +90,7 @@ struct Waiting {
     check_at: u64,
 }
 
-/// It, with what it knows.
+/// Moves one port at a time.
 pub struct Mover {
     socket: PathBuf,
     state: State,
@@ -101,7 +101,7 @@ pub struct Mover {
 }
 
 impl Mover {
-    /// One that asks at this socket.
+    /// Creates a mover that sends requests to this socket.
     pub fn new(socket: &Path) -> Self {
         Self {
             socket: socket.to_owned(),
@@ -112,12 +112,12 @@ impl Mover {
         }
     }
 
-    /// What the configuration has a port as, as far as it is known.
+    /// Returns the use of a port in the configuration, if known.
     pub fn used(&self, device: &str) -> Option<Used> {
         self.uses.get(device).copied()
     }
 
-    /// What ports are used for may have changed.
+    /// Schedules a new read, as the uses may have changed.
     pub fn refresh(&mut self) {
         self.read_at = 0;
     }
@@ -145,7 +145,7 @@ impl Mover {
             (State::Reads(answer), _) => match answer.try_recv() {
                 Err(TryRecvError::Empty) => self.state = State::Reads(answer),
                 Ok(Ok(ports)) => self.uses = uses(ports),
-                // Whoever wants to move a port is told why that cannot be.
+                // The request for a move reports the error.
                 Ok(Err(_)) | Err(TryRecvError::Disconnected) => {}
             },
             (State::Asks(answer, wanted), _) => match answer.try_recv() {
@@ -205,7 +205,7 @@ impl Mover {
                 Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.state = State::Waits(waiting),
             },
             (State::TakesBack(answer, wanted), _) => {
-                // Where it is not done, the journal does it by itself.
+                // If the request fails, the journal reverts the change by itself.
                 if matches!(answer.try_recv(), Err(TryRecvError::Empty)) {
                     self.state = State::TakesBack(answer, wanted);
                     return None;

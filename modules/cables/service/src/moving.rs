@@ -1,26 +1,26 @@
-//! What became of where a port goes, with the link that it has.
+//! State of the move of a port, with its current link.
 
 use cables_core::Use;
 
 use super::mover::Told;
 
-/// It.
+/// State of a move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Moved {
     #[default]
     Not,
-    /// It is under way.
+    /// The move is in progress.
     Made(Use),
-    /// It works. Whoever takes it back then is not contradicted.
+    /// The move works. If a person reverts it later, weir does not repeat it.
     Kept(Use),
-    /// It is not tried again.
+    /// The move is not tried again.
     Refused(Use, String),
-    /// It is.
+    /// The move is tried again.
     Later(String),
 }
 
 impl Moved {
-    /// By what was told of the last try.
+    /// Converts the result of the last try.
     pub fn by(to: Use, told: &Told) -> Self {
         match told {
             Told::Made => Self::Made(to),
@@ -35,13 +35,13 @@ impl Moved {
         }
     }
 
-    /// Whether it worked.
+    /// Returns true if the move worked.
     pub fn is_kept(&self, to: Use) -> bool {
         *self == Self::Kept(to)
     }
 
-    /// A sentence of it, and whether somebody should see to it. `stays`: why it goes nowhere; `to`:
-    /// what it is to be, once others are done.
+    /// Describes the state in a sentence, and returns true if the user should act. `stays`: why the
+    /// port stays; `to`: its use once other moves are done.
     pub fn said(&self, stays: Option<&str>, to: Option<Use>) -> Option<(String, bool)> {
         let as_what = |to: &Use| match to {
             Use::Lan => "of the LAN",
@@ -71,7 +71,7 @@ impl Moved {
     }
 }
 
-/// What is said once of a move that works.
+/// Message about a move that works, logged once.
 pub fn kept(to: Use) -> String {
     let so = match to {
         Use::Lan => "in the LAN",

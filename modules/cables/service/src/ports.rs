@@ -1,4 +1,4 @@
-//! Which devices are ports, and what each is used for now.
+//! Lists the devices that are ports, and their current use.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,8 +13,8 @@ use super::mover::{Mover, Used};
 /// Ethernet (ARPHRD_ETHER, include/uapi/linux/if_arp.h).
 const ETHERNET: u16 = 1;
 
-/// Whether a device is a socket for a cable: Ethernet of hardware, no radio, and not what leads to
-/// a switch whose own ports are devices.
+/// Returns true if a device is a socket for a cable: hardware Ethernet, not a radio, and not the
+/// uplink of a switch whose own ports are devices.
 pub fn is_socket(link: &Link) -> bool {
     let radio = |name: &str| {
         let folder = Path::new("/sys/class/net").join(name);
@@ -29,7 +29,7 @@ pub fn is_socket(link: &Link) -> bool {
         && !radio(&link.name)
 }
 
-/// What this machine does, as far as it concerns ports. Read anew with each link.
+/// State of this machine that concerns ports. Read again with each link.
 #[derive(Clone, Debug, Default)]
 pub struct Doings {
     /// Devices by which everything else goes out.
@@ -86,7 +86,7 @@ impl Doings {
         }
     }
 
-    /// Whether a port is used so in truth, by what stands upon it.
+    /// Returns true if the device's upper devices show that it has this use.
     pub fn are<'a>(
         &self,
         device: &str,
@@ -119,8 +119,7 @@ impl Doings {
         }
     }
 
-    /// What is known of a port without listening: as the configuration has it, or else as it is used
-    /// in truth.
+    /// Returns the prior facts of a port: as configured, or else by its real use.
     pub fn known<'a>(
         &self,
         mover: Option<&Mover>,

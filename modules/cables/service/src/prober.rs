@@ -1,6 +1,6 @@
-//! Looks for loops before a port is opened, and whether one is still there: a few frames for
-//! everybody leave all ports, and none of them is to come back. What spanning tree blocks blocks
-//! these, too.
+//! Probes for loops before a port is opened, and for the end of a loop: all ports send a few
+//! broadcast frames, and none of the frames may come back. Spanning tree blocks these frames like
+//! any other.
 
 use std::os::fd::AsRawFd;
 
@@ -14,7 +14,7 @@ use runtime::uplink::speaker;
 const AFTER: [u64; 2] = [300, 1500];
 /// As long as there is a loop.
 const EVERY: u64 = 10_000;
-/// Where there is none: one may come about far from here, and bring only frames of others back.
+/// Interval without a loop: a loop may form far from here, and return only frames of others.
 const SELDOM: u64 = 30_000;
 /// Frames each time: as many own frames as are a loop.
 const FRAMES: usize = 3;
@@ -38,7 +38,7 @@ impl Prober {
         }
     }
 
-    /// Whether it is time; `looped`: some port is a loop.
+    /// Returns true if a probe is due; `looped`: some port is a loop.
     pub fn is_due(&mut self, now: u64, looped: bool) -> bool {
         let since = self.last.map(|last| now.saturating_sub(last));
         let every = if looped { EVERY } else { SELDOM };
@@ -114,7 +114,7 @@ mod tests {
         assert!(nobody, "it is read as a hello");
     }
 
-    /// Whether a port takes a frame for no hello.
+    /// Returns true if a port does not take the frame for a hello.
     fn cables_hello(frame: &[u8]) -> bool {
         use cables_core::hello::{MeshKey, NodeKey, Port};
         let mesh = MeshKey::from_secret(b"sixteen octets or").expect("a key");

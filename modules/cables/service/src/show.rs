@@ -1,4 +1,4 @@
-//! What is known of the ports, as it is answered.
+//! Converts the state of the ports to API answers.
 
 use answers::{Cable, CableEvidence};
 use cables_core::{Decision, Role, Use};
@@ -12,7 +12,7 @@ pub fn all(watch: &mut Watch) -> Vec<Cable> {
     let missing: Vec<Cable> = watch.missing().map(no_device).collect();
     let all = watch.shown().into_iter();
     let mut all: Vec<Cable> = all.map(|(port, decision)| one(port, decision)).collect();
-    // One that was renamed is not seen as gone at once.
+    // A renamed device is not listed as gone at once.
     let shown = |one: &Cable| all.iter().any(|it| it.device == one.device);
     let missing: Vec<Cable> = missing.into_iter().filter(|one| !shown(one)).collect();
     all.extend(missing);

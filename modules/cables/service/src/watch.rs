@@ -1,5 +1,4 @@
-//! The ports that are looked at: which they are, what is known of them beforehand, and where they
-//! go.
+//! The watched ports: chooses them, collects their prior facts, and moves them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,11 +32,11 @@ pub struct Watch {
     others: BTreeMap<u32, String>,
     /// Of those names, the ones that no device has.
     missing: BTreeSet<String>,
-    /// Who administers this router.
+    /// Connections of administrators.
     pub administrator: Administrator,
     held: BTreeMap<String, Role>,
     own: Vec<kernel::Mac>,
-    /// Who moves ports; `None`: nobody does.
+    /// Mover of ports; `None`: ports are not moved.
     mover: Option<Mover>,
     doings: Doings,
     /// When it began.
@@ -45,20 +44,20 @@ pub struct Watch {
     prober: Prober,
     /// Servers of others are kept out of the LAN.
     guards: bool,
-    /// What happened.
+    /// Last events.
     pub events: Events,
 }
 
-/// What is asked for.
+/// Options of the watch.
 pub struct Wanted<'a> {
     /// Names of ports; none: every socket.
     pub ports: Vec<String>,
     pub keys: Option<Keys>,
-    /// What somebody chose.
+    /// Roles chosen by hand.
     pub held: BTreeMap<String, Role>,
     /// Servers of others are kept out of the LAN.
     pub guards: bool,
-    /// Who may write the configuration listens there; `None`: ports are not moved.
+    /// Socket of the process that may write the configuration; `None`: ports are not moved.
     pub socket: Option<&'a Path>,
 }
 
@@ -94,7 +93,7 @@ impl Watch {
             }
             self.own = own;
         }
-        // One with another name is another port.
+        // A device with a new name is another port.
         let is_gone = |(index, port): &(&u32, &Watched)| {
             let mut links = links.clone();
             !links.any(|link| link.index == **index && link.name == port.device)
@@ -140,7 +139,7 @@ impl Watch {
                 cut.is_some_and(|cut| cut != *index) && port.is_loop(now) == Some(true);
             let wants = port.act(*index, &mut means);
             shut |= !was && port.is_shut();
-            // What frees a port comes first.
+            // A move that frees a port comes first.
             if let Some(wants) = wants
                 && wanted.as_ref().is_none_or(|it| it.to == Use::Uplink)
             {
@@ -162,8 +161,8 @@ impl Watch {
         shut
     }
 
-    /// The port that is the uplink, by the configuration, and has a link. One that became it by
-    /// itself, and has another cable now that is none, does not count: cables may be swapped.
+    /// Returns the configured uplink, if it has a link. An automatic uplink whose new cable is not
+    /// an uplink does not count: cables may be swapped.
     fn uplink<'a>(&mut self, links: impl Iterator<Item = &'a Link>, now: u64) -> Option<String> {
         let mover = self.mover.as_ref()?;
         for link in links.filter(|link| link.up) {
@@ -261,7 +260,7 @@ impl Watch {
         self.missing.iter().map(String::as_str)
     }
 
-    /// What is known of a port beforehand.
+    /// Updates the prior facts of a port.
     fn learn<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link> + Clone) {
         let Some(port) = self.ports.get_mut(&link.index) else {
             return;
@@ -373,7 +372,7 @@ impl Watch {
         all
     }
 
-    /// What somebody chose; `None`: it is found out. False: there is no such port.
+    /// Sets a role chosen by hand; `None`: weir decides. Returns false if the port does not exist.
     pub fn hold(&mut self, device: &str, role: Option<Role>) -> bool {
         let Some(port) = self.ports.values_mut().find(|port| port.device == device) else {
             return false;
@@ -387,14 +386,14 @@ impl Watch {
         true
     }
 
-    /// What was chosen.
+    /// Returns the roles chosen by hand.
     pub fn held(&self) -> &BTreeMap<String, Role> {
         &self.held
     }
 }
 
-/// Where a loop is to be cut: of the ports that are one, the one whose link came last. Those that
-/// only hear other ports of this router may stay open then.
+/// Chooses the port at which a loop is cut: of the ports in a loop, the one whose link came last.
+/// Ports that only receive frames of this router's other ports may stay open then.
 fn cut(ports: &mut BTreeMap<u32, Watched>, now: u64) -> Option<u32> {
     let looped = ports.iter_mut().filter_map(|(index, port)| {
         port.is_loop(now)?;

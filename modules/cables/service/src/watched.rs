@@ -1,4 +1,4 @@
-//! A port that is looked at: what was noted goes into the core, and what that wants is done.
+//! A watched port: passes records to the core, and carries out its decisions.
 
 use cables_core::{Around, Cable, Decision, Heard, Noted, Place, Port, Role, Sort, Use};
 use datapath::cable::{self, Cables, Gate, Record};
@@ -18,7 +18,7 @@ pub fn now() -> u64 {
     cable::now() / 1_000_000
 }
 
-/// What a port is looked at with.
+/// Context of a port's evaluation.
 pub struct Means<'a> {
     pub noting: &'a mut Cables,
     pub own: &'a [Mac],
@@ -35,27 +35,27 @@ pub struct Means<'a> {
 pub struct Watched {
     /// Its name.
     pub device: String,
-    /// Whether it has a link, and since when it has or has not.
+    /// True if the port has a link, and the time of the last change.
     pub up: bool,
     pub since: u64,
-    /// How often it had lost its link by then.
+    /// Number of lost links at that time.
     lost: Option<u32>,
     pub mac: Mac,
     facts: Port,
     /// As the configuration has it.
     used: Used,
-    /// What is known of it.
+    /// State of the port in the core.
     cable: Cable,
     greeter: Option<Greeter>,
     looking: Option<Looking>,
-    /// When it was decided, and what was told of it.
+    /// Time of the decision, and the reported role.
     decided: Option<u64>,
     told: Option<Role>,
-    /// Who of this router sent the last own frame that came back.
+    /// Own port that sent the last own frame which came back.
     own: Option<Mac>,
     /// Nothing is to pass: it is not decided what the port is for, or it is a loop.
     waits: bool,
-    /// It was decided, with this link, that people of the LAN are there.
+    /// True if a decision with this link found users of the LAN.
     of_lan: bool,
     moved: Moved,
     /// Uses that were refused with this link.
@@ -63,7 +63,7 @@ pub struct Watched {
     /// The VXLAN that the mesh was put into.
     vxlan: Option<u32>,
     stays: Option<&'static str>,
-    /// Where it goes.
+    /// Requested use.
     to: Option<Use>,
     gate: Gate,
 }
@@ -100,34 +100,34 @@ impl Watched {
         }
     }
 
-    /// What it is used for.
+    /// Returns the current use.
     pub fn used(&self) -> Use {
         self.used.now
     }
 
-    /// Whether it lost its link since, and has it again: another cable may be in it, of which the
-    /// kernel says nothing.
+    /// Returns true if the link was lost and came back: another cable may be plugged in, without a
+    /// message from the kernel.
     pub fn was_pulled(&self) -> bool {
         let lost = facts::links_lost(&self.device);
         self.up && lost.is_some() && lost != self.lost
     }
 
-    /// Whether nothing passes.
+    /// Returns true if the port is shut.
     pub fn is_shut(&self) -> bool {
         self.up && self.gate == Gate::Shut
     }
 
-    /// What is known of it now.
+    /// Returns the current decision.
     pub fn decision(&mut self, now: u64) -> Decision {
         self.cable.decision(now)
     }
 
-    /// What became of where it goes, in a sentence, and whether somebody should see to it.
+    /// Describes the state of the move in a sentence, and returns true if the user should act.
     pub fn moving(&self) -> Option<(String, bool)> {
         self.moved.said(self.stays, self.to)
     }
 
-    /// What somebody chose.
+    /// Sets a role chosen by hand.
     pub fn hold(&mut self, role: Option<Role>) {
         self.moved = Moved::Not;
         self.refused.clear();
@@ -138,8 +138,8 @@ impl Watched {
         self.learn(facts, self.used);
     }
 
-    /// What is known of it beforehand. What weir itself gave to the LAN is judged as a port of
-    /// nothing until it is known that people of the LAN are there again: any cable may have come.
+    /// Updates the prior facts. A port that weir itself gave to the LAN counts as unused until
+    /// users of the LAN are found again: any cable may have come.
     pub fn learn(&mut self, mut facts: Port, used: Used) {
         self.used = used;
         if used.by_itself && used.now == Use::Lan && !self.of_lan {
@@ -157,14 +157,14 @@ impl Watched {
         self.facts.own_dhcp
     }
 
-    /// Whether it is the uplink by an earlier decision, and what is there now is none.
+    /// Returns true if weir made the port the uplink, but the current system is not an uplink.
     pub fn was_uplink(&mut self, now: u64) -> bool {
         let decision = self.cable.decision(now);
         let other = decision.decided.is_some() && decision.role != Role::Uplink;
         self.used.by_itself && self.used.now == Use::Uplink && self.up && other
     }
 
-    /// What somebody chose, if somebody did.
+    /// Returns the role chosen by hand, if any.
     pub fn held(&self) -> Option<Role> {
         self.facts.held
     }
@@ -235,13 +235,13 @@ impl Watched {
         goes
     }
 
-    /// Whether own frames come back, and those of another port too.
+    /// Returns a value if own frames come back: true if they are of another port.
     pub fn is_loop(&mut self, now: u64) -> Option<bool> {
         let looped = self.up && self.cable.decision(now).role == Role::Loop;
         looped.then(|| self.own.is_some_and(|own| own != self.mac))
     }
 
-    /// What is new of what it is for, once.
+    /// Returns true once for each new role.
     pub fn news(&mut self, decision: &Decision) -> bool {
         let new = decision.decided.is_some() && self.told != Some(decision.role);
         if new {
@@ -253,8 +253,8 @@ impl Watched {
     fn hear(&mut self, index: u32, means: &mut Means<'_>) {
         let now = means.now;
         if let Some(record) = means.noting.read(index) {
-            // The hello first, as that one was noted makes a border where nothing is proven. One with
-            // a tag is none: the mesh's own frames have none.
+            // The hello comes first, as a hello on record makes a border if nothing is proven. A
+            // tagged hello is not valid: the mesh's own frames have no tag.
             let plain = record.sorts[Sort::Hello as usize].vlan.is_none();
             let hello = match &mut self.greeter {
                 Some(greeter) if plain => greeter.hear(&record.hello, means.own, now),
@@ -278,7 +278,7 @@ impl Watched {
         }
     }
 
-    /// Where it goes.
+    /// Decides the next move.
     fn goes(
         &mut self,
         decision: &Decision,
@@ -293,7 +293,7 @@ impl Watched {
             other_uplink,
         };
         self.stays = None;
-        // What is there now is none of the LAN, whatever comes of it.
+        // The current system does not belong to the LAN, whatever the result.
         let leaves_lan = self.used.by_itself && self.used.now == Use::Lan && !self.of_lan;
         let place = match self.cable.place(decision, around, now) {
             Place::Apart if cut_elsewhere => {
@@ -340,7 +340,7 @@ impl Watched {
         })
     }
 
-    /// What became of a move.
+    /// Handles the result of a move.
     pub fn told(&mut self, wanted: &Move, told: &Told) {
         if matches!(told, Told::Made | Told::Kept) {
             self.vxlan = wanted.vxlan;

@@ -11,10 +11,10 @@ use super::wire::{NETWORK, NODE, PROOF, SIGNATURE};
 /// Octets of the shortest secret.
 pub const SHORTEST_SECRET: usize = 16;
 
-/// What is put in front of a hello where it is signed: it is no signature of anything else.
+/// Prefix of a signed hello: separates the signature from all others of the key.
 const SIGNED: &[u8] = b"weir hello 1\n";
 
-/// What makes no key.
+/// Reason why a key is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAKey {
     /// A secret of fewer than 16 octets.
@@ -43,11 +43,11 @@ pub struct MeshKey {
 }
 
 impl MeshKey {
-    /// Of what all nodes of the mesh know. It has to be random: whoever hears a hello can try
-    /// passwords on it for as long as they like.
+    /// Derives the key from the mesh's shared secret. The secret must be random: a receiver of a
+    /// hello can try passwords offline without limit.
     ///
     /// # Errors
-    /// It is shorter than 16 octets.
+    /// The secret is shorter than 16 octets.
     pub fn from_secret(secret: &[u8]) -> Result<Self, NotAKey> {
         if secret.len() < SHORTEST_SECRET {
             return Err(NotAKey::Short);
@@ -65,7 +65,7 @@ impl MeshKey {
         })
     }
 
-    /// By it one mesh is told from another. It tells nothing of a random secret.
+    /// Returns the id of the mesh, which reveals nothing about a random secret.
     pub fn network(&self) -> [u8; NETWORK] {
         self.network
     }
@@ -130,7 +130,7 @@ impl fmt::Debug for NodeKey {
     }
 }
 
-/// Whether a node signed a hello.
+/// Returns true if the node signed the hello.
 pub(super) fn signed(node: &[u8; NODE], octets: &[u8], signature: &[u8]) -> bool {
     let key = UnparsedPublicKey::new(&ED25519, node);
     key.verify(&[SIGNED, octets].concat(), signature).is_ok()

@@ -2,12 +2,12 @@
 
 use detect::Mac;
 
-/// What hellos are sent to: the nearest bridge. A bridge that keeps to IEEE 802.1D does not pass it
-/// on.
+/// Destination of hellos: the nearest bridge. A bridge that follows IEEE 802.1D does not forward
+/// the address.
 pub const GROUP: Mac = [0x01, 0x80, 0xc2, 0, 0, 0x0e];
 /// The EtherType: the first that IEEE 802 leaves to local experiments.
 pub const ETHERTYPE: u16 = 0x88b5;
-/// What the payload begins with: others use this EtherType too.
+/// Prefix of the payload: others use this EtherType too.
 pub const MAGIC: [u8; 4] = *b"weir";
 /// The version of all this.
 pub const VERSION: u8 = 1;
@@ -42,7 +42,7 @@ pub(super) struct Answer {
     pub nonce: [u8; NONCE],
 }
 
-/// What is said.
+/// Fields of a hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Body {
     pub capabilities: u16,
@@ -59,10 +59,10 @@ pub(super) struct Hello<'a> {
     /// The frame's source.
     pub from: Mac,
     pub body: Body,
-    /// What the proof is of.
+    /// Octets covered by the proof.
     pub proven: &'a [u8],
     pub proof: &'a [u8],
-    /// What the signature is of.
+    /// Octets covered by the signature.
     pub signed: &'a [u8],
     pub signature: &'a [u8],
 }

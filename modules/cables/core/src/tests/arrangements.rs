@@ -1,4 +1,4 @@
-//! What is plugged in, and what it is taken for.
+//! Devices at a port, and the role that follows.
 
 use detect::Internet;
 

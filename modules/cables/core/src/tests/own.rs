@@ -1,4 +1,4 @@
-//! Own hellos that come back, and what is told of a mesh's VXLAN.
+//! Own hellos that come back, and the VXLAN of a mesh.
 
 use super::{Scene, hello, port};
 use crate::{Hello, Port, Proof, Role, Sort, Use};
@@ -28,7 +28,7 @@ fn one_own_hello_is_a_loop_and_names_the_other_port() {
     assert_eq!(scene.role(), Role::Loop);
     scene = scene.passes(100);
     assert_eq!(scene.role(), Role::Mesh);
-    // It was said of this link: one frame more tells that the loop is there again.
+    // The hello was of this link: another own frame shows the loop again.
     scene = scene.hear(Sort::Own, 0);
     assert_eq!(scene.role(), Role::Loop);
     scene.cable.link(false, scene.now);

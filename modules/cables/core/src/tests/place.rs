@@ -1,4 +1,4 @@
-//! Where ports go by themselves, and where nothing takes them.
+//! Ports that move by themselves, and ports that must stay.
 
 use super::{frame, hello, look, mac, port};
 use crate::{Around, Cable, Noted, Offer, Place, Port, Role, Sort, Use};

@@ -1,4 +1,4 @@
-//! What holds whatever is heard.
+//! Rules that hold for any evidence.
 
 use detect::Internet;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! When things are decided, and when anew.
+//! Times of first and later decisions.
 
 use detect::Internet;
 
@@ -103,7 +103,7 @@ fn a_decision_stays_until_another_held() {
         (scene.role(), scene.says().decided),
         (Role::Uplink, Some(6000))
     );
-    // Asks now and then: not enough to say that it is none.
+    // A client that asks now and then does not disprove an uplink.
     let mut scene = Scene::new(Use::Uplink)
         .hear(Sort::DhcpServer, 2)
         .passes(4000);
@@ -216,7 +216,7 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
     assert!(!scene.cable.wants_look(scene.now));
     scene = scene.passes(700);
     assert_eq!(scene.role(), Role::Uplink);
-    // Where nothing was heard by then, it is asked, as at any link.
+    // Without evidence by then, the port is probed, as at any link.
     let mut cable = Cable::new(port(Use::None));
     for time in 0..7 {
         cable.link(false, time * 1000);
@@ -247,12 +247,12 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     awaited(&mut scene, Proof::Awaited);
     scene = scene.hear(Sort::Batman, 1).passes(2000);
     assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
-    // What is forged takes nothing away.
+    // A forged hello takes nothing away.
     awaited(&mut scene, Proof::None);
     awaited(&mut scene, Proof::Proven);
     scene = scene.passes(600);
     assert_eq!(scene.role(), Role::Mesh);
-    // What was sure before the hello is not decided beside it.
+    // Earlier certainty is not decided while a hello is pending.
     let mut scene = Scene::new(Use::None).hear(Sort::Batman, 1).passes(300);
     awaited(&mut scene, Proof::Awaited);
     scene = scene.passes(3000);
@@ -299,7 +299,7 @@ fn where_a_hello_may_come_it_is_waited_for_before_a_node_is_a_border() {
         (scene.role(), scene.says().decided),
         (Role::Border, Some(3000))
     );
-    // Who is no node of a mesh is told as ever.
+    // Nodes that are not of a mesh are decided as usual.
     let mut scene = with(true).hear(Sort::Pado, 1).passes(600);
     assert_eq!(scene.says().decided, Some(500));
 }
@@ -313,7 +313,7 @@ fn who_was_asked_is_given_time_to_answer() {
     assert_eq!(scene.says().decided, None, "the look goes on");
     scene.cable.looked(&look(Internet::Dhcp, true), scene.now);
     assert_eq!(scene.role(), Role::Uplink);
-    // One that failed says nothing.
+    // A failed look proves nothing.
     let mut scene = Scene::new(Use::None);
     scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));

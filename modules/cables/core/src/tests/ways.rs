@@ -1,4 +1,4 @@
-//! Ways to the Internet that are heard, and what becomes of them once they are asked.
+//! Signs of Internet access, and the results of a probe.
 
 use detect::{Details, Internet, Suggestion};
 
@@ -18,7 +18,7 @@ fn no_default_router() -> Suggestion {
     }
 }
 
-/// It is asked, and two and a half seconds later it is known what came of it.
+/// Probes the port, with the result after two and a half seconds.
 fn asked(mut scene: Scene, found: &Suggestion) -> Scene {
     assert!(scene.cable.wants_look(scene.now), "no look is wanted");
     scene = scene.passes(2500);
@@ -62,13 +62,13 @@ fn a_refusal_of_dhcp_is_no_way_to_the_internet() {
     let other = asked(refused(), &look(Internet::Ipv6Only, true)).says();
     assert_eq!(other.role, Role::Uplink);
     assert!(other.why.contains("IPv6"), "{other:#?}");
-    // It goes on to refuse. Another one that comes later was not asked.
+    // The server continues to refuse. A later server was not probed.
     let late = asked(refused(), &look(Internet::None, false)).passes(100);
     let mut late = late.hear(Sort::DhcpServer, 1).passes(3000);
     assert_eq!(late.role(), Role::Unknown);
     let said = late.hear(Sort::DhcpServer, 2).passes(3000).says();
     assert_eq!((said.role, said.confidence), (Role::Uplink, 60));
-    // What was decided meanwhile goes at once.
+    // An earlier decision is dropped at once.
     let mut late = Scene::new(NEW).hear(Sort::DhcpServer, 1).passes(2500);
     assert!(late.cable.wants_look(late.now));
     late = late.passes(2000);

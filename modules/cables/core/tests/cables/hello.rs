@@ -1,4 +1,4 @@
-//! Hellos between ports in memory, and what strangers make of them.
+//! Hellos between ports in memory, and attacks on them.
 
 use std::fmt::Write;
 
@@ -162,7 +162,7 @@ fn another_mesh_is_told_and_not_answered() {
     assert_ne!(other.network(), mesh().network());
     assert_eq!(says(&mut a, 0).len(), SHORTEST);
     assert_eq!(all(&mut a, 0).len() as u32, FIRST - 1);
-    // Who has no mesh says nothing, and hears of others'.
+    // A node without a mesh sends nothing, and receives the hellos of others.
     let mut none = Port::new(None, &node(3), C, 0);
     none.link([0xc0; 16], 0);
     assert_eq!(hears(&mut none, &frame, 0), State::OtherMesh);

@@ -1,4 +1,4 @@
-//! When the mesh at a port has to be in a VXLAN, and that both ends of a cable say the same.
+//! Conditions for the VXLAN of a mesh at a port; both ends of a cable must agree.
 
 use cables_core::hello::{
     AGAIN_AT_MOST, FIRST, FOR_NEWCOMER, IN_VXLAN, MeshKey, NodeKey, PAUSE, Port, State, VXLAN,
@@ -62,7 +62,7 @@ fn a_station_that_one_end_alone_hears_puts_both_into_one() {
     talk(&mut ports, &mut now);
     assert_eq!(parted(&ports), [true, true]);
     assert_eq!(ports[0].vxlan(), Some(mesh().vxlan()));
-    // It stays as long as the link does.
+    // The VXLAN stays as long as the link does.
     ports[0].stations(&[B], now);
     assert_eq!(parted(&ports), [true, true]);
     ports[0].link([9; 16], now);
@@ -122,7 +122,7 @@ fn three_neighbours_are_in_one() {
     let mut ports = [port(1, A, VXLAN), port(2, B, VXLAN), port(3, C, VXLAN)];
     talk(&mut ports, &mut 0);
     assert_eq!(parted(&ports), [true; 3]);
-    // One with a link of its own anew is the same neighbour.
+    // A neighbour with a new link is the same neighbour.
     let mut ports = [port(1, A, VXLAN), port(2, B, VXLAN)];
     let mut now = 0;
     talk(&mut ports, &mut now);

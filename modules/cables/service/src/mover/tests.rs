@@ -9,7 +9,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What stands for the process that writes the configuration: it answers by name of the device.
+/// Simulates the process that writes the configuration: its answer depends on the device's name.
 struct Clerk {
     socket: PathBuf,
     _ends: tokio::sync::oneshot::Sender<()>,
@@ -134,7 +134,7 @@ fn to_uplink(device: &str) -> Move {
     }
 }
 
-/// Steps at these times until something is told; a second of the mover's goes by in each.
+/// Steps until the mover reports a result; each step is 100 ms of its time.
 fn told(mover: &mut Mover, now: &mut u64, wanted: &Move, works: Works) -> Told {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -157,7 +157,7 @@ fn what_works_is_kept() {
     let before = Used::default();
     assert_eq!(mover.used("eth1"), Some(before), "read before it asks");
     assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Kept);
-    // What is known is read anew.
+    // The uses of ports are read again.
     let begin = Instant::now();
     while mover.used("eth1") == Some(before) && begin.elapsed() < PATIENCE {
         now += 20;

@@ -190,8 +190,7 @@ impl Machine {
             peer.heard(signal, now);
             return;
         }
-        // The list of proven nodes is full: a node may be one of them, so none is accepted in
-        // clear.
+        // The list of proven nodes is full: none is accepted in clear, as it may be a proven one.
         if self.nodes.is_full()
             || !self.settings.may_be_peer(&beacon.mac)
             || !self.nodes.has_room(false, signal)
