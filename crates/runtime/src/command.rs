@@ -36,8 +36,7 @@ pub fn client(connection: &Connection) -> Result<Client, Error> {
 
 /// The socket of the daemon that is meant.
 pub fn socket(connection: &Connection) -> PathBuf {
-    // The daemon may have been told of another socket. A broken file is `weir config`'s to complain
-    // about.
+    // The daemon may use another socket. `weir config` reports a broken file.
     let configured = config::told_socket();
     api::path::socket_path(connection.socket.as_deref(), configured.as_deref())
 }

@@ -68,7 +68,7 @@ const BEAT: Duration = Duration::from_millis(500);
 /// Counters, and sysctls, which change without an event.
 const COUNT: Duration = Duration::from_secs(1);
 
-/// Runs until told to stop. A signal or an error leaves the kernel forwarding everything.
+/// Runs until a signal or an error, which leave the kernel forwarding everything.
 pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
     let runtime = crate::event_loop()?;
     runtime.block_on(async { Daemon::new(effective, options)?.serve().await })
@@ -411,7 +411,7 @@ async fn heard(events: &mut Option<Events>, found: &mut Vec<kernel::Event>) -> s
     }
 }
 
-/// The next time at which something is over, or to be looked at, that nothing tells of.
+/// Waits for the next time at which state without events expires or must be read.
 fn expires(router: &Rc<RefCell<Router>>) -> impl Future<Output = ()> + use<> {
     until(router.borrow().expiry.wake())
 }

@@ -11,8 +11,8 @@ use tracing::error;
 /// The longest file that is read, in bytes.
 pub const LONGEST: u64 = 64 * 1024;
 
-/// Reads one, and makes its folder. One that is not there says nothing; what cannot be read is put
-/// aside, and `lost` told of it: a router forwards all the same.
+/// Reads a file, and makes its folder. A missing file is empty; an unreadable one is put aside and
+/// logged with `lost`: a router forwards all the same.
 pub fn read(path: &Path, lost: &str) -> Vec<u8> {
     if let Some(folder) = path.parent() {
         // Without the folder there is nothing to read, and a later write reports the error.
@@ -90,7 +90,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Of this file.
+    /// Creates a writer of this file.
     pub fn new(path: PathBuf) -> Self {
         Self {
             path,

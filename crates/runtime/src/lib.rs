@@ -1,6 +1,6 @@
-//! The parts that every module of weir stands on: the daemon with its loop and rights in [`daemon`], the configuration in
-//! [`config`], checks in [`check`], what is printed in [`output`], commands that belong to no module in [`commands`].
-//! Modules come by value, in a [`registry`]; none is named here.
+//! Base of all modules of weir: the daemon with its loop and rights in [`daemon`], the
+//! configuration in [`config`], checks in [`check`], output in [`output`], commands that belong to
+//! no module in [`commands`]. Modules come by value, in a [`registry`]; the crate names no module.
 
 pub mod check;
 pub mod command;

@@ -22,9 +22,9 @@ pub enum Tone {
     /// Nothing particular.
     #[default]
     Plain,
-    /// As it should be: green.
+    /// Good: green.
     Good,
-    /// To be looked at: yellow.
+    /// Warning: yellow.
     Warn,
     /// Wrong: red.
     Bad,

@@ -46,21 +46,21 @@ struct Cli {}
 /// A module, as weir knows it before it runs.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the module.
     pub name: &'static str,
     /// Help of `--only` for the module; `None` if the module always runs.
     pub choice: Option<&'static str>,
-    /// Its sections of the configuration.
+    /// Sections of the configuration.
     pub sections: &'static [Section],
-    /// Its commands.
+    /// Commands of the module.
     pub commands: fn() -> Vec<Command>,
-    /// Its line in `weir status`.
+    /// Line of the module in `weir status`.
     pub status: fn(&Status, &mut Output<'_>) -> io::Result<()>,
-    /// Its lines in `weir check`.
+    /// Lines of the module in `weir check`.
     pub check: Check,
     /// Finds settings that will not work as written.
     pub doubt: fn(&Effective) -> Option<Doubt>,
-    /// Its tables of nftables: rules in these see each packet for weir itself.
+    /// Tables of nftables: rules in these see each packet for weir itself.
     pub tables: &'static [&'static str],
     /// Says what it wants of the packet path, before that is loaded.
     pub prepare: fn(&Effective, &mut datapath::Options),
@@ -178,7 +178,7 @@ pub struct Context<'a, 'o> {
 pub struct Registry {
     /// Weir itself: what belongs to no module.
     pub own: Entry,
-    /// Its modules, in the order in which they are made; they stop in the reverse one.
+    /// Modules, in the order in which they are made; they stop in the reverse one.
     pub modules: Vec<Entry>,
 }
 

@@ -47,7 +47,7 @@ pub struct Look<'a> {
     pub lans: &'a [Network],
     /// For how long it is listened, from the link on.
     pub seconds: u64,
-    /// Nothing is asked in a VLAN that nobody was heard in.
+    /// True to send nothing in a VLAN without received frames.
     pub untagged: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct Look<'a> {
 /// an event loop.
 ///
 /// # Errors
-/// There is no such port, it has no hardware address, or this process may not do that.
+/// The port does not exist or has no hardware address, or this process lacks the rights.
 pub fn run(look: Look<'_>, told: &mut dyn FnMut(&Evidence)) -> Result<Found, Error> {
     let port = Port::find(look.port)?;
     let mut seed = [0; 8];

@@ -70,7 +70,7 @@ pub fn routes(programs: &[Prefix]) -> Vec<Finding> {
     programs.iter().take(ROUTES_NAMED).map(finding).collect()
 }
 
-/// Adds what a running daemon told of the costs of rules.
+/// Adds the costs of rules that a running daemon reported.
 pub fn cost(findings: &mut [Finding], rules: &[RuleCost]) {
     for finding in findings.iter_mut().filter(|finding| !finding.noted) {
         let rule = rules.iter().find(|rule| rule.rule == finding.place);

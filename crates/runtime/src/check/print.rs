@@ -8,8 +8,8 @@ use crate::output::{Output, Tone, WIDTH, harmless, some_of, wrap};
 /// Column at which names begin, behind the mark.
 const INDENT: usize = 11;
 
-/// Prints the report: first what the kernel has, then the devices, then the firewall, then the verdict.
-/// `verbose`: also what each feature is for, and what of the firewall is only worth knowing.
+/// Prints the report: the kernel, the devices, the firewall, then the verdict. `verbose`: also the
+/// use of each feature, and minor findings in the firewall.
 pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
     heading(&format!("Kernel {}", harmless(&report.kernel)), output)?;
     for one in &report.features {

@@ -18,13 +18,13 @@ pub struct CheckReport {
     pub kernel: String,
     /// A daemon runs in this network namespace: devices are as it has them.
     pub running: bool,
-    /// Of the kernel and around it.
+    /// Features of the kernel and around it.
     pub features: Vec<Feature>,
     /// All but the loopback device.
     pub devices: Vec<Device>,
-    /// The rules could be read; otherwise nothing is known of them.
+    /// True if the rules could be read; otherwise they are unknown.
     pub ruleset_read: bool,
-    /// Of the firewall: what must see each packet, and what is worth knowing.
+    /// Findings in the firewall: rules that must see each packet, and minor ones.
     pub firewall: Vec<Finding>,
 }
 
@@ -97,8 +97,7 @@ pub struct Finding {
     pub statement: Option<String>,
     /// Only worth knowing: nothing goes wrong.
     pub noted: bool,
-    /// Connections that it leaves to the kernel now; absent where that is not known, as no daemon
-    /// runs here.
+    /// Connections that the rule leaves to the kernel now; absent if no daemon runs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
     /// Remedy.

@@ -17,8 +17,8 @@ pub fn is_called(device: &Device, wanted: &str) -> bool {
         || address.is_some() && device.addresses.iter().any(has)
 }
 
-/// The hardware address of the one device that is called so; one that is not known is taken as it
-/// is.
+/// Returns the hardware address of the device with this name; an unknown hardware address is
+/// returned as it is.
 pub fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
     if let Some(mac) = answers::monitor::normal_mac(wanted) {
         return Ok(mac);

@@ -18,7 +18,7 @@ pub struct Effective {
 }
 
 impl Effective {
-    /// Of these sections, when nothing is written.
+    /// Returns the default configuration of these sections.
     pub fn defaults(sections: &[Section]) -> Self {
         let held = |section: &Section| (*section, section.hold());
         Self {

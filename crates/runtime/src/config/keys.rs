@@ -11,7 +11,7 @@ use super::values::{Bounded, Form, Wrong};
 
 /// Key of a table of type `S`.
 pub struct Key<S: 'static> {
-    /// Its name in the file.
+    /// Name of the key in the file.
     pub name: &'static str,
     /// Effect of the key, a sentence or two; lines begin with a space.
     pub about: &'static str,
@@ -21,7 +21,7 @@ pub struct Key<S: 'static> {
     pub allowed: fn() -> String,
     /// Reads it from the file.
     pub read: fn(&mut S, &DeValue<'_>, Origin) -> Result<(), Wrong>,
-    /// As it would be in the file.
+    /// Returns the value as written in the file.
     pub show: fn(&S) -> (Value, &Origin),
     /// Takes it over from another table, unless it has the same value.
     pub keep: fn(&mut S, &S),
@@ -32,13 +32,13 @@ pub struct Key<S: 'static> {
 pub enum When {
     /// At a reload.
     Live,
-    /// When weir is started anew.
+    /// After a restart of weir.
     Restart,
 }
 
 /// Settings with a name each. Made by [`table!`].
 pub trait Table: Any + Clone + Debug + Default + PartialEq {
-    /// Its rows, in the order of the manual.
+    /// Rows of the table, in the order of the manual.
     fn keys() -> &'static [Key<Self>];
 }
 

@@ -51,7 +51,7 @@ impl LogLevel {
         Self::Trace,
     ];
 
-    /// So many steps louder (quieter, when negative), as far as there are any.
+    /// Returns the level that is `steps` more verbose (less, when negative), within the limits.
     pub fn louder(self, steps: i32) -> Self {
         let at = Self::ALL
             .iter()

@@ -59,7 +59,7 @@ pub fn parse_recoverable(
     let mut document = Document { reader };
     document.read(table.get_ref(), &mut effective);
 
-    // A broken line was already told of; what is made of the rest of it is guesswork.
+    // A broken line was already reported; the parse of its rest is guesswork.
     let mut errors = document.reader.errors;
     let mut position = 0;
     errors.retain(|error| {

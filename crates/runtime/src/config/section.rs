@@ -1,5 +1,5 @@
-//! Sections of the file. A module says with [`table!`](super::table) what its keys are, and with [`Section`] under which
-//! name.
+//! Sections of the file. A module declares its keys with [`table!`](super::table), and the name of
+//! its section with [`Section`].
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use super::values::Wrong;
 /// A section: a name, and what is in it.
 #[derive(Clone, Copy)]
 pub struct Section {
-    /// Its name in the file; with a dot where it is within another one: `monitor.ipfix`.
+    /// Name of the section in the file; with a dot if within another one: `monitor.ipfix`.
     pub name: &'static str,
     make: fn(&'static str) -> Box<dyn Held>,
     naming: Option<Naming>,
@@ -49,7 +49,7 @@ impl Section {
         }
     }
 
-    /// As it is when nothing is written.
+    /// Returns the default values of the section.
     pub(super) fn hold(&self) -> Box<dyn Held> {
         (self.make)(self.name)
     }
@@ -76,7 +76,7 @@ pub(super) trait Held: Debug {
     fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), Wrong>;
     /// Takes the keys that a reload does not change over from what ran before, of the same section.
     fn keep(&mut self, before: &dyn Held);
-    /// Its [`Tables`].
+    /// Returns the [`Tables`] of the section.
     fn tables(&self) -> &dyn Any;
     /// Returns the tables for changes.
     fn tables_mut(&mut self) -> &mut dyn Any;

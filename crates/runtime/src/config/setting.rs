@@ -13,9 +13,9 @@ pub enum Origin {
     CommandLine,
     /// A configuration file.
     File {
-        /// As it was named.
+        /// Path as given.
         name: String,
-        /// From 1; 0 where it is not known.
+        /// Line from 1; 0 if unknown.
         line: usize,
     },
 }

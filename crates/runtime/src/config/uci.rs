@@ -21,7 +21,7 @@ const OPENWRT: [(&str, &str, &str); 2] = [
     ("radio.peering", "apup_peer_ifname_prefix", "prefix"),
 ];
 
-/// Lays what a file says over what is known. One that is not there says nothing.
+/// Applies a file to the configuration. A missing file changes nothing.
 pub(super) fn lay_over(effective: &mut Effective, file: &Path) -> Result<(), Vec<ConfigError>> {
     if !file.exists() {
         return Ok(());
@@ -30,10 +30,10 @@ pub(super) fn lay_over(effective: &mut Effective, file: &Path) -> Result<(), Vec
     lay(effective, &read(file)?, &name)
 }
 
-/// Lays this text over what is known. `file` is only for messages and origins.
+/// Applies this text to the configuration. `file` is only for messages and origins.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors in the text.
 pub fn lay(effective: &mut Effective, text: &str, file: &str) -> Result<(), Vec<ConfigError>> {
     let error = |line: usize, key: Option<String>, wrong: Wrong| ConfigError {
         file: file.to_owned(),

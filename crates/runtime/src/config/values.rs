@@ -22,7 +22,7 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    /// There is no such key.
+    /// Error for an unknown key.
     pub(super) fn no_key() -> Self {
         Self {
             what: "unknown key".to_owned(),
@@ -39,7 +39,7 @@ pub trait FileValue: Sized {
     /// Reads it. `Err(None)`: of a wrong type, or not understood at all.
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>>;
 
-    /// As it would be in the file; `null` where it would not be there.
+    /// Returns the value as written in the file; `null` if it would be absent.
     fn show(&self) -> Value;
 }
 
@@ -356,8 +356,8 @@ impl DeviceName {
     };
 
     /// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`,
-    /// `:` and white space; nor `%`, which the kernel takes for a pattern. No program takes a name for
-    /// an option (`-` at the beginning), nor nft(8) for a pattern or the end of the name.
+    /// `:` and white space; nor `%`, a pattern for the kernel. Programs must not take a name for an
+    /// option (`-` at the beginning), nor nft(8) for a pattern or the end of the name.
     pub fn fits(name: &str) -> bool {
         (1..=15).contains(&name.len())
             && name != "."

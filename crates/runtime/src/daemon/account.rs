@@ -49,8 +49,8 @@ impl Account {
         self.ports.get(&slot).copied()
     }
 
-    /// Takes in what a flow forwarded since it was last asked, and gives back the bytes. What
-    /// devices counted of it is known after [`Account::settle`].
+    /// Takes the traffic that a flow forwarded since the last read, and returns the bytes. The
+    /// devices' counts are known after [`Account::settle`].
     pub fn read(&mut self, path: &mut Datapath, flow: u32) -> u64 {
         let mut octets = 0;
         path.grown(flow, |growth| {
@@ -147,7 +147,7 @@ impl Account {
                     passed,
                 );
             }
-            // Of hops that are forgotten: there are none, as flows are asked before that.
+            // Events of forgotten hops: there are none, as flows are read before that.
             self.left.clear();
         }
         if self.ledger.waits() {
@@ -165,7 +165,7 @@ impl Account {
 pub struct DeviceNews {
     /// Something may stand otherwise than before.
     pub changed: bool,
-    /// These went.
+    /// Devices that are gone.
     pub gone: Vec<u32>,
 }
 

@@ -30,8 +30,8 @@ const WELL: Duration = Duration::from_secs(60);
 /// Variables of weir's environment that the process inherits: they set the format of the log.
 const ENVIRONMENT: [&str; 2] = ["NO_COLOR", "JOURNAL_STREAM"];
 
-/// The user of the page's process, and of its group. It owns nothing, and has no name: these numbers
-/// are given out by neither Debian (65000 to 65533) nor systemd (up to 65519).
+/// User and group of the page's process. The user owns nothing and has no name: neither Debian
+/// (65000 to 65533) nor systemd (up to 65519) assigns the number.
 pub const PAGE: u32 = 65_521;
 
 /// The user of the portal's process: what was taken over of one reaches nothing of the other.

@@ -30,7 +30,7 @@ pub struct ApiState {
     pub settings: Rc<RefCell<Settings>>,
     /// Modules of the daemon.
     pub modules: Modules,
-    /// Rows of the API, once all are known.
+    /// Routes of the API, once all are registered.
     pub routes: OnceCell<Routes>,
     /// Conditions that need attention.
     pub conditions: RefCell<Registry>,
@@ -243,7 +243,7 @@ impl ApiState {
         super::counters::ports(&mut self.router.borrow_mut())
     }
 
-    /// Why a flow is forwarded, or is not. A flow nobody knows has an explanation too.
+    /// Explains why a flow is forwarded or not, also for an unknown flow.
     pub fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
         let router = &mut *self.router.borrow_mut();
         Ok(super::explain::explain(router, &self.modules, asked))

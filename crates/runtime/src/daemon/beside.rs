@@ -10,7 +10,7 @@ use tokio::sync::oneshot::{Receiver, Sender, channel};
 use super::{Work, confine, privileges};
 use crate::Error;
 
-/// Such a thread. It ends with this.
+/// A thread beside the loop, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Beside {
     goes_on: Option<Sender<()>>,
@@ -49,7 +49,7 @@ impl Beside {
                 }
             });
             after();
-            // Nobody may wait for it.
+            // The receiver may be gone.
             let _ = end.send(());
         });
         Ok(Self {

@@ -254,7 +254,7 @@ impl Finding {
         self
     }
 
-    /// Its key.
+    /// Returns the key of the finding.
     pub fn key(&self) -> &'static str {
         self.key
     }
@@ -307,7 +307,7 @@ fn fill(text: &str, values: &[(&str, Value)]) -> String {
     filled
 }
 
-/// A condition that is known.
+/// A condition in the registry.
 #[derive(Clone, Debug)]
 struct Known {
     /// When it began, and when it was last seen, in seconds of a clock that does not jump.
@@ -322,15 +322,15 @@ struct Known {
 pub struct Registry {
     /// By [`Finding::id`].
     known: BTreeMap<String, Known>,
-    /// The last look, by the clock of [`Known`].
+    /// Time of the last update, by the clock of [`Known`].
     looked: u64,
     /// When that clock began, in seconds since 1970.
     epoch: u64,
 }
 
 impl Registry {
-    /// Takes in all conditions that there are at this second of a clock that does not jump. `epoch`:
-    /// when that clock began, in seconds since 1970, as the time is now.
+    /// Takes all conditions at this second of a clock that does not jump. `epoch`: the start of
+    /// that clock, in seconds since 1970, as the time is now.
     pub fn update(&mut self, findings: Vec<Finding>, now: u64, epoch: u64) {
         self.looked = now;
         // A second less or more comes of rounding. Else the time was set.
@@ -352,7 +352,7 @@ impl Registry {
             .retain(|_, known| now.saturating_sub(known.seen) < LINGERS);
     }
 
-    /// All of them at this time, seconds since 1970; the gravest first, then the oldest.
+    /// Returns all conditions at this time, seconds since 1970; the gravest first, then the oldest.
     pub fn shown(&self, unix: u64) -> Conditions {
         let since = |known: &Known| (self.epoch + known.began).min(unix);
         let all = self.known.values();
@@ -369,8 +369,8 @@ impl Registry {
     }
 }
 
-/// Conditions of the packet path, and the troubles of all parts. `status` has what modules told of
-/// themselves.
+/// Adds conditions of the packet path, and the problems of all parts. `status` holds the reports of
+/// the modules.
 pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec<Finding>) {
     for trouble in status.troubles {
         let finding = Finding::new("part", "weir", "")
@@ -401,8 +401,8 @@ pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec
     findings.extend(refused.map(|plan| of_path("port-refused").at(&plan.name)));
 }
 
-/// Connections that the fast path has, if others wait for room. The tables of the packet path may be
-/// full before there are as many connections as the settings allow.
+/// Counts the connections in the fast path, if others wait for room. The tables of the packet path
+/// may be full before there are as many connections as the settings allow.
 fn full(statistics: &offload_core::Statistics) -> Option<u64> {
     let waiting = statistics.declined[offload_core::Decline::TableFull.index()];
     (waiting > 0).then_some(statistics.installed as u64)
@@ -477,7 +477,7 @@ mod tests {
         assert!(registry.shown(1_000_005).conditions.is_empty());
         registry.update(both(), 168, 999_840);
         assert_eq!(registry.shown(1_000_008).conditions[0].since, 1_000_000);
-        // The conditions are gone for long: they begin anew.
+        // The conditions ended long ago: they begin again.
         registry.update(Vec::new(), 169, 999_840);
         registry.update(Vec::new(), 190, 999_840);
         registry.update(both(), 200, 999_840);

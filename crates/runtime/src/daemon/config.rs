@@ -65,7 +65,7 @@ pub enum FlowRoom {
     /// From the memory of the machine.
     #[default]
     Auto,
-    /// So many.
+    /// A fixed number.
     Connections(u32),
 }
 
@@ -101,10 +101,10 @@ impl fmt::Display for Mark {
 /// Treatment of connections of which a rule may see each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EachPacket {
-    /// They stay with the kernel.
+    /// The connections stay with the kernel.
     #[default]
     Respect,
-    /// They are taken over: the rule sees a sample of their packets.
+    /// The connections are taken over: the rule sees a sample of their packets.
     Ignore,
 }
 

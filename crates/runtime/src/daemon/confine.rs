@@ -11,7 +11,7 @@ use landlock::{
 };
 use tracing::{debug, warn};
 
-/// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
+/// Newest Landlock version in use; the crate leaves out rights that the kernel lacks.
 const VERSION: ABI = ABI::V6;
 
 /// Directories of programs and their libraries.
@@ -22,7 +22,7 @@ const PROGRAMS: [&str; 6] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin"
 struct Places {
     /// Programs and libraries: read and execute.
     programs: BTreeSet<PathBuf>,
-    /// To be read.
+    /// Readable paths.
     read: BTreeSet<PathBuf>,
     /// Directories in which files are made, written, replaced and removed.
     write: BTreeSet<PathBuf>,
@@ -38,8 +38,8 @@ pub struct Reach<'a> {
     pub config: &'a Path,
     /// The API's socket.
     pub socket: &'a Path,
-    /// Other files that are read now and then. One that may be replaced is found again only if its
-    /// directory may be read, so that is what is allowed, unless everybody writes there.
+    /// Other files that are read now and then. A file that may be replaced needs a readable
+    /// directory, so the directory is allowed, unless every user may write there.
     pub read: &'a [PathBuf],
     /// Directories in which it writes.
     pub write: &'a [PathBuf],
@@ -266,7 +266,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
         let address = listener.local_addr().expect("an address");
         let accepting = listener.try_clone().expect("the same");
-        // Of this thread alone, for good.
+        // Confine only this thread, for good.
         let alone = thread::spawn(move || {
             confine_wholly();
             let denied = |result: io::Result<()>| {
@@ -276,7 +276,7 @@ mod tests {
             assert!(denied(fs::read_dir("/").map(drop)));
             assert!(denied(fs::write(env::temp_dir().join("weir-wholly"), "x")));
             assert!(denied(Command::new("/bin/true").status().map(drop)));
-            // Whoever connects to what it was given is served (TCP is confined since Linux 6.7).
+            // A client of the inherited listener is served (TCP is confined since Linux 6.7).
             if tcp_is_confined() {
                 assert!(denied(std::net::TcpStream::connect(address).map(drop)));
                 assert!(denied(std::net::TcpListener::bind("127.0.0.1:0").map(drop)));
@@ -307,7 +307,7 @@ mod tests {
         }
         let (config, socket) = (inside.join("weir.toml"), inside.join("socket"));
         let secret = outside.join("weir.toml");
-        // Of this thread alone, for good.
+        // Confine only this thread, for good.
         let result = thread::spawn(move || {
             confine(&Reach {
                 config: &config,

@@ -16,7 +16,7 @@ pub enum Event<'a> {
     Started(&'a Effective),
     /// The kernel reports a change; the packet path does not know it yet.
     Kernel(&'a kernel::Event),
-    /// A batch of the kernel's events is known, and the proofs have ended that they end.
+    /// A batch of the kernel's events was processed, and the affected proofs have ended.
     Settled,
     /// Sets of addresses or rules changed.
     Sets(&'a [SetEvent]),
@@ -36,7 +36,7 @@ pub enum Event<'a> {
     Tick,
     /// A second went by. Packets forwarded in it are reported after this.
     Second,
-    /// A user asks about packets of no known flow. The first answer ends the event.
+    /// A user asks about packets without a flow. The first answer ends the event.
     Explain(&'a FlowQuery, &'a Cell<Option<Explanation>>),
 }
 

@@ -26,7 +26,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Nothing is known yet. Milliseconds count from `started`.
+    /// Creates the state before any read. Milliseconds count from `started`.
     pub fn new(started: Instant) -> Self {
         let mut agenda = Agenda::default();
         agenda.routed(0);
@@ -102,7 +102,7 @@ impl Keeper {
                 |hops| (hops.shared, Some(hops.programs)),
             );
             self.gateways.shared(shared);
-            // Those that are known stay where routes cannot be read.
+            // If routes cannot be read, the former ones stay.
             self.programs = programs.or(self.programs.take());
             self.agenda.groups_read(idle, begun, self.now());
         }
@@ -115,7 +115,7 @@ impl Keeper {
         self.programs.take()
     }
 
-    /// From then on the packet path goes by no proof.
+    /// Returns the time from which the packet path must not use proofs.
     pub fn until(&self) -> Option<Instant> {
         self.agenda.until().map(|at| self.instant(at))
     }

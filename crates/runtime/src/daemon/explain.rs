@@ -11,7 +11,7 @@ use super::flows::flow;
 use super::module::Modules;
 use super::router::Router;
 
-/// Tells all that is known of one flow.
+/// Explains one flow.
 pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Explanation {
     let ids = find(router, asked);
     let shown = ids.first().and_then(|id| flow(router, *id));

@@ -5,8 +5,8 @@ use std::task::{Context, Poll, Waker};
 
 type Load = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
-/// Rulesets on their way to the firewall: one after the other, as a later one must not be overtaken
-/// by an earlier one. Only the latest of those that wait is loaded: each makes the table anew.
+/// Queue of rulesets for the firewall: one after the other, as an earlier one must not overtake a
+/// later one. Only the latest waiting ruleset is loaded: each rebuilds the table.
 #[derive(Default)]
 pub struct Firewall {
     under_way: Option<Load>,

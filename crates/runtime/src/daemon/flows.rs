@@ -131,8 +131,8 @@ fn directions(
     }
 }
 
-/// Why a known flow is not forwarded, or not in both directions: what last held up a packet of one
-/// that is not; if nothing did, it waits for one.
+/// Returns why a flow is not forwarded, or in one direction only: the last obstacle of an unproven
+/// direction; without any, the flow waits for a packet.
 fn held_up(directions: &[Direction; 2]) -> Option<Reason> {
     let mut held = directions.iter().filter(|d| !d.proven).map(|d| d.reason);
     let first = held.next()?;

@@ -94,7 +94,7 @@ fn open() -> nix::Result<OwnedFd> {
 /// Returns true if the owner of the name has the rights that a weir needs.
 fn is_weirs() -> nix::Result<bool> {
     let asking = open()?;
-    // Whoever does not listen, or takes nobody in, is no weir.
+    // A socket that does not listen, or refuses connections, is not a weir's.
     if connect(asking.as_raw_fd(), &UnixAddr::new_abstract(NAME)?).is_err() {
         return Ok(false);
     }
@@ -109,7 +109,7 @@ fn lock(path: &Path) -> io::Result<Option<Flock<File>>> {
             .mode(0o700)
             .create(directory)?;
     }
-    // Whoever may open it may lock it.
+    // A process that may open the file may lock it.
     let file = OpenOptions::new()
         .write(true)
         .create(true)

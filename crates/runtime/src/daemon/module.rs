@@ -45,9 +45,9 @@ pub type Early = fn(&Setup<'_>) -> Result<Rc<dyn Module>, Error>;
 /// Contribution of a module to the daemon.
 #[derive(Clone, Copy)]
 pub struct Part {
-    /// Its name.
+    /// Name of the module.
     pub name: &'static str,
-    /// Its tables of nftables.
+    /// Tables of nftables that the module owns.
     pub tables: &'static [&'static str],
     /// Says what it wants of the packet path, before that is loaded.
     pub prepare: fn(&Effective, &mut Options),
@@ -106,7 +106,7 @@ pub trait Face {
     /// Lends the middle of the daemon.
     fn router(&self) -> RefMut<'_, Router>;
 
-    /// Returns all rows of the API, once all are known.
+    /// Returns all routes of the API, once they are registered.
     fn routes(&self) -> Option<&Routes>;
 
     /// Returns all metrics, for Prometheus.
@@ -161,7 +161,7 @@ pub trait Module {
 pub struct Modules(Rc<[Rc<dyn Module>]>);
 
 impl Modules {
-    /// These.
+    /// Creates the list of modules.
     pub fn new(all: Vec<Rc<dyn Module>>) -> Self {
         Self(all.into())
     }

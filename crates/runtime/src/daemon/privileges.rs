@@ -72,8 +72,8 @@ pub fn drop_to(kept: &[Capability]) {
     give_up(&had, &kept.collect());
 }
 
-/// Gives up all of them: for who speaks to strangers. Nobody of the same user can look into this
-/// process from now on either.
+/// Gives up all capabilities, in a process that strangers connect to. From now on, other processes
+/// of the same user cannot inspect the process either.
 pub fn drop_all() {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     give_up(&had, &CapsHashSet::new());
@@ -177,7 +177,7 @@ mod tests {
             ]
             .map(|set| caps::read(None, set).expect("own capabilities"))
         });
-        // Of the whole process: the other tests start programs.
+        // The flag is of the whole process: the other tests start programs.
         let _ = nix::sys::prctl::set_dumpable(true);
         assert!(sets.iter().all(CapsHashSet::is_empty), "{sets:?}");
     }

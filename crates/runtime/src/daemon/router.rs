@@ -103,7 +103,7 @@ pub trait Listener {
 const LONGEST_START: Duration = Duration::from_secs(5);
 
 impl Router {
-    /// Nothing is known or attached yet.
+    /// Creates a router without devices and connections.
     pub fn new(
         core: Core,
         path: Datapath,
@@ -165,7 +165,7 @@ impl Router {
         self.listed.contains(&false) && self.started.elapsed() < LONGEST_START
     }
 
-    /// Takes what a dump answered, which may be older than what events told meanwhile.
+    /// Takes the answers of a dump, which may be older than events in the meantime.
     pub fn answers(&mut self, answers: &mut Vec<Event>) {
         if let Some(gone) = &self.gone {
             answers.retain(|event| !matches!(event, Event::Connection(connection) if gone.contains(&connection.id)));
@@ -293,7 +293,7 @@ impl Router {
         self.look_at_all(links.cloned().collect());
     }
 
-    /// The old iptables tells of nothing, not even of its first rule.
+    /// Checks for the old iptables, which sends no events, not even for its first rule.
     fn look_for_legacy(&mut self) {
         // Not readable for once is no change.
         let Ok(tables) = facts::legacy_tables() else {
@@ -351,9 +351,9 @@ impl Router {
         self.apply(actions);
     }
 
-    /// The heartbeat; due twice a second. After a pause that the packet path may have taken for
-    /// death, what changed meanwhile is not heard yet, and it must not forward by proofs of before:
-    /// they end with the beat that wakes it.
+    /// Sends the heartbeat; due twice a second. After a pause that the packet path may have taken
+    /// for death, events of that time are still unread, and old proofs must not forward: the proofs
+    /// end with the beat that wakes the packet path.
     pub fn beat(&mut self) {
         // Half of the time already: the packet path's clock is another one.
         let late = self.beaten.elapsed().as_millis() * 2 >= u128::from(self.path.options().silence);
@@ -397,7 +397,7 @@ impl Router {
         }
     }
 
-    /// Time goes by: time-outs, re-proofs, counters.
+    /// Handles timers: time-outs, re-proofs, counters.
     pub fn tick(&mut self) {
         // The time of day may have been set.
         self.expire();
@@ -499,16 +499,15 @@ impl Router {
         self.run_core(|core, now, actions| core.slow(addresses, now, actions));
     }
 
-    /// Rules may have changed: until they are read, any of them may look at bridged frames. Before
-    /// proofs end, so that none comes up anew.
+    /// Stops bridging until the rules are read, as any of them may inspect bridged frames. Called
+    /// before proofs end, so that no new one begins.
     fn hold_bridging(&mut self) {
         if !self.surroundings.rules_known() {
             self.path.bridges.set(false);
         }
     }
 
-    /// Lets bridged frames be forwarded where the rules are known, once the ports are planned by
-    /// them.
+    /// Resumes bridging if the rules are known, once the ports are planned by them.
     pub fn resume_bridging(&mut self) {
         let on = self.core.settings().bridge && self.surroundings.rules_known();
         self.path.bridges.set(on);
@@ -516,7 +515,7 @@ impl Router {
 
     /// Begins to add up what went through; due every second, as the shared counters are narrow.
     pub fn count(&mut self) {
-        // Those that a second was not enough for come first.
+        // Flows left over from the last second come first.
         if !self.counting() {
             self.uncounted = self.counted();
         }
@@ -634,7 +633,7 @@ impl Router {
         self.apply(actions);
     }
 
-    /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an
+    /// Applies the core's actions. Proofs end first: a packet must not use an old rule because an
     /// install took long.
     fn apply(&mut self, mut actions: Vec<Action>) {
         self.core.flush(&mut actions);

@@ -26,9 +26,9 @@ const MOST_KEPT: usize = 10_000;
 
 /// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
 ///
-/// Rules of the tables `own` are weir's: they look at hardware addresses and sockets for what weir itself decided, and a
-/// change of that ends all proofs, too. Rules that limit rates concern the connections of addresses that the core knows
-/// ([`offload_core::Core::slow`]).
+/// Rules of the tables `own` are weir's: they match hardware addresses and sockets for weir's own
+/// decisions, and a change of these ends all proofs, too. Rules that limit rates concern the
+/// connections of addresses in the core ([`offload_core::Core::slow`]).
 pub async fn read_ruleset(own: Vec<&'static str>) -> Result<RulesetText, String> {
     let output = tokio::process::Command::new("nft")
         .args(["--json", "--terse", "list", "ruleset"])

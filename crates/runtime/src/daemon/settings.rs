@@ -12,7 +12,7 @@ use super::memory;
 use super::module::Part;
 use crate::config::{ConfigError, Effective, When};
 
-/// Reads the configuration anew.
+/// Reads the configuration again.
 pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;
 
 /// Options of `weir run`.
@@ -40,7 +40,7 @@ impl RunOptions {
 
 /// The configuration in force, and where it comes from.
 pub struct Settings {
-    /// As it runs.
+    /// Configuration in force.
     pub effective: Effective,
     /// Shadow mode, by option or by configuration.
     pub shadow: bool,
@@ -58,8 +58,8 @@ impl Settings {
         }
     }
 
-    /// Reads the configuration again. Nothing changes where it has an error. What takes a restart is
-    /// told each time until there was one, or until the file says again what runs.
+    /// Reads the configuration again. An error changes nothing. Keys that need a restart are
+    /// reported each time, until the restart or until the file matches the running value.
     pub fn reload(&mut self) -> Result<(Reloaded, offload_core::Settings), Problem> {
         let effective = (self.source)().map_err(|errors| {
             let mut problem = Problem::new(
@@ -182,7 +182,7 @@ fn max_pairs(effective: &Effective) -> u32 {
     (connections(effective).0 / 4).min(16_384)
 }
 
-/// Connections to make room for, IPv4 and IPv6: as told, or one for each 16 KiB of memory, and a
+/// Room for connections, IPv4 and IPv6: as configured, or one for each 16 KiB of memory, and a
 /// quarter as many.
 fn connections(effective: &Effective) -> (u32, u32) {
     let all = match *effective.of::<Offload>().flows {

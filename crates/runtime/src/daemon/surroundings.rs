@@ -97,7 +97,8 @@ impl Surroundings {
             }
             Event::Forwarding(link) if *link != 0 => drop(self.unlisted.insert(*link)),
             Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.stale = true,
-            // Of a block, which any device may share; or nobody knows of which.
+            // The filter's block may be shared by any device; after an overrun, any device may have
+            // changed.
             Event::Filters(0) | Event::Overrun(Source::Route) => {
                 self.qdiscs.forget();
                 self.unlisted
@@ -172,7 +173,7 @@ impl Surroundings {
         let ingress_chains = chains(&self.findings, Kind::IngressChain, &link.name);
         let egress_chains = chains(&self.findings, Kind::EgressChain, &link.name);
         let (mut ingress_filters, mut egress_filters) = self.filters(link.index);
-        // Nothing tells of these.
+        // TCX programs have no events.
         let (at_ingress, at_egress) = datapath::foreign_tcx(link.index).unwrap_or_else(|error| {
             debug!(%error, link.name, "programs cannot be listed");
             Attached::default()
@@ -238,7 +239,7 @@ impl Surroundings {
             .unwrap_or_default()
     }
 
-    /// Somebody's filters of a device. Where they cannot be listed there may be any, until they
+    /// Foreign filters of a device. If the list cannot be read, any filter is possible until it
     /// can.
     fn filters(&mut self, link: u32) -> Attached {
         if let Some(known) = self.attached.get(&link) {

@@ -20,7 +20,8 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// This many seconds since 1970 in UTC, where clocks are `offset` minutes ahead of it.
+    /// Creates the moment `unix` seconds since 1970 in UTC, where clocks are `offset` minutes
+    /// ahead.
     pub fn new(unix: u64, offset: i32) -> Self {
         let seconds = i64::try_from(unix).unwrap_or(i64::MAX / 2);
         Self {
@@ -45,7 +46,7 @@ impl Moment {
         self.seconds
     }
 
-    /// So many seconds before.
+    /// Returns the moment `seconds` before.
     pub fn earlier(self, seconds: i64) -> Self {
         Self {
             seconds: self.seconds.saturating_sub(seconds),
@@ -75,7 +76,7 @@ impl fmt::Display for Moment {
 /// A typed time: the whole of a month, day, hour or minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its first moment.
+    /// First moment of the span.
     pub start: Moment,
     /// The first moment after it.
     pub end: Moment,

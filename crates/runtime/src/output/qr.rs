@@ -29,7 +29,7 @@ pub fn rows(text: &str, colour: bool) -> Option<Vec<String>> {
         });
         let letters: String = letters.collect();
         match colour {
-            // Of the 256 colours those that no palette changes: white on black.
+            // White on black from the 256 colours, which no palette changes.
             true => format!("\x1b[38;5;231;48;5;16m{letters}\x1b[0m"),
             false => letters,
         }

@@ -18,11 +18,11 @@ const ETHERNET: u16 = 1;
 
 /// A port.
 pub struct Port {
-    /// Its name.
+    /// Name of the port.
     pub name: String,
-    /// Its number in the kernel.
+    /// Interface index.
     pub index: u32,
-    /// Its hardware address.
+    /// Hardware address.
     pub mac: Mac,
     /// Hardware addresses of this machine's other devices.
     pub others: Vec<Mac>,
@@ -90,7 +90,7 @@ impl Port {
         flags(&self.name).contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING)
     }
 
-    /// Its own address of its link, where it has one.
+    /// Returns the port's link-local address, if any.
     pub fn link_local(&self) -> Option<Ipv6Addr> {
         let own = getifaddrs().into_iter().flatten();
         let own = own.filter(|entry| entry.interface_name == self.name);
@@ -98,9 +98,9 @@ impl Port {
         own.find(Ipv6Addr::is_unicast_link_local)
     }
 
-    /// A socket for answers of DHCPv6, which nobody reads: the packet socket hears them. Without
-    /// it the kernel would tell the server that nobody is there (ICMPv6). `None` where a client
-    /// listens there already.
+    /// Opens a socket for answers of DHCPv6 that is never read: the packet socket receives them.
+    /// Without the socket, the kernel would reject the answers (ICMPv6). `None` if a client listens
+    /// there already.
     pub fn ear(&self, address: Ipv6Addr) -> Option<UdpSocket> {
         UdpSocket::bind(SocketAddrV6::new(address, 546, 0, self.index)).ok()
     }

@@ -74,10 +74,10 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens it.
+    /// Opens the socket.
     ///
     /// # Errors
-    /// This process may not, or the port is gone.
+    /// This process lacks the rights, or the port is gone.
     pub fn open(port: &Port) -> Result<Self, Error> {
         let opened = open(port);
         let socket = opened.map_err(|error| port.failed("cannot be listened at", error))?;
@@ -86,7 +86,7 @@ impl Socket {
             // In front of the frame is room for its tag.
             buffer: vec![0; LONGEST + 4],
         };
-        // Until it was bound it heard all devices.
+        // Before the bind, the socket received frames of all devices.
         while socket.next().is_ok() {}
         Ok(socket)
     }
@@ -149,10 +149,10 @@ fn removed_tag(auxdata: &[u8]) -> Option<[u8; 4]> {
     (status & TAGGED != 0).then_some([tpid[0], tpid[1], tci[0], tci[1]])
 }
 
-/// A packet socket that sends by a device, past its queues and gate, and hears nothing.
+/// Opens a packet socket that sends by a device, past its queues and gate, and receives nothing.
 ///
 /// # Errors
-/// This process may not, or the device is gone.
+/// This process lacks the rights, or the device is gone.
 pub fn speaker(device: &str, flags: SockFlag) -> Result<OwnedFd, Errno> {
     let address = address(device)?;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;

@@ -1,9 +1,9 @@
 //! Transmit power that follows throughput ([`power`]), and access points that find each other, prove
 //! a secret and have a key for each two of them ([`peering`]).
 //!
-//! Pure: what the kernel counts of stations, what a radio hears and the time go in; a power, or
-//! what is to be done with peers, comes out. It opens no socket and reads no clock. Times are
-//! milliseconds of a clock that never goes back; powers are dBm.
+//! Pure: the kernel's counters of stations, received frames and the time go in; a power, or actions
+//! on peers, come out. The crate opens no socket and reads no clock. Times are milliseconds of a
+//! clock that never goes back; powers are dBm.
 //!
 //! ```
 //! use radio_core::power::{Controller, Reading, Settings};

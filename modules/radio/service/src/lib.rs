@@ -140,7 +140,7 @@ impl Module for Running {
         ]
     }
 
-    /// A new device becomes an access point some time later only, and the kernel reports it again then.
+    /// Adds new devices: a device may become an access point later, and the kernel reports it then.
     fn on_event(&self, event: Event<'_>, router: &mut Router) {
         let Some(powers) = &self.powers else { return };
         match event {

@@ -106,7 +106,7 @@ impl Peering {
         })
     }
 
-    /// All that are known.
+    /// Returns the report on all nodes.
     pub fn shown(&self) -> RadioPeers {
         let mut shown = self.shown.get();
         shown.device.clone_from(&self.device);
@@ -249,7 +249,7 @@ impl Peered {
     }
 }
 
-/// A secret that nobody has.
+/// Makes a random secret that no other node has.
 fn unknown() -> Result<Secret, Error> {
     let mut octets = [0; 32];
     let made = getrandom::fill(&mut octets).map_err(io::Error::other);

@@ -7,8 +7,8 @@ use datapath::Encapsulation;
 
 use super::paths::{Missing, Paths, Side};
 
-/// Sessions remembered of which it is not known whose they are; beyond that, their packets count as
-/// not attributed for good.
+/// Limit of sessions whose PPP device is unknown; beyond the limit, their packets count as
+/// unattributed for good.
 const MOST_WAITING: usize = 1024;
 
 /// Traffic that weir forwarded.
@@ -35,7 +35,7 @@ struct Sums {
     through: Traffic,
     /// Forwarded below it: the device did not see it.
     past: Traffic,
-    /// At a port: packets of which it will never be known which device above they belong to.
+    /// At a port: packets whose upper device will never be known.
     lost: u64,
 }
 
@@ -43,8 +43,7 @@ struct Sums {
 #[derive(Debug, Default)]
 pub struct Ledger {
     sums: HashMap<u32, Sums>,
-    /// By port and headers: packets of sessions of which it is not known yet which PPP device is
-    /// theirs; in, and out.
+    /// By port and headers: packets of sessions whose PPP device is not known yet; in, and out.
     waiting: HashMap<(u32, Encapsulation), [Passed; 2]>,
 }
 
@@ -107,13 +106,13 @@ impl Ledger {
         });
     }
 
-    /// A device went: one that has its index later begins anew.
+    /// Forgets a device: a later device with its index begins at zero.
     pub fn gone(&mut self, link: u32) {
         self.sums.remove(&link);
         self.waiting.retain(|(port, _), _| *port != link);
     }
 
-    /// Only these devices are left: the end of another may not have been told.
+    /// Keeps only these devices: the kernel may not have reported the end of another.
     pub fn keep(&mut self, paths: &Paths) {
         self.sums.retain(|link, _| paths.has(*link));
         self.waiting.retain(|(port, _), _| paths.has(*port));
@@ -131,7 +130,7 @@ impl Ledger {
         sum(counted, sums.past)
     }
 
-    /// Packets forwarded at a port of which it is not known which device above they belong to.
+    /// Returns the packets forwarded at a port whose upper device is unknown.
     pub fn unattributed(&self, port: u32) -> u64 {
         let waiting = self.waiting.iter().filter(|((at, _), _)| *at == port);
         let waiting: u64 = waiting
@@ -220,7 +219,7 @@ mod tests {
         assert_eq!(ledger.forwarded(2), traffic(100, 11_800, 100, 11_800));
         ledger.gone(13);
         assert_eq!(ledger.total(13, counted), counted);
-        // The end of the VRF was not told.
+        // The kernel did not report the end of the VRF.
         ledger.keep(&Paths::new(&links[..4], []));
         assert_eq!(ledger.forwarded(17), Traffic::default());
         assert_eq!(ledger.forwarded(10).packets_in, 100);
@@ -243,7 +242,7 @@ mod tests {
         ledger.retry(&paths);
         assert!(ledger.waits());
         assert_eq!(ledger.unattributed(2), 200);
-        // Below, all is known.
+        // Below the session, all devices are known.
         assert_eq!(ledger.forwarded(13), traffic(100, 10_800, 100, 12_200));
         paths.learn([((2, session), 15)]);
         ledger.retry(&paths);

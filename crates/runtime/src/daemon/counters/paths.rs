@@ -1,5 +1,5 @@
-//! Which devices a packet would have gone through in the kernel, and how many bytes each would
-//! have counted. Pure.
+//! Computes the devices that a packet would have gone through in the kernel, and the bytes that
+//! each would have counted. Pure.
 //!
 //! The bytes that a device counts depend on the layer at which it takes its packets; measured
 //! against the kernel by `tests/netns/counters.rs`, and read in `net/8021q/vlan_core.c` and
@@ -41,7 +41,7 @@ pub enum Side {
 /// A device that would have counted a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its index.
+    /// Index of the device.
     pub link: u32,
     /// Bytes that it counts beside those from the IP header on.
     pub octets: u64,

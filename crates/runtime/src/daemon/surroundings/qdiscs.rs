@@ -10,7 +10,7 @@ use kernel::route::qdisc::Listed;
 use offload_core::ports::{has_details, shaper};
 use tracing::debug;
 
-/// Roots below which nothing is, and which go by no filters.
+/// Root qdiscs without children and filters.
 const NEVER_ASK: [&str; 6] = ["noqueue", "noop", "pfifo_fast", "pfifo", "bfifo", "fq"];
 
 /// The qdiscs of all devices, and what was found at them.

@@ -21,11 +21,11 @@ const SELECTORS: u8 = 122;
 pub struct Beacon {
     /// Sender of the beacon.
     pub mac: Mac,
-    /// The network's name, 32 octets at most. Empty: it is not told.
+    /// Name of the network, 32 octets at most. Empty: hidden.
     pub ssid: Vec<u8>,
     /// Abilities of the sender.
     pub abilities: Abilities,
-    /// Its stations have keys (an RSN element, 9.4.2.24).
+    /// True if stations need keys (an RSN element, 9.4.2.24).
     pub protected: bool,
     /// Our element, if the beacon has one.
     pub element: Option<Element>,
@@ -34,15 +34,15 @@ pub struct Beacon {
 }
 
 impl Beacon {
-    /// Reads a whole frame. `None`: it is no beacon, or it is cut short before its elements, or its
-    /// sender's address is nobody's.
+    /// Reads a whole frame. `None`: not a beacon, cut short before its elements, or without a valid
+    /// sender's address.
     pub fn read(frame: &[u8]) -> Option<Self> {
         let (&[0x80, 0x00], _) = frame.split_first_chunk()? else {
             return None;
         };
         let mac: Mac = frame.get(10..16)?.try_into().ok()?;
         let bssid = frame.get(16..22)?;
-        // That of a group, and that of nobody.
+        // Reject a group address and the zero address.
         if mac[0] & 1 != 0 || mac == [0; 6] || mac != bssid {
             return None;
         }

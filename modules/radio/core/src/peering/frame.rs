@@ -27,12 +27,12 @@ pub enum Kind {
     Done = 4,
 }
 
-/// A frame that was heard, or is to be sent.
+/// A received frame, or one to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Its receiver.
+    /// Receiver of the frame.
     pub to: Mac,
-    /// Its sender, as it says.
+    /// Claimed sender of the frame.
     pub from: Mac,
     /// Purpose of the frame.
     pub kind: Kind,
@@ -65,8 +65,8 @@ impl<'a> Frame<'a> {
         .concat()
     }
 
-    /// Reads one that was heard; what the radio adds behind it (a checksum, where the driver leaves
-    /// it) is cut by who knows how long the body has to be. `None`: it is another one.
+    /// Parses a received frame; the radio's trailer (a checksum, if the driver leaves it) stays for
+    /// a parser that knows the body's length. `None`: another kind of frame.
     pub fn read(octets: &'a [u8]) -> Option<Self> {
         let (control, rest) = octets.split_first_chunk::<4>()?;
         // The flag of a repetition may be set; the duration is any.

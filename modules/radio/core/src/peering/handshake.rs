@@ -55,11 +55,11 @@ impl From<snow::Error> for HandshakeError {
 /// A side of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Party {
-    /// Its address.
+    /// Address of the side.
     pub mac: kernel::Mac,
     /// Which start of it this is.
     pub instance: Instance,
-    /// Its public key.
+    /// Public key of the side.
     pub public: [u8; 32],
 }
 
@@ -123,7 +123,7 @@ impl Session {
         self.key
     }
 
-    /// That this side is through. Each side has one such frame, and it is always the same.
+    /// Seals a confirmation. Each side has one such frame, and it is always the same.
     ///
     /// # Errors
     /// None that a frame's room can cause.
@@ -172,7 +172,7 @@ impl Caller {
         Ok((Self(state), [&tag[..], message].concat()))
     }
 
-    /// Reads the answer. One that proves nothing leaves it as it was: anybody can send one.
+    /// Reads the answer. An invalid answer changes nothing: anyone can send one.
     ///
     /// # Errors
     /// The answer proves nothing.
@@ -193,12 +193,12 @@ impl Caller {
     }
 }
 
-/// That an answer was read.
+/// Proof that an answer was read.
 #[derive(Debug)]
 pub struct Heard(());
 
-/// Answers a hello: the session, and the answer's body. Whoever does not know the secret is not
-/// answered.
+/// Answers a hello: returns the session, and the answer's body. A sender without the secret gets no
+/// answer.
 ///
 /// # Errors
 /// The hello is cut short or proves nothing.
@@ -217,7 +217,7 @@ pub fn answer(
     }
     let mut state = builder(secret, node, &prologue)?.build_responder()?;
     state.read_message(message, &mut [0; FIRST])?;
-    // Whoever knows the secret could say hello in another's name.
+    // A holder of the secret could send a hello in another node's name.
     if state.get_remote_static() != Some(&place.caller.public[..]) {
         return Err(HandshakeError::Proof);
     }

@@ -30,7 +30,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Nobody is known yet. `instance` is random, and was never used before.
+    /// Creates a machine without nodes. `instance` is random, and was never used before.
     pub fn new(settings: Settings, secret: Secret, node: NodeKey, instance: Instance) -> Self {
         Self {
             settings,
@@ -43,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// With those who proved the secret to a former machine: they are never taken in clear.
+    /// Adds nodes that proved the secret to a former machine: they are never accepted in clear.
     #[must_use]
     pub fn remembering(mut self, proven: BTreeSet<Mac>) -> Self {
         self.nodes = Nodes::remembering(proven);
@@ -55,7 +55,7 @@ impl Machine {
         self.nodes.proven()
     }
 
-    /// All that are known, by address.
+    /// Reports on all nodes, by address.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         self.nodes.shown(&self.settings)
     }

@@ -7,7 +7,7 @@ use kernel::nl80211::Station;
 const WEIGHT: u64 = 4;
 /// The metric follows the mean when they differ by more than one part in this number.
 const TURN: u64 = 8;
-/// After so many looks at which nobody knew anything, what was known is worth nothing.
+/// Number of readings without a value after which the metric is dropped.
 const FORGET: u32 = 10;
 
 /// Throughput to a station, in bit/s, as far as the driver reports it. If the radio does rate
@@ -22,7 +22,7 @@ pub fn expected(station: &Station) -> Option<u64> {
 pub struct Metric {
     mean: Option<u64>,
     told: Option<u64>,
-    /// Looks in a row at which nobody knew anything.
+    /// Readings in a row without a value.
     unknown: u32,
 }
 

@@ -14,8 +14,7 @@ pub const CONFIRM: [u64; 2] = [100, 3_000];
 /// A hello is answered no more often than this, milliseconds: one that is recorded and said again
 /// does not disturb a handshake that is under way.
 pub const PAUSE: u64 = 150;
-/// Answers to one hello that are looked at: each costs two multiplications, and anybody can send
-/// some.
+/// Limit of invalid answers to one hello: each costs two multiplications, and anyone can send some.
 pub const WRONG: u32 = 8;
 /// New values weigh one part in so many, in the mean of signals.
 const WEIGHT: i32 = 8;
@@ -27,11 +26,11 @@ pub struct Peer {
     pub element: Option<Element>,
     /// Abilities of the node.
     pub abilities: Abilities,
-    /// Its number at the access point.
+    /// AID at the access point.
     pub aid: u16,
-    /// Its mean signal, in 256ths of a dBm.
+    /// Mean signal, in 256ths of a dBm.
     signal: Option<i32>,
-    /// When its last beacon was heard, or a frame with the key that both have.
+    /// Time of the last beacon, or of a frame with the shared key.
     pub seen: u64,
     /// The name of its device.
     pub name: String,
@@ -39,7 +38,7 @@ pub struct Peer {
     pub call: Call,
     /// When hello may be said again, and how long after that.
     pub again: (u64, u64),
-    /// Its last hello that was answered.
+    /// Last hello that was answered.
     pub answered: Option<Answered>,
     /// Link to the node in the kernel.
     pub link: Option<Link>,
@@ -86,7 +85,7 @@ pub struct Called {
 pub struct Answered {
     /// When.
     pub at: u64,
-    /// Its tag: no other hello has it.
+    /// Tag of the hello: no other hello has it.
     pub tag: [u8; TAG],
     /// The answer that was sent.
     pub answer: Vec<u8>,
@@ -99,7 +98,7 @@ pub struct Link {
     pub session: Option<Session>,
     /// Which start of the other.
     pub instance: Option<Instance>,
-    /// This side said hello.
+    /// True if this side said hello.
     pub caller: bool,
     /// Since when.
     pub since: u64,
@@ -143,7 +142,7 @@ impl Peer {
         }
     }
 
-    /// Its mean signal, dBm, where it is known.
+    /// Returns the mean signal, dBm, if known.
     pub fn signal(&self) -> Option<i32> {
         self.signal.map(|signal| signal.div_euclid(256))
     }

@@ -71,8 +71,8 @@ fn key(tag: &hmac::Tag) -> [u8; 32] {
     std::array::from_fn(|at| octets.get(at).copied().unwrap_or_default())
 }
 
-/// A node's key of its own (X25519, RFC 7748): the same at all its radios, and after each start.
-/// Its secret part is never printed.
+/// A node's own key pair (X25519, RFC 7748): the same at all its radios, and after each start. The
+/// secret part is never printed.
 #[derive(Clone)]
 pub struct NodeKey {
     secret: [u8; 32],

@@ -23,13 +23,14 @@ pub struct Settings {
     pub silent: u64,
     /// Without a frame from it for so long, too: each says something every second.
     pub inactive: u64,
-    /// Frames that it did not acknowledge between two looks, and it was not heard either: gone.
+    /// Limit of unacknowledged frames between two looks, if nothing is received either: the peer is
+    /// gone.
     pub failed: u32,
     /// A key is in use for so long.
     pub rekey: u64,
     /// Only these may be peers; none: all who prove the secret.
     pub allow: Vec<Mac>,
-    /// These may not.
+    /// Nodes that may not become peers.
     pub deny: Vec<Mac>,
     /// A node with the network's name but without our element becomes a peer, too, **in clear**, as
     /// in `APuP`: prefix of its device's name, 11 octets at most. `None`: no such node does.

@@ -8,14 +8,14 @@ use super::beacon::Beacon;
 /// An input of the machine.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// A beacon was heard, so loud (dBm).
+    /// A beacon was received with this signal (dBm).
     Beacon(&'a Beacon, Option<i32>),
-    /// An action frame was heard.
+    /// An action frame was received.
     Frame(&'a [u8]),
     /// Result of an installation. `false`: the kernel or the driver refused.
     Installed(Mac, bool),
-    /// A peer was looked at: how long nothing came of it that had the key of the two (milliseconds),
-    /// and frames that it did not acknowledge. `None`: its station is gone.
+    /// Counters of a peer: time since its last frame with the shared key (milliseconds), and
+    /// unacknowledged frames. `None`: its station is gone.
     Counted(Mac, Option<(u64, u32)>),
     /// The access point is on another channel.
     Channel(u32),
@@ -33,13 +33,13 @@ pub enum Action {
     Install {
         /// The peer.
         mac: Mac,
-        /// Its device.
+        /// Name of the device.
         name: String,
         /// Its number at the access point.
         aid: u16,
         /// Abilities of the node.
         abilities: Abilities,
-        /// Its key; `None`: what is said is in clear.
+        /// Key of the peer; `None`: in clear.
         key: Option<PairwiseKey>,
     },
     /// Give the station another key. What came of it is an event.
@@ -55,7 +55,7 @@ pub enum Action {
 /// Why a peer is one no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Neither its beacons are heard nor frames with the key.
+    /// Neither beacons nor frames with the key arrive.
     Silent,
     /// Nothing but beacons arrives from the node.
     Inactive,
@@ -67,7 +67,7 @@ pub enum Why {
     Unconfirmed,
     /// The kernel refused it.
     Refused,
-    /// The kernel lost it: the access point began anew.
+    /// The kernel lost the peer: the access point restarted.
     Lost,
     /// The access point is on another channel.
     Channel,
@@ -80,7 +80,7 @@ pub enum Why {
 /// State of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its beacon was heard, and is proven, or is taken without.
+    /// The beacon is proven, or accepted without proof.
     Seen,
     /// The signal is too weak, the node may not be a peer, or there are enough peers.
     Waiting,
@@ -88,7 +88,7 @@ pub enum State {
     Handshake,
     /// The node has its key, or needs none; whether the other side has it is unknown.
     Installed,
-    /// Both have: of one without a key, something was heard in the last seconds.
+    /// Both sides have keys; without a key, frames came in the last seconds.
     Alive,
 }
 
@@ -97,16 +97,16 @@ pub enum State {
 pub enum Waits {
     /// The signal is too weak.
     Faint,
-    /// There are peers enough.
+    /// There are enough peers.
     Full,
 }
 
 /// Report on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Its address.
+    /// Address of the node.
     pub mac: Mac,
-    /// Its device, or what that will be called.
+    /// Name of its device, also before the device exists.
     pub name: String,
     /// State of the node.
     pub state: State,
@@ -114,7 +114,7 @@ pub struct Shown {
     pub waits: Option<Waits>,
     /// Since when it is a peer.
     pub since: Option<u64>,
-    /// Its mean signal, dBm.
+    /// Mean signal, dBm.
     pub signal: Option<i32>,
     /// True if the link is encrypted with a key of the two nodes.
     pub encrypted: bool,

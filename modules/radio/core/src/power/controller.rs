@@ -50,7 +50,7 @@ enum Phase {
     Hold,
 }
 
-/// Finds the least power at which nobody loses. Times are milliseconds of one clock.
+/// Finds the least power at which no station loses. Times are milliseconds of one clock.
 #[derive(Clone, Debug)]
 pub struct Controller {
     settings: Settings,
@@ -180,7 +180,7 @@ impl Controller {
         }
     }
 
-    /// Much less arrives than did: all of the power, and nothing that was known is true any more.
+    /// Throughput fell sharply: returns to full power and drops all earlier results.
     fn came_between(&mut self, now: u64, mac: Mac) -> Entry {
         for known in self.stations.each_mut() {
             known.reference = None;
@@ -296,13 +296,13 @@ impl Controller {
         }
         // A short look at it does not tell that it became worse: rates have to climb first.
         let settled = self.optimum == self.ladder.top() || self.climbs >= self.since;
-        // Whom a trial can hardly take anything from needs no sure reference.
+        // A station at no risk from a trial needs no precise reference.
         if settled && !must && self.loud(now).is_none() && !self.sure() {
             return None;
         }
         let better = self.learn(settled);
         if self.stations.each().all(|known| known.reference.is_none()) {
-            // Too little is sent to tell anything: all of the power, and nobody loses.
+            // Too few frames for any estimate: full power, and no station loses.
             self.watched = now;
             for known in self.stations.each_mut() {
                 known.tally = known.tally.onward();
@@ -410,7 +410,7 @@ impl Controller {
             }
             Some((_, _, _, Verdict::Open)) => return None,
             Some((mac, now, was, verdict)) => (verdict, Some((mac, now, was))),
-            // Nobody was sent to, or to too few frames.
+            // No station had traffic, or too few frames.
             None if must => (Verdict::Open, None),
             None => return None,
         };

@@ -8,8 +8,8 @@ use super::log::Entry;
 use super::reading::{Mac, Reading};
 use super::settings::Settings;
 
-/// A [`Controller`] for each station. The device itself keeps all of its power: beacons are heard as
-/// far as ever, and a driver sends with the least of the device's and the station's.
+/// A [`Controller`] for each station. The device keeps full power: beacons keep their range, and a
+/// driver sends with the lower of the device's and the station's power.
 #[derive(Clone, Debug)]
 pub struct Each {
     settings: Settings,

@@ -59,7 +59,7 @@ impl Ladder {
         place.min(self.top())
     }
 
-    /// All of them, from the least.
+    /// Returns all powers, from the least.
     pub fn powers(&self) -> &[i32] {
         &self.0
     }

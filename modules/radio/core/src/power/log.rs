@@ -9,11 +9,11 @@ use super::reading::Mac;
 pub enum Reason {
     /// Control began.
     Begin,
-    /// There is nobody to send to.
+    /// There is no station to send to.
     Idle,
     /// A station just came.
     Newcomer,
-    /// A station that was sent to is not heard any more.
+    /// A station with traffic is silent.
     Silent,
     /// A station's acknowledgements are too faint.
     Edge,
@@ -34,7 +34,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 12] = [
         Self::Begin,
         Self::Idle,

@@ -17,8 +17,8 @@ pub struct Prior {
 }
 
 impl Prior {
-    /// At this hour, that power is enough: to be told at even intervals, for what counts is what was
-    /// enough for most of the hour. Says whether something else is known now.
+    /// Adds a sufficient power at this hour. Call at even intervals: the value that sufficed for
+    /// most of the hour counts. Returns true if the stored value changed.
     pub fn learn(&mut self, hour: u8, power: i32) -> bool {
         let hour = usize::from(hour);
         if hour >= HOURS {
@@ -115,7 +115,7 @@ impl Priors {
         Ok(priors)
     }
 
-    /// All that is known.
+    /// Returns all priors as text.
     pub fn text(&self) -> String {
         let lines = self.0.iter().flat_map(|(device, prior)| {
             (0..HOURS).filter_map(move |hour| {

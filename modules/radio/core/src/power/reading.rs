@@ -20,7 +20,7 @@ pub struct Counters {
     pub frames: u32,
     /// Number of retries (`_TX_RETRIES`).
     pub retries: u32,
-    /// Those that were given up (`_TX_FAILED`).
+    /// Frames that were given up (`_TX_FAILED`).
     pub failed: u32,
 }
 
@@ -30,7 +30,7 @@ impl Counters {
     pub fn since(self, before: Self) -> Option<Self> {
         let later = |now: u32, then: u32| {
             let more = now.wrapping_sub(then);
-            // Half of the range: nobody counts that many between two looks.
+            // More than half of the range is impossible between two looks.
             (more < 1 << 31).then_some(more)
         };
         Some(Self {
@@ -44,7 +44,7 @@ impl Counters {
 /// A station, as it is now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Station {
-    /// Its address.
+    /// Address of the station.
     pub mac: Mac,
     /// Counters of frames to the station.
     pub counters: Counters,
@@ -52,7 +52,7 @@ pub struct Station {
     pub rate: Option<u32>,
     /// Signal of the station's last acknowledgement, dBm (`_ACK_SIGNAL`).
     pub ack_signal: Option<i8>,
-    /// Milliseconds since it was heard (`_INACTIVE_TIME`).
+    /// Milliseconds since its last frame (`_INACTIVE_TIME`).
     pub silent: u32,
     /// Seconds since it associated (`_CONNECTED_TIME`).
     pub connected: u32,

@@ -15,7 +15,7 @@ pub struct Settings {
     pub longest: u64,
     /// The greatest power is looked at for this long, at least.
     pub reference: u64,
-    /// That look comes after so many watches.
+    /// Number of watches between two looks at the greatest power.
     pub every: u32,
     /// Fewer frames to a station tell nothing of it.
     pub frames: u32,

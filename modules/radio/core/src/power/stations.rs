@@ -51,7 +51,7 @@ impl Known {
     }
 }
 
-/// All of them.
+/// All stations of a radio.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stations {
     all: BTreeMap<Mac, Known>,
@@ -72,7 +72,7 @@ impl Stations {
         self.all.values_mut()
     }
 
-    /// Another power is set, or something else is begun: nothing was sent yet.
+    /// Begins a new watch: nothing was sent yet.
     pub fn begin(&mut self, now: u64) {
         for known in self.all.values_mut() {
             (known.tally, known.piece) = (Tally::default(), Tally::default());
@@ -107,7 +107,7 @@ impl Stations {
                 }
                 continue;
             }
-            // Those that were there before weir are nobody new.
+            // Stations that were there before weir are not new.
             let ago = match begun {
                 true => 0,
                 false => u64::from(station.connected).saturating_mul(1000),
@@ -197,7 +197,7 @@ impl Stations {
         sent.is_some_and(|sent| now.saturating_sub(sent) < settings.silent)
     }
 
-    /// Somebody to whom much less arrives than did, where the power is lower than it was then.
+    /// Returns a station whose throughput fell sharply, if the power is lower than it was then.
     pub fn wall(&mut self, now: u64, lower: bool, certainty: f64) -> Option<Mac> {
         let over = now.saturating_sub(self.piece) >= PIECE;
         if over {
@@ -222,8 +222,8 @@ impl Stations {
         found
     }
 
-    /// The station that loses most, with what arrives there and its reference: of those that were
-    /// sent enough to tell. `Open` where others cannot be told of yet.
+    /// Returns the station that loses most, with its throughput and its reference, among stations
+    /// with enough frames. `Open` if others have too few frames yet.
     pub fn worst(
         &self,
         settings: &Settings,

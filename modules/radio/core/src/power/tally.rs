@@ -17,7 +17,7 @@ const FORMER: u32 = 8;
 pub struct Estimate {
     /// kbit/s of a radio that sends to this station alone, all the time.
     pub throughput: f64,
-    /// Its standard error, kbit/s.
+    /// Standard error, kbit/s.
     pub error: f64,
     /// Frames that it is of.
     pub frames: u32,
@@ -43,8 +43,8 @@ impl Estimate {
         }
     }
 
-    /// Both as one, where they differ by no more than `certainty` standard errors: weighed by frames,
-    /// of which the former has no more than [`FORMER`] times those of the latter.
+    /// Combines two estimates that differ by at most `certainty` standard errors: weighed by
+    /// frames, of which the former has no more than [`FORMER`] times those of the latter.
     pub fn with(&self, later: &Self, certainty: f64) -> Option<Self> {
         let differ = (self.throughput - later.throughput).abs();
         if differ > certainty * self.error.hypot(later.error) {
@@ -126,7 +126,7 @@ impl Tally {
         self.sum
     }
 
-    /// Nobody heard any of it: frames, and how many were given up.
+    /// Returns true if no frame arrived: all were given up.
     pub fn unheard(&self) -> bool {
         self.sum.frames > 0 && self.sum.failed >= self.sum.frames
     }

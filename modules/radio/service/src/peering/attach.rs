@@ -33,7 +33,7 @@ impl Carrier {
         let mut below = Device::open(link).map_err(failed)?;
         match mesh {
             Mesh::Batman => {
-                // Else batman-adv takes frames apart: slower, and no harm.
+                // With a smaller MTU, batman-adv fragments frames: slower, and no harm.
                 let _ = below.up(MTU);
                 Device::make(Tagged {
                     below: link,
@@ -67,13 +67,12 @@ impl Carrier {
         self.mesh == Mesh::Batman && if_nametoindex(tagged_name(name).as_str()).is_err()
     }
 
-    /// Tells batman-adv, in whose device of this index it is, what a peer's device gets through,
-    /// bits a second. Its own look is for a station of the neighbour's address, and that is the
-    /// address of the device with the tag: it finds none, and takes the link for one of nothing.
-    /// `None`: nobody knows.
+    /// Sets the throughput of a peer's device, bits a second, in the batman-adv device of this
+    /// index. batman-adv looks for a station of the neighbour's address, but that is the address of
+    /// the tagged device: it finds no station, and gives the link no throughput. `None`: unknown.
     ///
     /// # Errors
-    /// A sentence: it is not there any more, or refused.
+    /// A sentence: the device is gone, or batman-adv refused.
     pub fn expect(&self, master: u32, name: &str, bits: Option<u64>) -> Result<(), String> {
         if self.mesh != Mesh::Batman {
             return Ok(());

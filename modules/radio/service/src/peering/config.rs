@@ -44,10 +44,10 @@ table! {
 /// Nodes that are accepted besides those that prove the secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compat {
-    /// Nobody.
+    /// No other nodes.
     #[default]
     Off,
-    /// Whoever has the network's name, in clear.
+    /// Nodes with the network's name, in clear.
     Apup,
 }
 

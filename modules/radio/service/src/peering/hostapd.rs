@@ -35,7 +35,7 @@ pub struct Hostapd {
 type Socket = (u64, i64, i64);
 
 impl Hostapd {
-    /// That of a device, in the directory of such sockets, which is to deny these.
+    /// Creates the client for a device's socket in this directory, with the clients to deny.
     pub fn of(directory: &Path, device: &str, denied: Denied) -> Self {
         Self {
             path: directory.join(device),
@@ -78,7 +78,7 @@ impl Hostapd {
         self.tell("DENY_ACL ADD_MAC", &about)
     }
 
-    /// Denies nobody any more.
+    /// Denies no client any more.
     ///
     /// # Errors
     /// hostapd is not there, or refused.

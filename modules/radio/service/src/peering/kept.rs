@@ -29,9 +29,9 @@ struct One {
     /// Throughput last announced to the mesh, bits a second.
     told: Option<u64>,
     speaker: Option<OwnedFd>,
-    /// Frames that came in by its device, and when that last grew. What the kernel says of the
-    /// station's silence is of no use: a peer whose program died still sends deauthentications,
-    /// and nobody proves those.
+    /// Frames received by its device, and the time of the last growth. The kernel's idle time of
+    /// the station is useless: a peer whose program died still sends deauthentications, which are
+    /// not authenticated.
     received: u64,
     heard: Instant,
 }
@@ -201,16 +201,16 @@ impl Kept {
                 continue;
             };
             if send(speaker.as_raw_fd(), &frame, MsgFlags::MSG_DONTWAIT).is_err() {
-                // A device that was made anew has another number.
+                // A new device has another number.
                 one.speaker = None;
             }
         }
     }
 
-    /// Hears what is said to us before anybody is a peer.
+    /// Opens a monitor for frames of nodes that are not peers yet.
     ///
     /// # Errors
-    /// The kernel or the driver refused, or this process may not.
+    /// The kernel or the driver refused, or this process lacks the rights.
     pub fn listen(&mut self) -> std::io::Result<Ear> {
         let name = format!("weir-ear{}", self.access_point);
         let device = NewDevice::Monitor {
@@ -226,7 +226,7 @@ impl Kept {
         Ear::open(&name, self.own, VENDOR)
     }
 
-    /// Hears it no longer.
+    /// Closes the monitor.
     pub fn deafen(&mut self) {
         if let Some(link) = self.ear.take() {
             // The device may have gone with its radio.

@@ -24,7 +24,7 @@ use announcer::Announcer;
 
 /// The machine's clock.
 const TICK: Duration = Duration::from_millis(50);
-/// Peers are counted, and told that we are there.
+/// Interval at which peers are counted, and receive a sign of life.
 const LOOK: Duration = Duration::from_secs(1);
 /// An access point with its peers.
 pub struct Session {
@@ -35,10 +35,10 @@ pub struct Session {
     kept: Kept,
     beacons: Beacons,
     ear: Option<Ear>,
-    /// Action frames are to be heard.
+    /// True if action frames are to be received.
     listens: bool,
     again: Again,
-    /// Why they are not heard.
+    /// Reason why action frames are not received.
     deaf: Option<String>,
     carrier: Option<Carrier>,
     /// Why a peer's device is not where it belongs, or what it is in does not know what it carries.
@@ -292,8 +292,8 @@ impl Session {
         }
     }
 
-    /// Peers' devices are put where they belong, also into what came later than they, and that is
-    /// told what they carry.
+    /// Attaches peers' devices to the mesh, also to a later mesh device, and announces their
+    /// throughput.
     fn carry(&mut self) {
         let Some(carrier) = &self.carrier else { return };
         let trouble = self.kept.put(carrier, &self.metrics);
@@ -349,7 +349,7 @@ impl Session {
         Ok(())
     }
 
-    /// All that are known, and what does not work.
+    /// Reports on all nodes, and on problems.
     fn shown(&self) -> RadioPeers {
         let now = self.begun.elapsed().as_millis() as u64;
         let peers = self.machine.shown().map(|shown| {

@@ -14,10 +14,10 @@ fn state(peer: &RadioPeer) -> String {
     }
 }
 
-/// Prints what is known of peers.
+/// Prints the report on peers.
 ///
 /// # Errors
-/// Nobody reads it any more.
+/// The output is closed.
 pub fn print(told: &RadioPeers, output: &mut Output<'_>) -> io::Result<()> {
     if told.device.is_empty() {
         return output.line(

@@ -26,7 +26,7 @@ pub struct Device {
 /// State of a device before weir.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Former {
-    /// Its power, dBm.
+    /// Power, dBm.
     pub power: i32,
     /// Setting that restores the state.
     pub setting: Setting,
@@ -102,7 +102,7 @@ impl AccessPoint for Device {
             for (link, mac) in self.roster.busy(now) {
                 match self.nl80211.station(link, mac) {
                     Ok(station) => self.roster.read(now, mac, station),
-                    // Its driver tells of all of them alone.
+                    // The driver reports only all stations at once.
                     Err(RequestError::Refused {
                         errno: Errno::EOPNOTSUPP,
                         ..

@@ -12,7 +12,7 @@ pub const STEPS: usize = 4096;
 
 /// State of a device.
 pub struct Known {
-    /// Its power, dBm, as last read or set.
+    /// Power, dBm, as last read or set.
     pub power: Option<i32>,
     /// The greatest that it may have.
     pub most: i32,

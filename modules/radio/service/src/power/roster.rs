@@ -29,7 +29,7 @@ struct Known {
 }
 
 impl Roster {
-    /// Somebody came or went.
+    /// Requests a full read: a station came or went.
     pub fn is_stale(&mut self) {
         self.read = None;
     }
@@ -39,7 +39,7 @@ impl Roster {
         self.read.is_none_or(|read| now.saturating_sub(read) >= ALL)
     }
 
-    /// Those that are to be read where not all are: their devices and addresses.
+    /// Lists the stations to read between full reads: their devices and addresses.
     pub fn busy(&self, now: u64) -> Vec<(u32, Mac)> {
         let busy = |known: &&Known| now.saturating_sub(known.sent) < QUIET;
         let busy = self.all.values().filter(busy);
@@ -72,7 +72,7 @@ impl Roster {
         self.all.insert(station.mac, Known { station, sent });
     }
 
-    /// All of them, as last read.
+    /// Returns all stations, as last read.
     pub fn stations(&self) -> Vec<Station> {
         self.all.values().map(|known| known.station).collect()
     }
@@ -128,7 +128,7 @@ mod tests {
             [3],
             "the others are quiet since the begin"
         );
-        // Nobody told that one went: it was not found.
+        // The end of a station had no event: the read did not find it.
         roster.read(10, station(3, 0).mac, None);
         assert!(roster.is_due(11));
         assert_eq!(roster.stations().len(), 2);

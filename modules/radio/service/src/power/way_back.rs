@@ -47,12 +47,12 @@ impl WayBack {
         Self { child: child.ok() }
     }
 
-    /// That is what a device gets back from now on.
+    /// Sets the setting that a device gets back.
     pub fn remember(&mut self, link: u32, setting: Setting) {
         self.say(&line(link, Some(Left::All(setting))));
     }
 
-    /// Its stations get back what it has.
+    /// Makes a device's stations get back the device's power.
     pub fn remember_stations(&mut self, link: u32) {
         self.say(&line(link, Some(Left::Stations)));
     }
@@ -88,7 +88,7 @@ impl Drop for WayBack {
 enum Left {
     /// The power of a device.
     All(Setting),
-    /// Those of its stations; that of the device was not changed.
+    /// Powers of stations; the device's power was not changed.
     Stations,
 }
 
@@ -152,7 +152,7 @@ fn give_back_all(link: u32, setting: Setting) -> Result<(), RequestError> {
     }
 }
 
-/// All of them: who came since has what the device has.
+/// Restores all stations: later ones have the device's power.
 fn give_back_stations(link: u32) -> Result<(), RequestError> {
     let Some(mut device) = Device::open(link)? else {
         return Ok(());

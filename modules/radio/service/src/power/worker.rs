@@ -47,11 +47,11 @@ pub struct Worker {
 enum End {
     /// Weir ends.
     Asked,
-    /// Somebody else set a power, dBm: the search begins anew below that.
+    /// Another program set a power, dBm: the search restarts below that.
     Other,
     /// The device is gone, or is no longer an access point.
     Gone,
-    /// Its driver takes no other power.
+    /// The driver accepts no other power.
     Refused(RequestError),
 }
 
@@ -181,7 +181,7 @@ impl Worker {
         self.back_of(|back| back.forget(self.link));
     }
 
-    /// Its stations were read.
+    /// Records that the stations were read.
     fn works(&self, failures: &mut Failures) {
         if failures.works(Instant::now()) {
             info!(device = self.name, "it works again");
@@ -263,7 +263,7 @@ impl Worker {
         let Ok(controller) = Controller::new(self.settings.clone(), powers) else {
             return Ok(End::Gone);
         };
-        // Whoever ends weir hard does not end this.
+        // The way back survives a hard end of weir.
         self.back_of(|back| back.remember(self.link, former.setting));
         let mut search = Search::of_all(controller, former.power);
         match self.follow(device, &mut search, begin, failures) {

@@ -186,7 +186,7 @@ fn a_bridge_that_filters_gives_untagged_frames_their_vlan() {
     assert_eq!(above(&paths, 1, &plain), both);
     assert_eq!(above(&paths, 1, &behind(&[(false, 0)], None)), both);
     assert_eq!(above(&paths, 2, &behind(&[(false, 10)], None)), both);
-    // Its own VLAN it hears, and speaks, without a tag.
+    // The bridge's own VLAN is untagged in both directions.
     let own = above(&paths, 2, &behind(&[(false, 1)], None));
     assert_eq!(own, [vec![(10, 0)], vec![(10, 14)]]);
     // Behind the VLAN's tag another: the first is in the metadata, wherever the bridge counts.
@@ -210,7 +210,7 @@ fn where_several_vlans_leave_untagged_none_is_guessed() {
         [Some(Missing::Tag), Some(Missing::Tag)]
     );
     assert_eq!(above(&paths, 3, &plain), [vec![(10, 0)], vec![]]);
-    // No PVID: an untagged frame is not let in, and no such frame is sent.
+    // No PVID: an untagged frame is dropped, and no such frame is sent.
     assert_eq!(missing(&paths, 2, &plain), [Some(Missing::Tag); 2]);
 }
 
@@ -228,7 +228,7 @@ fn of_two_ppp_devices_the_one_that_was_seen_is_taken() {
     assert_eq!(missing(&paths, 1, &first), [Some(Missing::Session); 2]);
     paths.learn([((1, first), 3), ((1, second), 9), ((7, first), 2)]);
     assert_eq!(above(&paths, 1, &first), [vec![(3, 0)], vec![(3, 0)]]);
-    // The kernel told the VRF, in which there is one only.
+    // The kernel reported the VRF, which has a single device.
     assert_eq!(
         above(&paths, 1, &second),
         [vec![(4, 0), (9, 0)], vec![(4, 0)]]

@@ -24,7 +24,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Those who proved the secret to a former machine are never taken in clear.
+    /// Creates the list; nodes that proved the secret earlier are never accepted in clear.
     pub fn remembering(proven: BTreeSet<Mac>) -> Self {
         Self {
             peers: BTreeMap::new(),
@@ -88,7 +88,7 @@ impl Nodes {
         &self.proven
     }
 
-    /// All that are known, by address.
+    /// Reports on all nodes, by address.
     pub fn shown(&self, settings: &Settings) -> impl Iterator<Item = Shown> {
         self.peers.iter().map(|(mac, peer)| Shown {
             mac: *mac,
@@ -198,7 +198,8 @@ impl Nodes {
         }
     }
 
-    /// The kernel counted of a peer how long it was idle, and what it did not acknowledge; `None`: it is gone.
+    /// Handles the kernel's counters of a peer: idle time, and frames without acknowledgement;
+    /// `None`: the peer is gone.
     pub fn counted(
         &mut self,
         settings: &Settings,
@@ -242,7 +243,7 @@ impl Nodes {
         }
     }
 
-    /// Removes what is in the kernel of a node, which stays known.
+    /// Removes a node's state from the kernel; the node stays in the list.
     pub fn end(&mut self, mac: &Mac, why: Why, out: &mut Vec<Action>) {
         let Some(peer) = self.peers.get_mut(mac) else {
             return;

@@ -54,7 +54,7 @@ pub struct Node {
     /// True if its beacons are lost.
     pub mute: bool,
     pub refuses: bool,
-    /// Since when nothing was heard of a station.
+    /// Time since which a station is silent.
     idle: BTreeMap<Mac, u64>,
     instances: u8,
 }
@@ -126,7 +126,7 @@ impl Air {
         )
     }
 
-    /// A node's program dies and begins anew, and the kernel forgets what it made.
+    /// Restarts a node's program; the kernel forgets the program's devices.
     pub fn restart(&mut self, at: usize) {
         let node = &mut self.nodes[at];
         node.devices.clear();
@@ -197,7 +197,7 @@ impl Air {
         self.act(at, actions);
     }
 
-    /// Time goes by.
+    /// Lets time pass.
     pub fn run(&mut self, time: u64) {
         let end = self.now + time;
         while self.now < end {

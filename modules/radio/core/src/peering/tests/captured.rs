@@ -1,4 +1,4 @@
-//! Beacons of hostapd 2.10 as a third radio heard them (mac80211_hwsim, kernel 6.12).
+//! Beacons of hostapd 2.10, received by a third radio (mac80211_hwsim, kernel 6.12).
 
 use super::super::Beacon;
 

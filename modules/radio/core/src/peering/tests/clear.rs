@@ -9,13 +9,13 @@ fn clear(settings: &mut Settings) {
     settings.clear = Some("wlan0.sta".to_owned());
 }
 
-/// So many nodes that take others in clear, too.
+/// Makes nodes that accept others in clear, too.
 fn open(count: u8) -> Air {
     let nodes = (1..=count).map(|number| (number, machine(number, clear)));
     Air::of(nodes.collect())
 }
 
-/// Another access point with our name, by hand: it says nothing of itself.
+/// Another access point with our name, by hand: the beacon has no element.
 fn foreign(number: u8) -> Vec<u8> {
     beacon(mac(number), SSID, &[])
 }
@@ -24,7 +24,7 @@ fn foreign(number: u8) -> Vec<u8> {
 fn heard(air: &mut Air, frames: &[Vec<u8>], time: u64) {
     for _ in 0..time / 100 {
         for frame in frames {
-            // From nobody among the nodes: all hear it.
+            // The sender is none of the nodes, so all receive the frame.
             air.said(usize::MAX, frame);
         }
         air.run(100);
@@ -47,12 +47,12 @@ fn who_has_the_name_alone_gets_a_device_without_a_key() {
     assert_eq!(air.nodes[0].stations.get(&mac(9)), Some(&None));
     let shown: Vec<_> = air.nodes[0].machine.shown().collect();
     assert!(!shown[0].encrypted && shown[0].clear);
-    // Nothing is said to it, and nothing has to be heard.
+    // The node sends nothing to the access point, and need not listen.
     assert!(air.frames.is_empty() && !air.nodes[0].listens);
     // An idle node stays for as long as it likes.
     heard(&mut air, &[foreign(9)], 10_000);
     assert_eq!(air.nodes[0].removed, []);
-    // Another name is another network.
+    // A node with another name belongs to another network.
     heard(&mut air, &[beacon(mac(8), b"other", &[])], 300);
     assert_eq!(air.nodes[0].machine.shown().count(), 1);
 }
@@ -127,15 +127,15 @@ fn signal_lists_and_limits_hold_for_it_too() {
     assert_eq!(air.nodes[0].devices.len(), 1);
 }
 
-/// Those who have the secret prove it to each other, as without `clear`.
+/// Nodes with the secret prove it to each other, as without `clear`.
 #[test]
 fn who_can_prove_itself_is_never_taken_in_clear() {
     let mut air = open(3);
     air.run(1000);
     assert!(air.is_whole());
     assert!(air.nodes.iter().all(|node| node.keys.len() == 2));
-    // Somebody says beacons without the element in their name: while they are peers, after they
-    // are gone, and after they were forgotten.
+    // A stranger repeats beacons without the element in their names: while they are peers, after
+    // they are gone, and after they were forgotten.
     let bare = [foreign(1), foreign(2), foreign(3)];
     heard(&mut air, &bare, 3000);
     assert!(air.is_whole());
@@ -146,7 +146,7 @@ fn who_can_prove_itself_is_never_taken_in_clear() {
     assert_eq!(air.nodes[0].keys.len(), 2);
 }
 
-/// hostapd began anew, and the machine with it: what was proven to the former one still holds.
+/// hostapd and the machine restart: earlier proofs still hold.
 #[test]
 fn what_was_proven_outlives_the_access_point() {
     let mut air = open(2);
@@ -161,7 +161,7 @@ fn what_was_proven_outlives_the_access_point() {
     }
 }
 
-/// An element of ours that proves nothing, or of a version that is not known, is no reason to do
+/// An element of ours that proves nothing, or of an unknown version, does not allow a peering
 /// without proof.
 #[test]
 fn an_element_of_ours_is_handshake_or_nothing() {

@@ -105,7 +105,7 @@ fn nothing_secret_is_printed() {
     );
 }
 
-/// All that was said is said again, to a node as it is and to one that began anew.
+/// All messages are replayed, to a node as it is and to a restarted one.
 #[test]
 fn what_is_recorded_is_of_no_use() {
     let mut air = Air::usual(2);
@@ -126,7 +126,7 @@ fn what_is_recorded_is_of_no_use() {
     assert_eq!(now, keys);
     assert!(air.nodes.iter().all(|node| node.removed.is_empty()));
 
-    // The called begins anew, and the caller is not there.
+    // The called side restarts, and the caller is absent.
     air.nodes[0].off = true;
     air.restart(1);
     let stale = beacon(mac(1), SSID, &air.nodes[0].machine.element().octets());
@@ -157,7 +157,7 @@ fn a_hello_said_again_does_not_disturb_the_first() {
     assert!(actions.iter().any(installs), "{actions:?}");
 }
 
-/// A node that had no processor for long hears late what was said in time, and behind other frames.
+/// A node without processor time receives timely frames late, and behind other frames.
 #[test]
 fn what_waits_to_be_heard_counts_before_it_is_too_late() {
     let (mut caller, mut called) = (machine(1, |_| {}), machine(2, |_| {}));

@@ -62,7 +62,7 @@ fn the_element_octet_by_octet() {
     assert_eq!(octets[7..15], [8; 8]);
     assert_eq!(octets[15..47], [9; 32]);
     assert_eq!(Element::read(&octets[2..]), Some(own));
-    // Another version, another kind, another vendor, cut short.
+    // The element is of another version, kind or vendor, or cut short.
     for at in [2, 5, 6] {
         let mut other = octets.clone();
         other[at] ^= 2;

@@ -7,7 +7,7 @@ fn two_are_peers_within_a_second_and_hear_no_more_then() {
     let mut air = Air::usual(2);
     air.run(300);
     assert!(air.is_whole());
-    // A hello before the other was heard, hello, answer, and that both are through.
+    // An early hello, hello, answer, and both confirmations.
     assert_eq!(air.frames.len(), 5);
     // The other may say the end of a handshake again for so long.
     air.run(CONFIRM[1]);
@@ -27,7 +27,7 @@ fn eight_are_peers_of_each_other_with_a_key_for_each_two() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), 8 * 7 / 2);
-    // AIDs and names are unlike, and what is known is what was proven.
+    // AIDs and names differ, and reports match the proofs.
     let names: Vec<_> = air.nodes[0]
         .machine
         .shown()
@@ -209,7 +209,7 @@ fn why_one_waits_and_since_when_one_is_a_peer_is_told() {
     let (waits, since) = told(&air);
     assert_eq!(waits, None);
     assert!(since.is_some_and(|since| (1000..=4000).contains(&since)));
-    // Another key is no other peer.
+    // A new key does not make a new peer.
     air.run(130_000);
     assert!(air.nodes[0].keys.len() > 1);
     assert_eq!(told(&air), (None, since));
@@ -364,7 +364,7 @@ fn another_channel_ends_all_and_begins_anew() {
     air.run(1000);
     air.happen(0, Event::Channel(FREQUENCY + 5));
     assert_eq!(air.nodes[0].removed, [(mac(2), Why::Channel)]);
-    // Alone there, whatever it still hears of the other.
+    // The node is alone there, although it still receives frames of the other.
     air.run(3000);
     assert!(air.nodes[0].devices.is_empty());
     air.happen(1, Event::Channel(FREQUENCY + 5));

@@ -27,7 +27,7 @@ impl Barred {
         self.0[place].until <= now
     }
 
-    /// A level failed: the longer before it is tried again, the more often it did; this `part` of that time.
+    /// Bars a failed level: each failure doubles the time; `part` divides it.
     pub fn bar(&mut self, now: u64, place: usize, settings: &Settings, part: u64) {
         let memory = &mut self.0[place];
         let times = memory.failures.min(DOUBLE);

@@ -20,7 +20,7 @@ const NOISE: f64 = -95.0;
 /// Milliseconds of a step.
 pub const STEP: u64 = 10;
 
-/// Somebody, behind so much loss, dB, who is sent so many frames a second.
+/// A station behind this loss, dB, with this many frames a second.
 #[derive(Clone)]
 pub struct Somebody {
     pub loss: f64,
@@ -36,7 +36,7 @@ pub struct Somebody {
     kernel: Option<RateControl>,
 }
 
-/// Somebody else who sends, in bursts: while he does, so many of the tries are lost.
+/// A neighbour that sends in bursts: meanwhile this share of the tries is lost.
 #[derive(Clone, Copy, Default)]
 pub struct Neighbour {
     /// The share of time that he sends, in bursts of some 60 ms.
@@ -107,7 +107,7 @@ impl Air {
             kernel: None,
         };
         Self {
-            // So that nobody who is there came of late.
+            // Late enough that no station counts as new.
             now: 100_000,
             power: 20,
             all: losses.iter().enumerate().map(somebody).collect(),
@@ -147,7 +147,7 @@ impl Air {
         self
     }
 
-    /// Time goes by at all of the power.
+    /// Lets time pass at full power.
     pub fn run_free(&mut self, time: u64) {
         let end = self.now + time;
         while self.now < end {
@@ -303,7 +303,7 @@ impl Air {
         }
     }
 
-    /// Time goes by under control.
+    /// Lets time pass under control.
     pub fn run(&mut self, controller: &mut Controller, time: u64) {
         let end = self.now + time;
         while self.now < end {
@@ -323,8 +323,8 @@ impl Air {
         }
     }
 
-    /// Time goes by under the predecessor's logic. The driver's own number follows what arrives,
-    /// a quarter of the way every 50 ms, as minstrel does.
+    /// Lets time pass under the predecessor's logic. The driver's own number follows the
+    /// throughput, a quarter of the way every 50 ms, as minstrel does.
     pub fn run_predecessor(&mut self, control: &mut Predecessor, time: u64) {
         let end = self.now + time;
         while self.now < end {

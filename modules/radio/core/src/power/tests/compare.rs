@@ -35,8 +35,8 @@ fn run(way: Way, frames: f64, lags: bool, mut piece: impl FnMut(&mut Air)) -> (f
     (air.carried / air.could, air.radiated / TIME as f64)
 }
 
-/// In each scenario nobody loses more than he may; and where that is so under the predecessor's
-/// logic, too, it radiates more. With few frames and many, and where rate control takes its time.
+/// In each scenario no station loses more than allowed; if that also holds under the predecessor's
+/// logic, the predecessor radiates more. With few and many frames, and with slow rate control.
 #[test]
 fn no_less_is_carried_and_less_is_radiated() {
     let cases = [

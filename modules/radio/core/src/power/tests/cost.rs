@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::power::{Controller, Counters, Mac, Reading, Settings, Station};
 
 const STATIONS: u32 = 50;
-/// Of the search, ms.
+/// Duration of the search, ms.
 const TIME: u64 = 600_000;
 
 /// Fifty stations are looked at no more than fifty times a second, mostly 22 times. What that takes

@@ -78,7 +78,7 @@ fn stations_come_and_go() {
         air.log.last().map(last),
         Some((Some(mac(1)), Reason::Newcomer))
     );
-    // Whoever is sent nothing counts for nothing.
+    // A station without traffic does not count.
     air.all[1].frames = 0.0;
     run(&mut air, &mut all, 4000);
     assert_eq!(all.enough(), Some(0));

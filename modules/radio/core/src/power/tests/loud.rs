@@ -28,7 +28,7 @@ fn who_is_loud_is_tried_with_little_at_once() {
     let (first, last, share) = run(67.0, -47, 1);
     assert_eq!(first, 10);
     assert!(last < 10 && share >= 0.98, "{last} dBm, {share}");
-    // Too faint, not known, and counted from noise.
+    // Signals that are too faint, unknown, or counted from noise.
     for ack in [-59, 0, 40] {
         assert_eq!(run(67.0, ack, 1).0, 18, "{ack}");
     }

@@ -97,7 +97,7 @@ impl RateControl {
         self.chain = [order[0], order[1], surest.copied().unwrap_or(0)];
     }
 
-    /// Another rate that it is time to try: the next one, any that is faster, or one that is slower.
+    /// Returns another rate if a trial is due: the next one, any faster one, or a slower one.
     fn other(&mut self, now: u64, chance: f64) -> Option<usize> {
         if now < self.sample {
             return None;

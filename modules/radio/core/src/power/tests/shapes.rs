@@ -143,7 +143,7 @@ fn an_hour_is_what_was_enough_for_most_of_it() {
     assert_eq!(told(&[(6, 1000), (18, 60)]), Some(6), "its last minutes");
     assert_eq!(told(&[(4, 300)]), Some(6));
     assert_eq!(told(&[(12, 2000)]), Some(12));
-    // Nothing else is known: nothing is to be written.
+    // The stored value is unchanged: nothing is to be written.
     assert!(!prior.learn(8, 4) && !prior.learn(8, 20));
     // The next hour begins with the value of the one before it, without a change to that one.
     assert_eq!(prior.at(9), Some(12));
@@ -243,7 +243,7 @@ fn a_step_has_the_rate_of_the_station_that_decided_it() {
     let mut reading = Reading {
         stations: vec![station(2, Some(54_000))],
     };
-    // Nobody is sent to: no station decided that.
+    // Without traffic, no station decided the step.
     let idle = control
         .step(9_000_000, &reading)
         .map(|entry| (entry.station, entry.rate));
@@ -251,7 +251,7 @@ fn a_step_has_the_rate_of_the_station_that_decided_it() {
     reading.stations.push(station(3, Some(6_000)));
     let new = control.step(9_000_001, &reading).unwrap();
     assert_eq!((new.station, new.rate), (Some(Mac([3; 6])), Some(6_000.0)));
-    // Its driver may not tell.
+    // The driver may not report a rate.
     reading.stations.push(station(4, None));
     reading.stations.retain(|it| it.mac != Mac([3; 6]));
     assert_eq!(reading.rate(Mac([4; 6])), None);

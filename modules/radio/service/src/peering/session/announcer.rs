@@ -71,7 +71,7 @@ impl Announcer {
         }
     }
 
-    /// Has hostapd deny those who are new; `again`: all of them once more.
+    /// Makes hostapd deny new clients; `again`: all of them once more.
     pub fn deny(&mut self, machine: &Machine, again: bool) {
         let Some(hostapd) = &mut self.hostapd else {
             return;

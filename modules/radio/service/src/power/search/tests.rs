@@ -68,7 +68,7 @@ fn each() -> Search {
     Search::of_each(each, 20)
 }
 
-/// Time goes by, ms, and `seen` looks at each step.
+/// Lets time pass, ms, with a step every 10 ms.
 fn run(search: &mut Search, driver: &mut MadeUp, numbers: &[u8], time: std::ops::Range<u64>) {
     for now in time.step_by(10) {
         search.step(now, &reading(numbers, now));
