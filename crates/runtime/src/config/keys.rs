@@ -1,4 +1,4 @@
-//! Keys of a table. [`table!`] makes a table from rows, one for each key; reading, showing and the manual come from there.
+//! Keys of a table. [`table!`] makes a table from rows: parser, output and manual come from a row.
 
 use std::any::Any;
 use std::fmt::Debug;

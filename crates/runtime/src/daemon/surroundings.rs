@@ -97,8 +97,7 @@ impl Surroundings {
             }
             Event::Forwarding(link) if *link != 0 => drop(self.unlisted.insert(*link)),
             Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.stale = true,
-            // The filter's block may be shared by any device; after an overrun, any device may have
-            // changed.
+            // The filter's block may be shared by any device, or the device is unknown.
             Event::Filters(0) | Event::Overrun(Source::Route) => {
                 self.qdiscs.forget();
                 self.unlisted

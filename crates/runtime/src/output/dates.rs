@@ -20,8 +20,8 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Creates the moment `unix` seconds since 1970 in UTC, where clocks are `offset` minutes
-    /// ahead.
+    /// Creates the moment `unix`, seconds since 1970, where clocks are `offset` minutes ahead of
+    /// UTC.
     pub fn new(unix: u64, offset: i32) -> Self {
         let seconds = i64::try_from(unix).unwrap_or(i64::MAX / 2);
         Self {

@@ -17,11 +17,11 @@ use crate::role::Role;
 const SETTLE: u64 = 500;
 /// Silence before a look.
 const LOOK: u64 = 2000;
-/// Something was noted, but nothing sure.
+/// Time of a decision with weak evidence, in milliseconds.
 const WEAK: u64 = 3000;
 /// Two nodes of a mesh have said hello, and proven each other, by then.
 const GREETED: u64 = 3000;
-/// Nothing was noted.
+/// Time of a decision without evidence, in milliseconds.
 const SILENT: u64 = 10_000;
 /// New evidence has to hold for so long,
 const HOLD: u64 = 2000;
@@ -146,7 +146,7 @@ impl Cable {
         place::offer(&self.heard)
     }
 
-    /// Returns where the port goes by what was decided, at this time.
+    /// Decides the use of the port by the decision, at this time.
     pub fn place(&self, decision: &Decision, around: Around, time: u64) -> Place {
         place::place(&self.heard, decision, around, time)
     }

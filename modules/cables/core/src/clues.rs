@@ -9,7 +9,7 @@ use crate::port::Proof;
 use crate::sort::Sort;
 use crate::way::within;
 
-/// All of it, in the order of its coming; `up` is when the link came.
+/// Lists all clues in order of arrival; `up`: the time at which the link came.
 pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
     let mut all = Vec::new();
     let mut say = |kind, at: u64, text: String| {

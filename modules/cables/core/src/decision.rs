@@ -2,7 +2,7 @@
 
 use crate::role::Role;
 
-/// Something that was heard.
+/// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clue {
     /// A word for what kind of thing.
@@ -20,7 +20,7 @@ pub struct Notice {
     pub kind: &'static str,
     /// A sentence without a full stop.
     pub text: String,
-    /// Its address, and the VLAN where there is one.
+    /// Address of the device, and the VLAN if there is one.
     pub who: String,
 }
 

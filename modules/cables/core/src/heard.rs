@@ -13,13 +13,13 @@ use crate::sort::Sort;
 
 /// Senders that are remembered.
 const MOST: usize = 16;
-/// So long the proof of a hello is waited for, in milliseconds: both ends have said three by then.
+/// Longest wait for a hello's proof, in milliseconds: both ends have sent three hellos by then.
 const PROVES: u64 = 6000;
 /// A look that says nothing by then is over, and failed, in milliseconds.
 pub(crate) const ANSWERS: u64 = 6000;
 /// Servers that a look found, and that are named.
 const SERVERS: usize = 4;
-/// Own frames tell of a loop for so long after the last, if this router looks for loops.
+/// Time after the last own frame for which a loop is assumed, if this router probes for loops.
 pub const LOOP_LASTS: u64 = 30_000;
 
 /// Own frames that make a loop: some radios say one back.
@@ -37,7 +37,7 @@ pub(crate) const SERVES: [Sort; 4] = [
 /// Frames of one sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When the first was noted.
+    /// Time of the first frame.
     pub first: u64,
     /// When the last came.
     pub last: u64,
@@ -52,7 +52,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Its VLAN, where it was heard in a VLAN only.
+    /// Returns the VLAN, if all frames were tagged.
     pub fn tagged(&self) -> Option<u16> {
         self.vlan.filter(|_| !self.plain)
     }
@@ -66,9 +66,9 @@ pub struct Look {
     pub vlan: Option<u16>,
     /// A router was named.
     pub gateway: bool,
-    /// There is a way out by IPv6.
+    /// True if there is Internet access by IPv6.
     pub ipv6: bool,
-    /// Routers of IPv6 were heard, and none is a default router.
+    /// True if there are routers of IPv6, but no default router.
     pub no_default_router: bool,
     /// Servers that answered, as text.
     pub servers: Vec<String>,
@@ -84,7 +84,7 @@ struct Own {
     last: u64,
 }
 
-/// All of it.
+/// All evidence of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gathered {
     seen: [Option<Seen>; Sort::ALL.len()],
@@ -121,7 +121,7 @@ impl Gathered {
         began.is_some_and(|began| now.saturating_sub(began) < ANSWERS)
     }
 
-    /// Takes in what the classifier noted since the link came, which was at `up`.
+    /// Takes the classifier's record since the link came, at time `up`.
     pub fn note(&mut self, noted: &Noted, up: u64, now: u64) {
         for sort in Sort::ALL {
             let heard = noted.of(sort);
@@ -234,8 +234,8 @@ impl Gathered {
     }
 
     /// Returns true if own frames came back: some, or one hello, which no other station can make.
-    /// Those of another uplink do not count ([`Port::is_other_uplink`]). Where this router looks for
-    /// loops, they came back of late; else silence says nothing, and a loop lasts as long as the link.
+    /// Frames of another uplink do not count ([`Port::is_other_uplink`]). If this router probes for
+    /// loops, the frames must be recent; else a loop lasts as long as the link.
     pub fn looped(&self, port: &Port, now: u64) -> bool {
         let own = self.own.iter();
         let own = own.filter(|own| !port.is_other_uplink(|(_, mac)| *mac == own.from));
@@ -268,7 +268,7 @@ impl Gathered {
         &self.served
     }
 
-    /// When the first thing was heard.
+    /// Returns the time of the first evidence.
     pub fn first(&self) -> Option<u64> {
         let seen = self.seen.iter().flatten().map(|it| it.first);
         seen.chain(self.hello.as_ref().map(|(_, at)| *at)).min()

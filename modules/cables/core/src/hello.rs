@@ -27,14 +27,14 @@ pub const IN_VXLAN: u16 = 8;
 
 /// Hellos per link while there is no new neighbour.
 pub const FIRST: u32 = 8;
-/// Hellos that a newcomer gets: at least as many are left when one was heard.
+/// Hellos for a new neighbour: at least as many are sent.
 pub const FOR_NEWCOMER: u32 = 3;
 /// Neighbours that are kept.
 pub const MOST_PEERS: usize = MOST_ANSWERS;
 /// Milliseconds between two hellos to a neighbour that does not say yet that it is in the VXLAN:
 /// ports listen five seconds a minute when they are decided.
 pub const AGAIN: u64 = 4000;
-/// So many are said to it: two minutes.
+/// Limit of repeated hellos to such a neighbour: two minutes.
 pub const AGAIN_AT_MOST: u32 = 30;
 /// Stations that are remembered: as many as the classifier of a port notes.
 const MOST_STATIONS: usize = 16;
@@ -48,14 +48,14 @@ pub const PATIENCE: u64 = 60_000;
 pub enum State {
     /// A node of this mesh is at the other end of this link, now.
     Proven,
-    /// Of this mesh, but it does not answer what this port said since its link came: the first of
-    /// a new neighbour, or one that was recorded.
+    /// The hello is of this mesh, but does not answer this link's nonce: the first of a new
+    /// neighbour, or a recording.
     NotYet,
-    /// Another mesh's, or there is no mesh here. Nothing in it was checked.
+    /// The hello is of another mesh, or there is no mesh here. Nothing in it was checked.
     OtherMesh,
     /// The hello claims to be of this mesh, but is invalid.
     Forged(Why),
-    /// This router's own came back: a loop. [`Heard::peer`] is the port that sent it.
+    /// The hello is this router's own: a loop. [`Heard::peer`] is the port that sent it.
     Own,
 }
 
@@ -64,20 +64,20 @@ pub enum State {
 pub enum Why {
     /// The frame came from another address than the hello says: it was sent on by something.
     Source,
-    /// Its sender does not have the mesh's key, or it was changed.
+    /// The sender does not have the mesh's key, or the hello was changed.
     Proof,
-    /// Its sender does not have the node's key.
+    /// The sender does not have the node's key.
     Signature,
-    /// Another node of this mesh sends from an address of this router's.
+    /// Another node of this mesh sends from one of this router's addresses.
     OwnMac,
     /// The hello is signed with this node's key, from an address that this router does not have: a
     /// copy of this router.
     OwnKey,
-    /// This port's own, from before its link came: it was recorded.
+    /// The hello is this port's own, from before the link came: a recording.
     Old,
 }
 
-/// A hello that was heard. But for [`State::Proven`] and [`State::Own`] all of it is hearsay.
+/// A received hello. Except for [`State::Proven`] and [`State::Own`] its content is unverified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// The node's public key.
@@ -98,7 +98,7 @@ pub struct Heard {
 /// A neighbour that is kept: it has the mesh's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its public key.
+    /// Public key of the neighbour.
     pub node: [u8; NODE],
     /// The address of its port.
     pub mac: Mac,
@@ -129,11 +129,11 @@ struct Link {
     stations: Vec<Mac>,
     /// The mesh is in a VXLAN, as long as the link lasts.
     vxlan: bool,
-    /// Hellos that are left for a neighbour that may not have heard of it.
+    /// Hellos left for a neighbour that may not have received the VXLAN's announcement.
     again: u32,
 }
 
-/// A port that says hello and hears it.
+/// A port that sends and receives hellos.
 #[derive(Clone, Debug)]
 pub struct Port {
     mesh: Option<MeshKey>,
@@ -145,14 +145,14 @@ pub struct Port {
 }
 
 impl Port {
-    /// A port without a link yet. Without a mesh it says nothing, and all it hears is of another.
+    /// Creates a port without a link. Without a mesh it sends no hello, and all hellos are foreign.
     pub fn new(mesh: Option<&MeshKey>, key: &NodeKey, mac: Mac, capabilities: u16) -> Self {
         Self {
             mesh: mesh.cloned(),
             key: key.clone(),
             node: key.public(),
             mac,
-            // This one is found out.
+            // The VXLAN bit follows from the state of the link.
             capabilities: capabilities & !IN_VXLAN,
             link: None,
         }
@@ -173,7 +173,7 @@ impl Port {
         });
     }
 
-    /// The link went: nothing is said, and nobody is a neighbour.
+    /// Ends the link: no hello is sent, and there is no neighbour.
     pub fn unlink(&mut self) {
         self.link = None;
     }
@@ -364,7 +364,7 @@ impl Link {
             return;
         }
         if new.proven {
-            // Proven at once: it was heard, and lost its place before it answered.
+            // Proven at once: the neighbour had lost its place before it answered.
             let over = |peer: &Peer| peer.node == new.node && peer.mac == new.mac;
             self.peers.retain(|peer| !over(peer));
         }
@@ -380,7 +380,7 @@ impl Link {
         self.soon(new.since);
     }
 
-    /// There is news: it is said as soon as may be, and again, as a frame may be lost.
+    /// Schedules news as soon as allowed, and again, as a frame may be lost.
     fn soon(&mut self, now: u64) {
         self.left = self.left.max(FOR_NEWCOMER);
         self.gap = PAUSE;

@@ -176,7 +176,7 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
     }
     if heard.hello.is_none() {
         heard.of(Sort::Hello)?;
-        // Its proof may be under way.
+        // The proof may still come.
         let why = "somebody says hello as weir does, and nothing is proven".into();
         return Some(verdict(Role::Border, 65, why, change));
     }
@@ -311,8 +311,8 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     verdict(Role::Unknown, 10, why.into(), change)
 }
 
-/// Returns what people should see to: what was heard of late, as the link may stay up for long after
-/// a server behind a switch is gone.
+/// Lists problems for the user from recent evidence, as the link may stay up for long after a
+/// server behind a switch is gone.
 pub fn notices(port: &Port, heard: &Gathered, now: u64) -> Vec<Notice> {
     if !of_lan(port) {
         return Vec::new();
@@ -320,7 +320,7 @@ pub fn notices(port: &Port, heard: &Gathered, now: u64) -> Vec<Notice> {
     let lately = |last: u64| now.saturating_sub(last) < NOTICE_LASTS;
     let look = heard.look.as_ref().filter(|it| lately(it.at));
     let found = |internet| look.filter(|it| it.internet == internet);
-    // By what was noted, else by what the look found.
+    // The sender on record, else the servers of the look.
     let who = |sort, internet: Option<Internet>| {
         let seen = heard.of(sort).filter(|seen| lately(seen.last));
         match (seen, internet.and_then(found)) {

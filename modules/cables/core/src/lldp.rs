@@ -34,7 +34,7 @@ pub struct Lldp {
     pub chassis: String,
     /// Which port of it.
     pub port: String,
-    /// Its name.
+    /// Name of the system.
     pub name: String,
     /// Description of the system.
     pub description: String,

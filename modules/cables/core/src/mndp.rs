@@ -16,9 +16,9 @@ const MOST: usize = 64;
 /// Announcement of a system. Missing fields are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mndp {
-    /// Its name.
+    /// Name of the system.
     pub identity: String,
-    /// Its maker or system.
+    /// Maker or system.
     pub platform: String,
     /// The version of its software.
     pub version: String,

@@ -21,7 +21,7 @@ pub struct Around {
     pub by_itself: bool,
     /// True if a decision with this link found users of the LAN: from then on the port is theirs.
     pub of_lan: bool,
-    /// Another port is the uplink, and has a link.
+    /// True if another port is the uplink, and has a link.
     pub other_uplink: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Offer {
     pub vlan: Option<u16>,
 }
 
-/// From here on an uplink is made one: less is what was heard, and may be a refusal.
+/// Least confidence for a new uplink: passive evidence has less, and may be a refusal.
 const ENOUGH: u8 = 70;
 
 /// Returns the Internet access on offer, if any.

@@ -21,7 +21,7 @@ pub enum Use {
 /// Facts of a port that need no listening.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Port {
-    /// Its name.
+    /// Name of the port.
     pub device: String,
     /// Use of the port in the configuration.
     pub former: Use,
@@ -29,11 +29,11 @@ pub struct Port {
     pub works: bool,
     /// The administrator's own connection comes by it.
     pub administrator: bool,
-    /// This router serves DHCP on it.
+    /// True if this router serves DHCP on the port.
     pub own_dhcp: bool,
-    /// This router has a mesh's secret, by which another node can prove that it is of the same.
+    /// True if this router has a mesh's secret, by which another node can prove its membership.
     pub secret: bool,
-    /// This router sends frames by which a loop shows for as long as it is there.
+    /// True if this router sends probes, which show a loop for as long as it exists.
     pub probes: bool,
     /// Role chosen by the administrator.
     pub held: Option<Role>,
@@ -73,7 +73,7 @@ pub enum Proof {
 pub struct Hello {
     /// The node's name.
     pub node: String,
-    /// Its mesh's name.
+    /// Name of the node's mesh.
     pub mesh: String,
     /// Proof of the hello.
     pub proof: Proof,

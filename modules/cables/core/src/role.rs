@@ -12,7 +12,7 @@ pub enum Role {
     Mesh,
     /// A radio that makes a link through the air.
     Radio,
-    /// Somebody who uses this router.
+    /// A user of this router.
     Client,
     /// Another network, with routing of its own.
     Border,

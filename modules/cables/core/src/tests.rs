@@ -90,7 +90,7 @@ pub fn lldp(description: &str, enabled: u16) -> Vec<u8> {
     frame
 }
 
-/// A cable whose link came at 1000, and what was noted at it.
+/// A cable whose link came at 1000, and its record.
 pub struct Scene {
     pub cable: Cable,
     pub noted: Noted,

@@ -6,7 +6,7 @@ use net::mac;
 use crate::heard::{Gathered, Seen};
 use crate::sort::Sort;
 
-/// ` in VLAN 7`, where it was heard there only.
+/// Returns ` in VLAN 7` for a VLAN, else an empty text.
 pub fn within(vlan: Option<u16>) -> String {
     vlan.map_or_else(String::new, |number| format!(" in VLAN {number}"))
 }
@@ -16,7 +16,7 @@ pub struct Way {
     pub why: String,
     /// Weight of the signs.
     pub weight: u8,
-    /// Others are answered, and this router is not.
+    /// True if the server answers others, but not this router.
     pub others: bool,
 }
 
@@ -36,7 +36,7 @@ const HEARD: u8 = 60;
 /// A server that answered others, and not this router.
 const OTHERS: u8 = 45;
 
-/// The way to the Internet that was heard of, and that answered.
+/// Returns the Internet access from passive evidence or from a probe.
 pub fn way(heard: &Gathered) -> Option<Way> {
     let look = heard.look.as_ref();
     let found = |internet| look.filter(|it| it.internet == internet);

@@ -13,8 +13,8 @@ const PORTS: [u16; 3] = [22, 80, 443];
 const MOST: u64 = 2 << 20;
 /// Stations of bridges that are remembered.
 const STATIONS: usize = 4096;
-/// So long a port is the administrator's after the last connection, in milliseconds: pages are
-/// loaded, and then read.
+/// Time for which a port stays the administrator's after the last connection, in milliseconds: a
+/// user loads a page, and then reads it.
 const LASTS: u64 = 60_000;
 /// TCP_ESTABLISHED (include/net/tcp_states.h).
 const ESTABLISHED: &str = "01";

@@ -18,8 +18,8 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads it, and makes its folder. One that is not there says nothing; what cannot be read is
-    /// told in the log, and put aside: a router forwards all the same.
+    /// Reads the choices, and makes their folder. A missing file is empty; an unreadable one is
+    /// logged and put aside: a router forwards all the same.
     pub fn open(path: &Path) -> Self {
         let file = path.display();
         let octets = kept::read(path, "what was chosen for ports is not known");

@@ -158,7 +158,7 @@ fn happened(
         if !args.follow {
             return Ok(());
         }
-        // Numbers begin anew when weir does.
+        // Numbers restart with weir.
         after = told.last;
         output.flush()?;
         sleep(SECOND);
@@ -271,7 +271,7 @@ fn role(cable: &Cable) -> Cell {
     Cell::toned(&cable.role, tone)
 }
 
-/// A port with all that is known of it.
+/// Prints all details of a port.
 fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
     let role = match (cable.link, cable.decided) {
         (false, _) => "no link".to_owned(),

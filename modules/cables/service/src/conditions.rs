@@ -5,7 +5,7 @@ use cables_core::{Decision, Notice, Role};
 use super::watch::Watch;
 use runtime::daemon::{Finding, Value};
 
-/// All of them.
+/// Adds the findings of all ports.
 pub fn all(watch: &mut Watch, findings: &mut Vec<Finding>) {
     let of = |key| Finding::new(key, "cables", "cables");
     findings.extend(watch.missing().map(|name| of("port-missing").at(name)));

@@ -9,7 +9,7 @@ use net::clock::unix_seconds;
 use super::mover::Told;
 use super::ports::word;
 
-/// So many are kept.
+/// Number of events in memory.
 const KEPT: usize = 256;
 
 /// The last events, numbered from 1 on.
@@ -49,7 +49,7 @@ impl Events {
         self.add(device, "role", role.word(), why.to_owned());
     }
 
-    /// Somebody chose what a port is for, or has it found out again.
+    /// Adds a choice by hand, or its end.
     pub fn chosen(&mut self, device: &str, role: Option<Role>) {
         let (value, text) = match role {
             Some(role) => (role.word(), format!("The administrator chose {role}")),
@@ -70,7 +70,7 @@ impl Events {
         self.add(device, kind, word(to), text.to_owned());
     }
 
-    /// Those after a number.
+    /// Returns the events after a number.
     pub fn after(&self, number: u64) -> CableEvents {
         let events = self.kept.iter().filter(|event| event.number > number);
         CableEvents {

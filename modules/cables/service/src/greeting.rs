@@ -21,7 +21,7 @@ use runtime::Error;
 use runtime::secret::{first_line, seed};
 use runtime::uplink::speaker;
 
-/// By what this node is known, by what it knows others of its mesh, and what its ports say.
+/// Keys of the mesh and of this node, and a log of repeated messages.
 pub struct Keys {
     mesh: MeshKey,
     node: NodeKey,
@@ -60,7 +60,7 @@ impl Keys {
     }
 }
 
-/// Tells of a secret that others on this machine can read.
+/// Warns about a secret that other users of this machine can read.
 fn private(file: &Path) {
     let others = fs::metadata(file).is_ok_and(|it| it.mode() & 0o077 != 0);
     if others {
@@ -75,7 +75,7 @@ fn node(path: &Path) -> io::Result<NodeKey> {
     NodeKey::from_seed(seed(path)?).map_err(none)
 }
 
-/// A port that says hello and hears it.
+/// A port that sends and receives hellos.
 pub struct Greeter {
     port: Port,
     mac: Mac,
@@ -104,7 +104,7 @@ impl Greeter {
     pub fn link(&mut self, up: bool, now: u64) {
         let mut nonce = [0; 16];
         self.heard.clear();
-        // Without a nonce nothing can be proven, and a hello that is not said harms nobody.
+        // Without a nonce nothing can be proven, and a missing hello does no harm.
         match up && getrandom::fill(&mut nonce).is_ok() {
             true => {
                 self.port.link(nonce, now);
@@ -161,7 +161,7 @@ impl Greeter {
             send(speaker.as_raw_fd(), &frame, MsgFlags::MSG_DONTWAIT).map(drop)
         });
         if let Err(error) = said {
-            // The device may have come anew: the next hello has another socket.
+            // The device may be a new one: the next hello has another socket.
             self.speaker = None;
             debug!(port = self.device, %error, "a hello was not sent");
         }

@@ -190,8 +190,8 @@ impl Running {
     }
 }
 
-/// A gate was shut. It is at TC, and XDP comes before that: what was proven when it was open would
-/// pass it. Behind it nothing is proven anew.
+/// Ends proofs when a gate was shut. The gate is at TC, and XDP comes before that: earlier proofs
+/// would bypass the gate. Behind the gate no new proof begins.
 fn end_proofs(shut: bool, router: &mut Router) {
     if shut {
         router.end_all_proofs();
@@ -252,7 +252,7 @@ impl Module for Running {
     fn on_event(&self, event: Event<'_>, router: &mut Router) {
         let Some(open) = &self.open else { return };
         let shut = match event {
-            // A cable that is pulled is known before another is plugged in.
+            // A pulled cable must be noticed before another is plugged in.
             Event::Kernel(kernel::Event::Link(link)) => {
                 let watch = &mut open.borrow_mut().watch;
                 watch.changed(link, router.core.links())

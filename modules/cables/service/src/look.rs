@@ -28,7 +28,7 @@ impl Looking {
                 untagged: true,
             };
             match run(look, &mut |_| {}) {
-                // Nobody waits for it any more where the link went.
+                // The receiver is gone if the link went.
                 Ok(found) => drop(tell.send(found.suggestion)),
                 Err(error) => warn!(%error, port, "nothing can be asked at a port"),
             }

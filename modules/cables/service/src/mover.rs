@@ -38,7 +38,7 @@ pub struct Move {
     /// When the link came that it is for: another cable is another matter.
     pub since: u64,
     pub to: Use,
-    /// Of the mesh: the number of the VXLAN that it goes through.
+    /// In a mesh: the number of its VXLAN.
     pub vxlan: Option<u32>,
     pub offer: Option<Offer>,
 }
@@ -56,7 +56,7 @@ pub enum Told {
     Later(String),
     /// The change did not work in time: the former use is back.
     TakenBack,
-    /// Somebody else took it back.
+    /// Another user reverted the change.
     Undone,
 }
 
@@ -95,7 +95,7 @@ pub struct Mover {
     socket: PathBuf,
     state: State,
     uses: BTreeMap<String, Used>,
-    /// When they are read anew, and when something may be asked.
+    /// Time of the next read, and of the next request.
     read_at: u64,
     ask_at: u64,
 }
@@ -122,8 +122,8 @@ impl Mover {
         self.read_at = 0;
     }
 
-    /// Time goes by. One port is moved at a time, and `wanted` not looked at meanwhile; `works` says
-    /// whether a port is used so in truth.
+    /// Makes a step. One port is moved at a time, and `wanted` is ignored meanwhile; `works` tests
+    /// the real use of a port.
     pub fn step(
         &mut self,
         now: u64,
@@ -263,7 +263,7 @@ impl Mover {
         let (tell, told) = channel();
         let socket = self.socket.clone();
         thread::spawn(move || {
-            // Nobody waits for it any more where weir ends.
+            // The receiver is gone if weir ends.
             let _ = tell.send(Client::new(&socket).and_then(|client| ask(&client)));
         });
         told

@@ -34,14 +34,14 @@ pub fn is_socket(link: &Link) -> bool {
 pub struct Doings {
     /// Devices by which everything else goes out.
     leads_out: BTreeSet<String>,
-    /// Those of them at which a gateway answers.
+    /// Devices among these at which a gateway answers.
     answered: BTreeSet<String>,
     /// A server of DHCP listens.
     serves: bool,
 }
 
 impl Doings {
-    /// As it is now. What cannot be read is not done.
+    /// Reads the current state. Unreadable files count as empty.
     pub fn read() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         Self::of(
@@ -52,7 +52,7 @@ impl Doings {
         )
     }
 
-    /// Of the texts of `/proc/net` (net/ipv4/fib_trie.c, net/ipv6/route.c, net/ipv4/udp.c,
+    /// Parses the texts of `/proc/net` (net/ipv4/fib_trie.c, net/ipv6/route.c, net/ipv4/udp.c,
     /// net/ipv4/arp.c).
     fn of(routes4: &str, routes6: &str, sockets: &str, arp: &str) -> Self {
         let (mut leads_out, mut answered) = (BTreeSet::new(), BTreeSet::new());
@@ -143,8 +143,8 @@ impl Doings {
         (port, used)
     }
 
-    /// A device that leads out, or that the configuration has for that. A member of a bridge does not:
-    /// what comes in there is passed on.
+    /// Returns true for a device of the default route, or a configured uplink. A bridge member is
+    /// no uplink: the bridge forwards its frames.
     fn is_uplink(&self, mover: Option<&Mover>, link: &Link) -> bool {
         let used = mover.and_then(|mover| mover.used(&link.name));
         let uplink = used.is_some_and(|used| used.now == Use::Uplink);
@@ -175,7 +175,7 @@ impl Doings {
     }
 }
 
-/// Says if the kernel has a hardware address of this neighbour (ATF_COM, include/uapi/linux/if_arp.h).
+/// Returns true if the kernel has a neighbour's address (ATF_COM, include/uapi/linux/if_arp.h).
 fn answers(arp: &str, address: &str, device: &str) -> bool {
     arp.lines().skip(1).any(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();

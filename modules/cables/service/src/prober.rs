@@ -66,7 +66,7 @@ pub fn probe(device: &str, mac: Mac) {
     }
 }
 
-/// A frame for everybody: `loop weir`, and zeros. A hello begins with `weir`.
+/// Makes a broadcast frame: `loop weir`, and zeros. A hello begins with `weir`.
 fn frame(mac: Mac) -> Vec<u8> {
     let mut frame = [&[0xff; 6][..], &mac, &ETHERTYPE, b"loop weir"].concat();
     frame.resize(60, 0);

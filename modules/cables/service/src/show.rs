@@ -7,7 +7,7 @@ use super::ports::word;
 use super::watch::Watch;
 use super::watched::Watched;
 
-/// All of them, by name.
+/// Lists all ports by name.
 pub fn all(watch: &mut Watch) -> Vec<Cable> {
     let missing: Vec<Cable> = watch.missing().map(no_device).collect();
     let all = watch.shown().into_iter();

@@ -17,10 +17,10 @@ use super::ports::{Doings, is_socket};
 use super::prober::{Prober, probe};
 use super::watched::{Means, Watched, now};
 
-/// So long after the start nothing is missed, in milliseconds.
+/// Time after the start in which no port counts as missing, in milliseconds.
 const BEGINS: u64 = 5000;
 
-/// All of them.
+/// All watched ports.
 pub struct Watch {
     noting: Cables,
     keys: Option<Keys>,
@@ -83,8 +83,8 @@ impl Watch {
         }
     }
 
-    /// Time goes by, and devices may have come, gone or changed. Says whether a gate was shut that
-    /// was open: proofs of before must not pass it.
+    /// Updates all ports and devices. Returns true if an open gate was shut: earlier proofs must
+    /// not bypass it.
     pub fn tick<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) -> bool {
         let own: Vec<kernel::Mac> = links.clone().filter_map(|link| link.mac).collect();
         if own != self.own {
@@ -243,7 +243,7 @@ impl Watch {
 
     /// Tells once of each port that the configuration names and no device is called.
     fn miss<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
-        // Those that are there are not all told at once.
+        // The kernel does not report all existing devices at once.
         if now().saturating_sub(self.begun) < BEGINS {
             return;
         }
@@ -344,7 +344,7 @@ impl Watch {
         let mut port = Watched::new(link, facts.clone(), self.keys.as_ref());
         port.learn(facts, used);
         self.ports.insert(link.index, port);
-        // Weir may have been started anew: what is used already is not cut off.
+        // Weir may have restarted: a port in use is not cut off.
         let known = self.mover.as_ref().and_then(|mover| mover.used(&link.name));
         let shut = match link.up {
             true => known.is_some_and(|known| known.now == Use::None),

@@ -9,8 +9,8 @@ use super::look::Looking;
 use super::mover::{Move, Told, Used};
 use super::moving::Moved;
 
-/// So long all frames are noted after a decision, in milliseconds: what speaks against it comes late.
-/// From then on those to groups are.
+/// Time after a decision in which all frames are recorded, in milliseconds: opposing evidence comes
+/// late. Later, only group frames are recorded.
 const AFTERWARDS: u64 = 10_000;
 
 /// Milliseconds of the clock by which the kernel side notes.
@@ -22,7 +22,7 @@ pub fn now() -> u64 {
 pub struct Means<'a> {
     pub noting: &'a mut Cables,
     pub own: &'a [Mac],
-    /// Another port is the uplink, and has a link; `None`: ports are not moved.
+    /// True if another port is the uplink, and has a link; `None`: ports are not moved.
     pub other_uplink: Option<bool>,
     /// If it is a loop, that is cut at another port.
     pub cut_elsewhere: bool,
@@ -33,7 +33,7 @@ pub struct Means<'a> {
 
 /// A port.
 pub struct Watched {
-    /// Its name.
+    /// Name of the port.
     pub device: String,
     /// True if the port has a link, and the time of the last change.
     pub up: bool,
@@ -187,8 +187,8 @@ impl Watched {
         self.told = None;
         self.vxlan = None;
         (self.stays, self.to) = (None, None);
-        // Without a link too: it comes before anybody here knows of it, and a bridge forwards at
-        // once.
+        // Shut without a link, too: a link carries frames before weir knows of it, and a bridge
+        // forwards at once.
         self.waits = shut && self.facts.held.is_none() && !self.facts.administrator;
         self.gate = match self.waits {
             true => Gate::Shut,
@@ -198,7 +198,7 @@ impl Watched {
         noting.gate(index, self.gate);
     }
 
-    /// Time goes by: what was noted is taken in, and what is to be said or asked is.
+    /// Reads the record, and sends hellos and probes.
     pub fn listen(&mut self, index: u32, means: &mut Means<'_>) {
         if !self.up {
             return;
@@ -318,7 +318,7 @@ impl Watched {
                 }
             }
             (Place::Goes(to), _) => to,
-            // Others came to the wire, so that the mesh has to be in a VXLAN.
+            // More stations came to the wire, so the mesh must be in a VXLAN.
             (Place::Stays(_), _)
                 if !self.refused.contains(&Use::Mesh)
                     && self.used.now == Use::Mesh

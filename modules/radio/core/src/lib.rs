@@ -1,5 +1,5 @@
-//! Transmit power that follows throughput ([`power`]), and access points that find each other, prove
-//! a secret and have a key for each two of them ([`peering`]).
+//! Transmit power that follows throughput ([`power`]), and access points that find each other,
+//! prove a secret and share a key in pairs ([`peering`]).
 //!
 //! Pure: the kernel's counters of stations, received frames and the time go in; a power, or actions
 //! on peers, come out. The crate opens no socket and reads no clock. Times are milliseconds of a

@@ -99,16 +99,16 @@ impl fmt::Debug for MeshKey {
 pub struct NodeKey(Arc<Ed25519KeyPair>);
 
 impl NodeKey {
-    /// Of 32 random octets, the same after each start.
+    /// Makes the key from 32 random octets, the same after each start.
     ///
     /// # Errors
-    /// They make no key; all there are do.
+    /// The octets make no key; in practice all octets do.
     pub fn from_seed(seed: [u8; 32]) -> Result<Self, NotAKey> {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| NotAKey::Seed)?;
         Ok(Self(Arc::new(pair)))
     }
 
-    /// By it the others know this node.
+    /// Returns the public key of this node.
     pub fn public(&self) -> [u8; NODE] {
         let mut key = [0; NODE];
         key.copy_from_slice(self.0.public_key().as_ref());

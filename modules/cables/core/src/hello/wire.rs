@@ -35,7 +35,7 @@ const ANSWER: usize = 6 + NONCE;
 // The classifier of a port keeps no more of it.
 const _: () = assert!(LONGEST <= 320);
 
-/// Whom the sender heard at its port, and the nonce that was in it.
+/// A sender that was received at the port, and the nonce in its hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub mac: Mac,
@@ -53,7 +53,7 @@ pub(super) struct Body {
     pub answers: Vec<Answer>,
 }
 
-/// A hello as it was heard. Nothing of it is known to be true yet.
+/// A received hello. Nothing of it is verified yet.
 #[derive(Clone, Debug)]
 pub(super) struct Hello<'a> {
     /// The frame's source.

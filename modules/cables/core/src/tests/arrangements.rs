@@ -395,7 +395,7 @@ fn what_the_administrator_chose_and_comes_by_stays() {
         said.why
     );
     assert!(!scene.cable.wants_look(scene.now));
-    // When the connection goes elsewhere, what was heard counts.
+    // When the connection moves to another port, the evidence decides.
     scene.cable.facts(port(NEW));
     assert_eq!(scene.role(), Role::Uplink);
     assert_eq!(mac(1)[5], 1);

@@ -4,7 +4,7 @@ use super::{frame, hello, look, mac, port};
 use crate::{Around, Cable, Noted, Offer, Place, Port, Role, Sort, Use};
 use detect::Internet;
 
-/// A port at which these were heard, asked at and decided.
+/// A port that received these sorts, was probed, and has a decision.
 fn heard(port: Port, sorts: &[Sort], found: Option<Internet>) -> Cable {
     let mut cable = Cable::new(port);
     cable.link(true, 0);
@@ -59,7 +59,7 @@ fn a_port_that_is_used_for_nothing_goes_where_it_belongs() {
     let mut laptop = heard(free.clone(), &LAPTOP, Some(Internet::None));
     let goes = Place::Goes(Use::Lan);
     assert_eq!(place(&mut laptop, Around::default()), goes);
-    // Neighbours at a provider's line: nobody asks this router for anything.
+    // Neighbours at a provider's line: no client asks this router for anything.
     let mut line = heard(free.clone(), &[Sort::Arp], Some(Internet::Static));
     assert!(matches!(
         place(&mut line, Around::default()),
@@ -104,7 +104,7 @@ fn an_uplink_with_the_internet_is_not_taken_by_a_neighbour_on_the_same_wire() {
 
 #[test]
 fn what_weir_did_itself_it_undoes() {
-    // A port that it gave to the LAN is judged as one of nothing when a cable comes anew.
+    // A port that weir gave to the LAN counts as unused when a new cable comes.
     let mut isp = heard(port(Use::None), &[Sort::Pado], None);
     let goes = Place::Goes(Use::Uplink);
     assert_eq!(place(&mut isp, by_itself(Use::Lan)), goes);
@@ -172,7 +172,7 @@ fn an_offer_in_a_vlan_says_so() {
     assert_eq!(cable.offer(), Some(expected));
 }
 
-/// Another node of weir's behind a switch that keeps hellos back: each hears the other's questions.
+/// Another weir node behind a switch that drops hellos: each receives the other's requests.
 #[test]
 fn who_looks_around_is_no_client() {
     let asks = [Sort::Padi, Sort::DhcpClient, Sort::RouterSolicitation];
@@ -183,7 +183,7 @@ fn who_looks_around_is_no_client() {
     assert_eq!(lan.decision(20_000).role, Role::Client);
 }
 
-/// Once people of the LAN were found behind the cable, one of them takes nobody else's port.
+/// Once users of the LAN were found behind the cable, a server among them does not move the port.
 #[test]
 fn a_station_that_asks_and_answers_takes_no_port_from_the_lan() {
     let asks = [

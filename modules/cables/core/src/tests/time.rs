@@ -135,7 +135,7 @@ fn a_loop_is_at_once_and_lasts() {
     assert_eq!(Scene::new(Use::Lan).loops().role(), Role::Loop);
 }
 
-/// No server offers fixed addresses: the port hears only stations.
+/// A fixed address has no server: the port receives only stations.
 #[test]
 fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
     for (works, role) in [(true, Role::Uplink), (false, Role::Client)] {

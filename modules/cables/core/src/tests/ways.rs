@@ -7,7 +7,7 @@ use crate::{Role, Sort, Use};
 
 const NEW: Use = Use::None;
 
-/// A look that heard routers of IPv6, of which none is a default router.
+/// Result of a look with routers of IPv6, but without a default router.
 fn no_default_router() -> Suggestion {
     Suggestion {
         details: Details {

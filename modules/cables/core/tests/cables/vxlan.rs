@@ -44,7 +44,7 @@ fn parted(ports: &[Port]) -> Vec<bool> {
 
 #[test]
 fn two_ends_of_a_cable_need_none() {
-    // That it is in one, nobody can say beforehand.
+    // A port ignores the VXLAN bit among its initial capabilities.
     let both = VXLAN | IN_VXLAN;
     let mut ports = [port(1, A, both), port(2, B, both)];
     talk(&mut ports, &mut 0);
@@ -81,7 +81,7 @@ fn a_station_that_comes_when_all_was_said_is_told_at_once() {
     assert_eq!(ports[0].wake(now), Some(now));
     talk(&mut ports, &mut now);
     assert_eq!(parted(&ports), [true, true]);
-    // Each says it three times at most, and no more when it hears it again.
+    // Each port announces the VXLAN at most three times, with or without an answer.
     assert_eq!(ports[0].wake(now), None);
     ports[0].stations(&[B, LAPTOP, C], now);
     assert_eq!(ports[0].wake(now), None);

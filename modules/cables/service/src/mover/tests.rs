@@ -90,7 +90,7 @@ fn routes() -> Routes {
                     "so-already" => refused("nothing"),
                     "waits" => refused("waits"),
                     "refused" => refused("setup"),
-                    // Somebody takes it back at once.
+                    // Another user reverts the change at once.
                     "undone" => Ok(done()),
                     _ => {
                         sets.set(true);

@@ -23,8 +23,7 @@ pub struct Settings {
     pub silent: u64,
     /// Without a frame from it for so long, too: each says something every second.
     pub inactive: u64,
-    /// Limit of unacknowledged frames between two looks, if nothing is received either: the peer is
-    /// gone.
+    /// Unacknowledged frames between two looks that end a peer that is silent, too.
     pub failed: u32,
     /// A key is in use for so long.
     pub rekey: u64,

@@ -198,8 +198,7 @@ impl Nodes {
         }
     }
 
-    /// Handles the kernel's counters of a peer: idle time, and frames without acknowledgement;
-    /// `None`: the peer is gone.
+    /// Handles the kernel's counters of a peer: idle time, lost frames; `None`: the peer is gone.
     pub fn counted(
         &mut self,
         settings: &Settings,
