@@ -44,8 +44,8 @@ pub trait Table: Any + Clone + Debug + Default + PartialEq {
 
 /// Makes a struct of settings from rows: the documentation of each is the manual's text, too.
 ///
-/// `Live` or `Restart`, name (`as "…"` where the file's is another one), type (`as FORM` where it belongs to another
-/// crate, see [`Form`]), default, and the bounds of this key where its type has any.
+/// A row has `Live` or `Restart`, the name (`as "…"` if the file's differs), the type (`as FORM` if
+/// from another crate, see [`Form`]), the default, and bounds if the type has any.
 #[macro_export]
 macro_rules! table {
     (

@@ -43,12 +43,12 @@ pub trait FileValue: Sized {
     fn show(&self) -> Value;
 }
 
-/// The form in which a value is written. A row of [`table!`](super::table) whose type belongs to another crate names one:
-/// `key: Type as FORM`.
+/// The written form of a value. A row of [`table!`](super::table) names a form if its type belongs
+/// to another crate: `key: Type as FORM`.
 pub struct Form<T: 'static> {
     /// Allowed text, after "write".
     pub allowed: &'static str,
-    /// Reads a value; the second argument is `allowed`. `Err(None)`: of a wrong type, or not understood at all.
+    /// Parses a value; the second argument is `allowed`. `Err(None)`: wrong type or not understood.
     pub read: fn(&DeValue<'_>, &str) -> Result<T, Option<Wrong>>,
     /// As the value would be in the file; `null` where it would not be there.
     pub show: fn(&T) -> Value,
@@ -484,7 +484,7 @@ impl FileValue for Vec<String> {
     }
 }
 
-/// A type whose values are words; `const FORM: TYPE` makes a [`Form`] of one that belongs to another crate.
+/// A type whose values are words; `const FORM: TYPE` makes a [`Form`] of a foreign type.
 #[macro_export]
 macro_rules! words {
     (const $form:ident: $type:ty, $allowed:literal, $($word:literal => $value:expr),+) => {

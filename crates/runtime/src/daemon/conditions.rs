@@ -1,8 +1,8 @@
 //! The registry of conditions: what needs attention, from all modules, and since when.
 //!
-//! Every second each module adds a [`Finding`] for each condition that the module sees
-//! ([`Module::status`](super::Module::status)). The registry remembers when a condition began, and shows the condition
-//! for some seconds after the last finding. The page has a translation of each text of [`TEXTS`].
+//! Every second each module adds a [`Finding`] for each of its conditions
+//! ([`Module::status`](super::Module::status)). The registry stores the start of a condition, and
+//! shows the condition for some seconds after the last finding. The page translates [`TEXTS`].
 
 use std::collections::BTreeMap;
 

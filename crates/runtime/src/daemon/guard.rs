@@ -62,7 +62,7 @@ fn take_with(file: &Path) -> io::Result<Option<Guard>> {
             // A process that checks for a weir learns the rights of the name's owner from the
             // kernel: those of the caller of listen().
             listen(&own, Backlog::MAXCONN)?;
-            // A file exists since another process had the name.
+            // The file exists if another process had the name before.
             let free = !file.exists() || lock(file)?.is_some();
             return Ok(free.then_some(Guard::Name(own)));
         }

@@ -1,10 +1,10 @@
 //! Interface between the daemon and a module.
 //!
-//! The daemon makes a module by its [`Begin`] or [`Early`] while weir still has all rights, asks for its
-//! [routes](Module::routes) and for the [privileges](Module::privileges) to keep, drops all others, and sends
-//! [`Event::Started`]. From then on the module receives [events](Module::on_event), those of the kernel *before* the
-//! packet path acts upon them, and may steer what the [`Router`] holds. Everything runs in one thread: no method may
-//! wait. Longer work is the module's own [`work`](Module::work), or a thread.
+//! The daemon makes a module by its [`Begin`] or [`Early`] with all rights, asks for its
+//! [routes](Module::routes) and [privileges](Module::privileges), drops all others, and sends
+//! [`Event::Started`]. Then the module receives [events](Module::on_event), those of the kernel
+//! *before* the packet path acts upon them, and may control the [`Router`]. All modules share a
+//! thread: no method may wait. Longer work is the module's [`work`](Module::work), or a thread.
 
 use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ pub trait Module {
     /// Adds samples of what the module measures.
     fn metrics(&self, _router: &mut Router, _text: &mut Text) {}
 
-    /// Takes away what the module put into the kernel. The daemon waits for the work that comes back.
+    /// Removes the module's state from the kernel. The daemon waits for the returned work.
     fn stop(&self, _router: &mut Router) -> Option<Work> {
         None
     }

@@ -19,7 +19,9 @@ const KEPT: [Capability; 3] = [
 
 /// Gives up all other capabilities, for this thread and what it starts, and the way to new ones. A
 /// reload reads `config` again. A failure is logged, not fatal: the daemon works as before.
+///
 /// `more`: capabilities that modules need.
+///
 /// Root without CAP_DAC_OVERRIDE still reads files of root. If the configuration belongs to another
 /// user and others cannot read it (a home directory), weir keeps CAP_DAC_READ_SEARCH.
 pub fn drop_privileges(config: &Path, more: &[Capability]) {

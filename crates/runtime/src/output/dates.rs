@@ -20,8 +20,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Creates the moment `unix`, seconds since 1970, where clocks are `offset` minutes ahead of
-    /// UTC.
+    /// Creates the moment `unix`, seconds since 1970, on clocks `offset` minutes ahead of UTC.
     pub fn new(unix: u64, offset: i32) -> Self {
         let seconds = i64::try_from(unix).unwrap_or(i64::MAX / 2);
         Self {

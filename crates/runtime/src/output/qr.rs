@@ -37,8 +37,8 @@ pub fn rows(text: &str, colour: bool) -> Option<Vec<String>> {
     Some(rows.collect())
 }
 
-/// A text's code as a picture: the length of its sides in modules, with the quiet zone, and its dark
-/// modules as a path of SVG; `None`: it is too long for one.
+/// Returns a code as a picture: the length of its sides in modules, with the quiet zone, and its
+/// dark modules as a path of SVG; `None`: the text is too long.
 pub fn path(text: &str) -> Option<(usize, String)> {
     let code = QrCode::new(text).ok()?;
     let side = code.width();

@@ -55,7 +55,7 @@ pub struct Cable {
     /// When it was last looked at without a decision.
     waited: u64,
     settled: Option<Settled>,
-    /// Evidence for another role, and its begin.
+    /// Evidence for another role, and its start.
     other: Option<(Role, u64)>,
     /// VXLAN of a mesh at this port ([`crate::hello::Port::vxlan`]).
     vxlan: Option<u32>,

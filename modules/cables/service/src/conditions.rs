@@ -14,7 +14,7 @@ pub fn all(watch: &mut Watch, findings: &mut Vec<Finding>) {
     }
 }
 
-/// `served`: the LAN gets its addresses from this router. The LAN of an access point has its server and
+/// `served`: this router gives the LAN its addresses. The LAN of an access point has its server and
 /// its router elsewhere: neither is foreign there.
 fn of_port(device: &str, served: bool, decision: &Decision) -> Vec<Finding> {
     let of = |key| Finding::new(key, "cables", "cables").at(device);

@@ -21,7 +21,7 @@ use runtime::Error;
 use runtime::secret::{first_line, seed};
 use runtime::uplink::speaker;
 
-/// Keys of the mesh and of this node, and a log of repeated messages.
+/// Keys of the mesh and of this node, and the address and nonce of each port.
 pub struct Keys {
     mesh: MeshKey,
     node: NodeKey,
