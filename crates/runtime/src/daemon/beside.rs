@@ -59,7 +59,7 @@ impl Beside {
         })
     }
 
-    /// Returns true if the thread has failed: a healthy thread ends only with weir.
+    /// Returns true if the thread has failed: a healthy thread runs until weir ends it.
     pub fn broke_off(&self) -> bool {
         self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }

@@ -32,14 +32,14 @@ pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 /// without.
 ///
 /// # Errors
-/// Weir must not run without it.
+/// Weir must not run without the module.
 pub type Begin = fn(&Setup<'_>, &mut Router) -> Result<Rc<dyn Module>, Error>;
 
 /// As [`Begin`], but before the packet path is loaded, which takes the kernel seconds: for a module
 /// whose [thread](super::Beside) does not need the packet path.
 ///
 /// # Errors
-/// Weir must not run without it.
+/// Weir must not run without the module.
 pub type Early = fn(&Setup<'_>) -> Result<Rc<dyn Module>, Error>;
 
 /// Contribution of a module to the daemon.

@@ -189,8 +189,8 @@ impl Cable {
         let sure = self.sure.map(|at| at + SETTLE);
         let weak = self.heard.first().map(|at| (at + SETTLE).max(begin + WEAK));
         let look = self.heard.look.as_ref().map(|it| it.at);
-        // A pending probe delays the decision, unless the system identifies itself: no answer would
-        // change that. Behind a switch or a radio at the uplink, an answer is expected.
+        // A pending probe delays the decision, unless the system identifies itself: a late answer
+        // can still change that. Behind a switch or a radio at the uplink, an answer is expected.
         let uplink = self.port.former == Use::Uplink;
         let says = match found.role {
             Role::Switch | Role::Radio => !uplink,

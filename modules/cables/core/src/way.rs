@@ -113,7 +113,7 @@ fn refuted(seen: &Seen, heard: &Gathered) -> bool {
     look.is_some_and(|look| seen.last <= look.at || look.served.contains(&seen.from))
 }
 
-/// Weight added for a second sign, and removed for a second server.
+/// Adjusts a weight: 10 more for a second sign, 10 less for each server beyond two, 40 at most.
 fn second(heard: &Gathered, weight: u8) -> u8 {
     let look = heard.look.as_ref();
     let ways = [

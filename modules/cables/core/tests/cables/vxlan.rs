@@ -44,7 +44,7 @@ fn parted(ports: &[Port]) -> Vec<bool> {
 
 #[test]
 fn two_ends_of_a_cable_need_none() {
-    // A port ignores the VXLAN bit among its initial capabilities.
+    // A port ignores the IN_VXLAN bit among its initial capabilities.
     let both = VXLAN | IN_VXLAN;
     let mut ports = [port(1, A, both), port(2, B, both)];
     talk(&mut ports, &mut 0);

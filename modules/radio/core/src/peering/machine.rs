@@ -77,8 +77,8 @@ impl Machine {
         }
     }
 
-    /// Handles an event at time `now` and returns the actions in order. A frame never makes a timer
-    /// late: a frame received in time may wait behind it.
+    /// Handles an event at time `now` and returns the actions in order. Frames do not run the
+    /// timers: another frame that was received in time may still wait in the queue.
     pub fn handle(&mut self, now: u64, event: Event<'_>) -> Vec<Action> {
         let mut out = Vec::new();
         let is_of_a_frame = matches!(event, Event::Frame(_) | Event::Installed(..));

@@ -228,7 +228,7 @@ impl Nodes {
         link.failed = Some(lost);
         let clear = link.session.is_none();
         if clear {
-            // A foreign node in clear may be idle: that is no reason to end the peering.
+            // A foreign node in clear may be idle: idle time does not end the peering.
             let heard = idle < inactive && now.saturating_sub(idle) > link.since;
             link.confirmed = (!heard).then_some(now);
         } else {
