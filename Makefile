@@ -87,11 +87,11 @@ lint: $(OBJECTS) ## formatting, warnings of the BPF sources, shell scripts; clip
 compile: ## builds the tests, and the binaries they run; a warning of clippy's fails
 	nice -n 15 scripts/no-warnings $(CARGO) build $(WORKSPACE) --all-targets
 
-# Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all. Only rustc's own
-# warnings depend on features, of unused code above all: env keeps clippy away, which needs a minute more.
+# Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all. By the same compiler
+# and words as `compile`: with others, build scripts would be built anew, and all that stands on them.
 lint-release: ## warnings with the features of a release, and with none
-	RUSTC_WORKSPACE_WRAPPER=/usr/bin/env nice -n 15 scripts/no-warnings $(CARGO) check $(WORKSPACE) --bins
-	RUSTC_WORKSPACE_WRAPPER=/usr/bin/env nice -n 15 scripts/no-warnings $(CARGO) check --locked -p weir --no-default-features
+	nice -n 15 scripts/no-warnings $(CARGO) check $(WORKSPACE) --bins
+	nice -n 15 scripts/no-warnings $(CARGO) check --locked -p weir --no-default-features
 
 unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
