@@ -77,9 +77,10 @@ $(OBJECTS): $(shell find bpf -type f) scripts/lint-bpf scripts/compilers Cargo.l
 	scripts/lint-bpf
 	@touch $@
 
-lint: $(OBJECTS) ## formatting, warnings of the BPF sources, shell scripts; clippy is part of `compile`
+lint: $(OBJECTS) ## formatting, warnings of the BPF sources, shell scripts, English; clippy is part of `compile`
 	$(CARGO) fmt --all --check
 	shellcheck $(SHELL_SCRIPTS)
+	scripts/lint-prose
 
 # One build: what tests need of a crate would otherwise have it, and all that stand on it, built twice. The compiler is
 # clippy's (scripts/cargo), so this is the lint as well. The browser of `web-test` beside it waits for most of its time, and
