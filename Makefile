@@ -44,8 +44,9 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
 # First what nothing may run beside. Then the longest: routers wait for half of their time, and beside two rows of them runs
-# what is late for nobody, and takes only what they leave of the processors. A machine beside them was late for leases and
-# beacons.
+# what is late for nobody. Compilers and emulators are in the kernel's idle class, as they hold no lock of the kernel's: with a
+# low priority alone they kept those waiting that woke up. A machine beside them was late for leases and beacons.
+IDLE := chrt --idle 0
 LONG := routers-alone routers+waiting/programs/golden+fuzz-short/instructions/compilers/uci-peer/lint-release \
 	vm-more,products,vm-wires,vm-air,atlas-test,vm-oldest
 
@@ -91,8 +92,8 @@ compile: ## builds the tests, and the binaries they run; a warning of clippy's f
 # Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all. By the same compiler
 # and words as `compile`: with others, build scripts would be built anew, and all that stands on them.
 lint-release: ## warnings with the features of a release, and with none
-	nice -n 15 scripts/no-warnings $(CARGO) check $(WORKSPACE) --bins
-	nice -n 15 scripts/no-warnings $(CARGO) check --locked -p weir --no-default-features
+	$(IDLE) scripts/no-warnings $(CARGO) check $(WORKSPACE) --bins
+	$(IDLE) scripts/no-warnings $(CARGO) check --locked -p weir --no-default-features
 
 unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
@@ -220,7 +221,7 @@ fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)
 
 fuzz-short: ## fuzzes every target for 4 seconds
-	nice -n 15 scripts/fuzz --seconds 4
+	$(IDLE) scripts/fuzz --seconds 4
 
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 
@@ -281,7 +282,7 @@ install: ## installs binary, man pages, completions and service under DESTDIR an
 
 # In the machine, the clock counts instructions: they repeat exactly.
 instructions: $(OBJECTS) ## compares the packet path's instructions per packet, and the verifier's work, with what is recorded in bench/
-	nice -n 15 scripts/vm --icount --timeout 3600 -- bash -c '$(TARGET_DIR)/debug/bench instructions || exit; \
+	$(IDLE) scripts/vm --icount --timeout 3600 -- bash -c '$(TARGET_DIR)/debug/bench instructions || exit; \
 		for compiler in $(shell scripts/compilers); do \
 			WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier || exit; done'
 
