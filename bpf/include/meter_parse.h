@@ -63,7 +63,7 @@ always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *co
 	const void *h = (void *)(long)skb->data + at;
 
 	/*
-	 * One pointer must be both checked and read from: the verifier knows the length behind this
+	 * A single pointer must be checked and read from: the verifier knows the length behind this
 	 * one only.
 	 */
 	asm volatile("" : "+r"(h));

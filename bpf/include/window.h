@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * TCP's window, as far as needed to tell a stranger's FIN or RST from one of the two ends.
- * Conntrack was told not to look (it does not see the window move), so packets that no end can have
+ * Conntrack does not check windows (it does not see them move), so packets that no end can have
  * sent must not reach conntrack.
  *
  * The witness samples the numbers of each end in packets that go through the kernel. A FIN or RST

@@ -408,11 +408,6 @@ fn who_used_up_a_quota_is_cut_off() -> Result<(), Error> {
         assert!(log.contains(&format!("state=\"{state}\"")), "{log}");
     }
     wait_until("the rules are there", LIMIT, || scene.has_table())?;
-    scene
-        .lab
-        .node("router")?
-        .nft("delete table inet weir_quota\n")?;
-    wait_until("deleted rules are put back", LIMIT, || scene.has_table())?;
     // Packets that are on their way arrive.
     let mut had = (cut.progress(), cut6.progress());
     wait_until("what is on its way arrived", LIMIT, || {

@@ -174,7 +174,7 @@ fn what_is_sent_again_is_not_timed() {
     });
 }
 
-/// One acknowledgement for several segments belongs to the last of them; one that matches no
+/// An acknowledgement of several segments belongs to the last of them; one that matches no
 /// segment's end is ignored.
 #[test]
 fn an_acknowledgement_belongs_to_one_segment() {

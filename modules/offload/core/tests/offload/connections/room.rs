@@ -170,7 +170,7 @@ fn what_a_dump_tells_and_is_not_remembered_leaves_the_doubt() {
     rig.connection(&in_zone(2, 5, "10.0.0.2:1", UP));
     rig.connection(&in_zone(3, 0, "10.0.0.3:1", status::CONFIRMED));
     assert_eq!(rig.core.statistics().forgotten, 1);
-    // One of the dumped connections is about to go, but is there still.
+    // A dumped connection is about to go, but is still there.
     rig.tell(Event::Overrun(Source::Conntrack));
     rig.connection(&in_zone(3, 0, "10.0.0.3:1", UP | status::DYING));
     rig.tell(Event::DumpEnd(Source::Conntrack));

@@ -1,4 +1,4 @@
-//! One connection by way of weir, and by way of the kernel alone: a small conntrack that sees every
+//! A connection by way of weir, and by way of the kernel alone: a small conntrack that sees every
 //! packet, and one that sees only packets that weir does not forward, plus weir's messages.
 
 use kernel::conntrack::Looked;
