@@ -1,5 +1,5 @@
-//! What weir is measured by: `weir bench`, `bench` and `demo`. How to read the figures is told in
-//! docs/performance.md.
+//! Tools that measure weir: `weir bench`, `bench` and `demo`. docs/performance.md explains how to
+//! read the figures.
 
 pub mod books;
 pub mod cable;
@@ -39,7 +39,7 @@ pub mod wires;
 pub use error::Error;
 pub use lab::{asked_to_end, end_gently};
 
-/// Removes what a bench left that was killed.
+/// Removes the leftovers of a bench that was killed.
 ///
 /// # Errors
 /// The kernel refuses.

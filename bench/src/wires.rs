@@ -1,13 +1,13 @@
 //! `weir bench send` and `weir bench receive`: a real router between two real machines.
 //!
-//! A sender speaks to a receiver over TCP ([`message`], [`control`]), proves that it knows the code
-//! that the receiver shows ([`code`]), and then makes trials: UDP packets with a small header
-//! ([`payload`]), paced ([`pace`]), counted where they arrive ([`count`]). What a trial says is
-//! decided in [`judge`], which rate is tried next in [`search`]. These are pure; sockets are in
-//! [`control`], [`transmit`], [`collect`], and what the kernel tells of devices in [`device`].
+//! A sender talks to a receiver over TCP ([`message`], [`control`]) and proves that it knows the
+//! code that the receiver shows ([`code`]). Then the sender makes trials: paced UDP packets
+//! ([`pace`]) with a small header ([`payload`]), counted on arrival ([`count`]). [`judge`]
+//! interprets a trial, and [`search`] picks the next rate; both are pure. Sockets are in
+//! [`control`], [`transmit`] and [`collect`], facts of the kernel about devices in [`device`].
 //!
-//! The code keeps strangers out: who does not know it has nothing counted and nothing answered. It
-//! hides nothing from whoever carries the packets, and the router between is such a one.
+//! The code keeps strangers out: the receiver counts and answers nothing for a sender without the
+//! code. The code hides nothing from the machines that carry the packets.
 
 pub mod code;
 pub mod collect;
@@ -32,13 +32,13 @@ pub mod trouble;
 
 pub use trouble::Trouble;
 
-/// Of the greeting, and of the report: another number where something means something else.
+/// Version in greeting and report; changes with the meaning of any field.
 pub const SCHEMA: &str = "weir-bench-wires/1";
-/// Where a receiver listens, TCP, and where it counts, UDP.
+/// Port of the receiver: TCP for control, UDP for the counted packets.
 pub const PORT: u16 = 9467;
-/// Flows, at most: each is a socket of the sender.
+/// Highest number of flows: each is a socket of the sender.
 pub const MOST_FLOWS: u32 = 4096;
-/// Packets a second, at most.
+/// Highest rate, in packets a second.
 pub const MOST_RATE: f64 = 20e6;
-/// Seconds of a trial, at most.
+/// Longest trial, in seconds.
 pub const MOST_SECONDS: f64 = 60.0;

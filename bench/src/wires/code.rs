@@ -1,8 +1,8 @@
-//! The code that a receiver shows and a sender is told, and the proofs of knowing it.
+//! The code that a receiver shows and a person types at the sender, and proofs of knowing it.
 //!
-//! Both ends send a random challenge and answer that of the other by HMAC-SHA256 under the code.
-//! The answer names the side that gives it, so that none can be sent back, and both challenges, so
-//! that none can be used again. 80 bits are more than anyone can try who has heard an exchange.
+//! Each end sends a random challenge and answers the other's by HMAC-SHA256 under the code. An
+//! answer names its side, so it cannot be sent back. It covers both challenges, so it cannot be
+//! replayed. An eavesdropper cannot try all 80 bits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,9 +12,9 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::SCHEMA;
 
-/// Crockford's: without I, L, O and U; who reads 0 as O or 1 as I or L is understood all the same.
+/// Crockford's alphabet, without I, L, O and U; parsing reads O as 0, and I and L as 1.
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// Of 5 bits each.
+/// Letters of a code, 5 bits each.
 const LENGTH: usize = 16;
 const GROUP: usize = 4;
 
@@ -22,27 +22,27 @@ const GROUP: usize = 4;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code([u8; LENGTH]);
 
-/// What one end asks the other to prove with: new for each connection.
+/// Random bytes for the other end's proof, new for each connection.
 pub type Challenge = [u8; 16];
 
-/// Who proves.
+/// End that gives a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one with the generator.
+    /// End with the generator.
     Sender,
-    /// The one that counts.
+    /// End that counts.
     Receiver,
 }
 
-/// The system has no randomness to give.
+/// Error: the system returned no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("the system gives no random numbers")]
 pub struct NoRandom;
 
-/// So many random bytes.
+/// Returns `N` random bytes.
 ///
 /// # Errors
-/// The system has none to give.
+/// The system returned no random bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], NoRandom> {
     let mut octets = [0; N];
     SystemRandom::new()
@@ -52,23 +52,23 @@ pub fn random<const N: usize>() -> Result<[u8; N], NoRandom> {
 }
 
 impl Code {
-    /// A new one.
+    /// Draws a new code.
     ///
     /// # Errors
-    /// The system has no randomness to give.
+    /// The system returned no random bytes.
     pub fn new() -> Result<Self, NoRandom> {
         let octets: [u8; LENGTH] = random()?;
-        // 256 is a multiple of 32: no letter comes more often.
+        // 256 is a multiple of 32: all letters are equally likely.
         Ok(Self(octets.map(|octet| LETTERS[usize::from(octet % 32)])))
     }
 
-    /// What `side` answers to the challenges of both.
+    /// Returns the answer of `side` to the challenges of both ends.
     pub fn prove(&self, side: Side, sender: &Challenge, receiver: &Challenge) -> Vec<u8> {
         let text = told(side, sender, receiver);
         hmac::sign(&self.key(), &text).as_ref().to_vec()
     }
 
-    /// Whether that was said by one who knows the code. Takes as long for any wrong one.
+    /// Returns whether `proof` was made with this code, in the same time for each wrong proof.
     pub fn proves(
         &self,
         side: Side,
@@ -103,14 +103,14 @@ impl fmt::Display for Code {
     }
 }
 
-/// Not in logs.
+/// Keeps the code out of logs.
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Code(..)")
     }
 }
 
-/// It has another length, or a letter that none has.
+/// Error: wrong length, or a character outside the alphabet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a code has 16 letters and digits, as 7K2M-0QXE-41TB-9V3H")]
 pub struct NoCode;

@@ -1,4 +1,4 @@
-//! Counts what arrives of a trial, on as many sockets as there are, and answers what asks for it.
+//! Counts the packets of a trial on all sockets, and answers those that ask for an answer.
 
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, UdpSocket};
@@ -15,40 +15,40 @@ use super::message::Trial;
 use super::payload::{HEADER, Header, Kind};
 use super::{frame, sockets};
 
-/// Packets at a time.
+/// Packets per `recvmmsg` call.
 const BATCH: usize = 64;
-/// Of a packet, the part that is looked at; its length is told all the same.
+/// Bytes read of each packet; `MSG_TRUNC` still returns the full length.
 const LOOKED_AT: usize = 32;
 
-/// What the threads share.
+/// State that the threads share.
 #[derive(Debug)]
 struct Shared {
     trial: Trial,
     payload: usize,
     begun: Instant,
     over: AtomicBool,
-    /// Nanoseconds since `begun` of the first packet that counts, and one more; 0 before it.
+    /// Nanoseconds from `begun` to the first counted packet, plus one; 0 before that packet.
     first: AtomicU64,
-    /// Of the last one.
+    /// Nanoseconds from `begun` to the last counted packet.
     last: AtomicU64,
 }
 
-/// Counting one trial.
+/// View of a running trial for the thread that waits.
 #[derive(Debug)]
 pub struct Collection<'a> {
     shared: &'a Shared,
 }
 
 impl Collection<'_> {
-    /// For how long nothing came that counts; since the begin, where nothing ever did.
+    /// Returns the time since the last counted packet, or since the start if none arrived yet.
     pub fn quiet(&self) -> Duration {
         let last = Duration::from_nanos(self.shared.last.load(Ordering::Relaxed));
         self.shared.begun.elapsed().saturating_sub(last)
     }
 }
 
-/// Counts while `until` runs, in threads of its own. What came, all sockets together, and what
-/// `until` says.
+/// Counts in threads while `until` runs. Returns the counts of all sockets together, and the result
+/// of `until`.
 pub fn while_running<T>(
     from: &[UdpSocket],
     trial: Trial,
@@ -108,8 +108,7 @@ fn work(socket: &UdpSocket, shared: &Shared) -> Count {
                 Ok(received) => {
                     arrived.extend(received.map(|message| (message.bytes, message.address)));
                 }
-                // What cannot be read now is read later: an error that an answer came back with,
-                // too.
+                // The next call reads the packets. ICMP errors for sent answers end up here, too.
                 Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
                 Err(_) => thread::sleep(Duration::from_millis(1)),
             }
@@ -147,7 +146,7 @@ fn take(
             kind: Kind::Answer,
             ..header
         };
-        // A lost answer is a sample less.
+        // A lost answer only costs a sample.
         let _ = socket.send_to(&answer.write(), from);
     }
     if header.kind.counts() {

@@ -1,4 +1,4 @@
-//! The connection by which sender and receiver speak: lines over TCP, with an end to all waiting.
+//! TCP connection between sender and receiver: lines of JSON, and a limit for each wait.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 
 use super::message::{BadLine, Lines, Message};
 
-/// How long one piece of waiting takes: so soon is seen that someone wants it to end.
+/// Longest single read: so often the callers check whether to end.
 const PIECE: Duration = Duration::from_millis(50);
-/// A line is small: who does not take it in this time is gone.
+/// Longest write: a peer that does not take a small line in this time is gone.
 const WRITE: Duration = Duration::from_secs(10);
 
-/// Why nothing more is to be heard.
+/// Reason why the connection yields no more messages.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// The other end closed it, or is gone.
+    /// The other end closed the connection, or is gone.
     #[error("the other end is gone")]
     Closed,
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     #[error("the other end says nothing")]
     Silent,
-    /// Somebody here wants to end.
+    /// The local `stop` asked to end.
     #[error("it was ended")]
     Ended,
-    /// What came is no line of ours.
+    /// The other end sent a malformed line.
     #[error(transparent)]
     Bad(#[from] BadLine),
 }
 
-/// One end of it.
+/// Local end of the connection.
 #[derive(Debug)]
 pub struct Control {
     stream: TcpStream,
@@ -36,10 +36,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// Of a stream that is connected.
+    /// Wraps a connected stream.
     ///
     /// # Errors
-    /// It is gone already.
+    /// The stream is gone already.
     pub fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
@@ -51,12 +51,12 @@ impl Control {
         })
     }
 
-    /// The stream.
+    /// Returns the stream, for its addresses.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Says something.
+    /// Sends a message.
     ///
     /// # Errors
     /// The other end is gone.
@@ -66,10 +66,10 @@ impl Control {
             .map_err(|_| Broken::Closed)
     }
 
-    /// What is said within a moment. `None`: nothing was.
+    /// Returns the next message, or `None` if none is complete within `PIECE`.
     ///
     /// # Errors
-    /// There is nothing more to hear.
+    /// The connection is closed, or sent a malformed line.
     pub fn poll(&mut self) -> Result<Option<Message>, Broken> {
         if let Some(message) = self.lines.next_one()? {
             return Ok(Some(message));
@@ -88,10 +88,10 @@ impl Control {
         }
     }
 
-    /// What is said next, within a time from now, however slowly it comes.
+    /// Waits for the next message, at most `limit`, however slowly its bytes arrive.
     ///
     /// # Errors
-    /// Nothing came, or `stop` said so.
+    /// Nothing arrived in time, `stop` returned true, or the connection broke.
     pub fn hear(
         &mut self,
         limit: Duration,

@@ -1,26 +1,25 @@
-//! What arrived of a trial: pure counting of numbered packets.
+//! Pure counting of the numbered packets of a trial.
 
-/// Packets of a flow behind the newest among which a second one of the same number is told from a
-/// late one.
+/// Sequence numbers per flow, up to the newest, in which a duplicate is distinguished from a late
+/// packet.
 const WINDOW: u32 = 256;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// One flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// One more than the highest number seen: `NextExp` of RFC 4737.
+    /// Highest number seen, plus one: `NextExp` of RFC 4737.
     next: u32,
     seen: [u64; WORDS],
 }
 
-/// How a packet came.
+/// Position of a packet in its flow's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// The next one, or one after it.
+    /// The expected number, or a later one.
     Ahead,
-    /// After one that was sent later (RFC 4737 section 3.3).
+    /// Behind a packet that was sent later (RFC 4737 section 3.3).
     Late,
-    /// Again.
+    /// A number seen before.
     Again,
 }
 
@@ -45,7 +44,7 @@ impl Flow {
         }
     }
 
-    /// Notes it, and says what was noted before.
+    /// Sets the bit of a number, and returns its previous value.
     fn mark(&mut self, sequence: u32, seen: bool) -> bool {
         let place = sequence % WINDOW;
         let (word, bit) = ((place / 64) as usize, 1 << (place % 64));
@@ -58,30 +57,30 @@ impl Flow {
     }
 }
 
-/// What one socket received of one trial.
+/// Packets that one socket received of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct Count {
     flows: Vec<Flow>,
-    /// Packets, each number once.
+    /// Packets, without duplicates.
     pub packets: u64,
-    /// Of frames, without checksum.
+    /// Bytes of their frames, without checksum.
     pub octets: u64,
-    /// Those that came after one that was sent later.
+    /// Packets that arrived behind one sent later.
     pub reordered: u64,
-    /// Those that came again. One of a number far behind cannot be told from a late one, and is not
-    /// here.
+    /// Packets that arrived again. Duplicates more than `WINDOW` behind are missing here: they look
+    /// like late packets.
     pub duplicates: u64,
-    /// What belongs to no trial, or not to this one.
+    /// Packets of another run, or malformed ones.
     pub foreign: u64,
-    /// Packets in each second since the begin.
+    /// Packets in each second since the first one.
     pub seconds: Vec<u64>,
 }
 
-/// Seconds that are kept apart.
+/// Seconds that get a count each; the last one also takes all later packets.
 const MOST_SECONDS: usize = 128;
 
 impl Count {
-    /// Of so many flows.
+    /// Returns an empty count for this many flows.
     pub fn new(flows: u32) -> Self {
         Self {
             flows: vec![Flow::default(); flows as usize],
@@ -89,7 +88,7 @@ impl Count {
         }
     }
 
-    /// A packet, in a frame of so many bytes, `second` seconds after the begin.
+    /// Counts a packet whose frame has `octets` bytes, `second` seconds after the first one.
     pub fn take(&mut self, flow: u16, sequence: u32, octets: u64, second: u64) {
         let Some(flow) = self.flows.get_mut(usize::from(flow)) else {
             self.foreign += 1;
@@ -112,7 +111,7 @@ impl Count {
         self.seconds[second] += 1;
     }
 
-    /// Together with what another socket received: the kernel gives each flow to one.
+    /// Adds another socket's count: the kernel gives each flow to a single socket.
     pub fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.octets += other.octets;
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn late_ones_are_reordered_as_rfc_4737_says() {
-        // Its section 3.4: 1 to 10, number 5 delayed to after 8.
+        // Example of section 3.4: 1 to 10, number 5 delayed to after 8.
         assert_eq!(told(&count([1, 2, 3, 4, 6, 7, 8, 5, 9, 10])), (10, 1, 0));
         assert_eq!(told(&count([1, 2, 3, 7, 4, 5, 6, 8])), (8, 3, 0));
         assert_eq!(told(&count([1000, 0, 1001])), (3, 1, 0), "far behind");

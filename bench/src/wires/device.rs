@@ -1,4 +1,4 @@
-//! By which device packets leave, and what the kernel tells of it.
+//! Device by which packets leave, and its counters in the kernel.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,15 +12,15 @@ use super::Trouble;
 /// A network device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its name.
+    /// Name, as `ip link` shows it.
     pub name: String,
 }
 
 impl Device {
-    /// The one of a name.
+    /// Returns the device with this name.
     ///
     /// # Errors
-    /// There is none.
+    /// No device has this name.
     pub fn named(name: &str) -> Result<Self, Trouble> {
         match if_nametoindex(name) {
             Ok(_) => Ok(Self { name: name.into() }),
@@ -31,10 +31,10 @@ impl Device {
         }
     }
 
-    /// The one by which a packet to this address would leave. `None`: there is no way to it.
+    /// Returns the device that routes use for this address, or `None` without a route.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not answer the request.
     pub fn towards(address: IpAddr) -> Result<Option<Self>, Trouble> {
         let failed = |error: &dyn std::fmt::Display| {
             Trouble::new(
@@ -46,21 +46,21 @@ impl Device {
             .enable_io()
             .build()
             .map_err(|error| failed(&error))?;
-        // The socket is asked at once; it only wants a runtime to belong to.
+        // `Policy::open` needs a runtime, though its socket answers at once.
         let _inside = runtime.enter();
         let mut routes = Policy::open().map_err(|error| failed(&error))?;
         let index = routes.way_to(address).map_err(|error| failed(&error))?;
         Ok(index.and_then(Self::numbered))
     }
 
-    /// The one of a number; none has 0.
+    /// Returns the device with this index, or `None`, as for index 0.
     pub fn numbered(index: u32) -> Option<Self> {
         let name = if_indextoname(index).ok()?;
         let name = name.to_string_lossy().into_owned();
         (index != 0 && !name.is_empty()).then_some(Self { name })
     }
 
-    /// Packets that its queue dropped so far, modulo 2^32; 0 if the kernel does not tell.
+    /// Returns the packets dropped by the device's queue, modulo 2^32; 0 if unknown.
     pub fn queue_dropped(&self) -> u32 {
         let ask = || {
             let index = if_nametoindex(self.name.as_str()).ok()?;
@@ -74,7 +74,7 @@ impl Device {
         ask().unwrap_or(0)
     }
 
-    /// Whether packets never leave the machine by it.
+    /// Returns whether packets to this device stay in the machine.
     pub fn is_loopback(&self) -> bool {
         self.name == "lo"
     }
@@ -84,25 +84,25 @@ impl Device {
         text.trim().parse().ok()
     }
 
-    /// Mbit/s, where the driver knows it.
+    /// Returns the link speed in Mbit/s, if the driver knows it.
     pub fn speed(&self) -> Option<f64> {
-        // -1 is what some drivers say instead.
+        // Some drivers report -1 for an unknown speed, which does not parse.
         let speed = self.read("speed").filter(|speed| *speed > 0)?;
         Some(speed as f64)
     }
 
-    /// Bytes of IP.
+    /// Returns the MTU: bytes of IP.
     pub fn mtu(&self) -> Option<u64> {
         self.read("mtu")
     }
 
-    /// How often its link went up or down so far.
+    /// Returns the link's changes up and down so far.
     pub fn carrier_changes(&self) -> u64 {
         self.read("carrier_changes").unwrap_or(0)
     }
 
-    /// Packets that arrived and for which it had no room so far. Not `rx_dropped`: what nobody here
-    /// speaks is in it too.
+    /// Returns the received packets dropped for lack of room. `rx_dropped` does not fit: it also
+    /// counts packets of protocols that this machine does not speak.
     pub fn dropped(&self) -> u64 {
         let counters = ["rx_missed_errors", "rx_fifo_errors"];
         counters
@@ -112,21 +112,20 @@ impl Device {
     }
 }
 
-/// Where the person at this machine came from, if by SSH: the first word of `SSH_CONNECTION`
-/// (sshd(8)).
+/// Returns the client's address of an SSH session: the first word of `SSH_CONNECTION` (sshd(8)).
 pub fn ssh_client(connection: Option<OsString>) -> Option<IpAddr> {
     let connection = connection?;
     let text = connection.to_str()?;
     let address = text.split_whitespace().next()?;
-    // Link-local ones have their device behind a per cent sign.
+    // Link-local addresses carry their device behind a per cent sign.
     let address = address.split('%').next()?;
     address.parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
 }
 
-/// Refuses a device that carries the session of the person who asks.
+/// Refuses a device that carries the user's own SSH session.
 ///
 /// # Errors
-/// It does.
+/// The device carries the session.
 pub fn spare_ssh(device: &Device, connection: Option<OsString>) -> Result<(), Trouble> {
     let Some(client) = ssh_client(connection) else {
         return Ok(());

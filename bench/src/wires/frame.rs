@@ -1,28 +1,28 @@
-//! What a frame holds, and how many of them a link carries.
+//! Content of a frame, and the frames that a link carries.
 
 use super::payload::HEADER;
 
-/// Ethernet, without its checksum.
+/// Ethernet header, without the checksum.
 const ETHERNET: u16 = 14;
 const UDP: u16 = 8;
-/// Frames of a wire are never shorter, without their checksum (IEEE 802.3: 64 bytes with it).
+/// Shortest Ethernet frame without its checksum (IEEE 802.3: 64 bytes with it).
 pub const SHORTEST: u16 = 60;
-/// 1500 bytes of IP.
+/// Frame with 1500 bytes of IP.
 pub const LONGEST: u16 = 1514;
-/// On the wire beside the frame: checksum 4, preamble and start 8, gap 12.
+/// Bytes on the wire around a frame: checksum 4, preamble and start 8, gap 12.
 const AROUND: f64 = 24.0;
 
-/// A frame too short for the header.
+/// Error: the frame is too short for the headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a frame of {asked} bytes has no room for what has to be in it: {} need at least {least}", family(*.ipv6)
 )]
 pub struct TooShort {
-    /// What was asked for.
+    /// Requested length.
     pub asked: u16,
-    /// What it takes.
+    /// Shortest length that fits.
     pub least: u16,
-    /// Whose headers.
+    /// Family of the headers.
     pub ipv6: bool,
 }
 
@@ -33,17 +33,17 @@ fn family(ipv6: bool) -> &'static str {
     }
 }
 
-/// Ethernet, IP and UDP.
+/// Bytes of the Ethernet, IP and UDP headers.
 fn headers(ipv6: bool) -> u16 {
     ETHERNET + UDP + if ipv6 { 40 } else { 20 }
 }
 
-/// The shortest frame that can be measured with, without checksum: 60 with IPv4, 80 with IPv6.
+/// Returns the shortest usable frame, without checksum: 60 with IPv4, 80 with IPv6.
 pub fn shortest(ipv6: bool) -> u16 {
     SHORTEST.max(headers(ipv6) + HEADER as u16)
 }
 
-/// Bytes that UDP carries in a frame of this length.
+/// Returns the bytes that UDP carries in a frame of this length.
 ///
 /// # Errors
 /// The header does not fit.
@@ -59,18 +59,18 @@ pub fn payload(length: u16, ipv6: bool) -> Result<usize, TooShort> {
     }
 }
 
-/// Bytes of IP in a frame: what a link's MTU limits.
+/// Returns the bytes of IP in a frame, which the MTU limits.
 pub fn ip(length: u16) -> u16 {
     length - ETHERNET
 }
 
-/// Packets a second that a link of `mbit` Mbit/s carries, of frames of this length without
-/// checksum.
+/// Returns the packets a second that a link of `mbit` Mbit/s carries, with frames of `length` bytes
+/// without checksum.
 pub fn most(mbit: f64, length: u16) -> f64 {
     mbit * 1e6 / bits(length)
 }
 
-/// Of a frame and all that is around it on the wire.
+/// Returns the bits that a frame takes on the wire, with preamble, checksum and gap.
 pub fn bits(length: u16) -> f64 {
     (f64::from(length.max(SHORTEST)) + AROUND) * 8.0
 }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn links_carry_what_is_well_known() {
-        // RFC 5180 and many a data sheet: 64 bytes with checksum.
+        // RFC 5180 and many data sheets: 64 bytes with checksum.
         assert_eq!(most(10.0, 60) as u64, 14_880);
         assert_eq!(most(100.0, 60) as u64, 148_809);
         assert_eq!(most(1000.0, 60) as u64, 1_488_095);

@@ -1,65 +1,65 @@
-//! What a trial says: about the router, or only about the machines at its ends.
+//! Verdict of a trial: about the router, or only about the machines at its ends.
 
 use serde::{Deserialize, Serialize};
 
-/// Of what was asked for, the sender has to send so much.
+/// Share of the requested packets that the sender has to send.
 pub const ENOUGH: f64 = 0.95;
 
-/// What was seen of a trial.
+/// Observations of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Packets that should have been sent.
+    /// Packets requested.
     pub asked: f64,
-    /// Packets that were.
+    /// Packets sent.
     pub sent: u64,
-    /// Packets that arrived, each once.
+    /// Packets that arrived, without duplicates.
     pub received: u64,
-    /// Packets that reached the receiver, whose sockets or device had no room for them.
+    /// Packets that the receiver's sockets or device dropped.
     pub receiver_dropped: u64,
-    /// Whether a link went down and came back, or is gone.
+    /// Set if a link went down and came back, or is gone.
     pub flapped: bool,
-    /// Of the packets sent, this share may be lost.
+    /// Share of the sent packets that may be lost.
     pub allowed: f64,
 }
 
-/// What it says.
+/// Verdict of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// No more was lost than may be.
+    /// The loss is within the allowed share.
     Passed,
-    /// More was lost, on the way.
+    /// More was lost on the way.
     Lost,
-    /// The sender did not reach the rate: this says nothing about the router.
+    /// The sender did not reach the rate: no verdict on the router.
     SenderLimit,
-    /// What was lost was lost at the receiver: this says nothing about the router.
+    /// The receiver lost the packets: no verdict on the router.
     ReceiverLimit,
-    /// A link was not there all the time: this says nothing at all.
+    /// A link was down for some time: no verdict at all.
     LinkFlapped,
 }
 
 impl Seen {
-    /// Packets that were lost on the way: neither arrived, nor did the receiver drop them.
+    /// Returns the packets lost on the way, without those that the receiver dropped.
     pub fn lost(&self) -> u64 {
         self.missing().saturating_sub(self.receiver_dropped)
     }
 
-    /// Packets that did not arrive.
+    /// Returns the packets that did not arrive.
     pub fn missing(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }
 
-    /// Packets that may be lost.
+    /// Returns the packets that may be lost.
     fn may_lose(&self) -> u64 {
         (self.sent as f64 * self.allowed) as u64
     }
 
-    /// Whether the way lost more than it may, whatever the sender reached.
+    /// Returns whether the way lost more than allowed, at whatever rate the sender reached.
     pub fn lost_too_many(&self) -> bool {
         self.lost() > self.may_lose()
     }
 
-    /// What it says.
+    /// Returns the verdict; a limit at either end comes before a verdict on the router.
     pub fn judge(&self) -> Judgement {
         if self.flapped {
             Judgement::LinkFlapped

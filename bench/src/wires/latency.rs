@@ -1,35 +1,35 @@
-//! How long marked packets took to the receiver and back.
+//! Round-trip times of marked packets.
 
 use serde::{Deserialize, Serialize};
 
-/// Samples that are kept: what comes after is left out.
+/// Samples kept; later ones are left out.
 pub const MOST: usize = 200_000;
-/// Answers a second that are asked for, about.
+/// Answers requested a second, about.
 const ANSWERS: f64 = 1000.0;
 
-/// Times of a round trip, microseconds: through the router and back, and through both machines. The
-/// way back is only the answers, hence a small load.
+/// Round-trip times in microseconds, through the router and both machines. The way back carries
+/// only the answers, hence a small load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Answers that came.
+    /// Answers that arrived.
     pub answers: u64,
-    /// Half of them took no longer.
+    /// Median.
     pub p50: f64,
-    /// 99 of 100.
+    /// 99th percentile.
     pub p99: f64,
-    /// 999 of 1000.
+    /// 99.9th percentile.
     pub p999: f64,
-    /// The longest.
+    /// Longest time.
     pub max: f64,
 }
 
 impl Latency {
-    /// Of times in nanoseconds. `None` of none.
+    /// Returns the percentiles of times in nanoseconds, or `None` without any.
     pub fn of(mut times: Vec<u64>) -> Option<Self> {
         times.sort_unstable();
         let last = *times.last()?;
         let at = |share: f64| {
-            // The nearest rank.
+            // Nearest-rank percentile.
             let rank = (share * times.len() as f64).ceil() as usize;
             times[rank.clamp(1, times.len()) - 1] as f64 / 1e3
         };
@@ -43,7 +43,7 @@ impl Latency {
     }
 }
 
-/// One packet in so many is marked, at this rate.
+/// Returns `n`, so that marking each `n`th packet at this rate gives `ANSWERS`.
 pub fn one_of(rate: f64) -> u32 {
     (rate / ANSWERS).ceil().max(1.0) as u32
 }

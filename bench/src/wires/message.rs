@@ -1,4 +1,4 @@
-//! What sender and receiver say to each other, one JSON object a line.
+//! Messages between sender and receiver, one JSON object a line.
 //!
 //! ```text
 //! receiver: hello        its version and challenge
@@ -18,83 +18,83 @@ use super::code::Challenge;
 use super::{MOST_FLOWS, MOST_SECONDS, frame};
 use crate::machine::Machine;
 
-/// Bytes of a line, at most.
+/// Longest line, in bytes.
 pub const LONGEST: usize = 16 * 1024;
 
-/// One line.
+/// Message on the control connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case")]
 pub enum Message {
-    /// The first of each side.
+    /// First message of each side.
     Hello {
         /// [`SCHEMA`](super::SCHEMA).
         schema: String,
-        /// What the other has to prove with.
+        /// Challenge for the other side's proof.
         challenge: Challenge,
     },
-    /// Of the sender: that it knows the code.
+    /// Sender: proves that it knows the code.
     Proof {
         /// HMAC-SHA256.
         proof: Vec<u8>,
     },
-    /// Of the receiver: it knows the code too.
+    /// Receiver: proves that it knows the code, too.
     Accepted {
         /// HMAC-SHA256.
         proof: Vec<u8>,
-        /// What counts.
+        /// Machine that counts.
         machine: Machine,
     },
-    /// Of the receiver: no.
+    /// Receiver: refuses, and closes.
     Refused {
-        /// Why.
+        /// Reason.
         reason: Refusal,
     },
-    /// Of the sender: what it is going to send.
+    /// Sender: announces a trial.
     Trial(Trial),
-    /// Of the receiver: it counts, at this UDP port.
+    /// Receiver: counts from now on.
     Ready {
-        /// Where to.
+        /// UDP port to send to.
         port: u16,
         /// Sockets that share the work.
         sockets: usize,
     },
-    /// Of the sender: that was all.
+    /// Sender: all packets are sent.
     Over,
-    /// Of the receiver: what arrived.
+    /// Receiver: result of the trial.
     Counted(Counted),
-    /// Of the sender: no more trials.
+    /// Sender: no more trials.
     Bye,
 }
 
-/// Why a receiver does not go on.
+/// Reason why a receiver refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// The proof was made with another code.
     WrongCode,
-    /// It measures with another sender.
+    /// The receiver measures with another sender.
     Busy,
-    /// It asked for something that there is not.
+    /// The sender made an invalid request.
     Nonsense,
     /// The receiver cannot open its sockets.
     NoSocket,
 }
 
-/// What will be sent.
+/// Announced trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// In each packet.
+    /// Number in each packet of this trial.
     pub run: u32,
     /// Flows.
     pub flows: u32,
-    /// Of the frames, bytes without checksum.
+    /// Frame length in bytes, without checksum.
     pub length: u16,
-    /// How long, warm-up included. What comes after, and some grace, does not count.
+    /// Longest time, with greetings and warm-up. After it and a grace the receiver gives up.
     pub seconds: f64,
 }
 
 impl Trial {
-    /// Whether there is such a trial.
+    /// Returns whether flows, length and seconds are within their limits.
     pub fn makes_sense(&self) -> bool {
         (1..=MOST_FLOWS).contains(&self.flows)
             && (frame::SHORTEST..=frame::LONGEST).contains(&self.length)
@@ -102,52 +102,52 @@ impl Trial {
     }
 }
 
-/// What arrived.
+/// Result of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Packets, each once.
+    /// Packets, without duplicates.
     pub packets: u64,
-    /// Of their frames.
+    /// Bytes of their frames.
     pub octets: u64,
-    /// Those that came after one that was sent later.
+    /// Packets that arrived behind one sent later.
     pub reordered: u64,
-    /// Those that came again.
+    /// Packets that arrived again.
     pub duplicates: u64,
-    /// What was at the socket and did not belong to the trial.
+    /// Packets at the sockets that are not of the trial.
     pub foreign: u64,
-    /// What the receiver's own sockets dropped.
+    /// Packets dropped by the receiver's own sockets.
     pub socket_dropped: u64,
-    /// What its device dropped.
+    /// Packets dropped by the receiver's device.
     pub device_dropped: u64,
-    /// How often its link went up or down meanwhile.
+    /// Changes of the receiver's link up or down meanwhile.
     pub carrier_changes: u64,
-    /// Packets in each second since the first.
+    /// Packets in each second since the first one.
     pub seconds: Vec<u64>,
 }
 
-/// A line that is none.
+/// Error: malformed line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLine {
     /// Longer than [`LONGEST`].
     #[error("a line is too long")]
     TooLong,
-    /// Not what is said here.
+    /// Not a valid message.
     #[error("a line is not of weir's bench")]
     Unknown,
 }
 
 impl Message {
-    /// With the end of the line.
+    /// Returns the line, with its newline.
     pub fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
     }
 
-    /// Of a line, without its end.
+    /// Parses a line without its newline.
     ///
     /// # Errors
-    /// It is not one.
+    /// The line is too long, or not a valid message.
     pub fn read(line: &[u8]) -> Result<Self, BadLine> {
         if line.len() > LONGEST {
             return Err(BadLine::TooLong);
@@ -156,22 +156,22 @@ impl Message {
     }
 }
 
-/// Puts lines together from what arrives.
+/// Assembles lines from received bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     octets: Vec<u8>,
 }
 
 impl Lines {
-    /// What arrived.
+    /// Adds received bytes.
     pub fn take(&mut self, octets: &[u8]) {
         self.octets.extend(octets);
     }
 
-    /// The next line. `None`: it is not whole yet.
+    /// Returns the next message, or `None` while its line is incomplete.
     ///
     /// # Errors
-    /// It is too long, or not one of these.
+    /// The line is too long, or not a valid message.
     pub fn next_one(&mut self) -> Result<Option<Message>, BadLine> {
         let within = &self.octets[..self.octets.len().min(LONGEST + 1)];
         match within.iter().position(|octet| *octet == b'\n') {

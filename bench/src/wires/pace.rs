@@ -1,22 +1,21 @@
-//! How many packets are due: evenly, and in no larger bursts than are stated.
+//! Evenly spaced packets, in bursts of a stated size at most.
 //!
-//! A sender that was away from its processor has to make up for it, or it never reaches its rate;
-//! but not at once, or it measures the router's queues. So it makes up for no more than [`DEBT`],
-//! at no more than a quarter above the rate, and never more than [`Pace::burst`] at a time. What is
-//! older is not sent: it is missing from what was sent, and the trial tells.
+//! A sender that lost its processor has to catch up, or it never reaches its rate. Catching up at
+//! once would measure the router's queues. So [`Pace`] catches up on [`DEBT`] at most, a quarter
+//! above the rate at most, and [`Pace::burst`] packets at a time at most. Older packets are not
+//! sent, and the trial shows them as missing.
 
-/// Nanoseconds of packets that are made up for.
+/// Nanoseconds of packets that are caught up on.
 pub const DEBT: u64 = 10_000_000;
-/// Nanoseconds of packets that may be sent at once, where that is more than [`LEAST_BURST`]
-/// packets.
+/// Nanoseconds of packets that may be sent at once, if that exceeds [`LEAST_BURST`] packets.
 const BURST: f64 = 250_000.0;
-/// Packets that may be sent at once, at least, and at most.
+/// Bounds of the packets that may be sent at once.
 const LEAST_BURST: f64 = 16.0;
 const MOST_BURST: f64 = 256.0;
-/// How much faster than the rate it makes up.
+/// Factor on the rate while catching up.
 const HASTE: f64 = 1.25;
 
-/// One sender's share of a rate.
+/// Pace of a single sending thread.
 #[derive(Clone, Debug)]
 pub struct Pace {
     /// Packets a nanosecond.
@@ -25,12 +24,12 @@ pub struct Pace {
     last: u64,
     /// Packets that the rate allows by now.
     owed: f64,
-    /// Packets that the haste allows by now.
+    /// Packets that the rate times [`HASTE`] allows by now.
     bucket: f64,
 }
 
 impl Pace {
-    /// At a rate in packets a second, from time 0.
+    /// Starts at time 0, with a rate in packets a second.
     pub fn new(rate: f64) -> Self {
         let rate = rate / 1e9;
         Self {
@@ -42,12 +41,12 @@ impl Pace {
         }
     }
 
-    /// Packets at once, at most.
+    /// Returns the most packets at once.
     pub fn burst(&self) -> u32 {
         self.burst as u32
     }
 
-    /// Packets to be sent now, in nanoseconds since the begin; they are taken as sent.
+    /// Returns the packets to send `now` nanoseconds after the start, and books them as sent.
     pub fn due(&mut self, now: u64) -> u32 {
         let passed = now.saturating_sub(self.last) as f64;
         self.last = self.last.max(now);
@@ -60,13 +59,13 @@ impl Pace {
         due as u32
     }
 
-    /// What was due, and could not be sent.
+    /// Books packets as due again that could not be sent.
     pub fn give_back(&mut self, packets: u32) {
         self.owed += f64::from(packets);
         self.bucket += f64::from(packets);
     }
 
-    /// Nanoseconds until one more is due.
+    /// Returns the nanoseconds until the next packet is due.
     pub fn wait(&self) -> u64 {
         let owed = (1.0 - self.owed).max(0.0) / self.rate;
         let bucket = (1.0 - self.bucket).max(0.0) / (self.rate * HASTE);
@@ -104,7 +103,7 @@ mod tests {
     fn makes_up_for_a_short_absence_without_a_burst() {
         let mut pace = Pace::new(100_000.0);
         let before = sent(&mut pace, (0..1000).map(|step| step * 10_000)).0;
-        // 5 ms away: 500 packets.
+        // The sender is away for 5 ms: 500 packets.
         let times = (1500..4500).map(|step| step * 10_000);
         let (after, most) = sent(&mut pace, times);
         assert!(most <= 25, "{most} at once");

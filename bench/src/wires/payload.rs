@@ -1,33 +1,33 @@
-//! The header of each packet: 18 bytes, which is what the shortest frame of Ethernet leaves beside
-//! IPv4 and UDP.
+//! Header of each packet: 18 bytes, all that the shortest Ethernet frame leaves beside IPv4 and
+//! UDP.
 //!
 //! ```text
 //! 0      2              6          8             12                18
 //! | magic | run, random | flow, kind | sequence | time, ns, 48 bits |
 //! ```
 //!
-//! The run is known only to the two that have proven to know the code. The time is that of the
-//! sender's clock, and is only ever read by the sender.
+//! Only the two ends that proved to know the code know the run. The time is of the sender's clock,
+//! and only the sender reads it.
 
-/// Bytes.
+/// Bytes of the header.
 pub const HEADER: usize = 18;
 const MAGIC: [u8; 2] = *b"wB";
-/// Of the field that it shares with the kind.
+/// Bits of the flow, which shares its field with the kind.
 const FLOW_BITS: u16 = 12;
 const TIME_BITS: u64 = 48;
 
-/// What a packet is there for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// To be counted.
+    /// Counted.
     Counted,
-    /// To be counted, and to be answered.
+    /// Counted, and answered.
     Marked,
-    /// The first of a flow: to be answered, so that those between see both directions.
+    /// First of a flow: answered, so that routers between see both directions.
     First,
-    /// Before it counts.
+    /// Warm-up: not counted.
     Warm,
-    /// The answer to one of the others.
+    /// Answer to a packet of another kind.
     Answer,
 }
 
@@ -40,34 +40,34 @@ impl Kind {
         Self::Answer,
     ];
 
-    /// Whether it is one of those whose number was announced.
+    /// Returns whether the receiver counts the packet.
     pub fn counts(self) -> bool {
         matches!(self, Self::Counted | Self::Marked)
     }
 
-    /// Whether the receiver answers it.
+    /// Returns whether the receiver answers the packet.
     pub fn is_answered(self) -> bool {
         matches!(self, Self::Marked | Self::First)
     }
 }
 
-/// What is in front of a packet's padding.
+/// Header in front of a packet's padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Of the trial.
+    /// Number of the trial.
     pub run: u32,
-    /// Which flow, below 4096.
+    /// Flow, below 4096.
     pub flow: u16,
-    /// What for.
+    /// Purpose of the packet.
     pub kind: Kind,
-    /// Of the flow, from 0.
+    /// Sequence number in the flow, from 0.
     pub sequence: u32,
-    /// When it was sent, nanoseconds, 48 bits.
+    /// Sending time in nanoseconds, 48 bits.
     pub time: u64,
 }
 
 impl Header {
-    /// As it is on the wire.
+    /// Encodes the header.
     pub fn write(&self) -> [u8; HEADER] {
         let kind = Kind::ALL.iter().position(|kind| *kind == self.kind);
         let flow = self.flow & ((1 << FLOW_BITS) - 1) | (kind.unwrap_or(0) as u16) << FLOW_BITS;
@@ -80,7 +80,7 @@ impl Header {
         octets
     }
 
-    /// Of a packet from anyone. `None`: it is not one of ours.
+    /// Decodes a received packet, or returns `None` for a foreign one.
     pub fn read(octets: &[u8]) -> Option<Self> {
         let octets: &[u8; HEADER] = octets.first_chunk()?;
         let [m0, m1, r0, r1, r2, r3, f0, f1, s0, s1, s2, s3, time @ ..] = *octets;
@@ -96,7 +96,7 @@ impl Header {
         })
     }
 
-    /// Nanoseconds from when it was sent to `now`, of the same clock.
+    /// Returns the nanoseconds from sending to `now`, of the same clock.
     pub fn age(&self, now: u64) -> u64 {
         now.wrapping_sub(self.time) & ((1 << TIME_BITS) - 1)
     }

@@ -1,5 +1,5 @@
-//! From the name of a host to a receiver that was proven to, with one clear line for each thing on
-//! the way that is not as it should be.
+//! Gets from the name of a host to a receiver that accepts the proof, with a clear line for each
+//! obstacle on the way.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -14,53 +14,53 @@ use super::message::{Message, Refusal};
 use super::{PORT, SCHEMA, Trouble, frame, sockets};
 use crate::machine::Machine;
 
-/// For a connection to come about.
+/// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
-/// For each line of the greeting; a wrong code is told late.
+/// Longest wait for each line of the greeting; a receiver delays its refusal of a wrong code.
 const GREETING: Duration = Duration::from_secs(15);
 
-/// What to measure, and how.
+/// Settings of the measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the receiver is: a name or an address.
+    /// Name or address of the receiver.
     pub host: String,
-    /// Its port.
+    /// Port of the receiver.
     pub port: u16,
-    /// Flows.
+    /// Number of flows.
     pub flows: u32,
-    /// Of the frames, bytes without checksum; else the shortest.
+    /// Frame length in bytes, without checksum; the shortest if unset.
     pub length: Option<u16>,
-    /// Packets a second; else searched for.
+    /// Packets a second; searched for if unset.
     pub rate: Option<f64>,
-    /// Of each trial.
+    /// Seconds of each trial.
     pub seconds: f64,
     /// Share of the packets that may be lost.
     pub loss: f64,
-    /// That send.
+    /// Sending threads.
     pub threads: usize,
-    /// By which to send, whatever the routes say.
+    /// Device to send by, whatever the routes say.
     pub device: Option<String>,
-    /// Mbit/s of its link, if the driver does not know.
+    /// Link speed in Mbit/s, if the driver does not know it.
     pub link: Option<f64>,
-    /// Whether a device that carries the person's own session is good enough.
+    /// Set to allow a device that carries the user's own SSH session.
     pub force: bool,
 }
 
-/// A receiver that is there.
+/// Receiver that can be connected to.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// Its address.
+    /// Address of the receiver.
     pub address: SocketAddr,
-    /// By which device.
+    /// Device towards the receiver.
     pub device: Device,
-    /// Of the frames, bytes without checksum.
+    /// Frame length in bytes, without checksum.
     pub length: u16,
 }
 
-/// `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or an address of IPv6.
+/// Parses `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or an IPv6 address.
 ///
 /// # Errors
-/// Says which part is none.
+/// Names the malformed part.
 pub fn target(text: &str) -> Result<(String, u16), String> {
     let port = |text: &str| match text.parse() {
         Ok(port) if port > 0 => Ok(port),
@@ -88,11 +88,11 @@ pub fn target(text: &str) -> Result<(String, u16), String> {
     }
 }
 
-/// Looks whether the receiver is there, by a device that may be flooded, and of this version.
-/// Nothing is sent but a greeting.
+/// Checks that the receiver is reachable, has this version, and that its device may be flooded.
+/// Only connects and reads the receiver's greeting; sends nothing.
 ///
 /// # Errors
-/// What is not as it should be.
+/// The first obstacle, or that of the last address.
 pub fn reach(settings: &Settings) -> Result<Reached, Trouble> {
     let host = &settings.host;
     let found = (host.as_str(), settings.port).to_socket_addrs();
@@ -105,7 +105,7 @@ pub fn reach(settings: &Settings) -> Result<Reached, Trouble> {
     for address in addresses {
         let reached = match look(settings, address) {
             Ok(reached) => reached,
-            // Another address may do: of a host with both families, only one may lead there.
+            // Another address may work: with both families, only one may lead to the host.
             Err(trouble) => {
                 failed = trouble;
                 continue;
@@ -122,7 +122,7 @@ pub fn reach(settings: &Settings) -> Result<Reached, Trouble> {
     Err(failed)
 }
 
-/// Which device, and whether it may be used.
+/// Finds the device towards an address, and checks that it may be used.
 fn look(settings: &Settings, address: SocketAddr) -> Result<Reached, Trouble> {
     let ip = address.ip();
     let device = match &settings.device {
@@ -174,7 +174,7 @@ fn look(settings: &Settings, address: SocketAddr) -> Result<Reached, Trouble> {
     })
 }
 
-/// A link-local address says itself by which device.
+/// Returns the device that the scope of a link-local address names.
 fn by_scope(address: SocketAddr) -> Option<Device> {
     let SocketAddr::V6(address) = address else {
         return None;
@@ -182,7 +182,7 @@ fn by_scope(address: SocketAddr) -> Option<Device> {
     Device::numbered(address.scope_id())
 }
 
-/// What the receiver said first.
+/// Reads the receiver's greeting, and returns its challenge.
 pub fn hello(control: &mut Control, reached: &Reached) -> Result<Challenge, Trouble> {
     match control.hear(GREETING, &|| false) {
         Ok(Message::Hello { schema, challenge }) if schema == SCHEMA => Ok(challenge),
@@ -198,10 +198,10 @@ pub fn hello(control: &mut Control, reached: &Reached) -> Result<Challenge, Trou
     }
 }
 
-/// Proves to the receiver, and has it prove too. What it is.
+/// Proves the code to the receiver, and checks its proof. Returns the receiver's machine.
 ///
 /// # Errors
-/// It does not know the code, or has no time.
+/// The receiver does not know the code, refuses, or is gone.
 pub fn prove(
     control: &mut Control,
     reached: &Reached,
@@ -241,7 +241,7 @@ pub fn prove(
     }
 }
 
-/// The receiver is not there any more.
+/// Describes a receiver that has gone.
 pub fn gone(reached: &Reached, broken: &Broken) -> Trouble {
     let address = reached.address;
     match broken {
@@ -259,10 +259,10 @@ pub fn gone(reached: &Reached, broken: &Broken) -> Trouble {
 }
 
 impl Reached {
-    /// Another connection to it.
+    /// Opens another connection to the receiver.
     ///
     /// # Errors
-    /// It is not there.
+    /// The receiver cannot be reached.
     pub fn connect(&self, settings: &Settings) -> Result<Control, Trouble> {
         let address = self.address;
         connect(address, settings.device.as_deref())
@@ -284,7 +284,7 @@ impl Reached {
             })
     }
 
-    /// Whoever is there, it is no receiver.
+    /// Describes a peer that is not a receiver.
     pub fn stranger(&self) -> Trouble {
         Trouble::new(
             format!(
@@ -295,7 +295,7 @@ impl Reached {
         )
     }
 
-    /// What a refusal means.
+    /// Describes a refusal.
     pub fn refused(&self, reason: Refusal) -> Trouble {
         let address = self.address;
         match reason {
@@ -326,7 +326,7 @@ fn connect(address: SocketAddr, device: Option<&str>) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// Those addresses of this machine at which others may reach it: for the receiver to show.
+/// Returns the addresses of this machine that others may reach, for the receiver to show.
 pub fn own_addresses() -> Vec<IpAddr> {
     let Ok(all) = nix::ifaddrs::getifaddrs() else {
         return Vec::new();

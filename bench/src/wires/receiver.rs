@@ -14,23 +14,23 @@ use super::message::{Counted, Refusal};
 use super::session::{Ended, greet, refuse, serve};
 use super::{Trouble, sockets};
 
-/// So soon is a connection taken.
+/// Longest wait before the next look for connections.
 const PIECE: Duration = Duration::from_millis(50);
-/// Connections that have proven nothing yet, at most.
+/// Most connections at a time.
 const MOST: usize = 16;
 
-/// What a person at the receiver is told.
+/// Events to show to the person at the receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A sender knows the code.
+    /// A sender proved that it knows the code.
     Began(SocketAddr),
-    /// It made a trial.
+    /// The sender finished a trial.
     Trial(SocketAddr, Counted),
-    /// It is over with this one.
+    /// The connection to this sender ended.
     Ended(SocketAddr, Ended),
 }
 
-/// One that listens.
+/// Listening receiver.
 #[derive(Debug)]
 pub struct Receiver {
     listener: TcpListener,
@@ -38,7 +38,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Listens, with a new code. With an unspecified IPv6 address, IPv4 comes in too.
+    /// Listens, with a new code. An unspecified IPv6 address takes IPv4, too.
     ///
     /// # Errors
     /// The address is not of this machine, or the port is taken.
@@ -67,21 +67,21 @@ impl Receiver {
         Ok(Self { listener, code })
     }
 
-    /// Where it listens.
+    /// Returns the listening address.
     pub fn address(&self) -> Option<SocketAddr> {
         self.listener.local_addr().ok()
     }
 
-    /// What senders have to know.
+    /// Returns the code that senders have to know.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// Serves senders until `stop` says so; with `once`, until the first that knew the code is
+    /// Serves senders until `stop` returns true; with `once`, until the first that knew the code is
     /// done.
     ///
     /// # Errors
-    /// No more connections can be taken.
+    /// The system refuses to accept connections.
     pub fn run(
         &self,
         once: bool,
@@ -117,7 +117,7 @@ impl Receiver {
                 scope.spawn(move || {
                     let from = sockets::canonical(from);
                     let how = self.one(&mut control, from, busy, told, ended);
-                    // The sender is told before the place is free for another.
+                    // The sender learns the end before another sender can take the slot.
                     drop(control);
                     if let Some((how, knew)) = how {
                         told(Event::Ended(from, how));
@@ -133,7 +133,7 @@ impl Receiver {
         })
     }
 
-    /// One connection: how it ended, and whether it had the place of the one that measures.
+    /// Serves a connection. Returns how it ended, and whether it held the measuring slot.
     fn one(
         &self,
         control: &mut Control,
@@ -162,7 +162,7 @@ impl Receiver {
     }
 }
 
-/// Whether the next one may well be taken.
+/// Returns whether the next `accept` may succeed.
 fn passing(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! What was measured between two machines, and what follows from it.
+//! Report of a measurement between two machines, and its conclusions.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,98 +7,98 @@ use super::latency::Latency;
 use super::search::End;
 use crate::machine::Machine;
 
-/// What was measured.
+/// Report of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`](super::SCHEMA).
     pub schema: String,
-    /// What sent.
+    /// Machine that sent.
     pub sender: Machine,
-    /// What counted.
+    /// Machine that counted.
     pub receiver: Machine,
-    /// As it was asked for.
+    /// Host, as the user named it.
     pub host: String,
-    /// Where packets went.
+    /// Address that packets went to.
     pub address: String,
-    /// By which device of the sender.
+    /// Device of the sender.
     pub device: String,
-    /// Mbit/s of its link, where known.
+    /// Link speed of the device in Mbit/s, if known.
     pub link_mbit: Option<f64>,
     /// Packets a second that this link carries.
     pub link_pps: Option<f64>,
-    /// Of the frames, bytes without checksum.
+    /// Frame length in bytes, without checksum.
     pub length: u16,
-    /// Flows.
+    /// Number of flows.
     pub flows: u32,
-    /// Of the sender.
+    /// Threads of the sender.
     pub threads: usize,
-    /// Of each trial.
+    /// Seconds of each trial.
     pub seconds: f64,
     /// Share of the packets that may be lost.
     pub loss: f64,
-    /// The rate that was asked for; none if it was searched for.
+    /// Requested rate; unset after a search.
     pub asked_pps: Option<f64>,
-    /// In the order in which they were made.
+    /// Trials, in the order made.
     pub trials: Vec<Trial>,
-    /// Why the search ended; none without one, or if it was ended.
+    /// Reason for the end of the search; unset without a search, or if the user ended it.
     pub end: Option<End>,
-    /// The highest rate at which no more was lost than may be; at least that where the sender, the
-    /// receiver or the link is the limit.
+    /// Highest rate with an allowed loss; a lower bound if the sender, the receiver or the link is
+    /// the limit.
     pub pps: Option<f64>,
-    /// Whether a longer trial at that rate says so too; none if there was none.
+    /// Set if a longer trial at that rate agrees; `None` without such a trial.
     pub confirmed: Option<bool>,
-    /// Whether all of it was made.
+    /// Set if the whole measurement was made.
     pub complete: bool,
-    /// What ended it, if something did.
+    /// Problem that ended the measurement, if any.
     pub trouble: Option<String>,
 }
 
-/// One of them.
+/// Result of a single trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Packets a second that should be sent.
+    /// Requested packets a second.
     pub asked_pps: f64,
-    /// That were.
+    /// Sent packets a second.
     pub sent_pps: f64,
-    /// That arrived; none where a link was not there all the time.
+    /// Received packets a second; unset if a link was down for some time.
     pub received_pps: Option<f64>,
-    /// Seconds in which they were sent.
+    /// Seconds of sending.
     pub seconds: f64,
-    /// Packets.
+    /// Packets sent.
     pub sent: u64,
-    /// Packets, each once.
+    /// Packets received, without duplicates.
     pub received: u64,
-    /// Of their frames, without checksum.
+    /// Bytes of the received frames, without checksum.
     pub bytes: u64,
-    /// Packets that were lost on the way.
+    /// Packets lost on the way.
     pub lost: u64,
     /// Packets that the receiver had no room for.
     pub receiver_dropped: u64,
-    /// Packets that came after one that was sent later (RFC 4737).
+    /// Packets that arrived behind one sent later (RFC 4737).
     pub reordered: u64,
-    /// Packets that came again.
+    /// Packets that arrived again.
     pub duplicates: u64,
     /// Flows whose first packet was answered.
     pub answered_flows: u32,
-    /// Packets that arrived in each second since the first.
+    /// Packets that arrived in each second since the first one.
     pub each_second: Vec<u64>,
-    /// Of the round trip; none without answers.
+    /// Round-trip times; unset without answers.
     pub latency: Option<Latency>,
-    /// What it says.
+    /// Verdict.
     pub judgement: Judgement,
-    /// Whether it is the longer one at the end.
+    /// Set for the longer trial at the end, and for a trial at a requested rate.
     pub confirming: bool,
 }
 
 impl Trial {
-    /// Share of the packets that was lost on the way.
+    /// Returns the share of the packets lost on the way.
     pub fn loss(&self) -> f64 {
         self.lost as f64 / (self.sent.max(1)) as f64
     }
 }
 
 impl Report {
-    /// What follows, a sentence for each thing.
+    /// Returns the conclusions, a sentence each.
     pub fn says(&self) -> Vec<String> {
         let rate = |pps: f64| {
             let share = self.link_pps.map(|most| pps / most * 100.0);
@@ -213,7 +213,7 @@ fn of_one(trial: &Trial) -> String {
     }
 }
 
-/// With commas: `1,488,095`.
+/// Formats with commas: `1,488,095`.
 pub fn thousands(number: f64) -> String {
     let digits = format!("{:.0}", number.max(0.0));
     let mut text = String::new();

@@ -1,47 +1,47 @@
-//! The highest rate at which nothing is lost (RFC 2544 section 26.1): up by doubling, then by
-//! halving the gap.
+//! Searches the highest rate without loss (RFC 2544 section 26.1): doubles the rate, then halves
+//! the gap.
 
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Judgement, Seen};
 
-/// The gap between a rate that passed and one that did not, at which it is good enough.
+/// Gap between a passed and a failed rate, relative to the failed rate, that ends a search.
 pub const RESOLUTION: f64 = 0.02;
-/// Trials, at most, those that have to be made again included.
+/// Most trials, repeated ones included.
 pub const MOST_TRIALS: u32 = 40;
-/// The rate of the first trial.
+/// Rate of the first trial.
 pub const FIRST: f64 = 10_000.0;
-/// Nobody needs to know of less.
+/// Lowest rate of interest: a failure at or below it ends the search.
 const LEAST: f64 = 100.0;
-/// A trial that says nothing is made so often.
+/// Trials in a row without a verdict on the router that end a search.
 const AGAIN: u32 = 3;
 
-/// Why it ended.
+/// Reason for the end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// Between what passed and what lost is no more than the resolution.
+    /// The gap between a passed and a failed rate is within the resolution.
     Found,
-    /// What was asked for, or what the link carries, passed: there is no more to try.
+    /// The requested rate, or the capacity of the link, passed: no higher rate to try.
     Top,
-    /// The sender sends no faster: the router forwards at least that.
+    /// The sender is the limit: the router forwards at least the found rate.
     SenderLimit,
-    /// The receiver takes no more: the router forwards at least that.
+    /// The receiver is the limit: the router forwards at least the found rate.
     ReceiverLimit,
-    /// Even the least was lost.
+    /// Even the lowest rate lost packets.
     Nothing,
-    /// A link is not there all the time.
+    /// A link was down for some time.
     LinkFlapped,
-    /// So many trials, and no end.
+    /// The search used up its trials.
     Trials,
 }
 
-/// The search.
+/// State of a search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// The highest rate at which all is well, as it was sent.
+    /// Highest rate that passed, as sent.
     low: Option<f64>,
-    /// The lowest at which it is not.
+    /// Lowest rate that failed.
     high: Option<f64>,
     top: f64,
     next: f64,
@@ -51,7 +51,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Up to a rate.
+    /// Starts a search up to the rate `top`.
     pub fn new(top: f64) -> Self {
         Self {
             low: None,
@@ -64,12 +64,12 @@ impl Search {
         }
     }
 
-    /// The rate to try. `None`: it ended.
+    /// Returns the rate to try, or `None` at the end.
     pub fn next(&self) -> Option<f64> {
         self.end.is_none().then_some(self.next)
     }
 
-    /// What came of it, and the rate that was really sent at.
+    /// Takes the result of a trial, and the rate that the sender reached.
     pub fn told(&mut self, seen: &Seen, sent: f64) {
         self.trials += 1;
         match seen.judge() {
@@ -84,7 +84,7 @@ impl Search {
             }
             Judgement::Lost => self.lost(self.next),
             judgement => {
-                // Something else may have wanted the machine, once.
+                // Another program may have taken the processor, once.
                 self.again += 1;
                 if self.again >= AGAIN {
                     self.give_up(judgement, seen, sent);
@@ -99,7 +99,7 @@ impl Search {
     fn give_up(&mut self, judgement: Judgement, seen: &Seen, sent: f64) {
         let below = self.low.is_none_or(|low| sent > low);
         match judgement {
-            // What it did send was lost: there is something to be found below.
+            // The sent packets were lost: a lower rate may pass.
             Judgement::SenderLimit if seen.lost_too_many() && below => self.lost(sent),
             Judgement::SenderLimit => {
                 if !seen.lost_too_many() && seen.receiver_dropped == 0 && seen.sent > 0 && below {
@@ -128,23 +128,23 @@ impl Search {
         } else {
             self.next = match self.low {
                 Some(low) => (low + high) / 2.0,
-                // Nothing passed so far: quicker.
+                // No rate passed so far: go down faster.
                 None => (high / 4.0).max(LEAST / 2.0),
             };
         }
     }
 
-    /// The highest rate that passed so far.
+    /// Returns the highest rate that passed so far.
     pub fn found(&self) -> Option<f64> {
         self.low
     }
 
-    /// Why it ended.
+    /// Returns the reason for the end.
     pub fn end(&self) -> Option<End> {
         self.end
     }
 
-    /// Trials so far.
+    /// Returns the number of trials so far.
     pub fn trials(&self) -> u32 {
         self.trials
     }
@@ -154,13 +154,13 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// A router and the machines at its ends, as packets per second that each can do.
+    /// Router and machines at its ends, each with its packets per second.
     struct World {
         router: f64,
         sender: f64,
         receiver: f64,
         random: u64,
-        /// Once in so many trials something else wants the sender's processor.
+        /// Trials between two in which another program takes the sender's processor.
         hiccup: u64,
         flaps: bool,
     }
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(search.end(), Some(End::SenderLimit));
         let found = search.found().expect("a rate");
         assert!((295_000.0..300_000.0).contains(&found), "at least {found}");
-        // It loses at what the sender reaches: there is a figure below.
+        // Loss at the rate that the sender reaches: a lower rate passes.
         let world = World {
             sender: 300_000.0,
             router: 250_000.0,

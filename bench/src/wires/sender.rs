@@ -1,4 +1,4 @@
-//! The sender's side: reaches a receiver, makes trials, and reports.
+//! Sender's side: reaches a receiver, makes trials, and reports.
 
 use std::time::Duration;
 
@@ -17,24 +17,24 @@ use super::{MOST_RATE, MOST_SECONDS, SCHEMA, Trouble, code, frame, message};
 use crate::closed::Progress;
 use crate::machine::Machine;
 
-/// For the receiver to be ready, and to have counted.
+/// Longest wait until the receiver is ready, or has counted.
 const ANSWER: Duration = Duration::from_secs(20);
-/// Before it counts, at the rate of the trial: what is taken over is taken over then.
+/// Seconds of warm-up at the rate of the trial, for the router to move flows to its fast path.
 const WARM: f64 = 0.3;
-/// Between what does not count and what does.
+/// Pause between warm-up and counted packets.
 const GAP: Duration = Duration::from_millis(100);
-/// For the first packets of all flows, with many flows and no answers.
+/// Seconds for the first packets of all flows, with many flows and no answers.
 const GREETING: f64 = 5.0;
-/// How much longer the trial at the end is.
+/// Factor on the seconds for the trial at the end.
 const LONGER: f64 = 5.0;
-/// How often it is made anew, lower.
+/// Most trials at the end; each one after a loss has a lower rate.
 const CONFIRMATIONS: u32 = 4;
-/// A search takes about so many trials; only for the bar.
+/// Typical number of trials of a search, for the progress bar only.
 const ABOUT: f64 = 16.0;
 
-/// Why a trial gave nothing.
+/// Reason why a trial has no result.
 enum Failed {
-    /// A person wants it to end.
+    /// The user asked to end.
     Ended,
     Trouble(Trouble),
 }
@@ -45,7 +45,7 @@ impl From<Trouble> for Failed {
     }
 }
 
-/// A sender that was accepted.
+/// Sender that the receiver accepted.
 struct Sender<'a> {
     settings: &'a Settings,
     reached: &'a Reached,
@@ -56,10 +56,10 @@ struct Sender<'a> {
     report: Report,
 }
 
-/// Measures. `stop` is asked all the time; what was measured by then is reported.
+/// Measures until done, or until `stop` returns true; reports the trials made by then.
 ///
 /// # Errors
-/// It did not even begin. What goes wrong later is in the report.
+/// No trial was made. Later problems are in the report.
 pub fn run(
     settings: &Settings,
     reached: &Reached,
@@ -130,7 +130,7 @@ pub fn run(
             }
         }
     }
-    // The receiver sees the end anyway.
+    // The receiver notices the closed connection anyway.
     let _ = control.say(&Message::Bye);
     Ok(report)
 }
@@ -169,7 +169,7 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// One trial: greets the flows, warms up, sends, and hears what arrived.
+    /// Makes a trial: greets the flows, warms up, sends, and asks for the receiver's count.
     fn trial(
         &mut self,
         rate: f64,
@@ -233,9 +233,9 @@ impl Sender<'_> {
             };
             let before = reached.device.queue_dropped();
             let mut sent = flows.send(order, &mut watch);
-            // Answers come after what they answer, and the own queue runs empty.
+            // Answers arrive after the packets they answer, and the device's queue has to drain.
             std::thread::sleep(GAP);
-            // What it dropped never left; the sockets hear no word of it.
+            // Packets dropped by the queue never left; sockets report no error for them.
             let dropped = reached.device.queue_dropped().wrapping_sub(before);
             sent.packets = sent.packets.saturating_sub(dropped.into());
             match broken {
@@ -298,12 +298,12 @@ impl Sender<'_> {
     }
 }
 
-/// Whether the link was not there all the time.
+/// Returns whether the link went up or down since `before`.
 fn flapped(device: &Device, before: u64) -> bool {
     device.carrier_changes() != before
 }
 
-/// Whether the receiver is there still: it says nothing while a trial runs.
+/// Checks that the receiver is still there: it stays silent while a trial runs.
 fn listen(control: &mut Control, reached: &Reached) -> Option<Trouble> {
     match control.poll() {
         Ok(None) => None,

@@ -1,4 +1,4 @@
-//! A receiver's side of one connection: the proof, then trial after trial.
+//! Receiver's side of a connection: the proof, then trial after trial.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -11,35 +11,35 @@ use super::message::{Counted, Message, Refusal, Trial};
 use super::{SCHEMA, sockets};
 use crate::machine::{Machine, processors};
 
-/// For the proof to come.
+/// Longest wait for the proof.
 const PROOF: Duration = Duration::from_secs(10);
-/// Before a wrong code is told.
+/// Delay before the refusal of a wrong code.
 const DELAY: Duration = Duration::from_secs(1);
-/// A sender makes one trial after the other: who is silent for so long is gone.
+/// Longest silence between trials: after it the sender counts as gone.
 const IDLE: Duration = Duration::from_secs(30);
-/// After the announced time: greetings of flows, and what the way takes.
+/// Grace after the announced time, for greetings of flows and the delay of the way.
 const GRACE: Duration = Duration::from_secs(10);
-/// Nothing for so long: no more stragglers come.
+/// Silence after which no more stragglers are expected.
 const QUIET: Duration = Duration::from_millis(300);
-/// RFC 2544 section 26.1 waits two seconds for them.
+/// Longest wait for stragglers: the two seconds of RFC 2544 section 26.1.
 const STRAGGLERS: Duration = Duration::from_secs(2);
-/// Sockets, at most.
+/// Most sockets.
 const MOST_SOCKETS: usize = 8;
 
-/// How a connection ended.
+/// Reason for the end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// As it should.
+    /// The sender is done.
     Done,
     /// The sender had another code.
     WrongCode,
-    /// The sender is of another version, or no sender at all.
+    /// The peer is a sender of another version, or not a sender at all.
     Stranger,
-    /// It came while another one measured.
+    /// Another sender measured at the time.
     Busy,
     /// The sender went away in the middle.
     Vanished,
-    /// The receiver was ended.
+    /// The receiver was stopped.
     Stopped,
     /// The sockets could not be opened.
     NoSocket,
@@ -54,11 +54,11 @@ impl From<Broken> for Ended {
     }
 }
 
-/// Speaks the greeting. `Ok`: it knows the code, and is to be told so with this, unless there is
-/// another one.
+/// Does the greeting. If the sender knows the code, returns the message that accepts it. The caller
+/// sends that message, unless another sender measures.
 ///
 /// # Errors
-/// How it ended instead. `None`: it only looked whether somebody is there.
+/// Returns the end, or `None` if the peer only probed the port, or random numbers failed.
 pub fn greet(
     control: &mut Control,
     code: &Code,
@@ -100,13 +100,13 @@ pub fn greet(
     Ok(accepted)
 }
 
-/// Says no.
+/// Sends a refusal.
 pub fn refuse(control: &mut Control, reason: Refusal) {
-    // Whoever does not hear it is gone.
+    // A peer that does not receive the refusal is gone.
     let _ = control.say(&Message::Refused { reason });
 }
 
-/// Makes the trials that an accepted sender asks for. `told` hears of each what arrived.
+/// Makes the trials that an accepted sender asks for, and calls `told` with each result.
 pub fn serve(
     control: &mut Control,
     told: &dyn Fn(&Counted),
@@ -115,8 +115,8 @@ pub fn serve(
     let gone = |_| Ended::Vanished;
     let local = sockets::canonical(control.stream().local_addr().map_err(gone)?);
     let peer = sockets::canonical(control.stream().peer_addr().map_err(gone)?);
-    // Flows come to the address that the sender called, and answers have to come from there: a
-    // router's translation knows no other.
+    // Flows arrive at the address that the sender called. Answers have to come from that address:
+    // NAT at the router drops all others.
     let count = processors().clamp(1, MOST_SOCKETS);
     let Ok(sockets) = sockets::receiving(local, count) else {
         refuse(control, Refusal::NoSocket);
@@ -178,7 +178,7 @@ fn count_trial(
     })
 }
 
-/// Until all is sent and nothing more comes, or it takes longer than was announced.
+/// Waits until all is sent and stragglers are in, or the announced time and a grace are over.
 fn wait_for_the_end(
     control: &mut Control,
     collection: &Collection<'_>,

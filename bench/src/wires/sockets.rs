@@ -1,4 +1,4 @@
-//! The UDP sockets of both ends.
+//! UDP sockets of both ends.
 
 use std::fs;
 use std::io;
@@ -13,16 +13,16 @@ use socket2::{Domain, Socket, Type};
 
 use super::Trouble;
 
-/// What a receiving socket may hold: some 10,000 small packets, if the kernel lets it.
+/// Receive buffer: some 10,000 small packets, if the kernel allows it.
 const RECEIVE: usize = 16 << 20;
-/// What a sending one may.
+/// Send buffer.
 const SEND: usize = 1 << 20;
-/// So soon is seen that it is over.
+/// Longest blocking call: so often the threads check whether the trial is over.
 const PIECE: Duration = Duration::from_millis(50);
-/// Files beside the sockets.
+/// Open files besides the sockets.
 const OTHERS: u64 = 64;
 
-/// A buffer of that size, or as much of it as this user may have.
+/// Sets the buffer to `size`, or to the most that this user may have.
 fn room(socket: &Socket, size: usize, receive: bool) {
     let _ = match receive {
         true => setsockopt(socket, sockopt::RcvBufForce, &size)
@@ -32,7 +32,7 @@ fn room(socket: &Socket, size: usize, receive: bool) {
     };
 }
 
-/// Sockets of one address and port, between which the kernel divides the flows.
+/// Opens sockets on the same address and port, between which the kernel divides the flows.
 ///
 /// # Errors
 /// The port is taken.
@@ -49,10 +49,10 @@ pub fn receiving(address: SocketAddr, count: usize) -> io::Result<Vec<UdpSocket>
     (0..count).map(|_| open()).collect()
 }
 
-/// Sockets of as many ports, all to one address.
+/// Opens a socket with its own port per flow, all connected to `target`.
 ///
 /// # Errors
-/// One line that says which limit was met.
+/// Names the limit that was reached.
 pub fn sending(
     target: SocketAddr,
     flows: u32,
@@ -90,7 +90,7 @@ pub fn sending(
         })
 }
 
-/// Lets this process have so many files, if it may.
+/// Raises the limit of open files, as far as the hard limit allows.
 fn allow_files(wanted: u64) {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < wanted
@@ -99,7 +99,7 @@ fn allow_files(wanted: u64) {
     }
 }
 
-/// Packets that these sockets dropped so far, as `/proc/net/udp` tells.
+/// Returns the packets that these sockets dropped so far, from `/proc/net/udp`.
 pub fn dropped(sockets: &[UdpSocket]) -> u64 {
     let inodes: Vec<_> = sockets
         .iter()
@@ -113,7 +113,7 @@ pub fn dropped(sockets: &[UdpSocket]) -> u64 {
         .sum()
 }
 
-/// Of the table's rows with these inodes: the last column.
+/// Sums the last column of the table's rows with these inodes.
 fn drops(table: &str, inodes: &[u64]) -> u64 {
     let rows = table.lines().skip(1).filter_map(|row| {
         let mut columns = row.split_whitespace();
@@ -124,12 +124,11 @@ fn drops(table: &str, inodes: &[u64]) -> u64 {
     rows.sum()
 }
 
-/// Where flows are to go, as the kernel's routes see it: an IPv4 address in IPv6 clothes is one of
-/// IPv4.
+/// Converts an IPv4-mapped IPv6 address to IPv4, because the kernel routes it as IPv4.
 pub fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(ip) => (ip, address.port()).into(),
-        // With its scope.
+        // Keeps the scope.
         IpAddr::V6(_) => address,
     }
 }

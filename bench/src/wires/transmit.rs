@@ -1,4 +1,4 @@
-//! Sends what a trial takes, and hears the answers.
+//! Sends the packets of a trial, and receives the answers.
 
 use std::io::IoSlice;
 use std::net::{SocketAddr, UdpSocket};
@@ -16,20 +16,20 @@ use super::pace::Pace;
 use super::payload::{Header, Kind};
 use super::{Trouble, sockets};
 
-/// From this rate on a thread does not sleep between packets: it would send in bursts.
+/// From this rate on, a thread spins between packets: sleeping would send in bursts.
 const SPIN: f64 = 100_000.0;
-/// Sleep takes no less on most machines.
+/// Shortest sleep on most machines.
 const NAP: Duration = Duration::from_micros(100);
 /// First packets a second.
 const GREETINGS: f64 = 20_000.0;
-/// First packets are sent so often, until they are answered.
+/// Attempts to get a first packet answered.
 const ROUNDS: u32 = 5;
-/// So long is waited for answers.
+/// Longest wait for the answers to an attempt.
 const ANSWER: Duration = Duration::from_millis(400);
-/// The number of first packets: no other has it.
+/// Sequence number of first packets; counted packets never reach it.
 const FIRST: u32 = u32::MAX;
 
-/// The flows: a socket each.
+/// Flows, with a socket each.
 #[derive(Debug)]
 pub struct Flows {
     sockets: Vec<UdpSocket>,
@@ -37,44 +37,44 @@ pub struct Flows {
     clock: Instant,
 }
 
-/// What to send.
+/// Packets to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
-    /// In each packet.
+    /// Number in each packet of the trial.
     pub run: u32,
     /// Packets a second, all threads together.
     pub rate: f64,
-    /// How long.
+    /// Duration.
     pub seconds: f64,
-    /// Threads that share it.
+    /// Threads that share the work.
     pub threads: usize,
     /// [`Kind::Warm`] or [`Kind::Counted`].
     pub kind: Kind,
-    /// One packet in so many asks for an answer; none, if 0.
+    /// Each `mark`th packet asks for an answer; 0 for no answers.
     pub mark: u32,
 }
 
-/// What was sent.
+/// Result of sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
-    /// Packets.
+    /// Packets sent.
     pub packets: u64,
-    /// In so many seconds.
+    /// Seconds of sending.
     pub seconds: f64,
 }
 
-/// What was answered.
+/// Answers received.
 #[derive(Debug)]
 pub struct Heard {
     run: AtomicU32,
     over: AtomicBool,
-    /// By flow, whether its first packet was.
+    /// By flow, set once its first packet is answered.
     flows: Vec<AtomicBool>,
     times: std::sync::Mutex<Vec<u64>>,
 }
 
 impl Heard {
-    /// Flows whose first packet was answered.
+    /// Returns the flows whose first packet was answered.
     pub fn flows(&self) -> u32 {
         let answered = self
             .flows
@@ -83,7 +83,7 @@ impl Heard {
         answered.count() as u32
     }
 
-    /// Round trips of marked packets, nanoseconds.
+    /// Takes the round-trip times of marked packets, in nanoseconds.
     pub fn times(&self) -> Vec<u64> {
         let mut times = self
             .times
@@ -94,10 +94,10 @@ impl Heard {
 }
 
 impl Flows {
-    /// So many, with payloads of so many bytes.
+    /// Opens `count` flows, with payloads of `payload` bytes.
     ///
     /// # Errors
-    /// They cannot be opened.
+    /// The sockets cannot be opened.
     pub fn open(
         target: SocketAddr,
         count: u32,
@@ -115,7 +115,7 @@ impl Flows {
         self.clock.elapsed().as_nanos() as u64
     }
 
-    /// Hears the answers of a run while `work` goes on.
+    /// Receives the answers of a run while `work` runs.
     ///
     /// # Errors
     /// The kernel has no more room.
@@ -160,7 +160,7 @@ impl Flows {
                     match nix::sys::socket::recv(socket.as_raw_fd(), &mut buffer, flags) {
                         Ok(length) => self.answer(heard, &buffer[..length]),
                         Err(Errno::EAGAIN) => break,
-                        // What an ICMP message said; it is said once.
+                        // The socket reports an ICMP error, once.
                         Err(_) => break,
                     }
                 }
@@ -191,7 +191,7 @@ impl Flows {
         }
     }
 
-    /// Sends the first packet of each flow until it is answered, or was often enough.
+    /// Sends the first packet of each flow until it is answered, or `ROUNDS` are over.
     pub fn greet(&self, run: u32, heard: &Heard, stop: &dyn Fn() -> bool) {
         for _ in 0..ROUNDS {
             let mut pace = Pace::new(GREETINGS);
@@ -215,7 +215,7 @@ impl Flows {
                 };
                 let mut octets = vec![0; self.payload];
                 octets[..super::payload::HEADER].copy_from_slice(&header.write());
-                // What an ICMP message said of the one before is told here, and only once.
+                // The first call may return the ICMP error of an earlier packet, once.
                 if socket.send(&octets).is_err() {
                     let _ = socket.send(&octets);
                 }
@@ -233,7 +233,7 @@ impl Flows {
         }
     }
 
-    /// Sends. `watch` is asked again and again meanwhile, and ends it by saying so.
+    /// Sends. Calls `watch` all the time, and ends once `watch` returns true.
     pub fn send(&self, order: Order, watch: &mut dyn FnMut() -> bool) -> Sent {
         let threads = order.threads.clamp(1, self.sockets.len().max(1));
         let over = AtomicBool::new(false);
@@ -314,7 +314,7 @@ impl Flows {
     }
 }
 
-/// Room for a burst, and how far each flow is.
+/// Buffers for a burst, and the next sequence number of each flow.
 struct Packets {
     octets: Vec<Vec<u8>>,
     headers: MultiHeaders<()>,
@@ -332,7 +332,7 @@ impl Packets {
         }
     }
 
-    /// Sends so many of one flow; says how many went.
+    /// Sends `count` packets of a flow; returns the number sent.
     fn send(
         &mut self,
         socket: &UdpSocket,
@@ -367,8 +367,7 @@ impl Packets {
             [],
             MsgFlags::empty(),
         );
-        // Refused: the socket is full, or an ICMP message came, which is told once. It is due
-        // still.
+        // On an error (full socket, or an ICMP error, which is reported once) the packets stay due.
         let done = done.map_or(0, Iterator::count) as u32;
         self.sequences[own] = self.sequences[own].wrapping_add(done);
         done

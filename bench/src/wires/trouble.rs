@@ -1,19 +1,19 @@
-//! What keeps two machines from measuring, in words for the person in front of one of them.
+//! Problems that keep two machines from measuring, in words for the user.
 
 use std::error::Error;
 use std::fmt;
 
-/// One line that says what is wrong, and one that says what to do.
+/// Problem, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// What is wrong, a sentence without a full stop.
+    /// Problem: a sentence without a full stop.
     pub what: String,
-    /// What to do about it.
+    /// Advice to the user.
     pub hint: String,
 }
 
 impl Trouble {
-    /// Both lines.
+    /// Returns a problem with this hint.
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -21,7 +21,7 @@ impl Trouble {
         }
     }
 
-    /// The system refused something; `what` says what could not be done.
+    /// Returns a function that appends a system error to `what`.
     pub fn system(
         what: impl fmt::Display,
         hint: impl Into<String>,
