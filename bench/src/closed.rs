@@ -1,4 +1,4 @@
-//! `weir bench lab`: all scenarios in turn, round after round, and what came of it.
+//! `weir bench lab`: measures all scenarios in turn, round after round, and reports.
 
 pub mod bulk;
 pub mod chart;
@@ -29,18 +29,18 @@ pub use series::{At, By, Series};
 pub use settings::Settings;
 use settings::{BUILD, expected, lacks};
 
-/// How far it is.
+/// Progress of a measurement.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// What is being done.
+    /// Step under way.
     pub doing: String,
-    /// Of the whole, 0 to 1.
+    /// Share done, 0 to 1.
     pub done: f64,
-    /// About so long to go.
+    /// Estimated time left.
     pub left: Duration,
 }
 
-/// Counts pieces of known length.
+/// Adds up steps of known length.
 struct Clock<'a> {
     told: &'a mut dyn FnMut(&Progress),
     done: Duration,
@@ -48,12 +48,12 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Something will not be done.
+    /// Removes the time of a step that is left out.
     fn less(&mut self, time: Duration) {
         self.all = self.all.saturating_sub(time);
     }
 
-    /// Something took another time than was thought.
+    /// Replaces the estimated time of a step by the real time.
     fn took(&mut self, thought: Duration, time: Duration) {
         self.all = (self.all + time).saturating_sub(thought);
         self.done += time;
@@ -69,7 +69,7 @@ impl Clock<'_> {
     }
 }
 
-/// Measures. `stop` is asked before each piece; what was measured by then is what is reported.
+/// Measures until done, or until `stop` returns true before a step; reports the steps made.
 pub fn run(
     settings: &Settings,
     told: &mut dyn FnMut(&Progress),
@@ -129,8 +129,8 @@ fn expected_time(settings: &Settings) -> Duration {
     expected(settings.scenarios.len(), settings.plan) + series_time(settings) + tcp + profile
 }
 
-/// Shorter than the main measurement, as there are many; but so long that the few packets with
-/// which each flow proves anew are no share of it.
+/// Plan of a point: shorter than the main measurement, as there are many points. Still long enough
+/// that the few packets with which weir verifies each flow again do not matter.
 fn series_plan(settings: &Settings) -> Plan {
     Plan {
         rounds: settings.plan.rounds.min(3),
@@ -143,7 +143,7 @@ fn point_time(settings: &Settings, by: By) -> Duration {
     expected(by.scenarios().len(), series_plan(settings))
 }
 
-/// How long all series take.
+/// Returns the estimated time of all series.
 fn series_time(settings: &Settings) -> Duration {
     let all = settings.series.iter().map(|by| {
         let points = by.loads(settings.load, settings.most_flows).len();
@@ -152,20 +152,20 @@ fn series_time(settings: &Settings) -> Duration {
     all.sum()
 }
 
-/// What is under way.
+/// State of a running measurement.
 struct Session<'a> {
     settings: &'a Settings,
     clock: Clock<'a>,
     stop: &'a dyn Fn() -> bool,
-    /// Nobody has had enough.
+    /// Unset once `stop` has returned true.
     complete: bool,
 }
 
-/// Scenarios that were measured in turn.
+/// Result of scenarios measured in turn.
 struct Measured {
     scenarios: Vec<Scenario>,
     left_out: Vec<LeftOut>,
-    /// Rates of the same, measured twice in a row.
+    /// Pairs of rates of the same scenario, measured twice in a row.
     twins: Vec<(f64, f64)>,
 }
 
@@ -175,7 +175,7 @@ impl Session<'_> {
         !self.complete
     }
 
-    /// TCP between whole hosts, where that was asked for.
+    /// Measures TCP between whole hosts, if requested.
     fn tcp(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Option<Bulk>, Error> {
         if !self.settings.tcp || self.stopped() {
             return Ok(None);
@@ -191,7 +191,7 @@ impl Session<'_> {
         bulk::measure(settings, &mut tell, &mut stopped, left_out)
     }
 
-    /// Where the time goes, where that was asked for.
+    /// Profiles where the time goes, if requested.
     fn profiles(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Vec<Profile>, Error> {
         if !self.settings.profile || self.stopped() {
             return Ok(Vec::new());
@@ -200,8 +200,8 @@ impl Session<'_> {
         profile::measure(settings, &mut tell, &mut stopped, left_out)
     }
 
-    /// The settings, how to tell what is begun and about how long it takes, and how to ask whether
-    /// somebody had enough.
+    /// Splits the session into the settings, a function that announces a step and its length, and a
+    /// function that asks whether to stop.
     fn apart(
         &mut self,
     ) -> (
@@ -226,8 +226,8 @@ impl Session<'_> {
         (settings, tell, stopped)
     }
 
-    /// All that were asked for; one that was not ended is not told. What cannot be measured here is
-    /// added to what was left out.
+    /// Measures the requested series; leaves out a series that was cut short. Adds scenarios that
+    /// this machine cannot measure to `left_out`.
     fn series(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Vec<Series>, Error> {
         let plan = series_plan(self.settings);
         let mut all = Vec::new();
@@ -246,7 +246,7 @@ impl Session<'_> {
                     continue;
                 }
                 let note = format!("by {}, {at}: ", by.text());
-                // What was measured so far is not lost for one point that cannot be.
+                // A failed point must not discard the results so far.
                 let measured = match self.measure(&by.scenarios(), load, plan, &note) {
                     Ok(measured) => measured,
                     Err(error) => {
@@ -266,7 +266,7 @@ impl Session<'_> {
                     scenarios: measured.scenarios,
                 });
             }
-            // One point is no series.
+            // A series needs two points.
             if !self.stopped() && points.len() > 1 {
                 all.push(Series { by, points });
             }
@@ -274,7 +274,7 @@ impl Session<'_> {
         Ok(all)
     }
 
-    /// Builds circuits, measures them in turn, and takes them away. `note`: for whoever watches.
+    /// Builds circuits, measures them in turn, and removes them. `note` is for the progress line.
     fn measure(
         &mut self,
         scenarios: &[Path],
@@ -283,7 +283,7 @@ impl Session<'_> {
         note: &str,
     ) -> Result<Measured, Error> {
         let (mut circuits, left_out) = self.build(scenarios, load, plan, note)?;
-        // After everything else that runs has been started, so that none of it inherits the pin.
+        // The pin comes last, so that no other process or thread inherits it.
         datapath::bench::pin(self.settings.cpu)?;
         let undisturbed = Undisturbed::by_interrupts()?;
         let mut rows: Vec<_> = circuits
@@ -309,7 +309,7 @@ impl Session<'_> {
                         plan.rounds,
                         circuit.path().text()
                     ));
-                    // Ctrl-C reaches the daemon too.
+                    // Ctrl-C ends the daemon, too, which makes this call fail.
                     let run = match circuit.measure(plan.warm, plan.seconds) {
                         Err(_) if self.stopped() => break 'rounds,
                         run => run?,

@@ -1,6 +1,6 @@
-//! Several uplinks as one, measured: [`ways`] a client's TCP can go where no path has a rate,
-//! [`sums`] of paths that have one, [`cuts`] of a cable in the middle, an [`experiment`] to look
-//! at, and how many [`connections`] there is room for.
+//! Measures several uplinks as one: [`ways`] of TCP on paths without a rate, [`sums`] of paths with
+//! a rate, [`cuts`] of a cable in the middle, an [`experiment`] with a picture, and the number of
+//! [`connections`].
 
 mod bare;
 pub mod connections;
@@ -20,11 +20,11 @@ pub use bare::{Side, run as bare};
 /// Median, least and most of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// In the middle.
+    /// Median.
     pub median: f64,
-    /// See there.
+    /// Lowest value.
     pub least: f64,
-    /// See there.
+    /// Highest value.
     pub most: f64,
 }
 
@@ -39,7 +39,7 @@ impl Spread {
         }
     }
 
-    /// For a table: the median, and from where to where, with so many digits behind the point.
+    /// Formats the median and the range for a table, with `digits` decimals.
     fn cells(self, digits: usize) -> [String; 2] {
         let Self {
             median,

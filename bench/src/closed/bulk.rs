@@ -1,8 +1,7 @@
-//! TCP connections through the router, of hosts with stacks of their own, with frames as they are
-//! on a wire. The hosts take most of the time, and all processors take part: it shows what is left
-//! of a difference where a router is not alone. What a host of this machine sends is an skb
-//! already, which veth copies for XDP and not for TC; with a network card it is the other way
-//! round.
+//! TCP connections through the router, between hosts with their own stacks, with frames as on a
+//! wire. The hosts take most of the time, on all processors: this shows how much a difference
+//! matters where a router is not alone. A host of this machine sends skbs, which veth copies for
+//! XDP, but not for TC. Network cards behave the other way round.
 
 use std::net::SocketAddr;
 use std::path::Path as File;
@@ -22,52 +21,51 @@ use crate::load::Wires;
 use crate::machine::{Processor, inside, processor_times, received};
 use crate::rounds::Spread;
 
-/// What is measured, in turn.
+/// Scenarios, measured in turn.
 pub const SCENARIOS: [Path; 4] = [
     Path::Masquerade,
     Path::Flowtable,
     Path::WeirTc,
     Path::WeirXdp,
 ];
-/// Connections at once.
+/// Parallel connections.
 pub const CONNECTIONS: u16 = 4;
-/// The first one's port.
+/// Port of the first connection.
 const PORT: u16 = 5001;
-/// Congestion control finds its pace, and weir takes the connections over.
+/// Time for congestion control to find its pace, and for weir to take over the connections.
 const WARM: Duration = Duration::from_millis(300);
-/// How long a router takes to be built.
+/// Estimated time to build a router.
 const BUILD: Duration = Duration::from_millis(900);
 
-/// What was measured.
+/// Result of the TCP measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bulk {
-    /// Connections at once.
+    /// Parallel connections.
     pub connections: u16,
     /// Seconds of each measurement.
     pub seconds: f64,
-    /// In the order in which they were measured.
+    /// Scenarios, in the order measured.
     pub scenarios: Vec<Transfer>,
 }
 
-/// What forwards, and how much arrives.
+/// Scenario and its throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transfer {
     /// [`Path::name`].
     pub name: String,
-    /// The same in words.
+    /// Description of the scenario.
     pub text: String,
-    /// What the server's programs read, of all connections.
+    /// Bits that the server's programs read, of all connections.
     pub bits_per_second: Spread,
-    /// Processors that were busy, hosts and router together.
+    /// Busy processors, of hosts and router together.
     pub cpu: Spread,
-    /// The least share of the router's received packets that weir forwarded; none where it is not
-    /// there.
+    /// Lowest share of the router's received packets that weir forwarded; unset without weir.
     pub forwarded: Option<f64>,
     /// Bit/s of each round, in order.
     pub each: Vec<f64>,
 }
 
-/// A router between hosts.
+/// Router between two hosts.
 struct Scene {
     path: Path,
     weir: Option<Daemon>,
@@ -100,7 +98,7 @@ impl Scene {
         })
     }
 
-    /// Packets that weir forwarded, and all that the router received.
+    /// Returns the packets that weir forwarded, and all that the router received.
     fn forwarded(&self, router: &Namespace) -> Result<Option<(u64, u64)>, Error> {
         let Some(weir) = &self.weir else {
             return Ok(None);
@@ -141,7 +139,7 @@ impl Scene {
         }
         self.rates.push(octets as f64 * 8.0 / took);
         if let Some(((weir, all), (weir_now, all_now))) = before.zip(after) {
-            // The two are not counted at the same moment.
+            // The two counters are not read at the same moment.
             let share = ((weir_now - weir) as f64 / (all_now - all).max(1) as f64).min(1.0);
             self.share = Some(self.share.map_or(share, |least| least.min(share)));
         }
@@ -164,14 +162,14 @@ fn rounds(settings: &Settings) -> u32 {
     settings.plan.rounds.min(3)
 }
 
-/// How long it takes.
+/// Returns the estimated time of the measurement.
 pub(super) fn expected_time(settings: &Settings) -> Duration {
     let each = WARM + Duration::from_secs_f64(settings.plan.seconds);
     (BUILD + each * rounds(settings)) * SCENARIOS.len() as u32
 }
 
-/// Measures, between plain wires. `stopped` is asked before each piece; what cannot be measured is
-/// added to what was left out; `None` where not one round was whole by then.
+/// Measures between plain wires, and asks `stopped` before each step. Adds scenarios that cannot be
+/// measured to `left_out`. Returns `None` without a complete round.
 pub(super) fn measure(
     settings: &Settings,
     tell: &mut dyn FnMut(String, Duration),

@@ -1,4 +1,4 @@
-//! The report as a picture: a bar for each scenario, and a dot for each round. It follows the
+//! Draws the report: a bar for each scenario, and a dot for each round. The picture follows the
 //! reader's choice of light or dark.
 
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use net::markup::escape_xml;
 use super::{Report, Scenario};
 
 const WIDTH: f64 = 920.0;
-/// Where bars begin, and the longest ends.
+/// Left ends of the bars, and right end of the longest.
 const LEFT: f64 = 300.0;
 const RIGHT: f64 = 760.0;
-/// Height of what stands above the bars, and from one bar to the next.
+/// Height above the bars, and distance from bar to bar.
 const TOP: f64 = 96.0;
 const STEP: f64 = 34.0;
 const BAR: f64 = 18.0;
@@ -24,7 +24,7 @@ pub(crate) const STYLE: &str = "\
 @media (prefers-color-scheme:dark){.card{fill:#171c23;stroke:#39424e}.ink{fill:#e8ebef}.grey{fill:#a7b0bc}\
 .weir{fill:#3fbf93}.kernel{fill:#7d8896}.bound{fill:#7aa7e6}.floor{fill:#4a5461}.dot{fill:#171c23;stroke:#e8ebef}.grid{stroke:#a7b0bc}}";
 
-/// What a scenario is of: the colour of its bar.
+/// Returns the class, hence colour, of a scenario's bar.
 pub(super) fn class(scenario: &Scenario) -> &'static str {
     match scenario.name.as_str() {
         name if name.starts_with("weir") => "weir",
@@ -34,7 +34,7 @@ pub(super) fn class(scenario: &Scenario) -> &'static str {
     }
 }
 
-/// Packets per second, as people say it.
+/// Formats packets per second for people.
 pub fn rate(rate: f64) -> String {
     match rate {
         rate if rate >= 1e6 => format!("{:.2} M/s", rate / 1e6),
@@ -42,7 +42,7 @@ pub fn rate(rate: f64) -> String {
     }
 }
 
-/// The end of the axis, and how far its lines are apart: 1, 2 or 5 of a power of ten.
+/// Returns the end of the axis and the distance of its lines: 1, 2 or 5 times a power of ten.
 pub(super) fn axis(most: f64) -> (f64, f64) {
     let power = 10_f64.powf((most / 4.0).log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
@@ -51,7 +51,7 @@ pub(super) fn axis(most: f64) -> (f64, f64) {
     ((most / step).ceil() * step, step)
 }
 
-/// Of an axis.
+/// Formats a value of the axis.
 pub(super) fn tick_text(value: f64) -> String {
     match value {
         0.0 => "0".into(),
@@ -60,9 +60,9 @@ pub(super) fn tick_text(value: f64) -> String {
     }
 }
 
-/// SVG.
+/// Returns the picture as SVG.
 pub fn draw(report: &Report) -> String {
-    // Those that forward first, then those that drop.
+    // Forwarding scenarios come first, then dropping ones.
     let mut ranked: Vec<_> = report.ranking().into_iter().flatten().collect();
     ranked.sort_by_key(|scenario| scenario.drops());
     let most = ranked

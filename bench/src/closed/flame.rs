@@ -1,5 +1,5 @@
-//! A profile as a picture: each function is as wide as the share of the time that was spent in it,
-//! and stands on what called it, the outermost on top.
+//! Draws a profile: each function as wide as its share of the time, and below its caller. The
+//! outermost function is on top.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,21 +12,21 @@ use super::profile::Profile;
 const WIDTH: f64 = 920.0;
 const LEFT: f64 = 20.0;
 const RIGHT: f64 = 900.0;
-/// Height of what stands above, of a function, and from one to the next.
+/// Height above the first function, of a function, and from one function to the next.
 const TOP: f64 = 64.0;
 const BAR: f64 = 19.0;
 const STEP: f64 = 20.0;
-/// What is narrower is not seen.
+/// Narrower functions are not visible.
 const NARROWEST: f64 = 0.7;
-/// About the width of a letter.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.4;
 
-/// Beside the colours of the bars: the firewall's.
+/// Colours besides those of the bars: the firewall's.
 const FLAMES: &str = "\
 .wall{fill:#c98a1b}.name{fill:#fff;font-size:11px;pointer-events:none}.floor+.name,.kernel+.name{fill:#10151c}\
 @media (prefers-color-scheme:dark){.wall{fill:#d9a441}.name,.floor+.name,.kernel+.name{fill:#0f1318}.floor+.name{fill:#e8ebef}}";
 
-/// A function, as it was called from where it stands.
+/// Function at its position in the call tree.
 #[derive(Default)]
 struct Call<'a> {
     samples: u64,
@@ -53,7 +53,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Whose function it is: the colour.
+/// Returns the class, hence colour, of a function's owner.
 fn class(name: &str) -> &'static str {
     let begins = |all: &[&str]| all.iter().any(|start| name.starts_with(start));
     match name {
@@ -74,7 +74,7 @@ fn class(name: &str) -> &'static str {
     }
 }
 
-/// SVG; `number` tells its names from those of other pictures of a page.
+/// Returns the picture as SVG; `number` keeps its ids apart from other pictures of a page.
 pub fn draw(profile: &Profile, number: usize) -> String {
     let all = Call::of(&profile.stacks);
     let height = TOP + STEP * all.depth() as f64 + 16.0;

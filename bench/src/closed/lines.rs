@@ -1,4 +1,4 @@
-//! A series as a picture: a line for each scenario, over what was varied.
+//! Draws a series: a line for each scenario, over the varied quantity.
 
 use std::fmt::Write;
 
@@ -9,20 +9,20 @@ use super::series::{At, Series};
 
 const WIDTH: f64 = 920.0;
 const HEIGHT: f64 = 360.0;
-/// The field of the lines.
+/// Area of the lines.
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 660.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 300.0;
-/// Names at the ends of lines are at least so far apart.
+/// Smallest distance between names at the ends of lines.
 const APART: f64 = 18.0;
 
-/// Lines have the colours of the bars.
+/// Lines in the colours of the bars.
 const LINES: &str = "\
 polyline{fill:none;stroke-width:2.5}polyline.weir{fill:none;stroke:#0b6e4f}polyline.kernel{fill:none;stroke:#8a94a3}polyline.bound{fill:none;stroke:#3b6fb6;stroke-dasharray:7 4}\
 @media (prefers-color-scheme:dark){polyline.weir{stroke:#3fbf93}polyline.kernel{stroke:#7d8896}polyline.bound{stroke:#7aa7e6}}";
 
-/// SVG; `number` tells its names from those of other pictures of a page.
+/// Returns the picture as SVG; `number` keeps its ids apart from other pictures of a page.
 pub fn draw(series: &Series, number: usize) -> String {
     let all = series.points.iter().flat_map(|point| &point.scenarios);
     let most = all.map(|one| one.pps.median).fold(1.0, f64::max);
@@ -86,7 +86,7 @@ pub fn draw(series: &Series, number: usize) -> String {
             .enumerate()
             .map(|(index, one)| (x(index), y(one.pps.median)))
             .collect();
-        // What is no number is in no order with the rest: no line leads there.
+        // A named point has no order among the numbers, so the line leaves it out.
         let numbers = series.points.iter().zip(&places);
         let numbers = numbers.filter(|(point, _)| matches!(point.at, At::Number(_)));
         let line: Vec<_> = numbers

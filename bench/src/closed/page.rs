@@ -1,4 +1,4 @@
-//! The report as one file for a browser: nothing else is loaded.
+//! Writes the report as a single web page that loads nothing else.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{te
 .large{font-size:1.25rem;margin:.2rem 0 1rem}dt{font-weight:600}dd{margin:0 0 \
 .6rem;color:var(--grey)}";
 
-/// What the scenarios are, for somebody who sees them for the first time.
+/// Explains a scenario to readers who see it for the first time.
 fn about(path: Path) -> &'static str {
     match path {
         Path::Nothing => {
@@ -79,7 +79,7 @@ fn about(path: Path) -> &'static str {
     }
 }
 
-/// A picture that is moved sideways where there is little room.
+/// Adds a picture that scrolls sideways on narrow screens.
 fn picture(html: &mut String, name: &str, svg: &str) {
     let _ = writeln!(
         html,
@@ -87,7 +87,7 @@ fn picture(html: &mut String, name: &str, svg: &str) {
     );
 }
 
-/// A series, as a picture and in numbers.
+/// Adds a series, as a picture and as a table.
 fn by(html: &mut String, series: &Series, number: usize) {
     let text = series.by.text();
     let _ = writeln!(html, "<h2>By {text}</h2>");
@@ -120,7 +120,7 @@ fn by(html: &mut String, series: &Series, number: usize) {
     html.push_str("</tbody></table></div>\n");
 }
 
-/// TCP between whole hosts, in numbers.
+/// Adds the table of TCP between whole hosts.
 fn tcp(html: &mut String, tcp: &Bulk) {
     let _ = write!(
         html,
@@ -159,7 +159,7 @@ fn tcp(html: &mut String, tcp: &Bulk) {
     html.push_str("</tbody></table></div>\n");
 }
 
-/// Where the time goes, as pictures.
+/// Adds the profiles as pictures.
 fn profiles(html: &mut String, all: &[Profile]) {
     html.push_str(
         "<h2>Where the time goes</h2>\n<p>By a profiler that looked on for a second, when nothing \
@@ -185,7 +185,7 @@ fn profiles(html: &mut String, all: &[Profile]) {
     }
 }
 
-/// HTML.
+/// Returns the page as HTML.
 pub fn page(report: &Report) -> String {
     let nat = report.find(Path::Masquerade);
     let mut html = format!(

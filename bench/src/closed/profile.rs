@@ -1,6 +1,6 @@
-//! Where the time of a packet goes, by Linux's profiler: stacks for a flame graph, and counts of
-//! the processor where it has counters. Nothing here is measured in turn with the rest: a profiler
-//! costs time itself.
+//! Profiles where the time of a packet goes, by `perf`: stacks for a flame graph, and the
+//! processor's counters where it has any. Profiles are not measured in turn with the rest: a
+//! profiler costs time itself.
 
 mod folded;
 
@@ -16,39 +16,39 @@ use super::settings::Settings;
 use crate::Error;
 use crate::circuit::{Circuit, Path};
 
-/// Whose time is looked at.
+/// Profiled scenarios.
 const SCENARIOS: [Path; 3] = [Path::Masquerade, Path::WeirTc, Path::WeirXdp];
-/// How long it is looked at, and how long a profiler takes to begin and to end, about and at most.
+/// Length of a profile, extra time for a profiler to begin and end, longest wait for its end.
 /// Packets are sent all the while, in pieces.
 const LOOK: Duration = Duration::from_secs(1);
 const BESIDE: Duration = Duration::from_millis(700);
 const PATIENCE: Duration = Duration::from_secs(30);
 const PIECE: Duration = Duration::from_millis(200);
-/// How long a router takes to be built.
+/// Estimated time to build a router.
 const BUILD: Duration = Duration::from_millis(900);
 /// Samples a second: not in step with the clock's ticks.
 const RATE: u32 = 1999;
-/// What is counted, in the order of [`Counts`].
+/// Counted events, in the order of [`Counts`].
 const EVENTS: &str = "cycles,instructions,cache-misses";
 
-/// What one scenario spends its time with.
+/// Profile of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// [`Path::name`].
     pub name: String,
-    /// The same in words.
+    /// Description of the scenario.
     pub text: String,
-    /// Samples that were taken while packets were on their way.
+    /// Samples taken while packets were on their way.
     pub samples: u64,
-    /// Functions from the outermost to the innermost, with semicolons between them, and how many
-    /// samples were there: what other programs for flame graphs read too.
+    /// Functions from the outermost to the innermost, with semicolons between, and the number of
+    /// samples: the folded format that flame graph programs read.
     pub stacks: Vec<(String, u64)>,
-    /// Per packet, where the processor has counters.
+    /// Counts per packet, where the processor has counters.
     pub counts: Option<Counts>,
 }
 
 impl Profile {
-    /// Functions by the share of the time that was spent in themselves, the largest first.
+    /// Returns functions by their own share of the time, without callees, the largest first.
     pub fn own(&self) -> Vec<(&str, f64)> {
         let mut own = BTreeMap::new();
         for (stack, samples) in &self.stacks {
@@ -62,24 +62,24 @@ impl Profile {
     }
 }
 
-/// Per packet, generator and sink included, and what it takes to prepare them, which is little.
+/// Counts per packet, including generator and sink, and their preparation, which is little.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Cycles of the processor.
     pub cycles: f64,
     /// Instructions.
     pub instructions: f64,
-    /// Accesses to memory that no cache answered; `None` where that is not counted.
+    /// Memory accesses that missed all caches; unset where the processor does not count them.
     pub cache_misses: Option<f64>,
 }
 
-/// How long it takes.
+/// Returns the estimated time of all profiles.
 pub(super) fn expected_time() -> Duration {
     (BUILD + LOOK + BESIDE) * SCENARIOS.len() as u32
 }
 
-/// Looks. `stopped` is asked before each piece; without a profiler that works, that is added to
-/// what was left out.
+/// Profiles, and asks `stopped` before each scenario. If the profiler does not work, adds the
+/// reason to `left_out`.
 pub(super) fn measure(
     settings: &Settings,
     tell: &mut dyn FnMut(String, Duration),
@@ -105,12 +105,12 @@ pub(super) fn measure(
     Ok(found)
 }
 
-/// The inner error: why there is no profiler.
+/// Profiles a scenario; the inner error says why the profiler does not work.
 fn one(path: Path, settings: &Settings) -> Result<Result<Profile, String>, Error> {
     let mut circuit = Circuit::build(path, settings.load, &settings.weir)?;
     let folder = Folder::make()?;
     let data = folder.0.join("perf.data");
-    // Before this thread is pinned: whatever it starts would be, too.
+    // The profilers start before this thread is pinned: they would inherit the pin.
     let started = recorder(settings.cpu, &data).and_then(|record| {
         let count = counter(settings.cpu)?;
         Ok((record, count))
@@ -150,13 +150,13 @@ fn one(path: Path, settings: &Settings) -> Result<Result<Profile, String>, Error
         text: path.text().into(),
         samples,
         stacks,
-        // What perf stat counts, it tells on standard error.
+        // `perf stat` writes its counts to standard error.
         counts: counts(&String::from_utf8_lossy(&counted.stderr), rate),
     }))
 }
 
-/// Sends until both have ended; packets per second on the clock on the wall. `None`: they did not,
-/// and were stopped.
+/// Sends until both profilers have ended. Returns packets per second of wall-clock time, or `None`
+/// if the profilers had to be stopped.
 fn feed(circuit: &mut Circuit, both: &mut (Child, Child)) -> Result<Option<f64>, Error> {
     let begun = Instant::now();
     let (mut packets, mut seconds) = (0, 0.0);
@@ -194,7 +194,7 @@ fn counter(cpu: usize) -> std::io::Result<Child> {
     watching(command)
 }
 
-/// For as long as is looked.
+/// Makes the profiler run for [`LOOK`].
 fn watching(mut command: Command) -> std::io::Result<Child> {
     let seconds = LOOK.as_secs_f64().to_string();
     command.args(["--", "sleep", &seconds]);
@@ -208,15 +208,15 @@ fn ended(child: Child) -> Result<Output, Error> {
         .map_err(Error::system("wait for perf"))
 }
 
-/// What a program said on its way out, in one line.
+/// Joins the error output of a program into a line.
 fn said(program: &str, output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let words: Vec<_> = text.split_whitespace().collect();
     format!("{program} says: {}", words.join(" "))
 }
 
-/// Of `perf stat -x ,`: a line for each event, its count first, `<not supported>` where there is no
-/// counter. `rate`: packets per second.
+/// Parses `perf stat -x ,`: a line for each event, its count first, `<not supported>` without a
+/// counter. `rate` is in packets per second.
 fn counts(text: &str, rate: f64) -> Option<Counts> {
     let packets = rate * LOOK.as_secs_f64();
     let count = |event: &str| -> Option<f64> {
@@ -234,7 +234,7 @@ fn counts(text: &str, rate: f64) -> Option<Counts> {
     })
 }
 
-/// Removed with all that is in it.
+/// Folder that is removed with its content.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! What was measured, and what can be said of it.
+//! Report of a measurement, and its conclusions.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,50 +12,50 @@ use crate::machine::Machine;
 use crate::rounds::{Spread, median, sorted};
 use crate::verdict::{Verdict, compare};
 
-/// Of the report: another number where a field means something else.
+/// Version of the report; changes with the meaning of any field.
 pub const SCHEMA: &str = "weir-bench-lab/1";
 
-/// What was measured.
+/// Report of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Where.
+    /// Machine that was measured.
     pub machine: Machine,
-    /// Rounds that were asked for.
+    /// Requested rounds.
     pub rounds: u32,
     /// Seconds of each measurement.
     pub seconds: f64,
-    /// What was sent.
+    /// Packets sent.
     #[serde(flatten)]
     pub load: Load,
-    /// Relative difference up to which nothing is decided: see [`noise`](crate::verdict::noise).
+    /// Relative difference that may be noise: see [`noise`](crate::verdict::noise).
     pub noise: f64,
-    /// Whether all rounds were made: a person may have had enough.
+    /// Set if all rounds were made; the user may have stopped early.
     pub complete: bool,
-    /// What was measured, in the order in which it was.
+    /// Measured scenarios, in the order measured.
     pub scenarios: Vec<Scenario>,
-    /// What was not.
+    /// Scenarios and points that were not measured.
     pub left_out: Vec<LeftOut>,
-    /// The same at several lengths, numbers of flows and so on.
+    /// Measurements at several lengths, numbers of flows and so on.
     #[serde(default)]
     pub series: Vec<Series>,
     /// TCP between whole hosts.
     #[serde(default)]
     pub tcp: Option<Bulk>,
-    /// Where the time goes.
+    /// Profiles.
     #[serde(default)]
     pub profiles: Vec<Profile>,
 }
 
 impl Report {
-    /// That of a name.
+    /// Returns the scenario of a path.
     pub fn find(&self, path: Path) -> Option<&Scenario> {
         let mut all = self.scenarios.iter();
         all.find(|scenario| scenario.name == path.name())
     }
 
-    /// What the kernel does of the same kind: it translates, or drops by a rule.
+    /// Returns the kernel's scenario to compare with: its NAT, or its drop by a rule.
     pub fn against(&self, scenario: &Scenario) -> Option<&Scenario> {
         match scenario.drops() {
             true => self.find(Path::Drop),
@@ -63,13 +63,13 @@ impl Report {
         }
     }
 
-    /// What can be said of two scenarios of this report.
+    /// Compares two scenarios of this report.
     pub fn compare(&self, first: &Scenario, second: &Scenario) -> Verdict {
         compare(&first.each, &second.each, self.noise)
     }
 
-    /// The scenarios in groups, the fastest first: those of one group cannot be told from the first
-    /// of it.
+    /// Groups the scenarios, the fastest first. Scenarios of a group cannot be told apart from the
+    /// first one of the group.
     pub fn ranking(&self) -> Vec<Vec<&Scenario>> {
         let mut all: Vec<_> = self.scenarios.iter().collect();
         all.sort_by(|a, b| b.pps.median.total_cmp(&a.pps.median));
@@ -86,20 +86,19 @@ impl Report {
     }
 }
 
-/// The same scenario in two reports.
+/// Comparison of a scenario in two reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// [`Path::name`].
     pub name: String,
     /// Packets per second, before and after.
     pub pps: [Spread; 2],
-    /// Of the second to the first.
+    /// Verdict on the second compared with the first.
     pub verdict: Verdict,
 }
 
-/// What became faster or slower from one report to another. Nothing was measured in turn here, so
-/// that more has to be different: all rounds of one have to be beyond all rounds of the other, and
-/// the medians apart by more than the noise of both.
+/// Compares two reports. They were not measured in turn, so a difference has to be clearer: all
+/// rounds of one beyond all rounds of the other, and medians further apart than the noise of both.
 pub fn changes(before: &Report, after: &Report) -> Vec<Change> {
     let noise = before.noise.max(after.noise);
     let both = after.scenarios.iter().filter_map(|now| {

@@ -1,4 +1,4 @@
-//! A scenario, and its rounds as they come.
+//! Scenario, and its rounds as they are made.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,52 +6,52 @@ use crate::circuit::{Path, Run};
 use crate::machine::Processor;
 use crate::rounds::{Spread, median, sorted};
 
-/// What forwards, and how fast.
+/// Result of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// [`Path::name`].
     pub name: String,
-    /// The same in words.
+    /// Description of the scenario.
     pub text: String,
     /// Packets per second.
     pub pps: Spread,
-    /// Nanoseconds per packet, generator and sink included.
+    /// Nanoseconds per packet, including generator and sink.
     pub ns_per_packet: Spread,
-    /// Processors that were busy.
+    /// Busy processors.
     pub cpu: Spread,
-    /// Shares of the time of each processor: the medians.
+    /// Shares of the time of each processor, medians.
     #[serde(default)]
     pub processors: Vec<Processor>,
-    /// The least share of the packets that weir forwarded; none where it is not there.
+    /// Lowest share of the packets that weir forwarded; unset without weir.
     pub forwarded: Option<f64>,
     /// Packets per second of each round, in order.
     pub each: Vec<f64>,
 }
 
 impl Scenario {
-    /// Processors that were busy with softirqs, all of them together.
+    /// Returns the processors that were busy with softirqs, all of them together.
     pub fn softirq(&self) -> f64 {
         self.processors.iter().map(|one| one.softirq).sum()
     }
 
-    /// Whether nothing is forwarded in it.
+    /// Returns whether the scenario drops packets instead of forwarding.
     pub fn drops(&self) -> bool {
         let dropping = Path::ALL.into_iter().filter(|path| path.drops());
         dropping.into_iter().any(|path| path.name() == self.name)
     }
 }
 
-/// A scenario, or a point of a series, that this machine cannot do.
+/// Scenario or point of a series that this machine cannot measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// [`Path::name`], or what the point is.
+    /// [`Path::name`], or the point.
     pub name: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
 impl LeftOut {
-    /// Tells of it, once.
+    /// Adds this entry, if it is new.
     pub(super) fn add(self, all: &mut Vec<Self>) {
         if !all.contains(&self) {
             all.push(self);
@@ -59,12 +59,12 @@ impl LeftOut {
     }
 }
 
-/// What one circuit gave so far.
+/// Results of a circuit so far.
 pub(super) struct Row {
     pub(super) path: Path,
     pub(super) rates: Vec<f64>,
     pub(super) busy: Vec<f64>,
-    /// Of each round.
+    /// Shares of each round.
     pub(super) processors: Vec<Vec<Processor>>,
     pub(super) share: Option<f64>,
 }
@@ -88,7 +88,7 @@ impl Row {
         self.share = share.map(|share| self.share.map_or(share, |least| least.min(share)));
     }
 
-    /// `None` before there is a round.
+    /// Returns the scenario, or `None` before the first round.
     pub(super) fn scenario(self) -> Option<Scenario> {
         let took: Vec<_> = self.rates.iter().map(|rate| 1e9 / rate).collect();
         Some(Scenario {
@@ -104,7 +104,7 @@ impl Row {
     }
 }
 
-/// The medians over rounds, processor by processor.
+/// Returns the medians over the rounds for each processor.
 fn middle(rounds: &[Vec<Processor>]) -> Vec<Processor> {
     let count = rounds.iter().map(Vec::len).min().unwrap_or(0);
     let of = |index: usize, what: fn(&Processor) -> f64| {

@@ -1,5 +1,5 @@
-//! The same scenarios at several lengths of frames, numbers of flows and so on: what a router's
-//! speed depends on, and what not.
+//! Measures the same scenarios at several frame lengths, numbers of flows and so on, to show on
+//! which of them a router's speed depends.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::row::Scenario;
 use crate::circuit::Path;
 use crate::load::{Length, Load, Mix, Wires};
 
-/// What is measured: what there is without weir, weir, and what is the most.
+/// Scenarios of a series: the kernel without weir, weir, and the ceiling.
 const SCENARIOS: [Path; 5] = [
     Path::Masquerade,
     Path::Flowtable,
@@ -18,7 +18,7 @@ const SCENARIOS: [Path; 5] = [
     Path::Ceiling,
 ];
 
-/// What a series varies.
+/// Quantity that a series varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
@@ -28,15 +28,15 @@ pub enum By {
     Flows,
     /// Packets of one flow in a row.
     Burst,
-    /// What is below IP.
+    /// Headers below IP.
     Wires,
 }
 
 impl By {
-    /// All of them.
+    /// All quantities.
     pub const ALL: [Self; 4] = [Self::Length, Self::Flows, Self::Burst, Self::Wires];
 
-    /// Short name, for the command line.
+    /// Returns the short name, for the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Length => "length",
@@ -46,7 +46,7 @@ impl By {
         }
     }
 
-    /// For an axis.
+    /// Returns the label of the axis.
     pub fn text(self) -> &'static str {
         match self {
             Self::Length => "bytes of a frame",
@@ -56,7 +56,7 @@ impl By {
         }
     }
 
-    /// Its points.
+    /// Returns the points and their loads.
     pub(super) fn loads(self, base: Load, most_flows: u32) -> Vec<(At, Load)> {
         match self {
             Self::Length => {
@@ -89,13 +89,13 @@ impl By {
     }
 }
 
-/// Where a point of a series is: a number, or the name of what is no number.
+/// Position of a point: a number, or a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum At {
-    /// Bytes, flows, packets.
+    /// Bytes, flows or packets.
     Number(u32),
-    /// Lengths that take turns, wires.
+    /// Name of a mix of lengths, or of wires.
     Name(String),
 }
 
@@ -117,26 +117,26 @@ impl fmt::Display for At {
     }
 }
 
-/// Scenarios at several values of one thing.
+/// Scenarios at several values of a quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What differs.
+    /// Varied quantity.
     pub by: By,
-    /// Numbers in ascending order.
+    /// Points, with numbers in ascending order.
     pub points: Vec<Point>,
 }
 
-/// At one value.
+/// Scenarios at a single value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The value.
     pub at: At,
-    /// What was measured in turn there.
+    /// Scenarios, measured in turn.
     pub scenarios: Vec<Scenario>,
 }
 
 impl Point {
-    /// That of a name.
+    /// Returns the scenario of a path.
     pub fn find(&self, path: Path) -> Option<&Scenario> {
         let mut all = self.scenarios.iter();
         all.find(|scenario| scenario.name == path.name())
@@ -144,7 +144,7 @@ impl Point {
 }
 
 impl Series {
-    /// A value with what it is of: `64 flows`.
+    /// Formats a value with its unit: `64 flows`.
     pub fn with(&self, at: &At) -> String {
         match (self.by, at) {
             (By::Length, At::Number(at)) => format!("{at} bytes"),
@@ -155,7 +155,7 @@ impl Series {
         }
     }
 
-    /// The names of what was measured, in order, with what they are in words.
+    /// Returns names and descriptions of the scenarios, in order.
     pub fn names(&self) -> Vec<(&str, &str)> {
         let first = self.points.first().map(|point| &point.scenarios[..]);
         let all = first.unwrap_or_default().iter();
@@ -163,7 +163,7 @@ impl Series {
             .collect()
     }
 
-    /// One scenario at all points.
+    /// Returns a scenario at all points.
     pub fn of(&self, name: &str) -> Vec<&Scenario> {
         let found = self.points.iter().filter_map(|point| {
             let mut all = point.scenarios.iter();

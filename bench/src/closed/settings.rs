@@ -1,4 +1,4 @@
-//! What `weir bench lab` is to measure, and how long that takes.
+//! Settings of `weir bench lab`, and the estimated time.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,33 +11,33 @@ use crate::load::{Load, Wires};
 use crate::machine::most_connections;
 use crate::rounds::Plan;
 
-/// How long a scenario takes to be built, before one was.
+/// Estimated time to build a scenario, before the first is built.
 pub(super) const BUILD: Duration = Duration::from_millis(900);
 
-/// What to measure, and how.
+/// Settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long and how often.
+    /// Number and length of the rounds.
     pub plan: Plan,
-    /// In this order.
+    /// Scenarios, in this order.
     pub scenarios: Vec<Path>,
-    /// What is sent.
+    /// Packets sent.
     pub load: Load,
-    /// The processor on which everything runs.
+    /// Processor that runs the measurement.
     pub cpu: usize,
-    /// The binary of weir.
+    /// Path of the `weir` binary.
     pub weir: PathBuf,
-    /// What is measured beside, at several lengths, numbers of flows and so on.
+    /// Series measured afterwards, at several lengths, numbers of flows and so on.
     pub series: Vec<By>,
-    /// Flows of the last point of that by flows, at most.
+    /// Highest number of flows in the series by flows.
     pub most_flows: u32,
-    /// Whether TCP between whole hosts is measured too.
+    /// Set to measure TCP between whole hosts, too.
     pub tcp: bool,
-    /// Whether a profiler looks where the time goes.
+    /// Set to profile where the time goes.
     pub profile: bool,
 }
 
-/// Why this machine cannot send that.
+/// Returns why this machine cannot send the load, if so.
 pub(super) fn lacks(load: &Load) -> Option<String> {
     let tried = || {
         let arrangement = load.wires.arrangement();
@@ -61,9 +61,9 @@ pub(super) fn lacks(load: &Load) -> Option<String> {
     }
 }
 
-/// Why a kernel that follows so many connections at most cannot follow these flows.
+/// Returns why the kernel cannot track the flows, with at most `most` connections.
 fn too_many(flows: u32, most: Option<u64>) -> Option<String> {
-    // What a machine has besides.
+    // Connections that the machine has besides.
     const OTHERS: u64 = 1024;
     let most = most.filter(|most| u64::from(flows) + OTHERS > *most)?;
     Some(format!(
@@ -72,7 +72,7 @@ fn too_many(flows: u32, most: Option<u64>) -> Option<String> {
     ))
 }
 
-/// How long so many scenarios take.
+/// Returns the estimated time of this many scenarios.
 pub(super) fn expected(scenarios: usize, plan: Plan) -> Duration {
     let count = scenarios as u32;
     BUILD * count + plan.piece() * ((count + 1) * plan.rounds)

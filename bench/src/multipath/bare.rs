@@ -1,6 +1,6 @@
-//! The least that a proxy between a client and a partner has to do, to compare with: accept,
-//! connect by MPTCP, say where to, splice; two threads for each connection, no key, no encryption,
-//! no look at the paths.
+//! Smallest possible proxy between a client and a partner, to compare with: accepts, connects by
+//! MPTCP, sends the destination, splices. Uses two threads per connection, no key, no encryption,
+//! and ignores the state of paths.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -18,12 +18,12 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use super::sides::{self, AT};
 use crate::Error;
 
-/// Where the router's side accepts.
+/// Address on which the router's side accepts.
 const ACCEPT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9348));
-/// Bytes that go at once.
+/// Bytes per splice.
 const PIPE: usize = 256 * 1024;
 
-/// Which of the two a process is.
+/// Side that a process plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Side {
     /// Takes clients' connections.
@@ -41,13 +41,13 @@ impl Side {
     }
 }
 
-/// Both, at work.
+/// Running proxy, both sides.
 pub struct Bare {
     processes: [Process; 2],
 }
 
 impl Bare {
-    /// Starts them, with what the kernel has to know.
+    /// Starts both sides, and sets up routes and rules.
     pub fn start(uplinks: &Uplinks) -> Result<Self, Error> {
         lead(uplinks)?;
         uplinks.router().nft(
@@ -69,13 +69,13 @@ impl Bare {
         })
     }
 
-    /// Their processes: the router's, the partner's.
+    /// Returns the process ids of router and partner.
     pub fn ids(&self) -> [u32; 2] {
         [self.processes[0].id(), self.processes[1].id()]
     }
 }
 
-/// A way and an endpoint for each path, as one sets them by hand.
+/// Sets a route and an MPTCP endpoint for each path, as administrators do by hand.
 pub fn lead(uplinks: &Uplinks) -> Result<(), Error> {
     uplinks.source_rules()?;
     let router = uplinks.router();
@@ -102,7 +102,7 @@ fn launch(namespace: &Namespace, side: Side) -> Result<Process, Error> {
     Ok(namespace.start(&mut command)?)
 }
 
-/// One of the two, for ever.
+/// Runs a side forever.
 pub fn run(side: Side) -> Result<(), Error> {
     let serve = || -> io::Result<()> {
         let listener = match side {
@@ -131,7 +131,7 @@ fn listen(address: SocketAddr, protocol: Protocol) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// The router's part: the destination, then what the client says.
+/// Serves the router's side: sends the destination, then the client's bytes.
 fn ask(client: TcpStream) -> io::Result<()> {
     let SocketAddr::V4(to) = client.local_addr()? else {
         return Err(io::ErrorKind::Unsupported.into());
@@ -154,7 +154,7 @@ fn answer(mut link: TcpStream) -> io::Result<()> {
     both(link, TcpStream::connect(to)?)
 }
 
-/// As weir's.
+/// Sets the same options as weir.
 fn settle(link: &TcpStream) {
     let _ = link.set_nodelay(true);
     let _ = setsockopt(link, TcpCongestion, &"bbr".into());

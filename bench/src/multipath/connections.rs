@@ -1,6 +1,5 @@
-//! How many connections there is room for: what so many cost that say nothing, how many can begin
-//! in a second, and how much later the first byte comes than without a partner, where the partner
-//! is far.
+//! Measures how many connections fit: the memory of idle ones, the new ones in a second, and the
+//! extra time to the first byte with a distant partner.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -25,69 +24,68 @@ use crate::meter_daemon::memory;
 use crate::report::{Table, table};
 
 const PORT: u16 = 5001;
-/// Who begins connections, and who accepts them.
+/// Threads that begin connections, and threads that accept them.
 const THREADS: u32 = 8;
-/// One way from a provider to the Internet, where the first byte is waited for.
+/// Delay one way from a provider to the Internet, for the measurement of the first byte.
 const DELAY: Duration = Duration::from_millis(20);
-/// Connections of a round whose first byte is waited for.
+/// Connections in a round of the first-byte measurement.
 const ASKED: u32 = 20;
-/// How often the server looks whether one that was silent speaks.
+/// Interval at which the server checks idle connections for a byte.
 const NOTICE: Duration = Duration::from_millis(500);
 
-/// Connections that say nothing.
+/// Result for idle connections.
 #[derive(Clone, Debug, Serialize)]
 pub struct Idle {
-    /// How many.
+    /// Number of connections.
     pub connections: u32,
-    /// MB of memory of router and partner before.
+    /// Memory of router and partner before, in MB.
     pub before: [f64; 2],
-    /// And with them.
+    /// Memory of router and partner with the connections, in MB.
     pub with: [f64; 2],
-    /// Some of them, all over, that were asked for a byte there and back afterwards; and those
-    /// that gave it.
+    /// Sampled connections that were asked for a byte afterwards, and those that answered.
     pub asked: [u32; 2],
 }
 
-/// Connections that begin, say a byte, hear one and end.
+/// Result for connections that begin, exchange a byte each way, and end.
 #[derive(Clone, Debug, Serialize)]
 pub struct New {
-    /// In a second; by way of the partner or directly.
+    /// Connections begun in a second.
     pub rate: u32,
-    /// By the partner.
+    /// Set if the connections go by the partner.
     pub partner: bool,
-    /// That heard their byte.
+    /// Connections that received their byte.
     pub served: u32,
-    /// That did not.
+    /// Connections that did not.
     pub failed: u32,
-    /// Milliseconds to that byte: median, 99 of 100, all.
+    /// Milliseconds to that byte: median, 99th percentile, maximum.
     pub milliseconds: [f64; 3],
     /// Processors that router and partner kept busy.
     pub busy: Option<[f64; 2]>,
 }
 
-/// The first byte where the partner is 40 ms away.
+/// Time to the first byte with the partner 40 ms away.
 #[derive(Clone, Debug, Serialize)]
 pub struct First {
     /// Milliseconds without a partner: medians of the rounds.
     pub direct: Spread,
-    /// With one.
+    /// Milliseconds with a partner.
     pub partner: Spread,
-    /// How much later, of the same round.
+    /// Additional milliseconds, within a round.
     pub later: Spread,
 }
 
-/// All of it.
+/// Results of all measurements.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
-    /// Of no words.
+    /// Idle connections.
     pub idle: Idle,
-    /// Directly and by the partner.
+    /// New connections, direct and by the partner.
     pub new: Vec<New>,
-    /// From afar.
+    /// First byte with a distant partner.
     pub first: First,
 }
 
-/// Measures all of it: so many idle connections, so many new ones in a second for so many seconds.
+/// Measures `idle` idle connections, and `rate` new ones a second for `seconds` seconds.
 pub fn all(
     binary: &File,
     idle: u32,
@@ -126,9 +124,9 @@ pub fn all(
     Ok(Found { idle, new, first })
 }
 
-/// As many of these idle connections as this process, and the router with its six descriptors for
-/// each, may have: a quarter of that, as no client gets more than half of what the partner gives the
-/// router, which is half of its own room.
+/// Returns the number of idle connections that descriptors allow: the router needs six for each. A
+/// quarter of that, as a client gets at most half of the router's share, which is half of the
+/// partner's room.
 fn room(idle: u32) -> Result<u32, Error> {
     const EACH: u64 = 4 * 6;
     const OTHERS: u64 = 1000;
@@ -144,15 +142,15 @@ fn room(idle: u32) -> Result<u32, Error> {
     Ok(idle.min(u32::try_from(room).unwrap_or(idle)))
 }
 
-/// Says after a byte another, to each who comes, until dropped.
+/// Server that answers a byte with a byte, until dropped.
 struct Server {
     ends: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Result<(), LabError>>>,
 }
 
 impl Server {
-    /// `threads`: as many are served at once; each is done with one before the next, unless `kept`:
-    /// then all stay.
+    /// Starts the server with this many threads. If `kept`, all connections stay open; else each
+    /// thread finishes a connection before the next.
     fn start(uplinks: &Uplinks, threads: u32, kept: bool) -> Result<Self, Error> {
         let listener = uplinks.server().enter(listen)?;
         let listener = listener.map_err(Error::system("listen"))?;
@@ -204,7 +202,7 @@ fn serve(listener: &TcpListener, ends: &AtomicBool, kept: bool) {
                     all.push(stream);
                 }
             }
-            // Those that were silent may speak again.
+            // Idle connections may speak again.
             Err(_) if kept && looked.elapsed() > NOTICE => {
                 for stream in &mut all {
                     let _ = stream.set_nonblocking(true);
@@ -226,7 +224,7 @@ fn answer(stream: &mut TcpStream) -> io::Result<()> {
     stream.write_all(b"y")
 }
 
-/// A connection that has said a byte and heard one, and how long that took.
+/// Opens a connection, exchanges a byte each way, and returns the connection and the time.
 fn ask() -> io::Result<(TcpStream, Duration)> {
     let begun = Instant::now();
     let mut stream = TcpStream::connect_timeout(&server(), PATIENCE)?;
@@ -255,7 +253,7 @@ fn idle_ones(options: &Options, binary: &File, connections: u32) -> Result<Idle,
     let mut opened = opened.map_err(Error::system("open so many connections"))?;
     thread::sleep(Duration::from_secs(5));
     let with = megabytes()?;
-    // Not all, as each waits for the server's round.
+    // Only a sample, as each waits for the server's interval.
     let mut asked = [0; 2];
     for stream in opened.iter_mut().step_by(connections.div_ceil(20) as usize) {
         asked[0] += 1;
@@ -355,7 +353,7 @@ fn first_octet(options: &Options, binary: &File, rounds: u32) -> Result<First, E
     })
 }
 
-/// For eyes.
+/// Formats the results as tables.
 pub fn report(found: &Found) -> [(&'static str, Table); 3] {
     let idle = &found.idle;
     let sides = ["router", "partner"].into_iter().enumerate();

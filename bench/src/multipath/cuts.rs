@@ -1,5 +1,5 @@
-//! A cable cut in the middle of a transfer: how long nothing arrives, and how soon after its return
-//! both paths carry again.
+//! Cuts a cable in the middle of a transfer: measures the silence, and the time from the cable's
+//! return until both paths carry traffic again.
 
 use std::net::SocketAddr;
 use std::path::Path as File;
@@ -18,23 +18,23 @@ use crate::report::{Table, table};
 
 /// Mbit/s of each of the two paths.
 const RATE: u64 = 20;
-/// Before the cut.
+/// Time before the cut.
 const BEFORE: Duration = Duration::from_secs(3);
-/// After the return.
+/// Time after the return.
 const AFTER: Duration = Duration::from_secs(5);
-/// Both carry when three quarters of what they have arrive (bit/s).
+/// Rate in bit/s from which both paths count as used: three quarters of their sum.
 const BOTH: f64 = 2.0 * RATE as f64 * 1e6 * 0.75;
 const PORT: u16 = 5001;
 
-/// How a path is lost.
+/// Kind of outage of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
-    /// The link goes down, for 3 s.
+    /// The link goes down for 3 s.
     Link,
-    /// Nothing passes any more, for 3 s.
+    /// All packets are lost for 3 s.
     Hole,
-    /// The same for 7 s.
+    /// All packets are lost for 7 s.
     LongHole,
 }
 
@@ -49,7 +49,7 @@ impl Loss {
         }
     }
 
-    /// The cut, and how many seconds it lasts.
+    /// Returns the cut, and its length in seconds.
     fn cut(self) -> (Cut, u64) {
         match self {
             Self::Link => (Cut::Link, 3),
@@ -58,7 +58,7 @@ impl Loss {
         }
     }
 
-    /// Seconds of silence that are wanted at most.
+    /// Returns the longest acceptable silence in seconds.
     fn goal(self) -> f64 {
         match self {
             Self::Link => 0.3,
@@ -67,20 +67,20 @@ impl Loss {
     }
 }
 
-/// What a loss did.
+/// Result of an outage.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// See there.
+    /// Kind of outage.
     pub loss: Loss,
-    /// From the server.
+    /// Set for a download from the server.
     pub down: bool,
-    /// Seconds: the longest time in which nothing arrived, from the cut on.
+    /// Longest silence from the cut on, in seconds.
     pub silence: Spread,
-    /// Seconds from the return until both carry.
+    /// Seconds from the return until both paths carry traffic.
     pub back: Spread,
 }
 
-/// Cuts each path in turn, in all ways, round after round. A connection that is lost is an error.
+/// Cuts each path in turn, in all ways, round after round. A lost connection is an error.
 pub fn all(
     binary: &File,
     rounds: u32,
@@ -138,7 +138,7 @@ fn cut(uplinks: &Uplinks, path: usize, loss: Loss, down: bool) -> Result<(f64, f
     let back = series.reaches(BOTH, healed);
     Ok((
         series.silence(gone..end).as_secs_f64(),
-        // Not at all is worse than all that was waited.
+        // Never is worse than the whole wait.
         back.map_or(f64::INFINITY, |at| at.saturating_sub(healed).as_secs_f64()),
     ))
 }
@@ -147,7 +147,7 @@ fn direction(down: bool) -> &'static str {
     if down { "down" } else { "up" }
 }
 
-/// For eyes.
+/// Formats the results as a table.
 pub fn report(figures: &[Figure]) -> Table {
     let lines: Vec<_> = figures
         .iter()

@@ -1,5 +1,5 @@
-//! Two bridges of 20 Mbit/s each, one of which loses its cable for a while: what arrives at a
-//! client that knows nothing of it, and a picture of that.
+//! Two bridges of 20 Mbit/s, one of which loses its cable for a while: measures and draws the
+//! traffic that arrives at an unaware client.
 
 mod picture;
 
@@ -23,40 +23,40 @@ pub use picture::draw;
 
 /// Mbit/s of each bridge.
 const RATE: u64 = 20;
-/// Streams of datagrams, and Mbit/s of them all.
+/// Streams of datagrams, and Mbit/s of all together.
 const STREAMS: u16 = 6;
 const OFFERED: u64 = 36;
-/// Seconds: both bridges, one, both.
+/// Seconds with both bridges, one, both.
 const TIMES: [u64; 3] = [6, 6, 8];
-/// What is drawn is averaged over so many slots: single ones vary with bursts and scheduling.
+/// Slots averaged for the picture: single slots vary with bursts and scheduling.
 const WINDOW: usize = 10;
-/// How long after a change, and after the begin, a rate is not counted.
+/// Time after the start and each change that does not count for rates.
 const SETTLES: Duration = Duration::from_secs(2);
 const PORT: u16 = 5001;
 
-/// One kind of traffic.
+/// Result for a kind of traffic.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// What it is.
+    /// Name of the traffic.
     pub name: String,
     /// Mbit/s that arrived, slot by slot, averaged.
     pub goodput: Vec<f64>,
-    /// Mbit/s at the router's device of each path, headers included.
+    /// Mbit/s at the router's device of each path, including headers.
     pub paths: Vec<Vec<f64>>,
-    /// Seconds.
+    /// Seconds from the start to the cut.
     pub lost: f64,
-    /// Seconds.
+    /// Seconds from the start to the link's return.
     pub back: f64,
-    /// Mbit/s on average: with both bridges, with one, with both.
+    /// Mean Mbit/s with both bridges, with one, with both.
     pub rates: [f64; 3],
-    /// The longest time in which a stream was silent, milliseconds.
+    /// Longest silence of a stream, in milliseconds.
     pub silence: f64,
-    /// Seconds from the link's return to the end of the first half second in which three quarters
-    /// of what arrived before the cut did.
+    /// Seconds from the link's return to the end of the first half second with three quarters of
+    /// the rate before the cut.
     pub again: Option<f64>,
 }
 
-/// Does it: with one download by TCP, then with streams of datagrams.
+/// Runs the experiment: with a TCP download, then with streams of datagrams.
 pub fn all(binary: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<Row>, Error> {
     datapath::bench::unpin()?;
     let tcp = Demand::down(Transport::Tcp, SocketAddr::new(SERVER, PORT));
@@ -131,7 +131,7 @@ fn row(name: String, course: &Course) -> Row {
     }
 }
 
-/// For eyes.
+/// Formats the results as a table.
 pub fn report(rows: &[Row]) -> Table {
     let lines: Vec<_> = rows
         .iter()
@@ -165,7 +165,7 @@ mod tests {
         Duration::from_secs_f64(seconds)
     }
 
-    /// 4, 2 and, from 0.5 s after the return on, 4 Mbit/s, in steps of 10 ms.
+    /// 4 Mbit/s, then 2, and 4 again from 0.5 s after the return on, in steps of 10 ms.
     fn made_up() -> Course {
         let (mut flow, mut path) = (Series::default(), Series::default());
         for step in 0..2000 {
@@ -188,7 +188,7 @@ mod tests {
         let row = row("made up".into(), &made_up());
         let rates = row.rates.map(|rate| (rate * 10.0).round() / 10.0);
         assert_eq!(rates, [4.0, 2.0, 4.0]);
-        // Of its window, half is full.
+        // Half of the window is full.
         let again = row.again.expect("it is reached");
         assert!((0.7..1.0).contains(&again), "{again}");
         assert!(row.silence < 15.0, "{}", row.silence);

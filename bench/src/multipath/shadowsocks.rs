@@ -1,4 +1,4 @@
-//! shadowsocks-libev over MPTCP, as people use it today: `mptcpize run ss-redir` at the router,
+//! shadowsocks-libev over MPTCP, as in common use: `mptcpize run ss-redir` at the router,
 //! `ss-server` at the partner.
 
 use std::process::{Command, Stdio};
@@ -11,12 +11,12 @@ use super::bare::lead;
 use super::sides::{AT, listens};
 use crate::Error;
 
-/// Where `ss-redir` accepts.
+/// Port on which `ss-redir` accepts.
 const ACCEPT: u16 = 1080;
-/// Nothing else speaks to these two.
+/// A fixed password is enough inside the lab.
 const PASSWORD: &str = "bench";
 
-/// Whether the programs are there.
+/// Returns whether the programs are installed.
 pub fn is_there() -> bool {
     ["ss-redir", "ss-server", "mptcpize"].iter().all(|program| {
         let found = Command::new("sh")
@@ -27,13 +27,13 @@ pub fn is_there() -> bool {
     })
 }
 
-/// Both, at work.
+/// Running proxy, both sides.
 pub struct Shadowsocks {
     processes: [Process; 2],
 }
 
 impl Shadowsocks {
-    /// Starts them, with what the kernel has to know.
+    /// Starts both sides, and sets up routes and rules.
     pub fn start(uplinks: &Uplinks) -> Result<Self, Error> {
         lead(uplinks)?;
         uplinks.router().nft(&format!(
@@ -51,7 +51,7 @@ impl Shadowsocks {
         })
     }
 
-    /// Their processes: the router's, the partner's.
+    /// Returns the process ids of router and partner.
     pub fn ids(&self) -> [u32; 2] {
         [self.processes[0].id(), self.processes[1].id()]
     }

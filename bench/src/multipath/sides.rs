@@ -1,4 +1,4 @@
-//! Router and partner, both the real binary.
+//! Router and partner, both running the real `weir` binary.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -16,13 +16,13 @@ use lab::{Error as LabError, Namespace, Uplinks};
 use crate::Error;
 use crate::daemon::Daemon;
 
-/// How long a program may take to begin, and an answer to come.
+/// Longest wait for a program to start, and for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where partners are, weir's and others.
+/// Address of the partner, weir's or another.
 pub const AT: SocketAddr = SocketAddr::new(PARTNER, multipath_core::PORT);
 
-/// Waits until somebody listens on the partner's port there.
+/// Waits until a process listens on the port.
 pub fn listens(namespace: &Namespace, port: u16) -> Result<(), Error> {
     wait_until("a partner to listen", PATIENCE, || {
         let listening = namespace.run(&format!("ss -Hltn sport = :{port}"))?;
@@ -31,7 +31,7 @@ pub fn listens(namespace: &Namespace, port: u16) -> Result<(), Error> {
     Ok(())
 }
 
-/// `weir multipath serve`.
+/// Running `weir multipath serve`.
 struct Partner {
     process: Process,
     folder: PathBuf,
@@ -60,7 +60,7 @@ impl Partner {
         Ok(partner)
     }
 
-    /// The line for a router that reaches it at this address.
+    /// Returns the pairing line for a router that reaches the partner at this address.
     fn pair(&self, binary: &Path, address: IpAddr) -> Result<String, Error> {
         let told = Command::new(binary)
             .args(["multipath", "pair", &address.to_string(), "--state"])
@@ -76,32 +76,32 @@ impl Partner {
     }
 }
 
-/// What encrypts, where anything does.
+/// Encryption of TCP by the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encrypted {
-    /// Nothing of TCP.
+    /// No encryption.
     None,
-    /// All, by what the processor does best: as it is where nothing else is said.
+    /// Default: the cipher that suits the processor best.
     All,
-    /// All, as a processor without instructions for AES does.
+    /// Cipher of a processor without AES instructions.
     ChaCha,
 }
 
-/// How the partner is reached.
+/// Address of the partner, as the router sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// At its only address.
+    /// The only address of the partner.
     Plainly,
-    /// At an address that its `lo` has, while it would send from another by itself.
+    /// Address on `lo`, which is not the partner's default source address.
     OnLo,
-    /// Behind a translation of the destination's address.
+    /// Address that DNAT translates to the partner's.
     Translated,
-    /// By IPv6, at the second of its addresses.
+    /// Second IPv6 address of the partner.
     ByIpv6,
 }
 
 impl Reached {
-    /// Makes it so: the address for the line.
+    /// Sets the address up, and returns it for the pairing line.
     fn make(self, uplinks: &Uplinks) -> Result<IpAddr, Error> {
         let (partner, internet) = (uplinks.partner(), uplinks.lab().node("internet")?);
         let address = match self {
@@ -129,20 +129,20 @@ impl Reached {
     }
 }
 
-/// Both, connected.
+/// Router and partner, connected.
 pub struct Sides {
     router: Daemon,
     partner: Partner,
 }
 
 impl Sides {
-    /// Starts them, and waits until clients' connections are brought to the partner by all paths,
-    /// and the rest by the tunnel.
+    /// Starts both, and waits until all paths carry clients' connections to the partner, and the
+    /// tunnel is up.
     pub fn start(uplinks: &Uplinks, binary: &Path, encrypted: Encrypted) -> Result<Self, Error> {
         Self::reached(uplinks, binary, encrypted, Reached::Plainly)
     }
 
-    /// The same, with a partner that is reached so.
+    /// Starts both, with a partner that is reached at another address.
     pub fn reached(
         uplinks: &Uplinks,
         binary: &Path,
@@ -167,13 +167,13 @@ impl Sides {
         Ok(Self { router, partner })
     }
 
-    /// Their processes: the router's, the partner's.
+    /// Returns the process ids of router and partner.
     pub fn ids(&self) -> [u32; 2] {
         [self.router.id(), self.partner.process.id()]
     }
 }
 
-/// Processor seconds of processes so far.
+/// Returns the processor seconds of processes so far.
 pub fn spent(processes: [u32; 2]) -> Result<[f64; 2], Error> {
     let of = |process| processor_time(process).map(|time| time.as_secs_f64());
     Ok([of(processes[0])?, of(processes[1])?])

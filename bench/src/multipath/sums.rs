@@ -1,6 +1,6 @@
-//! What paths that have a rate give together, as a share of what the kernel alone gets out of one:
-//! TCP of one connection, datagrams by the tunnel. Two labs for each arrangement, with and without
-//! weir, measured in turn.
+//! Measures the sum of paths with a rate, as a share of the kernel's rate on a single path: a TCP
+//! connection, and datagrams by the tunnel. Two labs for each arrangement, with and without weir,
+//! are measured in turn.
 
 use std::net::SocketAddr;
 use std::path::Path as File;
@@ -18,33 +18,33 @@ use super::sides::{Encrypted, Reached, Sides};
 use crate::Error;
 use crate::report::{Table, table};
 
-/// How long streams take to get going.
+/// Time for streams to get going.
 const WARM: Duration = Duration::from_secs(2);
 /// First port of the streams.
 const PORT: u16 = 5001;
-/// Bytes of datagrams: packets of 1400, as large as a tunnel lets them be or a little less.
+/// Bytes of a datagram, for packets of 1400: about the most that a tunnel takes.
 const LENGTH: usize = 1372;
 const MBIT: f64 = 1e6;
 
-/// What is carried.
+/// Traffic of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// One connection.
+    /// A single connection.
     Tcp,
-    /// So many streams of datagrams, which ask for a tenth more than there is.
+    /// Streams of datagrams, which offer a tenth more than the paths carry.
     Udp(u16),
 }
 
-/// Paths, and what is asked of them.
+/// Paths, and the traffic on them.
 #[derive(Clone, Copy, Debug)]
 struct Arrangement {
     text: &'static str,
-    /// Mbit/s of each path, and milliseconds that it takes one way.
+    /// Mbit/s of each path, and its milliseconds one way.
     paths: &'static [(u64, u64)],
-    /// So many times one path would be all; `None`: what the first gives alone.
+    /// Factor from the first path's own rate to the whole that `share` refers to.
     whole: usize,
-    /// Share of that which is wanted.
+    /// Share of the whole to reach by TCP.
     goal: f64,
     loads: &'static [Load],
     reached: Reached,
@@ -121,7 +121,7 @@ impl Arrangement {
         }
     }
 
-    /// Bit/s that the paths have together, or so many of them.
+    /// Returns the bit/s of the first `paths` paths together.
     fn rate(&self, paths: usize) -> u64 {
         self.paths
             .iter()
@@ -138,26 +138,26 @@ impl Arrangement {
     }
 }
 
-/// What one arrangement gave.
+/// Result of an arrangement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// Mbit/s of the paths.
     pub paths: String,
-    /// See there.
+    /// Traffic.
     pub load: Load,
-    /// From the server.
+    /// Set for a download from the server.
     pub down: bool,
-    /// Mbit/s of payload that the kernel gets out of the first path.
+    /// Payload in Mbit/s of the kernel on the first path.
     pub one: Spread,
-    /// Mbit/s of payload by all paths.
+    /// Payload in Mbit/s by all paths.
     pub sum: Spread,
-    /// The sum as a share of what the paths have, by `one` of the same round.
+    /// The sum as a share of the whole, computed with `one` of the same round.
     pub share: Spread,
-    /// The share that is wanted.
+    /// Share to reach.
     pub goal: f64,
 }
 
-/// Measures those whose name has this in it in turn, round after round.
+/// Measures arrangements whose name contains `of` in turn, round after round.
 pub fn all(
     binary: &File,
     rounds: u32,
@@ -211,7 +211,7 @@ pub fn all(
     Ok(figures)
 }
 
-/// Mbit/s of payload that arrive; `rate` bit/s is what the paths have.
+/// Returns the received payload in Mbit/s; `rate` is that of the paths in bit/s.
 fn measure(
     uplinks: &Uplinks,
     load: Load,
@@ -262,7 +262,7 @@ fn text(load: Load, down: bool) -> String {
     format!("{load}, {}", if down { "down" } else { "up" })
 }
 
-/// For eyes.
+/// Formats the results as a table.
 pub fn report(figures: &[Figure]) -> Table {
     let lines: Vec<_> = figures
         .iter()

@@ -1,7 +1,6 @@
-//! What a client's TCP loses by going by way of a partner: direct through the router, by the
-//! partner in the clear, and encrypted, in turn; beside it the least that a proxy has to do, and
-//! shadowsocks. No path has a rate, so that what it costs is all that there is: client, router,
-//! partner and server share the machine's processors, and only ratios mean something.
+//! Measures the cost of a partner for a client's TCP: direct through the router, by the partner in
+//! the clear, and encrypted, in turn. Compares with the smallest possible proxy, and with
+//! shadowsocks. Paths have no rate limit: all hosts share the processors, and only ratios matter.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -24,33 +23,33 @@ use super::sides::{Encrypted, PATIENCE, Sides, spent};
 use crate::Error;
 use crate::report::{Table, table};
 
-/// How long streams take to get going.
+/// Time for streams to get going.
 const WARM: Duration = Duration::from_millis(500);
-/// First port of the streams; below is that of connections whose first byte is waited for.
+/// First port of the streams; the port below it serves the first-byte measurement.
 const PORT: u16 = 5001;
-/// Connections of a round whose first byte is waited for.
+/// Connections in a round of the first-byte measurement.
 const CONNECTIONS: usize = 40;
 
-/// How a client's bytes go; weir's where nothing else is said.
+/// Way of a client's bytes; weir's unless another program is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// Through the router, by its best uplink.
     Direct,
-    /// By a partner, by the least that does it.
+    /// By a partner, with the smallest possible proxy.
     Bare,
     /// By the partner, spliced.
     Clear,
-    /// By the partner, AES-256-GCM; only where the processor has instructions for it.
+    /// By the partner, AES-256-GCM; only on processors with AES instructions.
     Aes,
     /// By the partner, ChaCha20-Poly1305.
     ChaCha,
-    /// shadowsocks-libev over MPTCP, ChaCha20-Poly1305; only where it is installed.
+    /// shadowsocks-libev over MPTCP, ChaCha20-Poly1305; only if installed.
     Shadowsocks,
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 6] = [
         Self::Direct,
         Self::Bare,
@@ -71,7 +70,7 @@ impl Way {
         }
     }
 
-    /// What is missing, where something is.
+    /// Returns the missing requirement, if any.
     fn lacks(self) -> Option<&'static str> {
         let flags = || fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         match self {
@@ -86,12 +85,12 @@ impl Way {
     }
 }
 
-/// Streams at once.
+/// Direction and number of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Case {
-    /// From the server.
+    /// Set for downloads from the server.
     pub down: bool,
-    /// How many.
+    /// Number of streams.
     pub flows: u16,
 }
 
@@ -113,32 +112,32 @@ impl Case {
     }
 }
 
-/// What one way did in one case.
+/// Result of a way in a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// The way.
+    /// Way.
     pub way: Way,
-    /// The case.
+    /// Case.
     pub case: Case,
-    /// Mbit/s, of all streams together.
+    /// Mbit/s of all streams together.
     pub rate: Spread,
-    /// Processor seconds per GB of weir at the router, without what the kernel does in interrupts;
-    /// `None` where there is none.
+    /// Processor seconds per GB of the proxy at the router, without kernel work in interrupts;
+    /// `None` without a proxy.
     pub router: Option<Spread>,
-    /// The same of the partner.
+    /// Processor seconds per GB of the proxy at the partner.
     pub partner: Option<Spread>,
 }
 
-/// From the first packet of a connection to the first byte that comes back.
+/// Time from the first packet of a connection to the first byte that returns.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latency {
-    /// The way.
+    /// Way.
     pub way: Way,
-    /// Milliseconds: of the medians of the rounds.
+    /// Milliseconds: spread of the medians of the rounds.
     pub milliseconds: Spread,
 }
 
-/// All of it.
+/// Results of all measurements.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
     /// Rates and processor time.
@@ -147,8 +146,8 @@ pub struct Found {
     pub latencies: Vec<Latency>,
 }
 
-/// A router with two uplinks, and its partner where it has one. Programs end before their
-/// namespaces.
+/// Router with two uplinks, and a partner if the way has one. Field order makes programs end before
+/// their namespaces.
 struct Circuit {
     way: Way,
     programs: Programs,
@@ -156,7 +155,7 @@ struct Circuit {
     uplinks: Uplinks,
 }
 
-/// What carries a client's bytes.
+/// Programs that carry a client's bytes.
 enum Programs {
     None,
     Weir(Sides),
@@ -177,7 +176,7 @@ impl Programs {
         }
     }
 
-    /// Processor seconds of router and partner so far.
+    /// Returns the processor seconds of router and partner so far.
     fn spent(&self) -> Result<Option<[f64; 2]>, Error> {
         let ids = match self {
             Self::None => return Ok(None),
@@ -204,7 +203,7 @@ impl Circuit {
         })
     }
 
-    /// Mbit/s, and processor seconds per GB of router and partner.
+    /// Returns Mbit/s, and processor seconds per GB of router and partner.
     fn measure(&self, case: Case, seconds: f64) -> Result<(f64, Option<[f64; 2]>), Error> {
         let (client, server) = (self.uplinks.client(), self.uplinks.server());
         let streams: Result<Vec<_>, LabError> = (0..case.flows)
@@ -236,7 +235,7 @@ impl Circuit {
         Ok((rate, each(0).zip(each(1)).map(|(a, b)| [a, b])))
     }
 
-    /// The median of the milliseconds to the first byte.
+    /// Returns the median of the milliseconds to the first byte.
     fn first_octet(&self) -> Result<f64, Error> {
         let ask = || -> std::io::Result<Vec<f64>> {
             (0..CONNECTIONS)
@@ -263,7 +262,7 @@ fn server() -> SocketAddr {
     SocketAddr::new(SERVER, PORT - 1)
 }
 
-/// Whose `accept` does not wait for ever either.
+/// Opens a listener whose `accept` has a time limit.
 fn listen() -> std::io::Result<TcpListener> {
     let listener = TcpListener::bind(server())?;
     let patience = TimeVal::new(PATIENCE.as_secs() as i64, 0);
@@ -293,7 +292,7 @@ pub fn all(
     let mut measured = vec![Vec::new(); circuits.len() * Case::ALL.len()];
     for round in 0..rounds as usize {
         for (nth, case) in Case::ALL.into_iter().enumerate() {
-            // Each is first in turn: a machine that gets slower wrongs nobody.
+            // Each way is first in turn, so that a machine that slows down treats all alike.
             for step in 0..circuits.len() {
                 let index = (round + step) % circuits.len();
                 let circuit = &circuits[index];
@@ -346,7 +345,7 @@ fn figure(way: Way, case: Case, rounds: &[(f64, Option<[f64; 2]>)]) -> Figure {
     }
 }
 
-/// For eyes.
+/// Formats the results as tables.
 pub fn report(found: &Found) -> [(&'static str, Table); 2] {
     let lines: Vec<_> = found
         .figures

@@ -1,10 +1,10 @@
-//! What `perf script -F comm,ip,sym` prints, as stacks with the number of samples in each.
+//! Folds the output of `perf script -F comm,ip,sym` into stacks with their numbers of samples.
 
 use std::collections::BTreeMap;
 
-/// Of samples that were taken while packets were on their way: within the call that feeds them, or
-/// in the kernel's thread that goes on with received packets. Of the former, what is outside of
-/// that call is left out. Sorted by stack.
+/// Returns the stacks of samples taken while packets were on their way, sorted. These are samples
+/// within the call that feeds packets, from that call inwards, and those of the kernel thread that
+/// processes received packets.
 pub(super) fn of(text: &str) -> Vec<(String, u64)> {
     let mut found = BTreeMap::new();
     for sample in text.split("\n\n") {
@@ -15,13 +15,13 @@ pub(super) fn of(text: &str) -> Vec<(String, u64)> {
     found.into_iter().collect()
 }
 
-/// The function of the kernel that feeds packets.
+/// Kernel function that feeds packets.
 const FEEDS: &str = "bpf_prog_test_run_xdp";
-/// Deeper than any: what says more is damaged.
+/// Deepest plausible stack: deeper ones are damaged.
 const DEEPEST: usize = 127;
 
-/// A line with the program's name, then one for each function, the innermost first: address and
-/// name.
+/// Parses a sample: a line with the program's name, then address and name of each function, the
+/// innermost first.
 fn stack(sample: &str) -> Option<String> {
     let mut lines = sample.lines().filter(|line| !line.trim().is_empty());
     let program = lines.next()?.trim();
@@ -40,8 +40,8 @@ fn stack(sample: &str) -> Option<String> {
     (!functions.is_empty()).then(|| functions.join(";"))
 }
 
-/// A program of BPF is `bpf_prog_`, 16 digits that say which, and its name; semicolons would be
-/// read as the end of a name.
+/// Shortens the name of a BPF program: `bpf_prog_`, a tag of 16 digits, and its own name. Replaces
+/// semicolons, which would end a name.
 fn tidy(name: &str) -> String {
     let name = name.trim().replace(';', ":");
     let Some((digits, own)) = name

@@ -1,4 +1,4 @@
-//! The picture: a card of its own, so that it is readable on light and on dark pages.
+//! Draws the picture: a card with its own background, readable on light and on dark pages.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::{RATE, Row, WINDOW};
 const WIDTH: f64 = 920.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 890.0;
-/// Heights: what stands above the first row, a row's axes, and from one row to the next.
+/// Height above the first row, of a row's axes, and from row to row.
 const TOP: f64 = 98.0;
 const HEIGHT: f64 = 170.0;
 const STEP: f64 = 250.0;
@@ -24,7 +24,7 @@ const PATHS: [(&str, &str); 2] = [
     ("#f6cf9f", "by the second"),
 ];
 
-/// SVG, with what the rows tell.
+/// Returns the picture as SVG, with the figures in words.
 pub fn draw(rows: &[Row]) -> String {
     let height = TOP + STEP * rows.len() as f64 - 20.0;
     let told = rows
@@ -107,14 +107,14 @@ fn legend(svg: &mut String) {
     }
 }
 
-/// One row: axes, the paths one upon the other, what arrives, and the marks.
+/// Draws a row: axes, the paths stacked, the arriving traffic, and the marks.
 fn one(svg: &mut String, row: &Row, top: f64) {
     let slot = SLOT.as_secs_f64();
     let seconds = (row.goodput.len() + WINDOW) as f64 * slot;
     let x = |time: f64| LEFT + (RIGHT - LEFT) * time / seconds;
     let bottom = top + HEIGHT;
     let y = |rate: f64| bottom - HEIGHT * rate.min(MOST) / MOST;
-    // What arrived before a moment stands there.
+    // Each average is drawn at the end of its window.
     let time = |index: usize| (index + WINDOW) as f64 * slot;
 
     let mut below = vec![0.0; row.goodput.len()];
