@@ -1,8 +1,8 @@
-//! What is measured: a closed loop – client, router, server – for one scenario.
+//! Closed loop of client, router and server, for a scenario.
 //!
-//! A generator at each end feeds its host's device as a driver would; the router's and the other
-//! end's receive paths run in the same call, on the same core. Nothing waits, so packets per second
-//! are the reciprocal of the cost of a packet.
+//! A generator at each end feeds its host's device as a driver would. The receive paths of the
+//! router and the other end run in the same call, on the same core. Nothing waits, so packets per
+//! second are the reciprocal of the cost of a packet.
 
 use std::collections::BTreeSet;
 use std::path::Path as File;
@@ -20,83 +20,83 @@ use crate::machine::{Processor, SoftirqThread, inside, processor_times};
 pub use crate::path::Path;
 use crate::traffic::{FILLER, Kind};
 
-/// How long the daemon may take until it has heard of everything, and what lies between two looks.
+/// Longest wait until the daemon has processed all events, and pause between checks.
 const SETTLING: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Share of the packets that it then forwards, at least: of very many flows, some always prove
-/// anew.
+/// Share of the packets that weir has to forward after that: with very many flows, some are always
+/// proving anew.
 const SETTLED: f64 = 0.985;
-/// Flows for which the daemon has room without being told.
+/// Flows that the daemon has room for by default.
 const ROOM: u32 = 16_384;
 
-/// What is done in a lab.
+/// Action in a lab.
 pub type Then<'a> = dyn Fn(&Lab) -> Result<(), Error> + 'a;
-/// Frames that the sinks keep at most.
+/// Most frames that a sink keeps.
 const SAMPLES: u32 = 64;
-/// How long they may take to arrive.
+/// Longest wait for these frames.
 const ARRIVAL: Duration = Duration::from_secs(2);
 
-/// One measurement.
+/// Result of a measurement.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Packets that reached the sink, or were dropped where they were to be.
+    /// Packets that reached the sink, or were dropped as intended.
     pub packets: u64,
-    /// Time it took, ns (instructions, where the clock counts those), without preparing it and
-    /// without what others did on the processor.
+    /// Nanoseconds, or instructions if the clock counts those, without preparation and without
+    /// other programs on the processor.
     pub nanoseconds: f64,
-    /// The same on the clock on the wall, s: with all that it takes to prepare.
+    /// Seconds of wall-clock time, including preparation.
     pub seconds: f64,
     /// Share of the packets that weir forwarded or dropped; `None` for other paths.
     pub share: Option<f64>,
-    /// What each processor did meanwhile, as shares of the time.
+    /// Shares of time of each processor.
     pub processors: Vec<Processor>,
 }
 
 impl Run {
-    /// Packets per second.
+    /// Returns packets per second.
     pub fn rate(&self) -> f64 {
         self.packets as f64 * 1e9 / self.nanoseconds
     }
 
-    /// Nanoseconds, or instructions, per packet.
+    /// Returns nanoseconds, or instructions, per packet.
     pub fn cost(&self) -> f64 {
         self.nanoseconds / self.packets as f64
     }
 
-    /// Processors that were busy, all of them together.
+    /// Returns the busy processors, all of them together.
     pub fn busy(&self) -> f64 {
         self.processors.iter().map(|one| one.busy).sum()
     }
 }
 
-/// A client or a server: the router's port and what is at the other end of its wire.
+/// Client or server: the router's port, and the host at the other end of its wire.
 struct End {
     outlet: Outlet,
-    /// The router's lowest device there.
+    /// Lowest device of the router at this end.
     port: &'static str,
-    /// Feeds the frames of all flows, as this host sends them.
+    /// Generator of the frames of all flows, as this host sends them.
     generator: Bench,
-    /// Drops what arrives here.
+    /// Sink that drops the frames that arrive here.
     sink: Bench,
 }
 
-/// A running router. Dropped in the order of the fields: programs before namespaces.
+/// Running router. Field order drops programs before namespaces.
 pub struct Circuit {
     path: Path,
     kind: Kind,
     load: Load,
-    /// Lengths that frames may have, without what the wires add.
+    /// Possible frame lengths, without headers that the wires add.
     lengths: Vec<usize>,
     weir: Option<Daemon>,
-    #[allow(dead_code)] // holds what is attached in the router
+    #[allow(dead_code)] // keeps its program attached in the router
     middle: Option<Bench>,
     client: End,
     server: End,
-    /// Whose packets are measured.
+    /// Side that sends the measured packets.
     from: Side,
-    /// Packets per second as last seen: how many to ask for at once.
+    /// Latest packets per second, to choose the size of the next piece.
     guess: f64,
-    /// Goes on with packets where this thread's processor has too many.
+    /// Softirq thread that takes over packets when this thread's processor has too many.
     helper: Option<SoftirqThread>,
     lab: Lab,
 }
@@ -111,19 +111,18 @@ struct Before {
 }
 
 impl Circuit {
-    /// Builds it, and lets all flows be seen in both directions. `weir`: the binary.
+    /// Builds the circuit, and sends all flows in both directions. `weir` is the binary.
     pub fn build(path: Path, load: Load, weir: &File) -> Result<Self, Error> {
         Self::slowed(path, load, weir, 0)
     }
 
-    /// The same, where [`Path::Ceiling`] makes so many turns of a loop for nothing with each
-    /// packet.
+    /// Builds a circuit in which [`Path::Ceiling`] runs `spin` turns of an empty loop per packet.
     pub fn slowed(path: Path, load: Load, weir: &File, spin: u32) -> Result<Self, Error> {
         Self::made(path, load, weir, (spin, "", &|_| Ok(())))
     }
 
-    /// The same, where weir has more lines of configuration; `then`: what is done once it runs,
-    /// before any flow is seen.
+    /// Builds a circuit with more lines in weir's configuration. `then` runs once weir is up,
+    /// before any packet is sent.
     pub fn configured(
         path: Path,
         load: Load,
@@ -162,8 +161,8 @@ impl Circuit {
         if let Some(rules) = path.rules() {
             router.nft(&rules)?;
         }
-        // A veth tells its peer that it takes XDP frames when GRO is switched on while it is up,
-        // and not before.
+        // A veth announces XDP support to its peer only when GRO is switched on while the veth is
+        // up.
         for (role, device) in [
             ("router", "lan0"),
             ("router", "wan0"),
@@ -221,8 +220,8 @@ impl Circuit {
         Ok(circuit)
     }
 
-    /// Lets all flows be seen. UDP counts as established, for conntrack and so for weir, when a
-    /// reply was seen.
+    /// Sends all flows. For conntrack, and so for weir, a UDP flow counts as established once it
+    /// has a reply.
     fn open(&mut self) -> Result<(), Error> {
         self.both_ways()?;
         if let Some(weir) = &self.weir {
@@ -234,8 +233,8 @@ impl Circuit {
         self.settle()
     }
 
-    /// Lets the daemon hear of all that the flows' beginning made happen: each event of a
-    /// connection ends its proofs. Those that stay unproven are seen by [`Circuit::measure`].
+    /// Waits until the daemon has processed the events of new flows: each event of a flow ends its
+    /// proofs. [`Circuit::measure`] notices flows that stay unproven.
     fn settle(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
         let both = 2.0 * f64::from(self.round());
@@ -253,8 +252,8 @@ impl Circuit {
         Ok(())
     }
 
-    /// Measures what this side sends from now on. The sink for it is at the other side's host, or
-    /// at the router's port where nobody forwards.
+    /// Measures packets from this side from now on. Their sink is at the other side's host, or at
+    /// the router's port on a path that does not forward.
     pub fn listen(&mut self, from: Side) -> Result<(), Error> {
         self.client.sink.detach();
         self.server.sink.detach();
@@ -266,8 +265,7 @@ impl Circuit {
             Path::Nothing => ("router", near.port),
             _ => (far.outlet.role, far.outlet.device),
         };
-        // Behind skbs at TC, behind frames at XDP: turning one into the other would be measured
-        // too.
+        // Sinks take skbs behind TC, and frames behind XDP: a conversion would be measured, too.
         let program = match self.path.frames() {
             true => Program::SinkXdp,
             false => Program::SinkTc,
@@ -287,7 +285,7 @@ impl Circuit {
         }
     }
 
-    /// Packets that weir forwarded or dropped by a set, where it is there.
+    /// Returns the packets that weir forwarded or dropped by a set; `None` without weir.
     fn by_weir(&self) -> Result<Option<u64>, Error> {
         let status = self.weir.as_ref().map(Daemon::status).transpose()?;
         Ok(status.map(|status| {
@@ -296,7 +294,7 @@ impl Circuit {
         }))
     }
 
-    /// What weir left to the kernel, in words.
+    /// Describes the packets that weir left to the kernel.
     fn passed(&self) -> Result<String, Error> {
         let status = self.weir.as_ref().map(Daemon::status).transpose()?;
         let passed = status.map(|status| status.packets.passed);
@@ -305,12 +303,12 @@ impl Circuit {
         Ok(words.join(", "))
     }
 
-    /// Packets of one direction in which each flow has its turn.
+    /// Returns the packets of a direction in which each flow has its turn.
     fn round(&self) -> u32 {
         self.load.flows * self.load.burst
     }
 
-    /// Every flow's packets, and every reply.
+    /// Sends packets of all flows, and their replies.
     fn both_ways(&mut self) -> Result<(), Error> {
         for side in [Side::Client, Side::Server] {
             self.feed(side, self.round())?;
@@ -318,13 +316,13 @@ impl Circuit {
         Ok(())
     }
 
-    /// Weir, where it is there.
+    /// Returns weir's daemon.
     pub fn weir(&self) -> Result<&Daemon, Error> {
         let none = || Error::Wrong("there is no weir on this path".into());
         self.weir.as_ref().ok_or_else(none)
     }
 
-    /// For so many seconds a packet of each flow each way in a second, in tenths of it.
+    /// Sends a packet of each flow each way per second, in tenths of a second.
     pub fn trickle(&mut self, seconds: u32) -> Result<(), Error> {
         let begun = Instant::now();
         for tenth in 1..=seconds * 10 {
@@ -338,12 +336,12 @@ impl Circuit {
         Ok(())
     }
 
-    /// The router, for whoever is to look on.
+    /// Returns the router, for observers.
     pub fn router(&self) -> Result<&Namespace, Error> {
         Ok(self.lab.node("router")?)
     }
 
-    /// Where packets end.
+    /// Returns the server's host.
     pub fn server(&self) -> Result<&Namespace, Error> {
         Ok(self.lab.node("server")?)
     }
@@ -353,15 +351,15 @@ impl Circuit {
         nothing(&self.lab)
     }
 
-    /// What forwards here.
+    /// Returns the path.
     pub fn path(&self) -> Path {
         self.path
     }
 
-    /// Nanoseconds that it took, as the kernel counts them: it takes 16 to 32 ms to prepare and to
-    /// tidy up, most of it waiting, which are none of the router's. The work that the kernel's own
-    /// thread did is added. Whole nanoseconds per packet are all that is told, so half of one is
-    /// added to each.
+    /// Sends packets and returns the nanoseconds by the kernel's own clock, plus the work of the
+    /// kernel's softirq thread. Preparation and cleanup take 16 to 32 ms, most of it waiting, and
+    /// do not count. The kernel reports whole nanoseconds per packet, so half of one is added to
+    /// each.
     fn feed(&mut self, from: Side, packets: u32) -> Result<f64, Error> {
         let end = match from {
             Side::Client => &mut self.client,
@@ -378,7 +376,7 @@ impl Circuit {
         Ok(spent)
     }
 
-    /// Sends for about so long, in pieces of at most a second.
+    /// Sends for about this many seconds, in pieces of at most a second.
     fn send_for(&mut self, seconds: f64) -> Result<(u64, f64), Error> {
         let (mut sent, mut spent) = (0, 0.0);
         while spent < seconds * 1e9 {
@@ -393,7 +391,7 @@ impl Circuit {
         Ok((sent, spent))
     }
 
-    /// Packets that a flowtable did not take so far.
+    /// Returns the packets that the flowtable has not handled so far.
     fn left_to_rules(&self) -> Result<u64, Error> {
         match self.path {
             Path::Flowtable => Ok(self.lab.left_by_flowtable()?),
@@ -401,8 +399,8 @@ impl Circuit {
         }
     }
 
-    /// The work that the kernel's own thread does for received packets is known from here on. To be
-    /// called where everything will run.
+    /// Starts to follow the kernel's softirq thread of this processor. Must be called on the
+    /// processor that runs the measurement.
     fn stay(&mut self) -> Result<(), Error> {
         if self.helper.is_none() {
             let cpu = nix::sched::sched_getcpu().map_err(Error::system("ask for the processor"))?;
@@ -411,7 +409,7 @@ impl Circuit {
         Ok(())
     }
 
-    /// Warms up, then measures. To be called by a thread that stays on its processor.
+    /// Warms up, then measures. Must be called by a thread that stays on its processor.
     pub fn measure(&mut self, warm: f64, seconds: f64) -> Result<Run, Error> {
         self.stay()?;
         self.send_for(warm)?;
@@ -420,7 +418,7 @@ impl Circuit {
         self.after(&before, sent, nanoseconds)
     }
 
-    /// Measures so many packets, rounded up to 64.
+    /// Measures this many packets, rounded up to 64.
     pub fn batch(&mut self, packets: u32) -> Result<Run, Error> {
         self.stay()?;
         let packets = packets.next_multiple_of(64);
@@ -473,7 +471,7 @@ impl Circuit {
         }
     }
 
-    /// Packets that met the end they were to meet, of those that were sent.
+    /// Returns the packets that met their intended end; fails if too many did not.
     fn counted(&self, sent: u64, arrived: u64) -> Result<u64, Error> {
         let path = self.path.name();
         match self.path.drops() {
@@ -489,8 +487,8 @@ impl Circuit {
         }
     }
 
-    /// Checks what arrives: packets of as many flows as can be looked at, exactly as the router has
-    /// to send them.
+    /// Checks arriving packets of as many flows as the sink keeps: they must be exactly the packets
+    /// that the router has to send.
     pub fn check_wire(&mut self) -> Result<(), Error> {
         if self.path == Path::Nothing || self.path.drops() {
             return Ok(());
@@ -521,8 +519,8 @@ impl Circuit {
         }
     }
 
-    /// What the sink keeps, when it has all: the kernel's own thread may go on with the last
-    /// packets.
+    /// Returns the sink's frames once complete: the kernel's softirq thread may still process the
+    /// last packets.
     fn samples(&mut self) -> Vec<Sample> {
         let begun = Instant::now();
         loop {
@@ -534,7 +532,7 @@ impl Circuit {
         }
     }
 
-    /// Flow and length of a packet that is as it has to be.
+    /// Checks a packet, and returns its flow and length.
     fn check(&self, sample: &Sample) -> Result<(u32, usize), String> {
         let whole = whole(sample);
         let far = match self.from {
@@ -570,7 +568,7 @@ impl Circuit {
     }
 }
 
-/// What one end sends, in its arrangement's headers.
+/// Loads the generator of an end, with the headers of its arrangement.
 fn generator(
     lab: &Lab,
     outlet: &Outlet,
@@ -602,7 +600,7 @@ fn generator(
     Ok(Bench::load(&traffic, index, &Exit::default())?)
 }
 
-/// Makes the router know where all servers are but the first.
+/// Gives the router routes or neighbours for all servers but the first.
 fn more_servers(lab: &Lab, kind: Kind, outlet: &Outlet) -> Result<(), Error> {
     let router = lab.node("router")?;
     let device = lab.arrangement().wan_device();
@@ -618,8 +616,8 @@ fn more_servers(lab: &Lab, kind: Kind, outlet: &Outlet) -> Result<(), Error> {
     Ok(())
 }
 
-/// Programs at TC of both of the router's ports, each way, that do nothing; for as long as what is
-/// returned lives.
+/// Attaches programs that do nothing at TC, on both router ports and in both directions, while the
+/// returned value lives.
 pub fn nothing(lab: &Lab) -> Result<Bench, Error> {
     let kind = Kind {
         ipv6: false,
@@ -639,7 +637,7 @@ pub fn nothing(lab: &Lab) -> Result<Bench, Error> {
     })?
 }
 
-/// The program that stands in for weir.
+/// Attaches the program that replaces weir on this path.
 fn compared(path: Path, kind: Kind, lab: &Lab, spin: u32) -> Result<Option<Bench>, Error> {
     let program = match path {
         Path::StaticTc => Program::CeilingTc,
@@ -667,7 +665,7 @@ fn compared(path: Path, kind: Kind, lab: &Lab, spin: u32) -> Result<Option<Bench
     })?
 }
 
-/// A sample may lack the end of the payload, which is all one byte, and its outermost tag.
+/// Restores the end of the payload, all one byte, and the outermost tag: a sample may lack both.
 fn whole(sample: &Sample) -> Vec<u8> {
     let mut frame = sample.head.clone();
     frame.resize(sample.length as usize, FILLER);

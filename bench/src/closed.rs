@@ -130,7 +130,7 @@ fn expected_time(settings: &Settings) -> Duration {
 }
 
 /// Plan of a point: shorter than the main measurement, as there are many points. Still long enough
-/// that the few packets with which weir verifies each flow again do not matter.
+/// that the few packets with which each flow proves anew do not matter.
 fn series_plan(settings: &Settings) -> Plan {
     Plan {
         rounds: settings.plan.rounds.min(3),

@@ -1,7 +1,7 @@
-//! A day in an hour: the same day by the kernel alone and with weir at each hook, side by side,
-//! with conntrack's clock a day's part of what it is. Connections rest for long, ends die, stations
-//! roam, the WAN dials again, sets expire, hosts are banned, quotas run out. Answers and
-//! connections must be the kernel's.
+//! Compares a day, compressed to an hour, by the kernel alone and with weir at each hook, side by
+//! side; conntrack's time-outs shrink alike. Connections rest for long, ends die, stations roam,
+//! the WAN redials, sets expire, hosts are banned, quotas run out. Answers and connections must
+//! match the kernel's.
 
 mod schedule;
 mod world;
@@ -17,42 +17,42 @@ use crate::Error;
 use crate::report::{Table, table};
 use world::{Entries, Outcome, World};
 
-/// An entry may end so much earlier or later than the kernel's, seconds: time-outs are told in
-/// whole seconds, and what moved is seen by a visit.
+/// Seconds by which an entry may end before or after the kernel's: time-outs are listed in whole
+/// seconds, and weir reports activity in intervals.
 const EARLY: u64 = 2;
 const LATE: u64 = 6;
 
-/// How one way to forward compares with the kernel alone.
+/// Comparison of weir at a hook with the kernel alone.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// Who forwarded.
+    /// Name of the forwarder.
     pub by: &'static str,
-    /// Questions that both were asked at a time when the answer was certain.
+    /// Questions asked in both worlds at a time when the answer is certain.
     pub asked: u64,
-    /// That were answered by one of them only: who asked, and when, in seconds.
+    /// Questions that got an answer in one world only: asker, and time in seconds.
     pub answers: Vec<(String, f64)>,
-    /// TCP connections that were woken after a rest, times.
+    /// Number of times that a TCP connection spoke after a rest.
     pub woken: u64,
-    /// That were dead then with one of them only.
+    /// Connections that were dead at that time in one world only.
     pub dead: Vec<String>,
-    /// Connections known to conntrack in the end.
+    /// Connections in conntrack at the end.
     pub entries: u64,
-    /// Those that one of them only has, or that end at another time: what the kernel has, what this
-    /// has.
+    /// Connections that only one world has, or that end at another time: the kernel's entry, and
+    /// this world's.
     pub others: Vec<String>,
     /// Packets that weir forwarded.
     pub forwarded: u64,
 }
 
 impl Compared {
-    /// All is as by the kernel alone, and weir had a part in it.
+    /// Returns whether all matches the kernel alone, and weir took part.
     pub fn same(&self) -> bool {
         let took_part = self.asked > 0 && self.woken > 0 && self.forwarded > 0;
         took_part && self.answers.is_empty() && self.dead.is_empty() && self.others.is_empty()
     }
 }
 
-/// Runs `length` of the day (an hour is the whole), and compares. `told` hears how it goes.
+/// Runs `length` of the day (an hour is the whole), and compares. `told` gets the progress.
 pub fn day(
     binary: &Path,
     length: Duration,
@@ -114,8 +114,8 @@ fn compare(by: &'static str, kernel: &Outcome, other: &Outcome) -> Compared {
     }
 }
 
-/// Entries of one that the other has not, or for another time. What is about to end may be gone
-/// already.
+/// Lists entries that only one world has, or that differ in state or time. Entries about to end may
+/// be gone already.
 fn differing(kernel: &Entries, other: &Entries) -> Vec<String> {
     let mut found = Vec::new();
     let keys: std::collections::BTreeSet<_> = kernel.keys().chain(other.keys()).collect();
@@ -139,7 +139,7 @@ fn differing(kernel: &Entries, other: &Entries) -> Vec<String> {
     found
 }
 
-/// For eyes.
+/// Formats the comparison as a table.
 pub fn report(compared: &[Compared]) -> Table {
     let lines: Vec<_> = compared
         .iter()

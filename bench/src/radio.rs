@@ -1,4 +1,4 @@
-//! `weir bench radio`: who sends with which power, in the laboratory's own air, and what arrives.
+//! `weir bench radio`: measures transmit power and throughput on simulated radios.
 
 pub mod chart;
 mod control;
@@ -20,32 +20,32 @@ pub use report::{Figures, Measured, Report, Run, Step};
 use report::{SCHEMA, reaction};
 pub use scenario::{Driver, Scenario};
 
-/// Rate control and searches have so long to get going.
+/// Time for rate control and power search to get going.
 const WARM: Duration = Duration::from_secs(3);
-/// How long radios and stations take to be there, about.
+/// Estimated time to set up radios and stations.
 const BUILD: Duration = Duration::from_secs(10);
-/// How often the scene follows the time.
+/// Interval at which the scene is updated.
 const MOVES: Duration = Duration::from_millis(50);
-/// What comes before each exchange and is no radio's airtime, s: DIFS, half of 15 slots, SIFS
-/// (IEEE 802.11-2020, 17.4.4 and 10.3.2.3).
+/// Idle time around each exchange that is not airtime, in s: DIFS, half of 15 slots, SIFS (IEEE
+/// 802.11-2020, 17.4.4 and 10.3.2.3).
 const BESIDE: f64 = 117.5e-6;
 
-/// What to measure.
+/// Settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// In this order.
+    /// Scenarios, in this order.
     pub scenarios: Vec<Scenario>,
-    /// In this order, each in all scenarios.
+    /// Drivers, in this order, each in all scenarios.
     pub drivers: Vec<Driver>,
-    /// How long each of them is measured.
+    /// Length of each measurement.
     pub time: Duration,
-    /// Chances of the medium come from it; of a later round, from the next number.
+    /// Seed of the medium's random numbers; each later round adds 1.
     pub seed: u64,
-    /// How often all of them are measured.
+    /// Number of rounds.
     pub repeat: u32,
 }
 
-/// Why nothing can be measured here, and what helps.
+/// Returns why this machine cannot measure, and a hint, if so.
 pub fn lacks() -> Option<(&'static str, &'static str)> {
     if are_there() {
         return Some((
@@ -60,10 +60,10 @@ pub fn lacks() -> Option<(&'static str, &'static str)> {
     ))
 }
 
-/// Measures. `stop` is asked before each piece; what was measured by then is what is reported.
+/// Measures until done, or until `stop` returns true before a step; reports the steps made.
 ///
 /// # Errors
-/// The kernel refuses, or there are no such radios.
+/// The kernel refuses, or has no such radios.
 pub fn run(
     settings: &Settings,
     told: &mut dyn FnMut(&Progress),
@@ -84,7 +84,7 @@ pub fn run(
     };
     for scenario in &settings.scenarios {
         let mut rounds = vec![(Vec::new(), Vec::new()); settings.drivers.len()];
-        // Round by round, so that what else the machine does meanwhile is shared by all.
+        // Drivers take turns within a round, so that other load on the machine affects all alike.
         for round in 0..settings.repeat {
             for (driver, (figures, steps)) in settings.drivers.iter().zip(&mut rounds) {
                 if stop() {
@@ -120,7 +120,7 @@ pub fn run(
     Ok(report)
 }
 
-/// At the end the module goes that was not there before.
+/// Unloads the module at the end: it was not loaded before.
 struct Gone;
 
 impl Drop for Gone {

@@ -1,7 +1,6 @@
-//! Shows what weir does, in under a minute: a client, a router that masquerades, a server; real
-//! traffic without weir and with it; a connection cut by the firewall while weir forwards it; and
-//! what the monitor tells of all that. Everything lives in network namespaces, and goes when it
-//! ends.
+//! Shows weir in under a minute, with a client, a masquerading router and a server: traffic without
+//! weir and with weir, a connection that a firewall rule cuts while weir forwards it, and the
+//! monitor's view. All runs in network namespaces, which are removed at the end.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -66,7 +65,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
         plain_offloads: true,
         ..Options::default()
     })?;
-    // What makes wan0 the uplink.
+    // The default route makes wan0 the uplink.
     lab.route("router", "default", SERVER)?;
     let iperf = Iperf::serve(lab.node("server")?, IPERF)?;
     let mut lines = Vec::new();
@@ -107,7 +106,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     balance(&weir, &before)
 }
 
-/// What the router's DHCP server would have noted of the client. Removed when dropped.
+/// Lease of the client, as the router's DHCP server would write it. Removed when dropped.
 struct Leases(PathBuf);
 
 impl Leases {
@@ -138,7 +137,7 @@ fn loads(seconds: u32) -> [(&'static str, Load); 2] {
     [("TCP", tcp), ("UDP, 200 bytes", udp)]
 }
 
-/// What one kind of traffic showed.
+/// Result for a kind of traffic.
 struct Shown {
     bits_per_second: f64,
     packets_per_second: f64,
@@ -181,15 +180,15 @@ fn measure(lab: &Lab, iperf: &Iperf, load: &Load, weir: Option<&Daemon>) -> Resu
     })
 }
 
-/// Packets that came in at the router's ports.
+/// Returns the packets received by the router's ports.
 fn received(router: &Namespace) -> Result<u64, Error> {
     let both =
         || -> Result<u64, Error> { Ok(machine::received("lan0")? + machine::received("wan0")?) };
     machine::inside(router, both)?
 }
 
-/// Seconds that all processors spent in the kernel so far (proc(5): system, irq, softirq, in
-/// hundredths).
+/// Returns the seconds that all processors spent in the kernel so far (proc(5): system, irq and
+/// softirq, in hundredths).
 fn busy() -> Result<f64, Error> {
     let text = fs::read_to_string("/proc/stat").map_err(Error::system("read /proc/stat"))?;
     let words: Vec<f64> = text
@@ -207,7 +206,7 @@ fn busy() -> Result<f64, Error> {
         / 100.0)
 }
 
-/// A transfer that weir forwards, a rule that drops it, and the rule's removal.
+/// Shows a transfer that weir forwards, a rule that drops it, and the rule's removal.
 fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Result<(), Error> {
     let router = lab.node("router")?;
     println!("A TCP transfer runs. What weir sees of all connections:");
@@ -222,7 +221,7 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Res
         "add rule inet demo forward tcp dport {TRANSFER} drop"
     ))?;
     let done = before.elapsed();
-    // The last byte to arrive says when the new rule took hold.
+    // The last byte to arrive marks the time when the rule took effect.
     let (mut last, mut octets) = (Duration::ZERO, transfer.progress());
     while before.elapsed() < Duration::from_secs(1) {
         let now = transfer.progress();
@@ -243,10 +242,10 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Res
     Ok(())
 }
 
-/// How long rates are left to settle: they are averages over some seconds.
+/// Time for rates to settle: they are averages over some seconds.
 const SETTLED: Duration = Duration::from_secs(6);
 
-/// Who uses the network, and what for.
+/// Shows who uses the network, and for what.
 fn monitor(weir: &Daemon, binary: &Path) -> Result<(), Error> {
     sleep(SETTLED);
     show(binary, weir, &["devices"])?;
@@ -256,10 +255,10 @@ fn monitor(weir: &Daemon, binary: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether all packets that the devices counted since `before` are in what the monitor counted.
+/// Checks that the monitor counted all packets that the devices counted since `before`.
 fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
     let mut grown = Vec::new();
-    // The last packets come a moment after the transfer; both sides are read one after the other.
+    // The last packets arrive a moment after the transfer, and the counters are read in turn.
     let even = wait_until("both counts to agree", Duration::from_secs(5), || {
         let now = weir
             .books()
@@ -293,7 +292,7 @@ fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
     Err(Error::Wrong("the monitor and the devices differ".into()))
 }
 
-/// Prints what weir answers.
+/// Prints the answer of a `weir` command.
 fn show(binary: &Path, weir: &Daemon, words: &[&str]) -> Result<(), Error> {
     println!("\nweir {}", words.join(" "));
     let output = Command::new(binary)

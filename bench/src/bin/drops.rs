@@ -1,8 +1,8 @@
-//! What a cached drop costs: the closed loop up to the router's port, where every packet is
-//! dropped; by a program that does nothing else, by netfilter, and by weir. As `bench`, it takes
-//! turns and tells medians.
+//! Measures the cost of a cached drop: the closed loop up to the router's port, where all packets
+//! are dropped by a bare program, by netfilter, or by weir. Like `bench`, takes turns and reports
+//! medians.
 //!
-//!     drops [--rounds N] [--weir PATH]
+//! \n drops [--rounds N] [--weir PATH]
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ struct Arguments {
     weir: Option<PathBuf>,
 }
 
-/// Who drops.
+/// Program or rule that drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     Bare,
@@ -147,11 +147,11 @@ fn row(by: By, arguments: &Arguments) -> Result<Row, Error> {
     })
 }
 
-/// Before each measurement: while others had their turn, what was learned was forgotten.
+/// Length of the warm-up: learned drops expire during the turns of other rows.
 const LEARNING: Duration = Duration::from_millis(2500);
 
-/// Packets a second, for so long, by the time that the kernel spends on them: making and undoing a
-/// batch takes several times as long.
+/// Returns packets a second, by the kernel's own time for them: preparing and freeing a batch takes
+/// several times as long.
 fn run(row: &mut Row, time: Duration) -> Result<f64, Error> {
     const BATCH: u32 = 65_536;
     let Row { bench, lab, .. } = row;
@@ -166,7 +166,7 @@ fn run(row: &mut Row, time: Duration) -> Result<f64, Error> {
     })?
 }
 
-/// Single runs of the XDP program, less what a drop takes; the least of many batches.
+/// Prints single runs of the XDP program minus a bare drop; the least of many batches.
 fn programs() -> Result<(), Error> {
     const FLOWS: u32 = 64;
     let lab = Lab::gateway(&Options {
@@ -242,7 +242,7 @@ fn programs() -> Result<(), Error> {
         inside(lab.node("client")?, || generator.generate(FLOWS))??;
         std::thread::sleep(Duration::from_millis(1));
     }
-    // For as long as it holds.
+    // Repeats while a learned drop lasts.
     let begun = Instant::now();
     let mut own = u64::MAX;
     while begun.elapsed() < Duration::from_secs(5) {
@@ -297,7 +297,7 @@ fn main() -> Result<(), Error> {
     pin(0)?;
     for round in 0..=arguments.rounds {
         for row in &mut rows {
-            // The first round warms up, and lets drops be learned.
+            // The first round warms up, and lets weir learn drops.
             run(row, LEARNING)?;
             let rate = run(row, Duration::from_secs(1))?;
             if round > 0 {

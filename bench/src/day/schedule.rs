@@ -1,15 +1,15 @@
-//! What happens when, in all worlds alike. Times are milliseconds since the beginning.
+//! Schedule of events, alike in all worlds. Times are milliseconds since the start.
 
-/// Each step, everybody who has something to ask asks once.
+/// Length of a step: each asker with a question asks once per step.
 pub const STEP: u64 = 250;
-/// Conntrack's time-outs last this part of theirs: 24 hours become one.
+/// Divisor of conntrack's time-outs: 24 hours become one.
 const SCALE: u32 = 24;
-/// Where an answer may depend on a moment: before and after that.
+/// Time before and after an edge in which an answer is uncertain.
 const EDGE: u64 = 1_500;
-/// A minute of the day: all that happens does so again.
+/// Length of a round, in which all events happen once.
 const ROUND: u64 = 60_000;
 
-/// sysctls `net.netfilter.nf_conntrack_*` and their defaults, seconds.
+/// Names and defaults in seconds of the sysctls `net.netfilter.nf_conntrack_*`.
 const CLOCK: [(&str, u32); 12] = [
     ("tcp_timeout_established", 432_000),
     ("tcp_timeout_unacknowledged", 300),
@@ -25,7 +25,7 @@ const CLOCK: [(&str, u32); 12] = [
     ("generic_timeout", 600),
 ];
 
-/// The time-outs of an hour that is a day.
+/// Returns the scaled time-outs, for an hour that stands for a day.
 pub fn clock() -> impl Iterator<Item = (String, u32)> {
     CLOCK.iter().map(|(name, seconds)| {
         (
@@ -35,38 +35,38 @@ pub fn clock() -> impl Iterator<Item = (String, u32)> {
     })
 }
 
-/// What is done to the router and those around it.
+/// Event at the router or a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The only rule that accepts has an element for so many seconds.
+    /// The set of the only accepting rule gets an element, for this many seconds.
     Open(u64),
-    /// A packet that bans who sent it, for [`BAN`] seconds.
+    /// The client sends a packet that bans its sender, for [`BAN`] seconds.
     Knock,
-    /// The quota begins anew.
+    /// The quota is reset.
     Reset,
-    /// The client is behind the other member of the bridge.
+    /// The client moves behind the other member of the bridge.
     Roam,
-    /// The WAN loses its link and its address, and has them again.
+    /// The WAN loses link and address, and gets them back with [`Event::Dial`].
     HangUp,
     Dial,
 }
 
-/// How long a ban lasts, seconds.
+/// Length of a ban, in seconds.
 pub const BAN: u64 = 6;
 
-/// A number that looks random, the same for the same.
+/// Returns a pseudo-random number, always equal for equal arguments.
 pub fn dice(what: u64, nth: u64) -> u64 {
     let mut z = what.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nth.wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 30)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-/// How long the rule is open in this round, seconds.
+/// Returns the seconds for which the rule is open in this round.
 fn opened(round: u64) -> u64 {
     3 + dice(1, round) % 25
 }
 
-/// What happens at this step.
+/// Returns the events of this step.
 pub fn events(at: u64) -> Vec<Event> {
     let (round, within) = (at / ROUND, at % ROUND);
     let redials = round % 2 == 1;
@@ -84,13 +84,13 @@ pub fn events(at: u64) -> Vec<Event> {
     .collect()
 }
 
-/// Nothing is certain to arrive now: a station has moved, or there is no WAN.
+/// Returns whether packets may get lost: a station has just moved, or the WAN is down.
 pub fn unsettled(at: u64) -> bool {
     let within = at % ROUND;
     (39_000..44_000).contains(&within) || at / ROUND % 2 == 1 && (45_000..54_000).contains(&within)
 }
 
-/// Whether what is asked by this one now may be answered or not.
+/// Returns whether an answer to this asker is uncertain at this time.
 pub fn uncertain(who: &str, at: u64) -> bool {
     let (round, within) = (at / ROUND, at % ROUND);
     let edges: &[u64] = match who {
@@ -102,8 +102,8 @@ pub fn uncertain(who: &str, at: u64) -> bool {
     unsettled(at) || edges.iter().any(|edge| edge.abs_diff(within) <= EDGE)
 }
 
-/// Whether a stream of datagrams of this number talks now: spells of one to fifteen seconds, and
-/// rests of up to twenty.
+/// Returns whether a stream sends at this time: spells of one to fifteen seconds, and rests of up
+/// to twenty.
 pub fn talks(stream: u64, at: u64) -> bool {
     let (mut begin, mut spell) = (0, 0);
     while begin <= at {
@@ -118,12 +118,12 @@ pub fn talks(stream: u64, at: u64) -> bool {
     false
 }
 
-/// When a connection that was spoken by at `at` for the `nth` time speaks again.
+/// Returns the time at which a connection speaks again after its `nth` time at `at`.
 pub fn rests(connection: u64, nth: u64, at: u64) -> u64 {
     at + 5_000 + dice(300 + connection, nth) % 395_000
 }
 
-/// For eyes.
+/// Converts to seconds, for display.
 pub fn seconds(at: u64) -> f64 {
     at as f64 / 1_000.0
 }

@@ -1,4 +1,4 @@
-//! One of the worlds: a router by the kernel alone or with weir, and those who use it.
+//! World: a router by the kernel alone or with weir, and its hosts.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -21,7 +21,7 @@ use super::schedule::{self, Event, STEP};
 use crate::Error;
 use crate::daemon::Daemon;
 
-/// Who asks by datagrams, and where: streams that nothing is to end, and those with a rule.
+/// Senders of datagrams and their ports: streams that must not end, and those under a rule.
 const ASKERS: [(&str, u16); 7] = [
     ("stream 1", 5_010),
     ("stream 2", 5_011),
@@ -31,23 +31,23 @@ const ASKERS: [(&str, u16); 7] = [
     ("banned", 4_002),
     ("metered", 4_003),
 ];
-/// Who sends to this port is banned.
+/// Port of the rule that bans a sender.
 const KNOCK: u16 = 9;
-/// Where TCP connections go.
+/// Port of the TCP connections.
 const TCP: u16 = 5_000;
 /// Bytes of a question.
 const QUESTION: usize = 1_000;
-/// MAC of the device at which the client is not.
+/// MAC address of the client's idle device.
 const STRANGER: &str = "02:00:00:00:99:99";
-/// How long an answer may take by TCP: several times sent again.
+/// Longest wait for an answer by TCP: several retransmissions.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Between two tries to connect.
+/// Pause between attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
-/// A new connection each so many milliseconds.
+/// Milliseconds between new connections.
 const NEW: u64 = 15_000;
-/// One of so many has an end that dies.
+/// Every `MORTAL`th connection has an end that dies.
 const MORTAL: u64 = 4;
-/// A world whose clock is late by more does not count: it had no processor.
+/// Delay after which a step's answers do not count: the world had no processor.
 const TOO_LATE: Duration = Duration::from_millis(400);
 
 const RULES: &str = "table inet house {
@@ -64,31 +64,31 @@ const RULES: &str = "table inet house {
     ct state established,related accept
   }
 }";
-/// At the server: ends that are dead.
+/// Rules at the server for dead ends.
 const DEAD: &str = "table inet dead {
   set ports { type inet_service; }
   chain in { type filter hook input priority 0; tcp sport @ports drop; }
   chain out { type filter hook output priority 0; tcp dport @ports drop; }
 }";
 
-/// What conntrack has of a connection: protocol, ports of the client and of the server.
+/// Conntrack entries by protocol and ports of the client and of the server.
 pub type Entries = BTreeMap<(String, u16, u16), Entry>;
 
-/// An entry.
+/// Conntrack entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Of TCP; and whether it was answered, and is not evicted early.
+    /// TCP state and flags, such as `[UNREPLIED]` and `[ASSURED]`.
     pub state: String,
-    /// Seconds until it times out.
+    /// Seconds until the time-out.
     pub left: u64,
 }
 
-/// What came of a day.
+/// Results of a day.
 #[derive(Default)]
 pub struct Outcome {
-    /// Who asked, at which step (milliseconds), and whether it was answered.
+    /// Asker and step in milliseconds, and whether an answer arrived.
     pub answers: BTreeMap<(String, u64), bool>,
-    /// Which connection was woken, for which time, and whether it lives.
+    /// Connection, number of its rests, and whether it is alive.
     pub woken: Vec<(u64, u64, bool)>,
     pub entries: Entries,
     pub forwarded: u64,
@@ -108,7 +108,7 @@ pub struct World {
     askers: Vec<UdpSocket>,
     knock: UdpSocket,
     connections: Vec<Connection>,
-    /// The client's device.
+    /// Index of the client's current device.
     device: usize,
     outcome: Outcome,
     _echoes: Vec<Echo>,
@@ -127,8 +127,8 @@ fn datagrams(lab: &Lab, own: u16, to: u16) -> Result<UdpSocket, Error> {
         .map_err(Error::system("open a socket"))
 }
 
-/// Connects from a port that is the same in all worlds. Where the WAN is still dialling, as it may
-/// be on a busy machine, it is tried again.
+/// Connects from a port that is equal in all worlds. Retries while the WAN is still dialling, as on
+/// a busy machine.
 fn stream(lab: &Lab, own: u16) -> Result<TcpStream, Error> {
     let open = || -> io::Result<TcpStream> {
         let own = SockaddrStorage::from(SocketAddr::new(CLIENT, own));
@@ -157,7 +157,7 @@ fn no_way(error: &io::Error) -> bool {
     matches!(error.kind(), HostUnreachable | NetworkUnreachable)
 }
 
-/// Answers, however long a connection rests.
+/// Echoes, however long a connection rests.
 fn answer(listener: &TcpListener) {
     for stream in listener.incoming().flatten() {
         std::thread::spawn(move || {
@@ -183,8 +183,8 @@ impl World {
     pub fn new(by: Option<Hook>, binary: &Path) -> Result<Self, Error> {
         let lab = Lab::gateway(&Options {
             arrangement: Arrangement::BRIDGE,
-            // XDP asks for it, and what conntrack makes of a connection that it picks up in the
-            // middle depends on the segments that it sees.
+            // XDP requires it, and conntrack's state of a connection that it picks up in the middle
+            // depends on the segments that it sees.
             plain_offloads: true,
             ipv6: Ipv6::Off,
             ..Options::default()
@@ -200,7 +200,7 @@ impl World {
             "ip link set eth0 netns {} name eth1",
             client.name()
         ))?;
-        // Whoever is behind the other member is someone else, until the client comes.
+        // The other member of the bridge has a foreign address until the client moves there.
         client.ip(&format!("link set eth1 address {STRANGER} up\n"))?;
         let ports = lab.arrangement().ports();
         let daemon = |hook| Daemon::at(router, binary, hook, &ports, "");
@@ -211,7 +211,7 @@ impl World {
             .collect::<Result<_, _>>()?;
         let listen = || TcpListener::bind((SERVER, TCP));
         let listener = server.enter(listen)?.map_err(Error::system("listen"))?;
-        // Ends with this process: it waits in accept.
+        // This thread waits in `accept` until the process ends.
         drop(server.background(move || answer(&listener))?);
         let open = |(index, (_, port)): (usize, &(&str, u16))| {
             datagrams(&lab, 30_000 + index as u16, *port)
@@ -244,7 +244,7 @@ impl World {
         told: &impl Fn(&str),
     ) -> Result<Outcome, Error> {
         let lived = self.live(begun, length, told);
-        // Whatever came of it: the others wait here.
+        // Even a failed world must arrive here, as the others wait.
         together.wait();
         lived?;
         self.outcome.entries = self.entries()?;
@@ -283,7 +283,7 @@ impl World {
                 ));
             }
         }
-        // All is told conntrack of what moved last.
+        // Time for weir to report the last packets to conntrack.
         sleep(Duration::from_secs(5));
         self.hear();
         Ok(())
@@ -343,7 +343,7 @@ impl World {
         }
     }
 
-    /// Takes in the answers that came.
+    /// Receives the answers that arrived.
     fn hear(&mut self) {
         for (index, (name, _)) in ASKERS.iter().enumerate() {
             let mut answer = [0; QUESTION];
@@ -356,7 +356,7 @@ impl World {
                             *answered = true;
                         }
                     }
-                    // The router may say why there is no answer.
+                    // ICMP errors of the router end up here.
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(_) => {}
                 }
@@ -416,7 +416,7 @@ impl World {
     }
 }
 
-/// A line of `conntrack -L`.
+/// Parses a line of `conntrack -L`.
 fn entry(line: &str) -> Option<((String, u16, u16), Entry)> {
     let words: Vec<_> = line.split_whitespace().collect();
     let protocol = *words.first()?;

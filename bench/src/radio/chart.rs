@@ -1,5 +1,5 @@
-//! The report as a picture: throughput on the left, power on the right, side by side for all who
-//! decided. It follows the reader's choice of light or dark.
+//! Draws the report: throughput on the left, power on the right, all drivers side by side. The
+//! picture follows the reader's choice of light or dark.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::closed::chart::STYLE;
 
 const WIDTH: f64 = 920.0;
 const TOP: f64 = 92.0;
-/// A bar, from one to the next, and between scenarios.
+/// Height of a bar, distance from bar to bar, and gap between scenarios.
 const BAR: f64 = 14.0;
 const STEP: f64 = 19.0;
 const GAP: f64 = 34.0;
@@ -50,7 +50,7 @@ fn class(driver: &str) -> &'static str {
     }
 }
 
-/// Three digits that tell.
+/// Formats with three significant digits.
 fn short(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
@@ -59,7 +59,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// SVG.
+/// Returns the picture as SVG.
 pub fn draw(report: &Report) -> String {
     let rows: usize = report.scenarios.iter().map(|one| one.runs.len()).sum();
     let height = TOP + rows as f64 * STEP + report.scenarios.len() as f64 * GAP + 16.0;
@@ -107,7 +107,7 @@ pub fn draw(report: &Report) -> String {
     svg
 }
 
-/// Each scenario has a scale of its own: the longest bar is as long as there is room.
+/// Draws the bars of a scenario, on its own scale: the longest bar fills the room.
 fn bars(svg: &mut String, measured: &Measured, half: &Half, top: f64) {
     let values: Vec<f64> = measured
         .runs
@@ -136,7 +136,7 @@ fn bars(svg: &mut String, measured: &Measured, half: &Half, top: f64) {
     }
 }
 
-/// For those who do not see it.
+/// Describes the picture in words, for screen readers.
 fn about(report: &Report) -> String {
     let mut text = String::new();
     for measured in &report.scenarios {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::machine::Machine;
 
-    /// Written where `WEIR_PICTURES` says, to be looked at.
+    /// Writes the picture to the folder of `WEIR_PICTURES`, for inspection.
     #[test]
     fn all_who_decided_are_side_by_side() {
         let run = |(number, driver): (usize, Driver)| {
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(svg.matches("rx=\"3\"").count(), 2 * 4 * 6);
         assert!(svg.contains("near, weir: 30.0 Mbit/s with 0.00 mW."));
         assert!(!svg.contains("NaN") && !svg.contains("inf\""));
-        // Throughput that tells is what arrived where the air is full.
+        // With a full air, the throughput shown is the received one.
         assert!(svg.contains("two, weir: 2.00 Mbit/s"));
         if let Ok(folder) = std::env::var("WEIR_PICTURES") {
             std::fs::write(format!("{folder}/radio-bench.svg"), svg).expect("a picture");

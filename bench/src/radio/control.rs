@@ -1,4 +1,4 @@
-//! One who decides on the power of an access point, at work.
+//! Runs a driver: a thread that sets the power of an access point.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,26 +13,26 @@ use radio_core::power::{Controller, Ladder, Predecessor, Reading, Reason, Settin
 use super::scenario::Driver;
 use crate::Error;
 
-/// What radios of mac80211_hwsim may, and what weir goes down to unless it is told otherwise; dBm.
+/// Power range in dBm: the limit of mac80211_hwsim, and weir's default minimum.
 const MOST: i32 = 20;
 const LEAST: i32 = 1;
-/// From one power to the next, dB.
+/// Step between powers, in dB.
 const STEP: u32 = 2;
-/// Hundredths of a dBm in one.
+/// Hundredths of a dBm per dBm.
 const HUNDREDTHS: i32 = 100;
-/// How often the predecessor is asked. Its rounds are longer.
+/// Milliseconds between steps of drivers other than weir; the predecessor's rounds are longer.
 const OFTEN: u64 = 20;
 
 type Steps = Vec<(Instant, i32, Option<Reason>)>;
 
-/// A thread that decides.
+/// Thread that sets the power.
 pub(super) struct Control {
     thread: Option<JoinHandle<Result<Result<Steps, Error>, lab::Error>>>,
     ends: Arc<AtomicBool>,
 }
 
 impl Control {
-    /// Begins, for the access point in this namespace.
+    /// Starts a driver for the access point in this namespace.
     pub(super) fn begin(driver: Driver, node: &Namespace) -> Result<Self, Error> {
         let ends = Arc::<AtomicBool>::default();
         let asked = Arc::clone(&ends);
@@ -41,7 +41,7 @@ impl Control {
         Ok(Self { thread, ends })
     }
 
-    /// Ends it. Gives the powers that were set, and when.
+    /// Stops the driver. Returns the powers that it set, with their times.
     pub(super) fn end(mut self) -> Result<Steps, Error> {
         self.ends.store(true, Ordering::Release);
         let Some(thread) = self.thread.take() else {
@@ -61,7 +61,7 @@ impl Drop for Control {
     }
 }
 
-/// A search that is asked again and again.
+/// Power search, called repeatedly.
 enum Search {
     Weir(Box<Controller>),
     Before(Predecessor),
@@ -82,7 +82,7 @@ impl Search {
         })
     }
 
-    /// The power from now on, why, and milliseconds until the next question.
+    /// Returns the power, the reason, and the milliseconds until the next step.
     fn step(
         &mut self,
         now: u64,
@@ -95,7 +95,7 @@ impl Search {
                 (controller.power(), reason, controller.soon())
             }
             Self::Before(predecessor) => {
-                // It knows one number: that of the only station.
+                // The predecessor takes a single number: the expected rate of its only station.
                 let told = stations.first().and_then(|station| station.expected);
                 let expected = told.unwrap_or_default() as f64 / 1000.0;
                 (predecessor.step(now, expected), None, OFTEN)

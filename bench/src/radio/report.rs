@@ -1,4 +1,4 @@
-//! What was measured.
+//! Report of the measurement.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,40 +6,40 @@ use super::scenario::Driver;
 use crate::machine::Machine;
 use crate::rounds::median;
 
-/// Of the report: another number where a field means something else.
+/// Version of the report; changes with the meaning of any field.
 pub const SCHEMA: &str = "weir-bench-radio/1";
 
-/// All of it.
+/// Report of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Where.
+    /// Machine that was measured.
     pub machine: Machine,
     /// Seconds of each measurement.
     pub seconds: f64,
-    /// Chances of the medium come from it; of a later round, from the next number.
+    /// Seed of the medium's random numbers; each later round adds 1.
     pub seed: u64,
-    /// How often each was measured.
+    /// Number of rounds.
     pub repeat: u32,
-    /// Whether all was measured: a person may have had enough.
+    /// Set if all rounds were made; the user may have stopped early.
     pub complete: bool,
-    /// In the order in which they were measured.
+    /// Scenarios, in the order measured.
     pub scenarios: Vec<Measured>,
 }
 
-/// A scenario.
+/// Results of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// [`Scenario::name`](super::Scenario::name).
     pub name: String,
-    /// The same in words.
+    /// Description of the scenario.
     pub text: String,
-    /// Each who decided.
+    /// Results of each driver.
     pub runs: Vec<Run>,
 }
 
-/// One who decided on power, in a scenario: medians of all rounds.
+/// Result of a driver in a scenario: medians of all rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// [`Driver::name`].
@@ -47,29 +47,29 @@ pub struct Run {
     /// Medians.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Each round.
+    /// Figures of each round.
     pub rounds: Vec<Figures>,
     /// Powers of the first access point in the first round.
     pub steps: Vec<Step>,
 }
 
-/// What was measured. Where there are several access points, of all of them together.
+/// Figures of a measurement; several access points are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// What arrived of what was sent, Mbit/s.
+    /// Received throughput, Mbit/s.
     pub arrived_mbit: f64,
-    /// What would arrive if it were sent all the time: by the air that was taken, Mbit/s.
+    /// Throughput that a full air would carry, extrapolated from the airtime used, Mbit/s.
     pub carries_mbit: f64,
-    /// Mean power while an access point sent, mW.
+    /// Mean power while an access point sends, mW.
     pub on_air_mw: f64,
-    /// Mean power over all of the time, mW.
+    /// Mean power over the whole time, mW.
     pub radiated_mw: f64,
-    /// From when something came between until more power was set, ms.
+    /// Time from the appearance of the wall to more power, ms.
     pub reaction_ms: Option<f64>,
 }
 
 impl Run {
-    /// Of these rounds; `None` where there is none.
+    /// Summarises rounds; returns `None` without any.
     pub(super) fn of(driver: Driver, rounds: Vec<Figures>, steps: Vec<Step>) -> Option<Self> {
         let of = |figure: fn(&Figures) -> Option<f64>| -> Option<f64> {
             let mut all: Vec<f64> = rounds.iter().filter_map(figure).collect();
@@ -91,19 +91,19 @@ impl Run {
     }
 }
 
-/// A power that was set.
+/// Change of power.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Since the measurement began, ms; before: negative.
+    /// Milliseconds since the measurement began; negative before.
     pub at_ms: f64,
-    /// dBm.
+    /// Power in dBm.
     pub power_dbm: i32,
-    /// Why, in a word of `weir radio log`; the logic that was before it tells none.
+    /// Reason, as a word of `weir radio log`; the predecessor gives none.
     pub reason: Option<String>,
 }
 
 impl Report {
-    /// How often, as a part of a sentence; nothing where it was once.
+    /// Returns the number of rounds as a part of a sentence; empty for a single round.
     pub fn times(&self) -> String {
         match self.repeat {
             0 | 1 => String::new(),
@@ -113,13 +113,13 @@ impl Report {
 }
 
 impl Measured {
-    /// That of somebody who decided.
+    /// Returns the result of a driver.
     pub fn run(&self, driver: Driver) -> Option<&Run> {
         self.runs.iter().find(|run| run.driver == driver.name())
     }
 
-    /// What a run is of another's throughput: by the medians, and the least and the greatest of its
-    /// rounds.
+    /// Returns a run's throughput as a share of another driver's: of the medians, and the least and
+    /// most of the run's rounds.
     pub fn against(&self, run: &Run, other: Driver) -> Option<[f64; 3]> {
         let other = self.throughput(&self.run(other)?.figures);
         let share = |figures: &Figures| self.throughput(figures) / other.max(f64::MIN_POSITIVE);
@@ -130,7 +130,7 @@ impl Measured {
         Some([share(&run.figures), least, most])
     }
 
-    /// The throughput that tells: where the air is full, what arrived; else what it would carry.
+    /// Returns the throughput to show: the received one with a full air, else the extrapolated.
     pub fn throughput(&self, figures: &Figures) -> f64 {
         match self.name == super::Scenario::Two.name() {
             true => figures.arrived_mbit,
@@ -139,7 +139,7 @@ impl Measured {
     }
 }
 
-/// From when something came between, ms, until a power above the one that was set then.
+/// Returns the milliseconds from the wall at `wall` to a power above the one set at that time.
 pub(super) fn reaction(steps: &[Step], wall: f64) -> Option<f64> {
     let before = steps.iter().rev().find(|step| step.at_ms <= wall)?;
     let mut after = steps.iter().filter(|step| step.at_ms > wall);

@@ -1,17 +1,17 @@
-//! Where the radios are, what is between them, and who decides on power.
+//! Positions of the radios, obstacles between them, and drivers.
 
 use lab::medium::{Interferer, Place, Scene, Wall};
 
-/// Where radios are, and what happens meanwhile.
+/// Positions of radios, and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
-    /// A station some steps away.
+    /// A station nearby.
     Near,
-    /// One that gets some of the rates only.
+    /// A distant station that receives only some of the rates.
     Far,
-    /// A wall comes between after half of the time.
+    /// A wall appears between after half of the time.
     Walls,
-    /// Something else is on the air.
+    /// Another sender is on the air.
     Interferer,
     /// A station walks away, and comes back.
     Moving,
@@ -20,7 +20,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// All of them.
+    /// All scenarios.
     pub const ALL: [Self; 6] = [
         Self::Near,
         Self::Far,
@@ -30,7 +30,7 @@ impl Scenario {
         Self::Two,
     ];
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Near => "near",
@@ -42,7 +42,7 @@ impl Scenario {
         }
     }
 
-    /// The same in words.
+    /// Returns the description.
     pub fn text(self) -> &'static str {
         match self {
             Self::Near => "a station 5 m away",
@@ -56,7 +56,7 @@ impl Scenario {
         }
     }
 
-    /// Access points, each with its station.
+    /// Returns the access points, each with its station.
     pub fn pairs(self) -> &'static [[&'static str; 2]] {
         match self {
             Self::Two => &[["ap", "sta"], ["other", "client"]],
@@ -64,10 +64,10 @@ impl Scenario {
         }
     }
 
-    /// Channel, MHz, and what hostapd is told.
+    /// Returns the channel in MHz, and the settings of hostapd.
     pub fn channel(self) -> (u32, &'static str) {
         match self {
-            // 1 Mbit/s: an emulated machine does not fill the air with more.
+            // An emulated machine fills the air only at 1 Mbit/s.
             Self::Two => (
                 2412,
                 "hw_mode=b\nchannel=1\nsupported_rates=10\nbasic_rates=10",
@@ -76,7 +76,7 @@ impl Scenario {
         }
     }
 
-    /// What is sent to each station, bit/s.
+    /// Returns the rate sent to each station, bit/s.
     pub fn rate(self) -> u64 {
         match self {
             Self::Two => 850_000,
@@ -84,12 +84,12 @@ impl Scenario {
         }
     }
 
-    /// When something comes between, as a share of the time.
+    /// Returns the time at which the wall appears, as a share of the whole.
     pub fn wall(self) -> Option<f64> {
         (self == Self::Walls).then_some(0.5)
     }
 
-    /// How it is after this share of the time.
+    /// Returns the scene after this share of the time.
     pub fn scene(self, share: f64) -> Scene {
         let at = |metres: f64| {
             let scene = Scene::default().with("ap", 0.0, 0.0);
@@ -109,7 +109,7 @@ impl Scenario {
             }
             Self::Interferer => {
                 let mut scene = at(12.0);
-                // Faint enough for the access point to send meanwhile.
+                // The interferer is faint enough for the access point to send meanwhile.
                 scene.interferers.push(Interferer {
                     at: Place::new(30.0, 0.0),
                     power: 5.0,
@@ -126,30 +126,30 @@ impl Scenario {
         }
     }
 
-    /// Whether it is another scene as time goes by.
+    /// Returns whether the scene changes over time.
     pub fn changes(self) -> bool {
         matches!(self, Self::Walls | Self::Moving)
     }
 }
 
-/// Who decides on power and rate.
+/// Driver of power and rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
-    /// Weir's search.
+    /// Power search of weir.
     Weir,
-    /// The logic that was before it.
+    /// Predecessor of weir's search.
     Predecessor,
-    /// The greatest power, and the kernel's rate control.
+    /// Maximum power, and the kernel's rate control.
     Maximum,
-    /// The greatest power, and the slowest rate.
+    /// Maximum power, and the slowest rate.
     Slow,
 }
 
 impl Driver {
-    /// All of them.
+    /// All drivers.
     pub const ALL: [Self; 4] = [Self::Weir, Self::Predecessor, Self::Maximum, Self::Slow];
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Weir => "weir",

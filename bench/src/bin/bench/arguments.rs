@@ -1,4 +1,4 @@
-//! What can be asked for on the command line.
+//! Arguments of the command line.
 
 use std::path::PathBuf;
 
@@ -274,7 +274,7 @@ pub enum Part {
     },
 }
 
-/// What of the uplinks is measured.
+/// Part of the measurement of uplinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Uplinks {
     /// What they give together
@@ -283,7 +283,7 @@ pub enum Uplinks {
     Cuts,
 }
 
-/// What is changed.
+/// Object that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Change {
     /// Hardware addresses of neighbours

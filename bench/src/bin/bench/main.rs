@@ -1,4 +1,4 @@
-//! Measures weir against the kernel and against what XDP could do at best. See docs/performance.md.
+//! Measures weir against the kernel and the best that XDP allows. See docs/performance.md.
 
 mod arguments;
 
@@ -46,7 +46,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     }
     machine::has_memory_for_tcp()?;
     let measured = part(arguments);
-    // Whatever came of it, that would be why.
+    // A lack of TCP memory would explain any result.
     machine::has_memory_for_tcp().and(measured)
 }
 
@@ -205,7 +205,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             let length = Duration::from_secs(60 * u64::from(*minutes));
             let found = soak::soak(&binary, *rate, length, *seconds, |looks| {
                 eprintln!("{:?}", looks.last());
-                // An hour is long: whatever ends it, what was seen is kept.
+                // An hour is long: an early end must not lose the results so far.
                 keep(arguments, &[("soak", soak::report(looks))], &looks).map(drop)
             })?;
             tell(arguments, &[("soak", soak::report(&found))], &found)
@@ -224,7 +224,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
         }
         Part::Daily { weir, flows, rate } => {
             let binary = daemon::binary(weir.as_deref())?;
-            // First, since it needs no pin.
+            // The burden comes first, as it needs no pin.
             let burden = daily::burden(&binary, *rate, 10)?;
             let latencies = daily::latencies(&binary, *flows, arguments.cpu)?;
             let lines: Vec<_> = latencies.iter().map(daily::Latencies::line).collect();
@@ -323,7 +323,7 @@ fn ports(arguments: &Arguments, rounds: u32) -> Result<(), Error> {
     tell(arguments, &tables, &(costs, storms))
 }
 
-/// Loads all programs, and counts.
+/// Loads all programs, and counts their instructions.
 fn counted() -> Result<gate::Record, Error> {
     let effort = Effort {
         runs: 1000,
@@ -340,7 +340,7 @@ fn counted() -> Result<gate::Record, Error> {
     })
 }
 
-/// How often the programs are loaded anew before a path counts as dearer.
+/// Loads of the programs, at most, before a path counts as more expensive.
 const LOADS: u32 = 3;
 
 fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
@@ -416,7 +416,7 @@ fn whole_paths(
     tell(arguments, &paths::report(&costs), &costs)
 }
 
-/// Keeps what was found where that was asked for.
+/// Writes the results to the file of `--json`, if given.
 fn keep(
     arguments: &Arguments,
     tables: &[(&str, Table)],
@@ -429,7 +429,7 @@ fn keep(
     Ok(measured)
 }
 
-/// Keeps it, and shows it.
+/// Writes the results, and prints them.
 fn tell(
     arguments: &Arguments,
     tables: &[(&str, Table)],
