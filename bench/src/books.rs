@@ -1,8 +1,8 @@
-//! Packets by port and way: what the monitor counted, and what the device did.
+//! Packets by port and direction, counted by the monitor and by the device.
 
 use answers::{Devices, Metered, Port};
 
-/// One way of a port, in packets.
+/// Packets of a port in one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Book {
     port: String,
@@ -10,12 +10,12 @@ pub struct Book {
     flows: u64,
     unplaced: u64,
     other: u64,
-    /// By the kernel's counter of the device.
+    /// Packets by the kernel's counter of the device.
     pub device: u64,
 }
 
 impl Book {
-    /// Those of all ports whose device has counters.
+    /// Returns the books of all ports whose device has counters.
     pub fn all(monitor: &Devices, ports: &[Port]) -> Vec<Self> {
         let mut books = Vec::new();
         for metered in &monitor.ports {
@@ -37,12 +37,12 @@ impl Book {
         books
     }
 
-    /// All that the monitor counted.
+    /// Returns all packets that the monitor counted.
     pub fn counted(&self) -> u64 {
         self.flows + self.unplaced + self.other
     }
 
-    /// What was added since an earlier look.
+    /// Returns the growth since an earlier reading.
     pub fn since(&self, then: &Self) -> Self {
         Self {
             flows: self.flows.saturating_sub(then.flows),
@@ -53,7 +53,7 @@ impl Book {
         }
     }
 
-    /// As a line of a table: port, way, flows, unplaced, other, their sum, the device's.
+    /// Formats a table line: port, direction, flows, unplaced, other, their sum, the device's.
     pub fn line(&self) -> Vec<String> {
         let numbers = [
             self.flows,

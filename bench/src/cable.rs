@@ -1,5 +1,5 @@
-//! The classifier of ports: what a frame costs at a port that is watched, by what is done there and
-//! by what comes. Single programs under BPF_PROG_TEST_RUN; and storms, which come by a wire.
+//! Measures the classifier of ports: the cost of a frame at a watched port, by gate and kind of
+//! frame. Single programs run under BPF_PROG_TEST_RUN, storms arrive by a wire.
 
 use datapath::bench::{Bench, Exit, Program, Target, Traffic};
 use datapath::cable::{Cables, Gate};
@@ -14,14 +14,14 @@ use crate::report::{Table, table};
 use crate::rounds::median;
 use crate::traffic::Kind;
 
-/// So many runs end well before a gate does without a word.
+/// Most runs in a batch: a gate that is not refreshed expires after more of them.
 const RUNS: u32 = 100_000;
 
-/// What is timed.
+/// Timed program.
 struct Row {
     gate: Gate,
     target: Target,
-    /// What comes: its place in [`frames`].
+    /// Index of the frame in [`frames`].
     frame: usize,
     name: &'static str,
 }
@@ -60,7 +60,7 @@ const ROWS: [Row; 12] = [
     row(Gate::Shut, Target::CableOut, 0, "weir port shut, out"),
 ];
 
-/// TCP, UDP of IPv6, ARP, a lease.
+/// Returns a frame of TCP, of UDP over IPv6, of ARP, and a lease.
 fn frames() -> [Vec<u8>; 4] {
     let kind = |ipv6| Kind {
         ipv6,
@@ -90,7 +90,7 @@ fn frames() -> [Vec<u8>; 4] {
     [tcp.bytes(), v6.bytes(), arp, lease.bytes()]
 }
 
-/// Times everything in a namespace of its own. Rows take turns in each batch.
+/// Times all rows in a namespace of their own. Rows take turns in each batch.
 pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
     let mut lab = Lab::new();
     for role in ["client", "router"] {
@@ -135,23 +135,23 @@ pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
     })?
 }
 
-/// Frames of a storm in one measurement.
+/// Frames of a storm in a measurement.
 const STORM: u32 = 200_000;
 
-/// What a storm's frame takes at a port, from the wire to the drop behind the classifier.
+/// Cost of a storm's frame at a port, from the wire to the drop behind the classifier.
 #[derive(Clone, Debug, Serialize)]
 pub struct Storm {
-    /// Of which frames.
+    /// Kind of the frames.
     pub frames: &'static str,
-    /// What is done at the port.
+    /// Gate of the port.
     pub gate: &'static str,
-    /// Nanoseconds per frame: the median of the rounds.
+    /// Nanoseconds per frame: median of the rounds.
     pub median: f64,
-    /// The least.
+    /// Lowest value.
     pub least: f64,
-    /// The most.
+    /// Highest value.
     pub most: f64,
-    /// To those of an idle gate in the same round: the median.
+    /// Ratio to an idle gate in the same round: median.
     pub ratio: f64,
 }
 
@@ -162,14 +162,14 @@ const GATES: [(Gate, &str); 4] = [
     (Gate::Shut, "shut"),
 ];
 
-/// Storms of TCP, of ARP and of leases, one after the other. Gates take turns, each first in turn.
+/// Measures storms of TCP, of ARP and of leases. Gates take turns, each first in turn.
 pub fn storms(rounds: u32) -> Result<Vec<Storm>, Error> {
     let mut lab = Lab::new();
     for role in ["client", "router"] {
         lab.host(role)?;
     }
     lab.wire(("client", "eth0"), ("router", "lan0"), Offloads::Plain)?;
-    // A veth takes XDP frames once GRO was switched on while it is up.
+    // A veth accepts XDP frames once GRO was switched on while the veth is up.
     let router = lab.node("router")?;
     for to in ["off", "on"] {
         router.run(&format!("ethtool -K lan0 gro {to}"))?;
@@ -232,7 +232,7 @@ fn dropped(cables: &Cables, link: u32) -> u64 {
     cables.read(link).map_or(0, |record| record.dropped_in)
 }
 
-/// For eyes.
+/// Formats the storms as a table.
 pub fn report(storms: &[Storm]) -> Table {
     let lines: Vec<_> = storms
         .iter()

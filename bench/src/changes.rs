@@ -1,5 +1,4 @@
-//! Very many neighbours, stations of a bridge, and rules that change at once, under very many
-//! flows.
+//! Changes many neighbours, stations of a bridge, or rules at once, under very many flows.
 
 use std::path::Path;
 
@@ -9,27 +8,27 @@ use lab::topology::mac;
 use crate::Error;
 use crate::crowd::{Crowd, Outcome, Size, Way};
 
-/// Byte of a frame that tells the generations of [`hardware`] apart.
+/// Byte of a frame that distinguishes the generations of [`hardware`].
 const GENERATION_AT: u32 = 1;
-/// Lowest byte of the IPv4 destination.
+/// Offset of the lowest byte of the IPv4 destination.
 const DESTINATION_AT: u32 = 14 + 19;
-/// Rules besides the one that matters, as in a firewall of some size.
+/// Rules besides the relevant one, as in a firewall of some size.
 const OTHER_RULES: u32 = 300;
 
-/// Outcomes of one kind of change.
+/// Outcomes of a kind of change.
 pub struct Changes {
-    /// What was changed.
+    /// Description of the change.
     pub name: String,
-    /// Flows there were.
+    /// Number of flows.
     pub flows: u32,
-    /// What went before the change may go after it.
+    /// Set if packets of the old kind may still pass after the change.
     pub goes_on: bool,
-    /// One for each time.
+    /// Outcome of each repetition.
     pub outcomes: Vec<Outcome>,
 }
 
 impl Changes {
-    /// A line of the table: medians, and the largest.
+    /// Formats a line of the table: medians, and the largest.
     pub fn line(&self) -> Vec<String> {
         let of = |value: fn(&Outcome) -> f64| {
             let mut all: Vec<f64> = self.outcomes.iter().map(value).collect();
@@ -39,7 +38,7 @@ impl Changes {
                 _ => "–".into(),
             }
         };
-        // Where the old way is right again, there is no last packet of it.
+        // If the old way is valid again, no packet is the last one.
         let last = |value| match self.goes_on {
             true => "–".into(),
             false => of(value),
@@ -56,7 +55,7 @@ impl Changes {
         ]
     }
 
-    /// The headings of the lines.
+    /// Headings of the lines.
     pub const HEADINGS: [&'static str; 8] = [
         "median (largest), ms",
         "flows",
@@ -69,19 +68,19 @@ impl Changes {
     ];
 }
 
-/// Address of the n-th host.
+/// Returns the address of the n-th host.
 fn address(n: u32) -> String {
     let low = 0x0102 + n;
     format!("192.168.{}.{}", low >> 8, low & 0xff)
 }
 
-/// Its hardware address in this generation.
+/// Returns the hardware address of the n-th host in this generation.
 fn hardware(n: u32, generation: u32) -> String {
     let [_, high, middle, low] = n.to_be_bytes();
     format!("02:{generation:02x}:5c:{high:02x}:{middle:02x}:{low:02x}")
 }
 
-/// For `ip -batch`: all neighbours, in this generation.
+/// Returns lines for `ip -batch` that set all neighbours to this generation.
 fn neighbours(device: &str, hosts: u32, generation: u32) -> String {
     (0..hosts)
         .map(|n| {
@@ -94,7 +93,7 @@ fn neighbours(device: &str, hosts: u32, generation: u32) -> String {
         .collect()
 }
 
-/// All neighbours get another hardware address at once, so many times.
+/// Gives all neighbours another hardware address at once, `times` times.
 pub fn of_neighbours(binary: &Path, size: Size, times: u32) -> Result<Changes, Error> {
     let way = Way::Octet(GENERATION_AT);
     let mut crowd = Crowd::build(binary, Arrangement::PLAIN, size, way, |lab| {
@@ -116,7 +115,7 @@ pub fn of_neighbours(binary: &Path, size: Size, times: u32) -> Result<Changes, E
     })
 }
 
-/// All that arrives is of one kind.
+/// Checks that all arriving packets are of this kind.
 fn goes(crowd: &mut Crowd, kind: usize) -> Result<(), Error> {
     let arrived = crowd.arrives()?;
     match arrived[1 - kind] == 0 && arrived[kind] > 0 {
@@ -129,7 +128,7 @@ fn goes(crowd: &mut Crowd, kind: usize) -> Result<(), Error> {
     }
 }
 
-/// All stations move to another member of the bridge at once, so many times.
+/// Moves all stations to another member of the bridge at once, `times` times.
 pub fn of_stations(binary: &Path, size: Size, times: u32) -> Result<Changes, Error> {
     let stations = |member: &str| -> String {
         (0..size.hosts)
@@ -160,7 +159,7 @@ pub fn of_stations(binary: &Path, size: Size, times: u32) -> Result<Changes, Err
     })
 }
 
-/// A whole ruleset, in which every second host may be cut off.
+/// Returns a whole ruleset, which drops the flows of every second host if `cut`.
 fn ruleset(cut: bool) -> String {
     let others: String = (0..OTHER_RULES)
         .map(|n| format!("tcp dport {} drop\n", 10_000 + n))
@@ -179,7 +178,7 @@ fn ruleset(cut: bool) -> String {
     )
 }
 
-/// The firewall is loaded anew: with a rule that drops half of the flows, and without.
+/// Loads the firewall with a rule that drops half of the flows, and without, in turn.
 pub fn of_rules(binary: &Path, size: Size, times: u32) -> Result<[Changes; 2], Error> {
     let client = lab::topology::text(mac("client", "eth0"));
     let way = Way::Octet(DESTINATION_AT);

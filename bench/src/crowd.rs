@@ -1,10 +1,10 @@
-//! A router with very many flows, and what a change does to them: when the last packet went the old
-//! way, and when weir forwards again.
+//! Router with very many flows, to measure a change: when the last packet goes the old way, and
+//! when weir forwards again.
 //!
-//! Generators on both sides send one packet of each flow in turn, without a pause, and in pieces:
-//! between two of them the change is made by another thread. Sinks tell by one byte of a frame
-//! whether it went the old way, and when. What the kernel sends at the ports is counted; the rest
-//! of what arrives was forwarded by weir.
+//! Generators on both sides send a packet of each flow in turn, without a pause, in pieces.
+//! Meanwhile another thread makes the change. Sinks see by a byte of a frame whether it went the
+//! old way, and note the time. Counters at the ports count the packets that the kernel sends; weir
+//! forwarded all others that arrive.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -23,29 +23,28 @@ use crate::daemon::Daemon;
 use crate::machine::inside;
 use crate::traffic::Kind;
 
-/// Processor of the generators, which go before all else there.
+/// Processor of the generators, which have priority on it.
 const GENERATOR: usize = 1;
-/// Frames of each direction between two looks: as each call has to wait for the kernel at its end,
-/// not few.
+/// Frames of each direction in a piece: many, as each call waits for the kernel at its end.
 const PIECE: u32 = 16_384;
-/// So much of what arrives has to be forwarded by weir for it to be at work again.
+/// Share of the arriving packets that weir has to forward to count as working again.
 const SHARE: f64 = 0.99;
-/// What anything may take before it counts as failed.
+/// Longest wait before a step counts as failed.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// New flows at once, so that the kernel need not drop events of them.
+/// New flows at once, few enough that the kernel drops no events.
 const BURST: u32 = 4096;
 
-/// What there is.
+/// Size of the crowd.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Hosts of the LAN, each with an address of its own; 2 at least.
+    /// Hosts of the LAN, each with its own address; at least 2.
     pub hosts: u32,
     /// Flows of each host: a power of two.
     pub each: u32,
 }
 
 impl Size {
-    /// So many hosts with at least so many flows in all.
+    /// Returns a size with this many hosts, and at least this many flows in all.
     pub fn of(hosts: u32, flows: u32) -> Self {
         let each = flows
             .div_ceil(hosts.max(1))
@@ -57,50 +56,49 @@ impl Size {
         }
     }
 
-    /// All flows.
+    /// Returns the number of all flows.
     pub fn flows(self) -> u32 {
         self.hosts * self.each
     }
 }
 
-/// What tells packets to the LAN that went the way of before a change from those that did not.
+/// Feature that distinguishes packets to the LAN on the old way from those on the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The lowest bit of the byte of the frame at this offset: packets of kind 0 and 1.
+    /// Lowest bit of the frame's byte at this offset: packets of kind 0 and 1.
     Octet(u32),
-    /// The member of a bridge: the client's is kind 0, all others are kind 1.
+    /// Member of a bridge: the client's is kind 0, all others are kind 1.
     Member,
 }
 
-/// What a change did. Times in milliseconds.
+/// Outcome of a change. Times are in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
-    /// The command that changed it took so long.
+    /// Duration of the command that makes the change.
     pub command: f64,
-    /// From its begin to the last packet that went the old way; 0 where none did.
+    /// Time from the command's start to the last packet on the old way; 0 without one.
     pub last_since_begin: f64,
-    /// From its end to that packet; 0 where none came later.
+    /// Time from the command's end to that packet; 0 if none came later.
     pub last_since_end: f64,
-    /// From its begin until weir forwards 99 % of a round over all flows.
+    /// Time from the command's start until weir forwards 99 % of a round over all flows.
     pub back: f64,
-    /// Packets that the kernel sent meanwhile, for each flow and direction: what the change costs,
+    /// Packets that the kernel sent meanwhile, per flow and direction: the cost of the change,
     /// however busy the machine is.
     pub by_kernel: f64,
 }
 
-/// The router, its daemon and its traffic. Dropped in the order of the fields: programs before
-/// namespaces.
+/// Router, daemon and traffic. Field order drops programs before namespaces.
 pub struct Crowd {
     weir: Daemon,
     size: Size,
     way: Way,
     forward: Bench,
     replies: Bench,
-    /// At the LAN's far ends, the client's first.
+    /// Sinks at the LAN's far ends, the client's first.
     sinks: Vec<Bench>,
-    /// At the server.
+    /// Sink at the server.
     server_sink: Bench,
-    /// What the kernel sends at the router's ports.
+    /// Counters of the packets that the kernel sends at the router's ports.
     by_kernel: Vec<Bench>,
     lab: Lab,
 }
@@ -108,15 +106,14 @@ pub struct Crowd {
 /// Sums over sinks and counters.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// To the LAN, by kind.
+    /// Packets to the LAN, by kind.
     marked: Marked,
-    /// To LAN and server.
+    /// Packets to LAN and server.
     arrived: u64,
     by_kernel: u64,
 }
 
-/// One piece of the traffic: when it began, packets that arrived, and how many of them weir
-/// forwarded.
+/// Piece of the traffic: its start, packets that arrived, and packets that weir forwarded.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     begun: u64,
@@ -125,7 +122,7 @@ struct Piece {
 }
 
 impl Crowd {
-    /// Builds it and proves all flows. `prepare` is done at the router before weir starts.
+    /// Builds the crowd, and proves all flows. `prepare` runs at the router before weir starts.
     pub fn build(
         binary: &Path,
         arrangement: Arrangement,
@@ -133,7 +130,7 @@ impl Crowd {
         way: Way,
         prepare: impl FnOnce(&Lab) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        // What is started here is to have all processors.
+        // Processes started here must be able to use all processors.
         unpin()?;
         let lab = Lab::gateway(&Options {
             arrangement,
@@ -193,7 +190,7 @@ impl Crowd {
             size.flows() + 1024
         );
         let weir = Daemon::at(router, binary, Hook::Xdp, &ports, &more)?;
-        // As its unit for systemd starts it.
+        // weir's systemd unit sets this nice level, too.
         Command::new("renice")
             .args(["-n", "-10", "-p", &weir.id().to_string()])
             .stdout(Stdio::null())
@@ -222,29 +219,29 @@ impl Crowd {
         Ok(crowd)
     }
 
-    /// The lab.
+    /// Returns the lab.
     pub fn lab(&self) -> &Lab {
         &self.lab
     }
 
-    /// The daemon.
+    /// Returns the daemon.
     pub fn weir(&self) -> &Daemon {
         &self.weir
     }
 
-    /// Makes all flows, and waits until weir forwards them.
+    /// Starts all flows, and waits until weir forwards them.
     fn open(&mut self) -> Result<(), Error> {
         let flows = self.size.flows();
         self.gently()?;
-        // From two seconds on (net/netfilter/nf_conntrack_proto_udp.c) the kernel tells once more
-        // of each: as gently as before.
+        // After two seconds (net/netfilter/nf_conntrack_proto_udp.c) the kernel sends another event
+        // per flow, which needs equally gentle traffic.
         sleep(Duration::from_secs(2));
         self.gently()?;
         self.gently()?;
         let begun = Instant::now();
         loop {
             let status = self.weir.status()?;
-            // Both buckets of very few flows are full.
+            // A few flows may find both buckets full.
             if status.flows.ipv4.known >= u64::from(flows - flows / 1000) {
                 return self.settle();
             }
@@ -256,7 +253,7 @@ impl Crowd {
         }
     }
 
-    /// One packet of each flow and direction, slowly.
+    /// Sends a packet of each flow and direction, slowly.
     fn gently(&mut self) -> Result<(), Error> {
         let flows = self.size.flows();
         let mut sent = 0;
@@ -269,7 +266,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// So many packets of each direction.
+    /// Sends this many packets of each direction.
     fn send(&mut self, packets: u32) -> Result<(), Error> {
         let Self {
             lab,
@@ -312,7 +309,7 @@ impl Crowd {
         })
     }
 
-    /// Pieces of a round over all flows.
+    /// Returns the number of pieces of a round over all flows.
     fn round(&self) -> usize {
         self.size.flows().div_ceil(PIECE) as usize
     }
@@ -340,8 +337,8 @@ impl Crowd {
         ))
     }
 
-    /// Runs a command in the router, `input` on its standard input, while traffic goes on; `old`:
-    /// which kind of packet went the way of before, 0 or 1.
+    /// Runs a command in the router while traffic goes on, with `input` on its standard input.
+    /// `old` is the kind of packets on the old way, 0 or 1.
     pub fn change(&mut self, line: &str, input: String, old: usize) -> Result<Outcome, Error> {
         let before = self.seen();
         let router = self.lab.node("router")?;
@@ -358,7 +355,7 @@ impl Crowd {
             .map_err(|_| Error::Wrong("the thread that changes panicked".into()))?;
         let (begun, ended) = joined??;
         let limit = Instant::now();
-        // What was sent before the change says nothing about what came of it.
+        // Packets sent before the change show nothing of its outcome.
         let mut after: Vec<Piece> = Vec::new();
         while !at_work(&after, 2 * self.round()) {
             if limit.elapsed() > PATIENCE {
@@ -383,7 +380,7 @@ impl Crowd {
         })
     }
 
-    /// Packets of both kinds that arrive in one round over all flows.
+    /// Returns the packets of both kinds that arrive in a round over all flows.
     pub fn arrives(&mut self) -> Result<[u64; 2], Error> {
         let before = self.seen();
         for _ in 0..self.round() {
@@ -394,17 +391,17 @@ impl Crowd {
     }
 }
 
-/// Nanoseconds of the clock that the sinks go by.
+/// Returns nanoseconds of the clock that the sinks use.
 fn now() -> Result<u64, Error> {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(Error::system("read the clock"))?;
     Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// Runs a command to its end; when it began and ended.
+/// Runs a command to its end; returns its start and end.
 fn run(program: &str, arguments: &[String], input: &str) -> Result<(u64, u64), Error> {
     use std::io::Write;
     let doing = || format!("run {program}");
-    // Not as the generator's thread, which this one comes from.
+    // This thread inherited the pin of the generator's thread.
     unpin()?;
     let begun = now()?;
     let mut child = Command::new("nice")
@@ -430,7 +427,7 @@ fn run(program: &str, arguments: &[String], input: &str) -> Result<(u64, u64), E
     }
 }
 
-/// Share of what arrived that weir forwarded.
+/// Returns the share of the arrived packets that weir forwarded.
 fn share(pieces: &[Piece]) -> f64 {
     let (arrived, by_weir) = pieces.iter().fold((0, 0), |(arrived, by_weir), piece| {
         (arrived + piece.arrived, by_weir + piece.by_weir)
@@ -438,12 +435,12 @@ fn share(pieces: &[Piece]) -> f64 {
     by_weir as f64 / arrived.max(1) as f64
 }
 
-/// Whether the last pieces show weir at work, over so many.
+/// Returns whether weir forwarded enough of the last `round` pieces.
 fn at_work(pieces: &[Piece], round: usize) -> bool {
     pieces.len() >= round && share(&pieces[pieces.len() - round..]) >= SHARE
 }
 
-/// When the first round began of which weir forwarded its share; nanoseconds from `begun`.
+/// Returns the start of the first round with enough packets by weir, in nanoseconds after `begun`.
 fn back(pieces: &[Piece], round: usize, begun: u64) -> u64 {
     let first = pieces
         .windows(round)

@@ -1,4 +1,4 @@
-//! The real daemon, started in a router of the lab and asked through its API.
+//! The real daemon, started in a router of the lab and queried through its API.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,17 +13,17 @@ use lab::{Error as LabError, Namespace};
 use crate::Error;
 use crate::books::Book;
 
-/// How long it may take to start, or to hear of flows.
+/// Longest wait for the daemon to start, or to know flows.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running `weir run`. Stopped when dropped.
+/// Running `weir run`. Stopped when dropped.
 pub struct Daemon {
     process: Process,
     socket: PathBuf,
     folder: PathBuf,
 }
 
-/// The binary built beside this one, where nothing else is said.
+/// Returns the chosen binary, or by default the one beside this program.
 pub fn binary(chosen: Option<&Path>) -> Result<PathBuf, Error> {
     let beside = || {
         std::env::current_exe()
@@ -44,17 +44,17 @@ pub fn binary(chosen: Option<&Path>) -> Result<PathBuf, Error> {
 }
 
 impl Daemon {
-    /// Starts it with both ports of the gateway at this hook, and waits until they are.
+    /// Starts the daemon with both ports of the gateway at this hook, and waits for the ports.
     pub fn start(router: &Namespace, binary: &Path, hook: Hook) -> Result<Self, Error> {
         Self::with(router, binary, hook, "")
     }
 
-    /// The same, with more lines at the beginning of its configuration.
+    /// Starts the daemon with more lines at the beginning of its configuration.
     pub fn with(router: &Namespace, binary: &Path, hook: Hook, more: &str) -> Result<Self, Error> {
         Self::at(router, binary, hook, &["lan0", "wan0"], more)
     }
 
-    /// The same with these ports, which are to be all there are.
+    /// Starts the daemon with these ports only.
     pub fn at(
         router: &Namespace,
         binary: &Path,
@@ -77,8 +77,8 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Only the monitor (`weir run --only monitor`), with these lines of configuration; waits until
-    /// it counts at so many devices.
+    /// Starts only the monitor (`weir run --only monitor`) with this configuration, and waits until
+    /// it counts at `ports` devices.
     pub fn monitor(
         router: &Namespace,
         binary: &Path,
@@ -90,7 +90,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Everything, with these lines of configuration; waits until it counts at so many devices.
+    /// Starts the whole daemon, and waits until it counts at `ports` devices.
     pub fn whole(
         router: &Namespace,
         binary: &Path,
@@ -102,8 +102,8 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Only multipath, with these lines of configuration; waits until it brings clients'
-    /// connections to its partner, by so many paths.
+    /// Starts only multipath with this configuration, and waits until it redirects clients'
+    /// connections to its partner, with `paths` paths.
     pub fn multipath(
         router: &Namespace,
         binary: &Path,
@@ -163,7 +163,7 @@ impl Daemon {
         })
     }
 
-    /// Waits until `there` says so.
+    /// Waits until `there` returns true.
     fn ready(&self, there: impl Fn(&Client) -> Result<bool, LabError>) -> Result<(), Error> {
         let said = || std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let ready = || {
@@ -186,17 +186,17 @@ impl Daemon {
         })
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The file of its configuration.
+    /// Returns the path of the configuration file.
     pub fn configuration(&self) -> PathBuf {
         self.folder.join("weir.toml")
     }
 
-    /// The socket of its API.
+    /// Returns the path of the API socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
@@ -205,17 +205,17 @@ impl Daemon {
         Ok(Client::new(&self.socket)?)
     }
 
-    /// How it is doing.
+    /// Returns the status.
     pub fn status(&self) -> Result<Status, Error> {
         Ok(self.client()?.get("/v1/status")?)
     }
 
-    /// What it counted, by device and by port.
+    /// Returns the monitor's counts, by device and by port.
     pub fn devices(&self) -> Result<Devices, Error> {
         Ok(self.client()?.get("/v1/devices")?)
     }
 
-    /// The same packets by the monitor and by the devices.
+    /// Returns the packets by the monitor and by the devices.
     pub fn books(&self) -> Result<Vec<Book>, Error> {
         Ok(Book::all(
             &self.devices()?,
@@ -223,13 +223,13 @@ impl Daemon {
         ))
     }
 
-    /// What it knows of all flows.
+    /// Returns all known flows.
     pub fn flows(&self) -> Result<Vec<Flow>, Error> {
         let list: FlowList = self.client()?.get("/v1/flows")?;
         Ok(list.flows)
     }
 
-    /// Waits until it has heard of so many flows, a millisecond more for each.
+    /// Waits until the daemon knows this many flows, a millisecond longer for each.
     pub fn wait_for_flows(&self, count: u64) -> Result<(), Error> {
         let known = || -> Result<u64, Error> {
             let flows = self.status()?.flows;

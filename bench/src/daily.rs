@@ -1,5 +1,5 @@
-//! What the daemon is like to live with: how soon a flow is forwarded, how soon it is not any more,
-//! and what it takes.
+//! Measures the daemon in daily use: how soon it forwards a flow, how soon it stops, and its memory
+//! and processor time.
 
 use std::fs;
 use std::path::Path;
@@ -20,12 +20,12 @@ use crate::daemon::Daemon;
 use crate::machine::inside;
 use crate::traffic::{FIRST_PORT, Kind, SERVICE};
 
-/// What anything may take before it counts as failed.
+/// Longest wait before a step counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long nothing must be forwarded by weir for a flow to count as revoked.
+/// Time without a packet by weir after which a flow counts as revoked.
 const SILENCE: Duration = Duration::from_millis(30);
 
-/// A router with the daemon at XDP, single packets, and two counters: what XDP forwarded reaches
+/// Router with the daemon at XDP, single packets, and two counters. Packets that XDP forwards reach
 /// the server without leaving the router as an skb.
 struct Scene {
     weir: Daemon,
@@ -70,11 +70,11 @@ impl Scene {
         })
     }
 
-    /// Sends one packet; whether weir forwarded it.
+    /// Sends a packet, and returns whether weir forwarded it.
     fn forwarded(&self, frame: &[u8]) -> Result<bool, Error> {
         let (arrived, by_kernel) = (self.arrived.sunk(), self.by_kernel.sunk());
         self.client.send(frame)?;
-        // Delivered within the call, as a rule; where another core takes it, a moment later.
+        // Usually delivered within the call; a moment later if another core takes the packet.
         for _ in 0..100 {
             if self.by_kernel.sunk() != by_kernel {
                 return Ok(false);
@@ -87,8 +87,8 @@ impl Scene {
         Ok(false)
     }
 
-    /// From the reply, with which a flow becomes eligible, to the first packet that weir forwards.
-    /// Milliseconds.
+    /// Returns the milliseconds from the reply that makes a flow eligible to the first packet that
+    /// weir forwards.
     fn install(&self, n: u32) -> Result<f64, Error> {
         let frame = self.kind.received(n).bytes();
         self.client.send(&frame)?;
@@ -115,7 +115,7 @@ impl Scene {
         Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
-    /// Weir's own counters say the same as the two here, over one packet of each flow.
+    /// Checks weir's own counters against the two here, over a packet of each flow.
     fn confirm(&self, flows: u32) -> Result<(), Error> {
         let before = self.weir.status()?.packets.forwarded();
         let mut seen = 0u64;
@@ -123,7 +123,7 @@ impl Scene {
             seen += u64::from(self.forwarded(&self.kind.received(n).bytes())?);
         }
         let forwarded = self.weir.status()?.packets.forwarded() - before;
-        // A packet that another core delivers late may be taken for the next one.
+        // A packet that another core delivers late may be counted for the next one.
         match seen.abs_diff(forwarded) * 100 <= u64::from(flows) && forwarded > 0 {
             true => Ok(()),
             false => Err(Error::Wrong(format!(
@@ -132,8 +132,8 @@ impl Scene {
         }
     }
 
-    /// Runs a command in the router while the packets of a flow go on; how long after the end of
-    /// the command weir still forwarded, milliseconds, 0 where it stopped before.
+    /// Runs a command in the router while packets of a flow go on. Returns the milliseconds for
+    /// which weir still forwarded after the command's end; 0 if it stopped before.
     fn revoke(&self, n: u32, line: &str) -> Result<f64, Error> {
         let frame = self.kind.received(n).bytes();
         let mut words = line.split_whitespace();
@@ -182,9 +182,9 @@ fn gateway(nat: bool) -> Result<Lab, Error> {
 /// Latencies of many flows, milliseconds, sorted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latencies {
-    /// What was measured.
+    /// Name of the measurement.
     pub name: &'static str,
-    /// The values.
+    /// Values.
     pub sorted: Vec<f64>,
 }
 
@@ -197,7 +197,7 @@ impl Latencies {
         }
     }
 
-    /// A line of the table: median, 99th percentile, largest.
+    /// Formats a line of the table: median, 99th percentile, largest.
     pub fn line(&self) -> Vec<String> {
         let at = |share: f64| {
             let last = self.sorted.len().saturating_sub(1);
@@ -215,10 +215,10 @@ impl Latencies {
     }
 }
 
-/// Install and revoke, each over so many flows (changes of rules and routes: a tenth).
+/// Measures install and revoke with this many flows; changes of rules and routes with a tenth.
 pub fn latencies(binary: &Path, flows: u32, cpu: usize) -> Result<Vec<Latencies>, Error> {
     let scene = Scene::new(binary)?;
-    // After the daemon was started, which thereby keeps all processors.
+    // The pin comes after the start of the daemon, which must be able to use all processors.
     datapath::bench::pin(cpu)?;
     let mut all = Vec::new();
     let installs: Result<Vec<_>, _> = (0..flows).map(|n| scene.install(n)).collect();
@@ -279,7 +279,7 @@ pub fn latencies(binary: &Path, flows: u32, cpu: usize) -> Result<Vec<Latencies>
     Ok(all)
 }
 
-/// What the daemon takes.
+/// Measures memory and processor time of the daemon.
 pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<String>>, Error> {
     let flows = per_second * seconds;
     let kind = Kind {
@@ -312,7 +312,7 @@ pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<St
     let out = |role| lab.index(role, "eth0");
     let mut forward = Bench::load(&kind.forward(), out("client")?, &Exit::default())?;
     let mut reply = Bench::load(&kind.reply(), out("server")?, &Exit::default())?;
-    // 20 bursts per second, each of new flows, there and back.
+    // Sends 20 bursts per second, each of new flows, in both directions.
     let burst = per_second.div_ceil(20).next_multiple_of(64);
     let (before, start) = (processor_time(weir.id())?.as_secs_f64(), Instant::now());
     let mut made = 0;

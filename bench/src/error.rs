@@ -1,34 +1,34 @@
-//! What can go wrong while measuring.
+//! Errors while measuring.
 
 use std::io;
 
-/// An error of the benchmark.
+/// Error of a benchmark.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The laboratory.
+    /// Error of the laboratory.
     #[error(transparent)]
     Lab(#[from] lab::Error),
-    /// The programs.
+    /// Error of the BPF programs.
     #[error(transparent)]
     Datapath(#[from] datapath::Error),
-    /// The daemon, asked through its API.
+    /// Error of the daemon's API.
     #[error("weir does not answer: {0}")]
     Client(#[from] api::ClientError),
-    /// The operating system refused something.
+    /// Error of the operating system.
     #[error("{doing}: {source}")]
     System {
-        /// What was being done.
+        /// Action that failed.
         doing: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A path did not do what it is measured for: its time would mean nothing.
+    /// A path did not do its task, so that its time would mean nothing.
     #[error("{0}")]
     Wrong(String),
 }
 
 impl Error {
-    /// Adapts an I/O error; `doing` says what was being done.
+    /// Adapts an I/O error; `doing` names the action.
     pub fn system<E: Into<io::Error>>(doing: impl Into<String>) -> impl FnOnce(E) -> Self {
         move |source| Self::System {
             doing: doing.into(),

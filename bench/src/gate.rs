@@ -1,5 +1,5 @@
-//! The gate against slow creep: instructions per packet, which under `scripts/vm --icount` repeat
-//! to the instruction.
+//! Gate against slow creep: compares instructions per packet, which are exactly repeatable under
+//! `scripts/vm --icount`.
 
 use std::path::Path;
 
@@ -10,20 +10,20 @@ use crate::programs::Cost;
 use crate::report::{Table, table};
 use crate::verifier::series;
 
-/// A recorded measurement, bench/instructions.json.
+/// Recorded measurement, bench/instructions.json.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The kernel it was made with: another one's just-in-time compiler may make other
+    /// Kernel of the measurement: another kernel's just-in-time compiler may emit other
     /// instructions.
     pub kernel: String,
-    /// The C compiler it was made with: see [`machine::compiler`](crate::machine::compiler).
+    /// C compiler of the measurement: see [`machine::compiler`](crate::machine::compiler).
     pub compiler: String,
     /// Instructions beyond those of a drop, by program.
     pub costs: Vec<Cost>,
 }
 
 impl Record {
-    /// Reads one.
+    /// Reads a record.
     pub fn read(file: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(file)
             .map_err(Error::system(format!("read {}", file.display())))?;
@@ -31,7 +31,7 @@ impl Record {
             .map_err(|error| Error::Wrong(format!("{}: {error}", file.display())))
     }
 
-    /// Whether two records may be compared; else why not.
+    /// Checks that two records are comparable, or returns the reason why not.
     pub fn comparable(&self, now: &Self) -> Result<(), String> {
         if series(&self.kernel) != series(&now.kernel) {
             return Err(format!(
@@ -48,8 +48,8 @@ impl Record {
         Ok(())
     }
 
-    /// The least of each path, by another measurement with the programs loaded anew. From load to
-    /// load the same short path varies: `weir port noted, out` took 21, 24 and 28 in one machine.
+    /// Takes the lower cost of each path from another measurement with the programs loaded anew. A
+    /// short path varies from load to load: `weir port noted, out` took 21, 24 and 28 in a machine.
     pub fn lower(&mut self, other: &Self) {
         for cost in &mut self.costs {
             let again = other.costs.iter().find(|again| again.name == cost.name);
@@ -59,7 +59,7 @@ impl Record {
         }
     }
 
-    /// Writes it.
+    /// Writes the record.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let text =
             serde_json::to_string_pretty(self).map_err(|error| Error::Wrong(error.to_string()))?;
@@ -68,12 +68,12 @@ impl Record {
     }
 }
 
-/// What is allowed: 3 %, and two instructions, so that a short path does not fail for one.
+/// Returns whether a cost grew by over 3 %, and by over two instructions, for short paths.
 fn grown(before: f64, after: f64) -> bool {
     after > before * 1.03 && after > before + 2.0
 }
 
-/// Both side by side, and the names of what became dearer, or is missing on one side.
+/// Compares both; returns the names of costlier paths, and of those missing on a side.
 pub fn compare(recorded: &Record, now: &Record) -> (Table, Vec<String>) {
     let mut lines = Vec::new();
     let mut failed = Vec::new();

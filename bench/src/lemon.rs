@@ -1,11 +1,10 @@
-//! What users lose while somebody counts: LeMon's four cases with iperf3 through a router, with
-//! nobody, with programs that do nothing, with weir's monitor, and with softflowd on the same
-//! device, in turn. The second is what anybody pays who looks at packets by TC.
+//! Measures what users lose to a monitor: LeMon's four cases with iperf3 through a router. Nothing,
+//! programs that do nothing, weir's monitor, and softflowd count in turn, on the same device. The
+//! programs that do nothing show the price of any program at TC.
 //!
-//! Sender, router and receiver share the machine's processors, so whatever a monitor takes is taken
-//! from the transfer; devices neither segment nor merge, so that the router sees packets as on a
-//! wire. Two transfers of the same kind differ by more than a monitor takes, so the transfers of a
-//! case go on all the time, and who counts is changed below them.
+//! Sender, router and receiver share the processors, so a monitor takes its time from the transfer.
+//! Devices neither segment nor merge, so the router sees packets as on a wire. Transfers of a kind
+//! differ by more than a monitor takes, so those of a case run all the time, while monitors change.
 
 use std::any::Any;
 use std::fs;
@@ -25,27 +24,27 @@ use crate::daemon::Daemon;
 use crate::report::{Table, table};
 use crate::rounds::median;
 
-/// Most streams of one iperf3, which has 128 at most; beyond them there are several at once.
+/// Most streams of an iperf3 process, which allows 128; more streams need more processes.
 const STREAMS: u32 = 100;
 /// First port of the servers.
 const PORT: u16 = 5201;
-/// How long a counter, and what it disturbed by its beginning, is left alone.
+/// Time for a counter, and the disturbance by its start, to settle.
 const SETTLE: Duration = Duration::from_millis(500);
-/// How long the streams of a case take to get going.
+/// Time for the streams of a case to get going.
 const BEGIN: Duration = Duration::from_secs(3);
 
-/// Traffic.
+/// Traffic of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
-    /// What it is called.
+    /// Name.
     pub name: &'static str,
     /// Streams.
     pub flows: u32,
-    /// UDP, as much as goes; else TCP.
+    /// Set for UDP at full speed; else TCP.
     pub udp: bool,
-    /// Bytes of payload of a datagram; `None`: iperf3's choice.
+    /// Payload of a datagram in bytes; iperf3's default if unset.
     pub length: Option<u32>,
-    /// Of LeMon's paper: percent lost with its monitor; its packets were large.
+    /// Percent lost to LeMon's monitor, with large packets, by its paper.
     pub lemon: Option<f64>,
     /// Percent that may be lost.
     pub goal: f64,
@@ -68,7 +67,7 @@ impl Case {
         self
     }
 
-    /// LeMon's, then those with small datagrams.
+    /// LeMon's cases, then those with small datagrams.
     pub const ALL: [Self; 6] = [
         Self::new("10-tcp", 10, false, None).lost(2.26),
         Self::new("50-udp", 50, true, None).lost(12.16),
@@ -79,14 +78,13 @@ impl Case {
     ];
 }
 
-/// Who counts.
+/// Program that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counter {
-    /// Nobody.
+    /// No program.
     Nobody,
-    /// Nobody, but there are programs at TC of both of the router's ports, each way, that do
-    /// nothing.
+    /// Programs that do nothing at TC, on both router ports and in both directions.
     Nothing,
     /// `weir run --only monitor`.
     Weir,
@@ -107,7 +105,7 @@ impl Counter {
     }
 }
 
-/// How long and how often.
+/// Length and number of rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Rounds over all counters, for each case.
@@ -116,40 +114,40 @@ pub struct Plan {
     pub seconds: f64,
 }
 
-/// Whether a goal is reached.
+/// Verdict on a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The whole of [`Loss::from`] … [`Loss::to`] is below it.
+    /// The range from [`Loss::from`] to [`Loss::to`] is within the goal.
     Met,
-    /// All of it is above.
+    /// The whole range is above the goal.
     Short,
-    /// It lies in between.
+    /// The goal lies within the range.
     Undecided,
 }
 
-/// What was lost in one case.
+/// Loss of a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Loss {
     /// [`Case::name`].
     pub case: &'static str,
-    /// Who counted.
+    /// Counter.
     pub counter: Counter,
-    /// What arrived with nobody: Mbit/s of TCP, thousands of datagrams a second of UDP; the median.
+    /// Median rate without a counter: Mbit/s of TCP, thousands of datagrams a second of UDP.
     pub alone: f64,
-    /// Percent less that arrived with this one, against nobody in the same round: the median of the
-    /// rounds. Below 0: more.
+    /// Median over the rounds of the percentage lost to this counter, against no counter in the
+    /// same round; negative for a gain.
     pub median: f64,
-    /// Between this and [`Loss::to`] the median of very many rounds would be, with a probability of
-    /// 95 % at least.
+    /// Lower end of the range in which the median of very many rounds lies, with a probability of
+    /// at least 95 %.
     pub from: f64,
-    /// See [`Loss::from`].
+    /// Upper end of that range, see [`Loss::from`].
     pub to: f64,
-    /// Of LeMon's paper.
+    /// Percent lost by LeMon's paper.
     pub lemon: Option<f64>,
-    /// What may be lost.
+    /// Percent that may be lost.
     pub goal: f64,
-    /// Whether it is no more.
+    /// Verdict on the goal.
     pub verdict: Verdict,
 }
 
@@ -176,7 +174,7 @@ pub fn all(
         let mut rates: [Vec<f64>; Counter::ALL.len()] = Default::default();
         let _streams = begin(&lab, case)?;
         for round in 0..plan.rounds as usize {
-            // Each is first in turn: a machine that gets slower wrongs nobody.
+            // Each counter is first in turn, so that a machine that slows down treats all alike.
             for step in 0..rates.len() {
                 let index = (round + step) % rates.len();
                 let rate = one(&lab, binary, case, Counter::ALL[index], plan.seconds)?;
@@ -230,9 +228,9 @@ fn loss(case: &Case, counter: Counter, alone: &[f64], with: &[f64]) -> Loss {
     }
 }
 
-/// The values between which the median of all is with 95 %, whatever they are distributed like: so
-/// many of `sorted` lie below it as heads in throws of a coin (normal approximation; least and most
-/// where there are few).
+/// Returns the range that holds the true median with 95 %, for any distribution. The number of
+/// values of `sorted` below it is that of heads in coin throws (normal approximation; least and
+/// most of few values).
 fn confidence(sorted: &[f64]) -> (f64, f64) {
     let number = sorted.len() as f64;
     let below = ((number - 1.96 * number.sqrt()) / 2.0).floor().max(1.0) as usize;
@@ -240,7 +238,7 @@ fn confidence(sorted: &[f64]) -> (f64, f64) {
     (at(below - 1), at(sorted.len().wrapping_sub(below)))
 }
 
-/// Whatever runs while it counts; stopped when dropped.
+/// Starts a counter, which stops when dropped.
 fn start(lab: &Lab, binary: &Path, counter: Counter) -> Result<Box<dyn Any>, Error> {
     let router = lab.node("router")?;
     Ok(match counter {
@@ -251,7 +249,7 @@ fn start(lab: &Lab, binary: &Path, counter: Counter) -> Result<Box<dyn Any>, Err
     })
 }
 
-/// In the foreground, with nobody to hear what it exports; room for all flows.
+/// Starts softflowd in the foreground, with room for all flows, and no collector.
 fn softflowd(router: &Namespace) -> Result<Process, Error> {
     let own = std::env::temp_dir().join(router.name());
     let mut command = Command::new("softflowd");
@@ -272,8 +270,8 @@ fn softflowd(router: &Namespace) -> Result<Process, Error> {
     }
 }
 
-/// The streams of a case, which end when this is dropped. Senders on one processor, receivers on
-/// the other: where they would move, rates would.
+/// Starts the streams of a case, which end when dropped. Senders have one processor and receivers
+/// the other: if they moved, rates would vary.
 fn begin(lab: &Lab, case: &Case) -> Result<Vec<Process>, Error> {
     let processes = case.flows.div_ceil(STREAMS) as u16;
     let streams = case.flows / u32::from(processes);
@@ -300,7 +298,7 @@ fn begin(lab: &Lab, case: &Case) -> Result<Vec<Process>, Error> {
     clients
 }
 
-/// What has arrived at the server's programs so far: bytes of TCP with their headers, datagrams of
+/// Returns what the server has received so far: bytes of TCP with their headers, or datagrams of
 /// UDP.
 fn arrived(lab: &Lab, case: &Case) -> Result<u64, Error> {
     let (file, protocol, field) = match case.udp {
@@ -311,7 +309,7 @@ fn arrived(lab: &Lab, case: &Case) -> Result<u64, Error> {
         .node("server")?
         .enter(|| fs::read_to_string(format!("/proc/thread-self/net/{file}")))?
         .map_err(Error::system("read what arrived"))?;
-    // A line of names, and a line of values.
+    // The file has a line of names, and a line of values.
     let mut lines = text.lines().filter(|line| line.starts_with(protocol));
     let (names, values) = (lines.next(), lines.next());
     let mut both = names
@@ -324,7 +322,7 @@ fn arrived(lab: &Lab, case: &Case) -> Result<u64, Error> {
         .ok_or_else(|| Error::Wrong(format!("no {field} in {file}")))
 }
 
-/// What arrives while one counts, see [`Loss::alone`].
+/// Returns the rate with a counter, see [`Loss::alone`].
 fn one(
     lab: &Lab,
     binary: &Path,
@@ -344,7 +342,7 @@ fn one(
     }
 }
 
-/// For eyes.
+/// Formats the losses as a table.
 pub fn report(losses: &[Loss]) -> Table {
     let lines: Vec<_> = losses
         .iter()

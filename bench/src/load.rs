@@ -1,5 +1,4 @@
-//! What is sent through a router: how many flows, how long the frames, and what they are wrapped in
-//! on the wires.
+//! Traffic through a router: number of flows, length of frames, and headers below IP.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,23 +6,23 @@ use std::str::FromStr;
 use lab::Arrangement;
 use serde::{Deserialize, Serialize};
 
-/// IMIX, as most of those who measure have it: seven short frames, four of middle length and a long
-/// one; bytes without checksum.
+/// IMIX in its common form: seven short frames, four of middle length and a long one; bytes without
+/// checksum.
 pub const IMIX: [usize; 3] = [60, 590, 1514];
-/// Ethernet's header.
+/// Bytes of Ethernet's header.
 const HEADER: usize = 14;
 
-/// Frames, and how they follow each other.
+/// Frames, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Flows, which take turns.
     pub flows: u32,
-    /// Packets of one flow in a row.
+    /// Packets of a flow in a row.
     #[serde(default = "one")]
     pub burst: u32,
-    /// Of the frames, as they are without what [`Load::wires`] adds.
+    /// Length of the frames, without headers that [`Load::wires`] adds.
     pub length: Length,
-    /// What is below IP.
+    /// Headers below IP.
     #[serde(default)]
     pub wires: Wires,
 }
@@ -33,7 +32,7 @@ fn one() -> u32 {
 }
 
 impl Default for Load {
-    /// The shortest frames of 64 flows, plain.
+    /// Returns plain frames of the shortest length, of 64 flows.
     fn default() -> Self {
         Self {
             flows: 64,
@@ -68,17 +67,17 @@ impl fmt::Display for Load {
     }
 }
 
-/// Of frames.
+/// Length of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Length {
-    /// All have so many bytes, without checksum.
+    /// Equal frames of this many bytes, without checksum.
     Octets(u16),
-    /// Several.
+    /// Frames of several lengths.
     Mixed(Mix),
 }
 
-/// How lengths take turns.
+/// Mix of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mix {
@@ -87,7 +86,7 @@ pub enum Mix {
 }
 
 impl Length {
-    /// The lengths there are, the longest last; at least `least`, at most what the wires take.
+    /// Returns the lengths, the longest last; at least `least`, at most what the wires take.
     pub fn octets(self, least: usize, wires: Wires) -> Vec<usize> {
         let fit = |octets: usize| octets.clamp(least, wires.longest());
         match self {
@@ -115,14 +114,14 @@ impl FromStr for Length {
     }
 }
 
-/// What the router's wires carry below IP: at the LAN, then at the WAN.
+/// Headers below IP on the router's wires: at the LAN, then at the WAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wires {
     /// Ethernet.
     #[default]
     Plain,
-    /// A VLAN on both.
+    /// VLAN on both.
     Vlan,
     /// Two tags on the WAN.
     Qinq,
@@ -133,7 +132,7 @@ pub enum Wires {
 }
 
 impl Wires {
-    /// All of them.
+    /// All wires.
     pub const ALL: [Self; 5] = [
         Self::Plain,
         Self::Vlan,
@@ -142,7 +141,7 @@ impl Wires {
         Self::PppoeOverVlan,
     ];
 
-    /// Short name, for the command line and JSON.
+    /// Returns the short name, for the command line and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -153,7 +152,7 @@ impl Wires {
         }
     }
 
-    /// For people.
+    /// Returns the description, for people.
     pub fn text(self) -> &'static str {
         match self {
             Self::Plain => "plain Ethernet",
@@ -164,7 +163,7 @@ impl Wires {
         }
     }
 
-    /// What a kernel, and in user space a machine, has to have for it.
+    /// Returns the requirements on the kernel, and on programs in user space.
     pub fn takes(self) -> &'static str {
         match self {
             Self::Plain => "veth",
@@ -174,7 +173,7 @@ impl Wires {
         }
     }
 
-    /// How the laboratory builds it.
+    /// Returns the arrangement in the laboratory.
     pub fn arrangement(self) -> Arrangement {
         match self {
             Self::Plain => Arrangement::PLAIN,
@@ -185,7 +184,7 @@ impl Wires {
         }
     }
 
-    /// Bytes of the longest frame that fits, before anything is wrapped around it (RFC 2516,
+    /// Returns the bytes of the longest frame that fits, before headers are added (RFC 2516,
     /// section 7: 1492 with PPPoE).
     pub fn longest(self) -> usize {
         HEADER

@@ -1,4 +1,4 @@
-//! The machine the bench runs on: its lock, namespaces, processor time.
+//! Machine that runs the bench: its lock, namespaces, and processor time.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Held while something is measured: two benches at once would measure each other.
+/// Lock held while measuring: two benches at once would measure each other.
 #[derive(Debug)]
 pub struct Lock(#[allow(dead_code)] Flock<File>);
 
@@ -37,8 +37,8 @@ impl Lock {
     }
 }
 
-/// Runs `work` with this thread inside a namespace. Unlike [`Namespace::enter`] it stays on this
-/// thread, which is pinned, and which holds things that cannot change threads.
+/// Runs `work` inside a namespace. Unlike [`Namespace::enter`], stays on this thread, which is
+/// pinned and holds values that cannot change threads.
 pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error> {
     let open =
         |path: &Path| File::open(path).map_err(Error::system(format!("open {}", path.display())));
@@ -52,13 +52,13 @@ pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error>
     Ok(result)
 }
 
-/// Keeps a signal from interrupting this thread while it lives: another thread takes it. What the
-/// kernel was asked to run is not cut short then.
+/// Blocks a signal in this thread while it lives, so that another thread takes it. The signal
+/// cannot cut short a call into the kernel then.
 #[derive(Debug)]
 pub struct Undisturbed(SigSet);
 
 impl Undisturbed {
-    /// By Ctrl-C.
+    /// Blocks Ctrl-C.
     pub fn by_interrupts() -> Result<Self, Error> {
         let set: SigSet = [Signal::SIGINT].into_iter().collect();
         set.thread_block()
@@ -73,13 +73,13 @@ impl Drop for Undisturbed {
     }
 }
 
-/// The kernel's thread that goes on with received packets where an interrupt's share of time was
-/// used up: `ksoftirqd/N`.
+/// Kernel thread that continues with received packets after an interrupt's time share is used up:
+/// `ksoftirqd/N`.
 #[derive(Clone, Debug)]
 pub struct SoftirqThread(PathBuf);
 
 impl SoftirqThread {
-    /// That of a processor.
+    /// Finds the thread of a processor.
     pub fn of(cpu: usize) -> Result<Self, Error> {
         let name = format!("ksoftirqd/{cpu}");
         let processes = fs::read_dir("/proc").map_err(Error::system("read /proc"))?;
@@ -91,7 +91,7 @@ impl SoftirqThread {
             .ok_or_else(|| Error::Wrong(format!("no thread {name}")))
     }
 
-    /// Nanoseconds that it ran so far (CONFIG_SCHED_INFO; 0 without it).
+    /// Returns the thread's nanoseconds so far (CONFIG_SCHED_INFO; 0 without it).
     pub fn ran(&self) -> u64 {
         let text = fs::read_to_string(&self.0).unwrap_or_default();
         let first = text.split_whitespace().next();
@@ -99,19 +99,19 @@ impl SoftirqThread {
     }
 }
 
-/// How many processors are running.
+/// Returns the number of usable processors.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What was measured on.
+/// Machine of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// As the processor calls itself.
+    /// Model of the processor.
     pub processor: String,
-    /// How many of them.
+    /// Number of processors.
     pub processors: usize,
-    /// Whether it is a virtual machine.
+    /// Set for a virtual machine.
     pub is_virtual: bool,
     /// Version of Linux.
     pub kernel: String,
@@ -120,7 +120,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// Returns this machine.
     pub fn this() -> Self {
         let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = about.lines().find_map(|line| {
@@ -159,18 +159,18 @@ impl fmt::Display for Machine {
     }
 }
 
-/// What a processor did: seconds since the start of the machine, or shares of a time.
+/// Time of a processor: seconds since the start of the machine, or shares of a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Processor {
-    /// Anything but being idle or waiting for disks.
+    /// Time neither idle nor waiting for disks.
     pub busy: f64,
-    /// Of it, receiving and sending packets and other work that the kernel puts off until after an
-    /// interrupt (softirq).
+    /// Part of `busy` in softirqs: receiving, sending, and other work that the kernel defers after
+    /// an interrupt.
     pub softirq: f64,
 }
 
 impl Processor {
-    /// Shares of the seconds since then.
+    /// Returns the shares of the seconds since `then`.
     pub fn since(&self, then: &Self, seconds: f64) -> Self {
         Self {
             busy: (self.busy - then.busy) / seconds,
@@ -178,7 +178,7 @@ impl Processor {
         }
     }
 
-    /// From a line of /proc/stat (proc_stat(5)): `cpu0`, then user, nice, system, idle, iowait,
+    /// Parses a line of /proc/stat (proc_stat(5)): `cpu0`, then user, nice, system, idle, iowait,
     /// irq, softirq, steal.
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
@@ -199,13 +199,13 @@ impl Processor {
     }
 }
 
-/// What each processor did so far.
+/// Returns the time of each processor so far.
 pub fn processor_times() -> Vec<Processor> {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     text.lines().filter_map(Processor::read).collect()
 }
 
-/// Packets that a device of this thread's namespace received (see [`inside`]).
+/// Returns the packets received by a device of this thread's namespace (see [`inside`]).
 pub fn received(device: &str) -> Result<u64, Error> {
     let text = fs::read_to_string("/proc/thread-self/net/dev")
         .map_err(Error::system("read /proc/net/dev"))?;
@@ -217,20 +217,20 @@ pub fn received(device: &str) -> Result<u64, Error> {
     found.ok_or_else(|| Error::Wrong(format!("no device {device}")))
 }
 
-/// How many connections the kernel follows at most (`net.netfilter.nf_conntrack_max`); `None`
-/// before it follows any.
+/// Returns the kernel's limit of tracked connections (`net.netfilter.nf_conntrack_max`), or `None`
+/// before conntrack is in use.
 pub fn most_connections() -> Option<u64> {
     let text = fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").ok()?;
     text.trim().parse().ok()
 }
 
-/// Whether the kernel has memory for TCP: what it counts as in use, less than what it saves from
-/// (`net.ipv4.tcp_mem`, the first number).
+/// Checks that the kernel has memory for TCP: its count in use must be below the threshold at which
+/// it saves (`net.ipv4.tcp_mem`, the first number).
 ///
 /// # Errors
-/// It has not. Where nothing is connected it has miscounted, which only a reboot hints: Linux 6.18
-/// did by 2.3 GB once, with a WARNING of `inet_sock_destruct`, while shadowsocks-libev carried a
-/// connection by MPTCP; all TCP of the machine was at 34 Mbit/s from then on.
+/// TCP memory is low. Without open connections, the kernel has miscounted, which only a reboot
+/// cures. Linux 6.18 did so by 2.3 GB once, with a WARNING of `inet_sock_destruct`, while
+/// shadowsocks-libev carried a connection by MPTCP. All TCP ran at 34 Mbit/s from then on.
 pub fn has_memory_for_tcp() -> Result<(), Error> {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
     let (used, from) = tcp_memory(
@@ -247,8 +247,8 @@ pub fn has_memory_for_tcp() -> Result<(), Error> {
     )))
 }
 
-/// Pages in use, and from how many on the kernel saves; the second is the most there is where it is
-/// not told.
+/// Returns the pages in use, and the threshold at which the kernel saves; `u64::MAX` if the
+/// threshold is missing.
 fn tcp_memory(sockstat: &str, limits: &str) -> (u64, u64) {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"));
     let mut words = line.unwrap_or_default().split_whitespace();
@@ -258,12 +258,12 @@ fn tcp_memory(sockstat: &str, limits: &str) -> (u64, u64) {
     (number(used).unwrap_or(0), number(from).unwrap_or(u64::MAX))
 }
 
-/// One line about processor and kernel, for the record.
+/// Describes processor and kernel in a line.
 pub fn describe() -> String {
     Machine::this().to_string()
 }
 
-/// The C compiler of the BPF programs that are loaded, `clang 14`.
+/// Returns the C compiler of the loaded BPF programs, as `clang 14`.
 pub fn compiler() -> String {
     let whole = datapath::object::compiler();
     whole.split('.').next().unwrap_or_default().to_owned()

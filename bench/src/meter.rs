@@ -1,5 +1,5 @@
-//! What the meter takes of each packet, beyond finding out what the packet is: under
-//! BPF_PROG_TEST_RUN, in turn with the same parse before the tables that others use.
+//! Measures the meter's cost per packet beyond the parse, under BPF_PROG_TEST_RUN, in turn with the
+//! same parse in front of the tables of other monitors.
 
 use datapath::bench::{Bench, Exit, Peers, Target, Traffic};
 use datapath::meter::{Meter, MeterSizes};
@@ -14,10 +14,10 @@ use crate::report::{Table, table};
 use crate::rounds::median;
 use crate::traffic::Kind;
 
-/// Records of the daemon's largest table of its own choice.
+/// Records of the daemon's largest default table.
 const RECORDS: u32 = 65_536;
 
-/// How thoroughly.
+/// Effort of the measurement.
 #[derive(Clone, Debug)]
 pub struct Effort {
     /// Runs in a batch.
@@ -28,28 +28,28 @@ pub struct Effort {
     pub flows: Vec<u32>,
 }
 
-/// One program on one kind of traffic.
+/// Cost of a program for a kind of traffic.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
-    /// What ran.
+    /// Program.
     pub program: &'static str,
-    /// On what.
+    /// Traffic.
     pub traffic: String,
-    /// Flows that took turns.
+    /// Flows that take turns.
     pub flows: u32,
-    /// Nanoseconds (instructions, where the clock counts those) beyond those of the parse; of the
-    /// parse beyond those of a drop: the median of the rounds.
+    /// Nanoseconds, or instructions if the clock counts those: median of the rounds. Counted beyond
+    /// the parse, and for the parse beyond a drop.
     pub median: f64,
-    /// The smallest.
+    /// Lowest value.
     pub least: f64,
-    /// The largest.
+    /// Highest value.
     pub most: f64,
-    /// Those of the parse, or of the drop, from which it is counted, in the last round.
+    /// Cost of the parse, or of the drop, that was subtracted in the last round.
     pub base: f64,
 }
 
-/// What is timed, in the order of the table. The parse comes first: the others are counted from
-/// there.
+/// Timed programs, in the order of the table. The parse comes first: its cost is subtracted from
+/// the others.
 const PROGRAMS: [(Target, &str); 6] = [
     (Target::MeterParse, "parse alone"),
     (Target::MeterIn, "weir's meter"),
@@ -59,7 +59,7 @@ const PROGRAMS: [(Target, &str); 6] = [
     (Target::SpinLocked, "spin-locked hash, key of 40 bytes"),
 ];
 
-/// Times everything in a namespace of its own.
+/// Times all programs in a namespace of their own.
 pub fn all(effort: &Effort) -> Result<Vec<Cost>, Error> {
     let mut lab = Lab::new();
     for role in ["client", "router"] {
@@ -94,8 +94,8 @@ pub fn all(effort: &Effort) -> Result<Vec<Cost>, Error> {
     })?
 }
 
-/// The meter's own programs, for the gate (gate.rs), where the clock counts instructions, of which
-/// little varies.
+/// Returns the meter's own programs for the gate (gate.rs); few rounds are enough, as counts of
+/// instructions vary little.
 pub fn of_the_gate() -> Result<Vec<programs::Cost>, Error> {
     let costs = all(&Effort {
         runs: 1000,
@@ -113,7 +113,7 @@ pub fn of_the_gate() -> Result<Vec<programs::Cost>, Error> {
     Ok(costs.collect())
 }
 
-/// Other traffic than UDP over IPv4 behind a plain Ethernet header.
+/// Returns traffic other than UDP over IPv4 behind a plain Ethernet header.
 fn others(flows: u32) -> Vec<(&'static str, Traffic)> {
     let kind = |ipv6, length| Kind {
         ipv6,
@@ -138,7 +138,7 @@ fn others(flows: u32) -> Vec<(&'static str, Traffic)> {
         let octets: Vec<u8> = octets.flatten().collect();
         let frame = v4.received(0).bytes();
         Traffic {
-            // In place of the EtherType; a VLAN's is the one that was there.
+            // These bytes replace the EtherType; after a VLAN tag they end in the original one.
             frame: [&frame[..12], &octets, &frame[14..]].concat(),
             shift: octets.len() - 2,
             ..v4.forward()
@@ -161,7 +161,7 @@ fn others(flows: u32) -> Vec<(&'static str, Traffic)> {
     ]
 }
 
-/// A meter, and frames for it.
+/// Meter, and frames for it.
 struct Stage<'a> {
     meter: Meter,
     bench: Bench,
@@ -172,7 +172,7 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     fn new(traffic: &Traffic, link: u32, effort: &'a Effort) -> Result<Self, Error> {
-        // A quarter full at most, as is recommended.
+        // A quarter full at most, as recommended.
         let sizes = MeterSizes::new(RECORDS.max(traffic.flows * 4), &[link]);
         let mut meter = Meter::load(sizes, true)?;
         meter.attach(link, "lan0", false, true)?;
@@ -236,7 +236,7 @@ impl<'a> Stage<'a> {
             .collect())
     }
 
-    /// Whether each flow has a record, in which each run counted.
+    /// Checks that each flow has a record, and that each run was counted.
     fn check(&mut self) -> Result<(), Error> {
         let (mut records, mut packets) = (0u32, 0u64);
         self.meter.scan(|seen| {
@@ -247,7 +247,7 @@ impl<'a> Stage<'a> {
         let runs = self.effort.runs.max(self.flows);
         let sent =
             u64::from(runs) * u64::from(self.effort.rounds) + u64::from(self.flows.max(1000));
-        // Some find no place at 65,536 flows. That is told, and is not what is timed.
+        // At 65,536 flows some find no slot; the meter reports those, and they are not timed.
         let placed = f64::from(records) / f64::from(self.flows);
         match placed > 0.98 && packets as f64 > sent as f64 * 0.98 && packets <= sent {
             true => Ok(()),
@@ -259,7 +259,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Rows are programs, columns numbers of flows.
+/// Formats the costs: programs as rows, numbers of flows as columns.
 pub fn report(costs: &[Cost]) -> Table {
     let mut columns: Vec<(String, u32)> = Vec::new();
     let mut rows: Vec<&str> = Vec::new();

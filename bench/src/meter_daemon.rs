@@ -1,5 +1,4 @@
-//! What the daemon takes while it monitors: processor time and memory, by the number of flows that
-//! are active.
+//! Measures processor time and memory of the monitoring daemon, by the number of active flows.
 
 use std::fs;
 use std::path::Path;
@@ -17,26 +16,26 @@ use crate::machine::inside;
 use crate::report::{Table, table};
 use crate::traffic::Kind;
 
-/// Bursts a second: each flow has one packet a second, in one of them.
+/// Bursts a second: each flow has a packet a second, in one of the bursts.
 const BURSTS: u32 = 10;
 
-/// One number of flows.
+/// Result for a number of flows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Burden {
     /// Flows with a packet each second.
     pub flows: u32,
-    /// Conversations that it told of at the end.
+    /// Conversations that the daemon reported at the end.
     pub talks: u64,
-    /// Processor time, percent of one processor.
+    /// Processor time, percent of a single processor.
     pub processor: f64,
-    /// Resident memory, MB: all of it.
+    /// Resident memory, MB.
     pub resident: f64,
-    /// Of this, what is its own, not tables and files.
+    /// Anonymous part of the resident memory, without tables and files.
     pub own: f64,
 }
 
-/// Starts `weir run --only monitor` for each number of flows, lets them settle, and looks for so
-/// many seconds.
+/// Starts `weir run --only monitor` for each number of flows, lets the flows settle, and measures
+/// for `seconds`.
 pub fn burdens(binary: &Path, flows: &[u32], seconds: u32) -> Result<Vec<Burden>, Error> {
     datapath::bench::unpin()?;
     flows
@@ -107,7 +106,7 @@ fn burden(binary: &Path, flows: u32, seconds: u32) -> Result<Burden, Error> {
     })
 }
 
-/// Resident memory of a process, and what of it is anonymous: MB.
+/// Returns the resident memory of a process, and its anonymous part, in MB.
 pub fn memory(id: u32) -> Result<(f64, f64), Error> {
     let text = fs::read_to_string(format!("/proc/{id}/status"))
         .map_err(Error::system("read the daemon's status"))?;
@@ -119,7 +118,7 @@ pub fn memory(id: u32) -> Result<(f64, f64), Error> {
     Ok((field("VmRSS:"), field("RssAnon:")))
 }
 
-/// For eyes.
+/// Formats the results as a table.
 pub fn report(burdens: &[Burden]) -> Table {
     let lines: Vec<_> = burdens
         .iter()

@@ -1,5 +1,5 @@
-//! What counting costs while weir forwards at XDP, past the meter: packets per second, and the
-//! daemon's processor time. Two routers alike, one of which does not count, are measured in turn.
+//! Measures the cost of counting while weir forwards at XDP, past the meter: packets per second,
+//! and the daemon's processor time. Two routers, one without counting, take turns.
 
 use std::path::Path as File;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use crate::meter_path::More;
 use crate::report::{Table, table};
 use crate::rounds::{Plan, median};
 
-/// One number of flows.
+/// Result for a number of flows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
-    /// Flows, each of which has packets both ways.
+    /// Flows, each with packets in both directions.
     pub flows: u32,
-    /// Nanoseconds per packet without counting, generator and sink included: the median.
+    /// Nanoseconds per packet without counting, including generator and sink: median.
     pub alone: f64,
-    /// With it.
+    /// Additional nanoseconds with counting.
     pub counted: More,
-    /// Processor time of the daemon that does not count while each flow has a packet each way in
-    /// a second, percent of one processor.
+    /// Processor time of the daemon without counting, percent of a processor, with a packet of each
+    /// flow each way a second.
     pub idle: f64,
-    /// That of the one that does.
+    /// Processor time of the daemon with counting.
     pub counting: f64,
 }
 
 impl Beside {
-    /// Packets a second that counting takes, percent: at the median.
+    /// Returns the percentage of packets a second lost to counting, at the median.
     pub fn lost(&self) -> f64 {
         self.counted.median / (self.alone + self.counted.median) * 100.0
     }
 }
 
-/// Measures with each number of flows; `seconds`: of the daemon. `cpu`: the processor to run on.
+/// Measures each number of flows, on processor `cpu`; `seconds` is for the daemon's time.
 pub fn all(
     binary: &File,
     flows: &[u32],
@@ -55,14 +55,14 @@ fn one(binary: &File, flows: u32, plan: Plan, seconds: u32, cpu: usize) -> Resul
         ..Load::default()
     };
     let build = |config: &str| {
-        // What is started inherits the pin.
+        // Processes started here inherit the pin.
         datapath::bench::unpin()?;
         Circuit::configured(Path::WeirXdp, load, binary, (config, &|_| Ok(())))
     };
     let mut circuits = [build("[monitor]\nenabled = false\n")?, build("")?];
     let (mut alone, mut counted) = (Vec::new(), Vec::new());
     for round in 0..plan.rounds as usize {
-        // Each is first in turn.
+        // Each router is first in turn.
         let mut found = [0.0; 2];
         for step in 0..2 {
             let which = (round + step) % 2;
@@ -93,7 +93,7 @@ fn one(binary: &File, flows: u32, plan: Plan, seconds: u32, cpu: usize) -> Resul
     })
 }
 
-/// For eyes.
+/// Formats the results as a table.
 pub fn report(found: &[Beside]) -> Table {
     let lines: Vec<_> = found
         .iter()

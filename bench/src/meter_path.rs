@@ -1,6 +1,6 @@
-//! The whole way of a packet through the kernel: with nobody, with programs at both ports that do
-//! nothing, and with the monitor, in turn; the closed loop on one processor. What the programs take
-//! that do nothing is the kernel's: entering a program, whatever it does.
+//! Measures the kernel's whole path in the closed loop on a processor: without programs, with
+//! programs at both ports that do nothing, and with the monitor, in turn. The programs that do
+//! nothing show the kernel's price of entering any program.
 
 use std::any::Any;
 use std::path::Path as File;
@@ -14,19 +14,19 @@ use crate::load::Load;
 use crate::report::{Table, table};
 use crate::rounds::{Plan, median};
 
-/// More nanoseconds per packet than with nobody, each round against itself.
+/// Additional nanoseconds per packet, compared within each round.
 #[derive(Clone, Debug, Serialize)]
 pub struct More {
-    /// Of the rounds' differences.
+    /// Median of the rounds' differences.
     pub median: f64,
-    /// The least.
+    /// Lowest value.
     pub least: f64,
-    /// The most.
+    /// Highest value.
     pub most: f64,
 }
 
 impl More {
-    /// Of rounds.
+    /// Summarises the rounds.
     pub(crate) fn of(mut differences: Vec<f64>) -> Self {
         differences.sort_by(f64::total_cmp);
         Self {
@@ -37,43 +37,43 @@ impl More {
     }
 }
 
-/// One path.
+/// Result for a path.
 #[derive(Clone, Debug, Serialize)]
 pub struct Whole {
     /// [`Path::name`].
     pub path: &'static str,
-    /// Nanoseconds per packet with nobody, generator and sink included: the median of the rounds.
+    /// Nanoseconds per packet without programs, including generator and sink: median of the rounds.
     pub alone: f64,
-    /// With programs that do nothing.
+    /// Addition by programs that do nothing.
     pub nothing: More,
-    /// With the monitor.
+    /// Addition by the monitor.
     pub monitor: More,
 }
 
 impl Whole {
-    /// Packets a second that the monitor takes, percent: at the median.
+    /// Returns the percentage of packets a second lost to the monitor, at the median.
     pub fn lost(&self) -> f64 {
         self.monitor.median / (self.alone + self.monitor.median) * 100.0
     }
 }
 
-/// Who may look at what passes the router's ports: nobody, programs that do nothing, the monitor.
+/// Number of watchers at the router's ports: none, programs that do nothing, the monitor.
 const WATCHES: usize = 3;
 
-/// Begins to look; what is returned is held for its hold on the ports.
+/// Starts a watcher, which stays on the ports until the returned value is dropped.
 fn watch(which: usize, circuit: &Circuit, binary: &File) -> Result<Box<dyn Any>, Error> {
     Ok(match which {
         0 => Box::new(()),
         1 => Box::new(circuit.nothing()?),
         _ => {
-            // What is started inherits the pin.
+            // Processes started here inherit the pin.
             datapath::bench::unpin()?;
             Box::new(Daemon::monitor(circuit.router()?, binary, "", 2)?)
         }
     })
 }
 
-/// Measures kernel paths with so many flows; `cpu`: the processor to run on.
+/// Measures kernel paths with this many flows, on processor `cpu`.
 pub fn all(binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<Vec<Whole>, Error> {
     let paths = [Path::Kernel, Path::Masquerade];
     paths
@@ -90,7 +90,7 @@ fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<
     let mut circuit = Circuit::build(path, load, binary)?;
     let (mut alone, mut nothing, mut monitor) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..plan.rounds as usize {
-        // Each is first in turn.
+        // Each watcher is first in turn.
         let mut found = [0.0; WATCHES];
         for step in 0..WATCHES {
             let which = (round + step) % WATCHES;
@@ -113,7 +113,7 @@ fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<
     })
 }
 
-/// For eyes.
+/// Formats the results as a table.
 pub fn report(found: &[Whole]) -> Table {
     let more = |more: &More| format!("{:.0} ({:.0} to {:.0})", more.median, more.least, more.most);
     let lines: Vec<_> = found

@@ -1,6 +1,6 @@
 //! Measures several uplinks as one: [`ways`] of TCP on paths without a rate, [`sums`] of paths with
-//! a rate, [`cuts`] of a cable in the middle, an [`experiment`] with a picture, and the number of
-//! [`connections`].
+//! a rate, and [`cuts`] of a cable in the middle. Also an [`experiment`] with a picture, and the
+//! number of [`connections`].
 
 mod bare;
 pub mod connections;

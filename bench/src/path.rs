@@ -1,4 +1,4 @@
-//! What can forward, or drop: the scenarios of the laboratory.
+//! Scenarios of the laboratory: the ways to forward, or to drop.
 
 use datapath::Hook;
 use lab::{Lab, Options};
@@ -6,10 +6,10 @@ use lab::{Lab, Options};
 use crate::load::{Load, Wires};
 use crate::traffic::Kind;
 
-/// What forwards.
+/// Forwarder of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// The generator and a drop at the router's port: what is not the router.
+    /// Generator, and a drop at the router's port: the cost outside the router.
     Nothing,
     /// The kernel, conntrack not in use.
     Kernel,
@@ -17,7 +17,7 @@ pub enum Path {
     Conntrack,
     /// The kernel with conntrack and masquerading.
     Masquerade,
-    /// The same with nftables' flowtable, in software.
+    /// The kernel with conntrack, masquerading and nftables' flowtable, in software.
     Flowtable,
     /// A static rewrite at TC ingress.
     StaticTc,
@@ -45,12 +45,12 @@ pub enum Path {
     Drop,
     /// The kernel drops, by a set before conntrack.
     DropEarly,
-    /// Weir drops at XDP, by the same set.
+    /// Weir drops at XDP, by the set of [`Path::DropEarly`].
     WeirDrop,
 }
 
 impl Path {
-    /// In the order of the table.
+    /// All paths, in the order of the table.
     pub const ALL: [Path; 19] = [
         Self::Nothing,
         Self::Kernel,
@@ -73,7 +73,7 @@ impl Path {
         Self::WeirDrop,
     ];
 
-    /// Short name, for `--only` and JSON.
+    /// Returns the short name, for `--only` and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nothing => "direct",
@@ -98,7 +98,7 @@ impl Path {
         }
     }
 
-    /// For the table.
+    /// Returns the description, for the table.
     pub fn text(self) -> &'static str {
         match self {
             Self::Nothing => "no router: dropped at its port",
@@ -123,8 +123,8 @@ impl Path {
         }
     }
 
-    /// Whether it can be measured on wires that carry more than Ethernet: the programs that weir is
-    /// compared with know nothing else, and one family is enough.
+    /// Returns whether the path can be measured on these wires: programs that weir is compared with
+    /// know plain Ethernet only, and a single family is enough.
     pub fn knows(self, wires: Wires) -> bool {
         wires == Wires::Plain
             || matches!(
@@ -139,7 +139,7 @@ impl Path {
             )
     }
 
-    /// Why this machine cannot do it.
+    /// Returns why this machine cannot measure the path, if so.
     pub fn lacks(self, wires: Wires) -> Option<String> {
         let tried = || Lab::gateway(&Options::default()).and_then(|lab| lab.flowtable());
         match self {
@@ -151,12 +151,12 @@ impl Path {
         }
     }
 
-    /// Whether packets are to reach nobody: nothing is forwarded.
+    /// Returns whether the path drops all packets.
     pub fn drops(self) -> bool {
         matches!(self, Self::Drop | Self::DropEarly | Self::WeirDrop)
     }
 
-    /// Rules of nftables, on top of those of a gateway: which packets are dropped.
+    /// Returns rules of nftables that drop packets, on top of the gateway's rules.
     pub(crate) fn rules(self) -> Option<String> {
         const SET: &str = "192.168.1.2, 10.100.0.0/14";
         let chain = |hook: &str, rule: &str| {
@@ -179,8 +179,8 @@ impl Path {
         }
     }
 
-    /// The least share of the packets that weir has to take. Of what it drops by a set it lets one
-    /// in 256 through, as a sample.
+    /// Returns the lowest share of packets that weir has to take. Of the packets dropped by a set,
+    /// weir passes each 256th as a sample.
     pub(crate) fn least(self) -> f64 {
         match self {
             Self::WeirDrop => 0.97,
@@ -188,7 +188,7 @@ impl Path {
         }
     }
 
-    /// Lines of weir's configuration.
+    /// Returns lines of weir's configuration.
     pub(crate) fn config(self) -> &'static str {
         match self {
             Self::WeirDrop => "[drops]\nsets = [\"inet blocked blocked\"]\n",
@@ -196,7 +196,7 @@ impl Path {
         }
     }
 
-    /// Whether frames reach their end without an skb, so that the sink is an XDP one.
+    /// Returns whether frames reach the far end without an skb, so that the sink is an XDP program.
     pub(crate) fn frames(self) -> bool {
         matches!(
             self,

@@ -1,11 +1,10 @@
-//! The whole way of a packet, in instructions: what a router costs in each arrangement, by whoever
-//! forwards.
+//! Counts the instructions of a packet's whole path through a router, by arrangement and forwarder.
 //!
-//! A generator feeds frames into one host's device as a driver would, the router forwards them, and
-//! a sink drops them at the other host: all on one processor, within one call. Under
+//! A generator feeds frames into a host's device as a driver would. The router forwards the frames,
+//! and a sink drops them at the other host, all on one processor, within one call. Under
 //! `scripts/vm --icount` the guest's clock counts instructions, so time by packets is instructions
-//! per packet, generator and sink included. What generator and the first wire take by themselves is
-//! measured with a drop at the router's port.
+//! per packet, including generator and sink. A drop at the router's port shows the cost of the
+//! generator and the first wire alone.
 
 use std::path::Path as File;
 
@@ -18,7 +17,7 @@ use crate::report::{Table, table};
 use crate::rounds::median;
 use crate::{Error, machine};
 
-/// Who forwards, in the order of the table.
+/// Forwarders, in the order of the table.
 pub const FORWARDERS: [Path; 7] = [
     Path::Nothing,
     Path::Kernel,
@@ -29,7 +28,7 @@ pub const FORWARDERS: [Path; 7] = [
     Path::WeirXdp,
 ];
 
-/// How much.
+/// Effort of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Packets in a batch.
@@ -50,42 +49,41 @@ impl Default for Effort {
     }
 }
 
-/// One figure.
+/// Cost of a path.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
-    /// What is below IP.
+    /// Headers below IP.
     pub wires: Wires,
-    /// From the client to the server, into the uplink's headers.
+    /// Set for packets from the client to the server.
     pub upward: bool,
-    /// Who forwards: [`Path::name`].
+    /// Forwarder: [`Path::name`].
     pub path: &'static str,
-    /// Instructions per packet, generator and sink included: the median of the batches.
+    /// Instructions per packet, including generator and sink: median of the batches.
     pub median: f64,
-    /// The smallest.
+    /// Lowest value.
     pub least: f64,
-    /// The largest.
+    /// Highest value.
     pub most: f64,
-    /// The least share of the packets that weir forwarded, where it is there.
+    /// Lowest share of the packets that weir forwarded; unset without weir.
     pub share: Option<f64>,
 }
 
-/// Measures wires, each with everybody who can forward there, in both directions. `weir`: the
-/// binary.
+/// Measures wires with all their forwarders, in both directions. `weir` is the binary.
 pub fn measure(
     wires: &[Wires],
     effort: Effort,
     weir: &File,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Cost>, Error> {
-    // Neither pinned nor favoured, unlike elsewhere: weir and PPP's daemons are started in between,
-    // and would inherit that.
+    // Unlike elsewhere, this thread has neither pin nor priority: weir and PPP's daemons start in
+    // between, and would inherit both.
     if machine::processors() != 1 {
         return Err(Error::Wrong(
             "whole paths are measured where there is one processor: `make paths`".into(),
         ));
     }
-    // While the machine waits for a file from outside its clock leaps on, and with it whoever waits
-    // for weir to start.
+    // While the machine waits for a file from outside, its clock leaps, and would exceed the limit
+    // for weir's start.
     std::fs::read(weir).map_err(Error::system(format!("read {}", weir.display())))?;
     let mut costs = Vec::new();
     for wires in wires {
@@ -115,7 +113,7 @@ pub fn measure(
     Ok(costs)
 }
 
-/// Whose packets it forwards: the static program those of the client only.
+/// Returns the sides whose packets a path forwards: the static program takes only the client's.
 fn sides(path: Path) -> &'static [Side] {
     match path {
         Path::Ceiling => &[Side::Client],
@@ -148,16 +146,16 @@ fn one(circuit: &mut Circuit, wires: Wires, from: Side, effort: Effort) -> Resul
     })
 }
 
-/// Fewer instructions than the flowtable by this factor is the goal for NAT between plain wires.
+/// Goal for NAT between plain wires: instructions of the flowtable by those of weir.
 const AGAINST_FLOWTABLE: f64 = 2.5;
-/// Packets per instruction with other headers, of those between plain wires.
+/// Goal for other headers: packets per instruction, relative to plain wires.
 const AGAINST_PLAIN: f64 = 0.8;
 
 /// Wires, and whether upward.
 type Row = (Wires, bool);
 
-/// Instructions per packet, generator and sink included; the same less generator and first wire;
-/// against the goals, by the first table.
+/// Formats three tables: instructions per packet with generator and sink, those without generator
+/// and first wire, and the goals, by the first table.
 pub fn report(costs: &[Cost]) -> [(&'static str, Table); 3] {
     let mut rows: Vec<Row> = Vec::new();
     for cost in costs {

@@ -1,4 +1,4 @@
-//! What a portal costs: very many guests who log in at once, the page, and the firewall's table.
+//! Measures the cost of a portal: many guests who log in at once, the page, and its rules.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -24,51 +24,51 @@ use crate::load::Load;
 use crate::report::{Table, table};
 use crate::rounds::{Plan, Spread};
 
-/// The page.
+/// Address of the page.
 const PAGE: &str = "192.168.1.1:2080";
 /// Guests that log in at the same time.
 const TOGETHER: usize = 64;
-/// Pages that are fetched.
+/// Pages to fetch.
 const PAGES: u32 = 1000;
-/// Times that the table is made anew.
+/// Number of times that the table is written anew.
 const REFRESHES: u32 = 9;
 
-/// What was found.
+/// Result of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
-    /// Devices.
+    /// Number of guests' devices.
     pub guests: u32,
-    /// Until all were let in, seconds.
+    /// Seconds until all guests are logged in.
     pub logged_in: f64,
-    /// Processor time for that, seconds.
+    /// Processor seconds for all log-ins.
     pub log_in_time: f64,
     /// Processor time of a page, milliseconds.
     pub page_time: f64,
-    /// Until rules that changed hold, with all guests in the sets, milliseconds.
+    /// Milliseconds until changed rules apply, with all guests in the sets.
     pub changes: Vec<f64>,
-    /// The same, and all guests are put in anew.
+    /// Milliseconds until changed rules apply, with all guests added again.
     pub refreshes: Vec<f64>,
-    /// Resident memory then, kB: the daemon, the page's process.
+    /// Resident memory after that, kB: the daemon, the page's process.
     pub memory: [u64; 2],
 }
 
-/// What a portal leaves of the packets of those who are let in, of weir at XDP without one.
+/// Throughput of an admitted guest at XDP with a portal, compared with none.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kept {
-    /// Guests besides the one whose packets are measured.
+    /// Guests besides the measured one.
     pub guests: u32,
-    /// Packets with a portal, of those without, in each round.
+    /// Ratio of packets with a portal to packets without, in each round.
     pub with: Spread,
-    /// Packets without a portal, of those without, measured twice: the noise.
+    /// Ratio of two measurements without a portal: the noise.
     pub noise: Spread,
-    /// Packets that weir forwarded with a portal.
+    /// Share of the packets that weir forwarded with a portal.
     pub forwarded: f64,
 }
 
-/// Packets of one guest among so many, at XDP with NAT: the closed loop.
+/// Measures packets of a guest among `guests` others, at XDP with NAT, in the closed loop.
 ///
 /// # Errors
-/// The lab cannot be built, or the guest is not let in.
+/// The lab cannot be built, or the guest is not admitted.
 pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, Error> {
     let way = circuit::Path::WeirXdp;
     let folder = std::env::temp_dir().join(format!("weir-bench-kept-{}", std::process::id()));
@@ -78,7 +78,7 @@ pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, 
         "[portal]\ndevices = [\"lan0\"]\nexempt = [\"{client}\"]\nvouchers = {:?}\n",
         folder.join("vouchers")
     );
-    // What others a kernel knows who are let in does not depend on how they got in.
+    // The kernel's sets of other guests do not depend on how those guests logged in.
     let then = |lab: &Lab| -> Result<(), Error> {
         let router = lab.node("router")?;
         let listed = "nft list set inet weir_portal pairs4";
@@ -107,7 +107,7 @@ pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, 
     for round in 0..plan.rounds {
         let measure = |circuit: &mut Circuit| circuit.measure(plan.warm, plan.seconds);
         let before = measure(&mut without)?.rate();
-        // Each is second in turn.
+        // The two circuits take turns after the first measurement.
         let (portal, again) = match round % 2 {
             0 => (measure(&mut with)?, measure(&mut without)?),
             _ => {
@@ -129,10 +129,10 @@ pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, 
     })
 }
 
-/// So many guests, at one router.
+/// Measures log-ins, pages and changed rules with this many guests at a router.
 ///
 /// # Errors
-/// The lab cannot be built, or somebody is not let in.
+/// The lab cannot be built, or a guest is not admitted.
 pub fn measure(binary: &Path, guests: u32) -> Result<Found, Error> {
     let lab = Lab::gateway(&Options::default())?;
     let (router, client) = (lab.node("router")?, lab.node("client")?);
@@ -226,7 +226,7 @@ fn at(
     })
 }
 
-/// Of the week, others each time: then all guests are put in anew. They do not begin meanwhile.
+/// Returns new opening hours each time, so that all guests are added again. They do not begin now.
 fn hours(number: u32) -> String {
     format!("open = [\"Mon 03:{number:02}-03:{:02}\"]\n", number + 1)
 }
@@ -240,8 +240,8 @@ pub(crate) fn hardware(number: u32) -> String {
     format!("02:77:00:{high:02x}:{middle:02x}:{low:02x}")
 }
 
-/// One device that is many: each address has a hardware address of its own, and what is sent to any
-/// of them arrives.
+/// Makes a device act for many guests: each address has its own hardware address, and packets to
+/// all of them arrive.
 pub(crate) fn people(router: &Namespace, client: &Namespace, guests: u32) -> Result<(), Error> {
     client.ip("route add local 10.77.0.0/16 dev lo\n")?;
     client.nft(
@@ -303,7 +303,7 @@ fn all_log_in(waiting: &Mutex<VecDeque<(Ipv4Addr, String)>>) -> io::Result<()> {
     })
 }
 
-/// Asks from an address, by a connection of its own; the head of the answer.
+/// Sends a request from an address, on a new connection; returns the head of the answer.
 fn ask(from: Ipv4Addr, said: &str) -> io::Result<String> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     socket.bind(&SocketAddr::new(IpAddr::V4(from), 0).into())?;
@@ -318,7 +318,7 @@ fn ask(from: Ipv4Addr, said: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// The process that serves the portal.
+/// Returns the process that serves the portal.
 pub(crate) fn child(daemon: u32) -> Result<u32, Error> {
     let read = |file: &str| fs::read_to_string(file).map_err(Error::system(format!("read {file}")));
     let children = read(&format!("/proc/{daemon}/task/{daemon}/children"))?;
@@ -330,7 +330,7 @@ pub(crate) fn child(daemon: u32) -> Result<u32, Error> {
     Err(Error::Wrong("no process serves the portal".to_owned()))
 }
 
-/// Resident memory, kB.
+/// Returns the resident memory in kB.
 pub(crate) fn memory(id: u32) -> Result<u64, Error> {
     let file = format!("/proc/{id}/status");
     let text = fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
@@ -339,7 +339,7 @@ pub(crate) fn memory(id: u32) -> Result<u64, Error> {
     number.ok_or_else(|| Error::Wrong(format!("{file} tells of no memory")))
 }
 
-/// As a table.
+/// Formats the results as a table.
 pub fn report(found: &Found, kept: &Kept) -> Table {
     let spread = |all: &[f64]| {
         let mut all = all.to_vec();

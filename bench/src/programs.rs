@@ -1,10 +1,10 @@
-//! Single programs under BPF_PROG_TEST_RUN: nanoseconds per run, or instructions where the clock
+//! Times single programs under BPF_PROG_TEST_RUN: nanoseconds per run, or instructions if the clock
 //! counts those (`scripts/vm --icount`).
 //!
-//! A small program writes the next flow's frame and calls the program to be timed. What this and
-//! the harness take is measured with a program that only drops, and subtracted. Flows take turns in
-//! order; their records lie where their hashes say, so with many flows the figures include the
-//! cache misses of the records, and of nothing else: frames stay in the first cache.
+//! A small program writes the next flow's frame and calls the timed program. The cost of both and
+//! the harness is measured with a program that only drops, and subtracted. Flows take turns in
+//! order, and hashes scatter their records. With many flows the figures thus include cache misses
+//! of the records, and no others: frames stay in the first cache.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -21,10 +21,10 @@ use crate::machine::inside;
 use crate::rounds::median;
 use crate::traffic::Kind;
 
-/// The cost of one path through a program.
+/// Cost of a path through a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// What ran, and on what.
+    /// Program and traffic.
     pub name: String,
     /// Nanoseconds, or instructions, beyond those of a drop.
     pub own: f64,
@@ -32,14 +32,14 @@ pub struct Cost {
     pub drop: f64,
 }
 
-/// How thoroughly.
+/// Effort of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Runs in a batch.
     pub runs: u32,
     /// Batches, of which the median counts.
     pub batches: u32,
-    /// The largest number of flows.
+    /// Largest number of flows.
     pub flows: u32,
 }
 
@@ -51,7 +51,7 @@ struct Stage {
     costs: Vec<Cost>,
 }
 
-/// Times everything. The figures are in the order of the table in docs/performance.md.
+/// Times all programs, in the order of the table in docs/performance.md.
 pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
     let mut lab = Lab::new();
     for role in ["client", "router", "server"] {
@@ -88,7 +88,7 @@ pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
 }
 
 impl Stage {
-    /// Beyond what weir is compared with: flows known and proven.
+    /// Times forwarding of known and proven flows, and the programs that weir is compared with.
     fn forwarding(&mut self) -> Result<(), Error> {
         let nat = Kind {
             ipv6: false,
@@ -151,8 +151,7 @@ impl Stage {
         )
     }
 
-    /// NAT44 at XDP between link-layer headers other than Ethernet's own: what comes in, what
-    /// leaves.
+    /// Times NAT44 at XDP between link-layer headers other than plain Ethernet.
     fn encapsulated(&mut self) -> Result<(), Error> {
         let kind = Kind {
             ipv6: false,
@@ -163,13 +162,13 @@ impl Stage {
         };
         let vlan = [0x8100, 10].map(u16::to_be_bytes).concat();
         let qinq = [0x88a8, 100, 0x8100, 7].map(u16::to_be_bytes).concat();
-        // The length of the IP packet, and of PPP's protocol field before it.
+        // Length of the IP packet, and of PPP's protocol field before it.
         let length = kind.length as u16 - 14 + 2;
         let pppoe = [0x8100, 7, 0x8864, 0x1100, 9, length, 0x0021]
             .map(u16::to_be_bytes)
             .concat();
-        // Of a switch (net/dsa/tag_mtk.c): the port a frame came in at, and a map with the one that
-        // it is to leave by.
+        // Tags of a switch (net/dsa/tag_mtk.c): the port at which a frame arrives, and a map with
+        // the port by which it leaves.
         let (from_switch, to_switch) = (vec![0, 3, 0, 0], vec![0, 1 << 3, 0, 0]);
         let plain = Vec::new();
         let (client, uplink) = (Some(self.lan), Some(self.wan));
@@ -187,7 +186,7 @@ impl Stage {
             sleep(Duration::from_millis(25));
             for n in 0..kind.flows {
                 self.path.heartbeat.beat()?;
-                // A session's frames count only from where the kernel was seen to send into it.
+                // Frames of a session only count once the kernel has sent into the session.
                 let back = dress(&kind.sent_back(n), lan);
                 self.run(false, &dress(&kind.answer(n), wan), self.wan)?;
                 self.run(true, &back, self.lan)?;
@@ -208,20 +207,20 @@ impl Stage {
         self.conduit(None)
     }
 
-    /// Packets of the first so many flows, in their first direction.
+    /// Returns the packets of the first `flows` flows, in their first direction.
     fn forwarded(&mut self, flows: u32) -> u64 {
         let readings = (0..flows).filter_map(|flow| self.path.read(flow));
         readings.map(|[sent, _]| sent.packets).sum()
     }
 
-    /// Runs the TC program (else, with `leaves`, the egress witness) on a frame.
+    /// Runs the TC program, or with `leaves` the egress witness, on a frame.
     fn run(&self, leaves: bool, frame: &[u8], link: u32) -> Result<(), Error> {
         let fields = &mut SkbFields::default();
         self.path.test_skb(leaves, frame, link, fields)?;
         Ok(())
     }
 
-    /// Makes one of the ports the conduit of a switch, or none.
+    /// Makes a port the conduit of a switch; the others, or all for `None`, are plain.
     fn conduit(&mut self, conduit: Option<u32>) -> Result<(), Error> {
         for (link, name) in [(self.lan, "lan0"), (self.wan, "wan0")] {
             let tagger = (conduit == Some(link)).then_some(Tagger::Mtk);
@@ -231,7 +230,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Packets that go to the kernel.
+    /// Times packets that go to the kernel.
     fn passing(&mut self) -> Result<(), Error> {
         let kind = Kind {
             ipv6: false,
@@ -305,18 +304,18 @@ impl Stage {
         )
     }
 
-    /// Makes flows known and lets the kernel's part be played.
+    /// Installs flows, and proves them by sending what the kernel would send.
     fn prove(&mut self, kind: &Kind, first: u32) -> Result<(), Error> {
         for n in 0..kind.flows {
             let (original, reply) = kind.tuples(n);
             match self.path.install(first + n, &original, &reply) {
-                // A few in a thousand find both their buckets full, and are left to the kernel: too
-                // few to show.
+                // A few in a thousand find both buckets full, and stay with the kernel: too few to
+                // matter.
                 Ok(()) | Err(datapath::Error::Full) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        // The pause after a change.
+        // Proofs only count after a pause that follows each change.
         sleep(Duration::from_millis(25));
         for n in 0..kind.flows {
             if n % 1000 == 0 {
@@ -385,8 +384,8 @@ impl Stage {
     }
 }
 
-/// A plain frame behind these bytes, which come between the addresses and IP: they end in the
-/// EtherType where they are not PPPoE's.
+/// Puts these bytes between the addresses and IP of a plain frame. They end in the EtherType,
+/// except with PPPoE.
 fn dress(frame: &[u8], octets: &[u8]) -> Vec<u8> {
     let pppoe = octets.len() % 4 == 2;
     let rest = if pppoe { 14 } else { 12 };

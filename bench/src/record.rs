@@ -1,5 +1,5 @@
-//! Puts what was measured where it is read: the tables of docs/performance.md, the picture and the
-//! report beside them.
+//! Puts results into the documentation: tables into docs/performance.md, picture and report beside
+//! it.
 
 use std::fs;
 use std::path::Path as File;
@@ -12,7 +12,7 @@ use crate::closed::bulk::{Bulk, Transfer};
 use crate::closed::{Report, Series, chart, page};
 use crate::report::{Measured, SCHEMA, Table, table};
 
-/// What the tables lie between, by name.
+/// Returns the lines before and after a table, by name.
 fn marks(name: &str) -> [String; 2] {
     [
         format!("<!-- {name}: made by `make bench` -->\n"),
@@ -20,7 +20,7 @@ fn marks(name: &str) -> [String; 2] {
     ]
 }
 
-/// A text with what lies between a pair of marks replaced.
+/// Replaces the text between a pair of marks.
 fn replaced(text: &str, name: &str, with: &str) -> Result<String, Error> {
     let [begin, end] = marks(name);
     let missing = |mark: &str| Error::Wrong(format!("no line {}", mark.trim_end()));
@@ -29,10 +29,10 @@ fn replaced(text: &str, name: &str, with: &str) -> Result<String, Error> {
     Ok(format!("{before}{begin}{with}{end}{after}"))
 }
 
-/// Puts what is in this file, of the laboratory or of another benchmark, into the folder `docs`.
+/// Puts the results of this file, by the laboratory or another benchmark, into the folder `docs`.
 ///
 /// # Errors
-/// It cannot be read, is neither, or a table has no place.
+/// The file cannot be read, is not a valid result, or a table has no marks.
 pub fn file(from: &File, docs: &File) -> Result<(), Error> {
     let text = read(from)?;
     let wrong = |error: serde_json::Error| Error::Wrong(format!("{}: {error}", from.display()));
@@ -47,7 +47,7 @@ fn read(file: &File) -> Result<String, Error> {
     fs::read_to_string(file).map_err(Error::system(format!("read {}", file.display())))
 }
 
-/// Puts the tables of a benchmark where their names are; the first says on which machine that was.
+/// Puts the tables of a benchmark between their marks; the first one names the machine.
 fn measured(measured: &Measured, docs: &File) -> Result<(), Error> {
     if measured.schema != SCHEMA {
         let schema = measured.schema;
@@ -88,7 +88,7 @@ fn lab(report: &Report, docs: &File) -> Result<(), Error> {
     Ok(())
 }
 
-/// As Markdown.
+/// Formats the tables as Markdown.
 fn tables(report: &Report) -> String {
     let median = |path| report.find(path).map(|one| one.pps.median);
     let ceiling = median(Path::Ceiling);

@@ -1,4 +1,4 @@
-//! How fast a portal leads who is not let in to its page, and what it takes: weir's, and openNDS.
+//! Measures how fast a portal redirects unauthenticated guests, and its cost: weir and openNDS.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -20,32 +20,32 @@ use crate::portal::{address, child, hardware, memory, people};
 use crate::report::{Table, table};
 use crate::rounds::Spread;
 
-/// Where guests want to go.
+/// Destination of the guests' requests.
 const WANTED: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 0, 0, 2), 80);
-/// So many ask at the same time.
+/// Requests at the same time.
 const TOGETHER: u32 = 8;
-/// Guests, each of whom asks in turn.
+/// Guests, who ask in turn.
 const GUESTS: u32 = 200;
-/// Who gets no answer waits no longer.
+/// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was found.
+/// Result of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Redirects {
-    /// Redirects a second.
+    /// Redirects a second by weir.
     pub weir: Spread,
-    /// The same of openNDS.
+    /// Redirects a second by openNDS.
     pub opennds: Spread,
-    /// Processor time of each, milliseconds: weir, openNDS.
+    /// Processor time of a redirect in milliseconds: weir, openNDS.
     pub time: [f64; 2],
     /// Resident memory after that, kB: weir's daemon, its page's process, openNDS.
     pub memory: [u64; 3],
 }
 
-/// Both in turn, each at a router of its own.
+/// Measures both in turn, each at its own router.
 ///
 /// # Errors
-/// A lab cannot be built, or somebody is led nowhere.
+/// A lab cannot be built, or a guest is not redirected.
 pub fn measure(binary: &Path, rounds: u32) -> Result<Redirects, Error> {
     let labs = [
         Lab::gateway(&Options::default())?,
@@ -62,7 +62,7 @@ pub fn measure(binary: &Path, rounds: u32) -> Result<Redirects, Error> {
     let weir = Daemon::whole(labs[0].node("router")?, binary, &config, 2)?;
     let leases = (0..GUESTS).map(|number| (hardware(number), IpAddr::V4(address(number))));
     let opennds = OpenNds::start(labs[1].node("router")?, &leases.collect::<Vec<_>>())?;
-    // Each is known after his first page.
+    // A portal knows each guest after a first page.
     for lab in &labs {
         let client = lab.node("client")?;
         for number in 0..GUESTS {
@@ -76,7 +76,7 @@ pub fn measure(binary: &Path, rounds: u32) -> Result<Redirects, Error> {
         let all = processor_time(weir.id())? + processor_time(page)?;
         Ok::<_, Error>(all.as_secs_f64())
     };
-    // With the shells that it starts.
+    // Includes the shells that openNDS starts.
     let theirs = || {
         let all = processor_time_with_children(opennds.id()?)?;
         Ok::<_, Error>(all.as_secs_f64())
@@ -85,7 +85,7 @@ pub fn measure(binary: &Path, rounds: u32) -> Result<Redirects, Error> {
     let mut spent = [0.0; 2];
     for round in 0..rounds {
         let first = (round % 2) as usize;
-        // Each is first in turn.
+        // Each portal is first in turn.
         for which in [first, 1 - first] {
             let client = labs[which].node("client")?;
             if which == 0 {
@@ -111,7 +111,7 @@ pub fn measure(binary: &Path, rounds: u32) -> Result<Redirects, Error> {
     })
 }
 
-/// All guests ask once: redirects a second.
+/// Lets all guests ask once, and returns redirects a second.
 fn rate(portal: &str, client: &Namespace) -> Result<f64, Error> {
     let next = AtomicU32::new(0);
     let began = Instant::now();
@@ -138,7 +138,7 @@ fn rate(portal: &str, client: &Namespace) -> Result<f64, Error> {
     Ok(f64::from(GUESTS) / began.elapsed().as_secs_f64())
 }
 
-/// Asks for any page, by a connection of its own, and is led to the portal.
+/// Requests a page on a new connection, and checks the redirect to the portal.
 fn redirected(from: Ipv4Addr) -> io::Result<()> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     socket.bind(&SocketAddr::from((from, 0)).into())?;
@@ -155,7 +155,7 @@ fn redirected(from: Ipv4Addr) -> io::Result<()> {
     }
 }
 
-/// As a table.
+/// Formats the results as a table.
 pub fn report(found: &Redirects) -> Table {
     let share = |all: &Spread| format!("{:.0} ({:.0} to {:.0})", all.median, all.min, all.max);
     let [daemon, page, opennds] = found.memory;

@@ -1,4 +1,4 @@
-//! Tables, for eyes and for docs/performance.md.
+//! Tables, for people and for docs/performance.md.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use crate::programs::Cost;
 use crate::{Error, machine};
 
-/// Lines of cells under headings.
+/// Table: headings, and lines of cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// What the columns are.
+    /// Headings of the columns.
     pub headings: Vec<String>,
-    /// As many cells in each.
+    /// Lines with a cell for each column.
     pub lines: Vec<Vec<String>>,
 }
 
-/// A table of such headings.
+/// Builds a table.
 pub fn table(headings: &[&str], lines: &[Vec<String>]) -> Table {
     Table {
         headings: headings.iter().map(|&heading| heading.to_owned()).collect(),
@@ -25,8 +25,8 @@ pub fn table(headings: &[&str], lines: &[Vec<String>]) -> Table {
     }
 }
 
-/// Aligned: the first column to the left, the others to the right. As Markdown, so that it can be
-/// read and pasted alike.
+/// Writes Markdown with aligned cells, readable as it is: the first column to the left, the others
+/// to the right.
 impl fmt::Display for Table {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = || [&self.headings].into_iter().chain(&self.lines);
@@ -54,24 +54,24 @@ impl fmt::Display for Table {
     }
 }
 
-/// The version of what [`Measured`] looks like as JSON.
+/// Version of the JSON form of [`Measured`].
 pub const SCHEMA: u32 = 1;
 
-/// What a benchmark found, as it is kept.
+/// Stored result of a benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Where: processor, number of them, kernel.
+    /// Machine: processor, number of processors, kernel.
     pub machine: String,
-    /// By name, in docs/performance.md too.
+    /// Tables, by their names in docs/performance.md.
     pub tables: Vec<(String, Table)>,
-    /// All figures, as they were before they were rounded.
+    /// All figures, before rounding.
     pub figures: Value,
 }
 
 impl Measured {
-    /// Here and now.
+    /// Returns a result of this machine.
     ///
     /// # Errors
     /// The figures cannot be written as JSON.
@@ -88,7 +88,7 @@ impl Measured {
     }
 }
 
-/// For eyes.
+/// Writes the machine and the tables, for people.
 impl fmt::Display for Measured {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}", self.machine)?;
@@ -99,7 +99,7 @@ impl fmt::Display for Measured {
     }
 }
 
-/// Single programs; `unit` is ns or instructions.
+/// Formats costs of single programs; `unit` is ns or instructions.
 pub fn programs(costs: &[Cost], unit: &str) -> Table {
     let lines: Vec<_> = costs
         .iter()

@@ -1,10 +1,10 @@
-//! How long and how often something is measured, and what many measurements come to.
+//! Length and number of measurements, and their summary.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How long and how often.
+/// Length and number of measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Rounds over all rows.
@@ -16,25 +16,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How long one measurement takes.
+    /// Returns the time of a measurement with its warm-up.
     pub fn piece(&self) -> Duration {
         Duration::from_secs_f64(self.warm + self.seconds)
     }
 }
 
-/// What the same measurement gave, made several times.
+/// Summary of repeated measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The one in the middle.
+    /// Median.
     pub median: f64,
-    /// The least.
+    /// Lowest value.
     pub min: f64,
-    /// The most.
+    /// Highest value.
     pub max: f64,
 }
 
 impl Spread {
-    /// `None` of nothing.
+    /// Summarises values; returns `None` without any.
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         Some(Self {
@@ -45,14 +45,14 @@ impl Spread {
     }
 }
 
-/// The least first.
+/// Returns the values in ascending order.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values
 }
 
-/// Of sorted values; NaN of none.
+/// Returns the median of sorted values; NaN without any.
 pub fn median(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => f64::NAN,

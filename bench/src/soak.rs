@@ -1,6 +1,6 @@
-//! An hour of coming and going: conversations begin and end all the time, while the daemon's memory
-//! is looked at, and each minute, when nothing is under way, its sums are held against those of the
-//! devices at the other ends of the wires.
+//! Lets conversations begin and end for an hour, and watches the daemon's memory. At the end of
+//! each period, with no packet under way, compares its sums with those of the devices at the other
+//! ends of the wires.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -21,48 +21,47 @@ use crate::daemon::Daemon;
 use crate::meter_daemon::memory;
 use crate::report::{Table, table};
 
-/// Where the server answers.
+/// Port of the server.
 const ECHO: u16 = 7;
-/// One batch of conversations, for each generator.
+/// Interval between batches of conversations of each generator.
 const TICK: Duration = Duration::from_millis(20);
-/// How long an answer may take.
+/// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The router's ports, and the devices at the other ends of their wires.
+/// Ports of the router, and the devices at the other ends of their wires.
 const WIRES: [(&str, &str); 2] = [("lan0", "client"), ("wan0", "server")];
-/// Bytes of an Ethernet header: a virtual wire counts what its far end got, when that had been
-/// taken off.
+/// Bytes of an Ethernet header: a veth counts bytes at the receiving end, after the header is
+/// removed.
 const ETHERNET: u64 = 14;
 
-/// What was found at the end of one period.
+/// Observation at the end of a period.
 #[derive(Clone, Debug, Serialize)]
 pub struct Look {
-    /// Seconds since the beginning.
+    /// Seconds since the start.
     pub at: u64,
-    /// Conversations that began and ended, a second.
+    /// Conversations begun and ended per second.
     pub rate: f64,
-    /// That had no answer in time, or could not begin.
+    /// Conversations without an answer in time, or that could not begin.
     pub failed: u64,
-    /// Conversations that the daemon told of at the end.
+    /// Conversations that the daemon reported at the end.
     pub talks: u64,
-    /// Packets without a record, since the beginning.
+    /// Packets without a record, since the start.
     pub unplaced: u64,
-    /// Processor time of the daemon, percent of one processor.
+    /// Processor time of the daemon, percent of a single processor.
     pub processor: f64,
     /// Resident memory of the daemon, MB.
     pub resident: f64,
-    /// Of this, what is its own.
+    /// Anonymous part of the resident memory, MB.
     pub own: f64,
-    /// Bytes that it wrote to files since the beginning.
+    /// Bytes that the daemon wrote to files since the start.
     pub written: u64,
-    /// Frames that crossed both wires since the beginning, as the devices at their other ends
-    /// count.
+    /// Frames that crossed both wires since the start, counted by the devices at the other ends.
     pub frames: u64,
-    /// How many frames and bytes the daemon is off, port by port and way by way, added up without
-    /// signs. The equation holds where both are 0.
+    /// Frames and bytes that the daemon is off, summed without signs over ports and directions. The
+    /// equation holds if both are 0.
     pub off: (u64, u64),
 }
 
-/// One after the other, of one protocol and family: each asks, is answered, and ends.
+/// Client of a protocol and family: its conversations follow each other, each with an answer.
 struct Generator {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<(), lab::Error>>,
@@ -131,7 +130,7 @@ fn generate(
     Ok(Generator { stop, thread })
 }
 
-/// Frames and bytes with their Ethernet headers that a device sent, and received.
+/// Returns frames, and bytes with Ethernet headers, that a device sent, and received.
 fn wire(lab: &Lab, role: &str) -> Result<[(u64, u64); 2], Error> {
     let text = lab
         .node(role)?
@@ -154,7 +153,7 @@ fn wire(lab: &Lab, role: &str) -> Result<[(u64, u64); 2], Error> {
     }
 }
 
-/// What the daemon tells, and what the wires tell: frames, bytes; each wire's both ways.
+/// Sums by the daemon or by the wires: frames and bytes, for both directions of each wire.
 type Sums = Vec<(u64, u64)>;
 
 fn sums(lab: &Lab, weir: &Daemon) -> Result<(Sums, Sums, u64), Error> {
@@ -175,11 +174,11 @@ fn sums(lab: &Lab, weir: &Daemon) -> Result<(Sums, Sums, u64), Error> {
     Ok((told, there, unplaced))
 }
 
-/// The same, when nothing is under way any more.
+/// Returns the sums once no packet is under way.
 fn at_rest(lab: &Lab, weir: &Daemon) -> Result<(Sums, Sums, u64), Error> {
     let mut before = sums(lab, weir)?;
     for _ in 0..30 {
-        // Longer than the daemon takes between two readings of its records.
+        // This pause is longer than the daemon's interval between readings of its records.
         sleep(Duration::from_millis(1500));
         let now = sums(lab, weir)?;
         if now == before {
@@ -196,7 +195,7 @@ fn grown(before: &Sums, now: &Sums) -> Sums {
         .collect()
 }
 
-/// Frames and bytes between two sums, without signs.
+/// Returns the frames and bytes between two sums, without signs.
 fn off(told: &Sums, there: &Sums) -> (u64, u64) {
     told.iter().zip(there).fold((0, 0), |off, (told, there)| {
         (
@@ -206,7 +205,7 @@ fn off(told: &Sums, there: &Sums) -> (u64, u64) {
     })
 }
 
-/// Bytes that a process caused to be written to files.
+/// Returns the bytes that a process caused to be written to files.
 fn written(id: u32) -> Result<u64, Error> {
     let text = fs::read_to_string(format!("/proc/{id}/io"))
         .map_err(Error::system("read what the daemon wrote"))?;
@@ -217,8 +216,8 @@ fn written(id: u32) -> Result<u64, Error> {
 }
 
 /// Runs the whole daemon, with forwarding and a history, while `rate` conversations begin and end
-/// each second: a quarter each of TCP and UDP over IPv4 (translated) and IPv6. Looks each
-/// `seconds`, when it pauses for some, until `length` is over.
+/// each second. A quarter each are TCP and UDP over IPv4 (translated) and IPv6. Pauses every
+/// `seconds` for an observation, until `length` is over.
 pub fn soak(
     binary: &Path,
     rate: u32,
@@ -294,7 +293,7 @@ pub fn soak(
     Ok(looks)
 }
 
-/// For eyes: each look, or of many some, and the last.
+/// Formats at most some dozen observations as a table, with the last one.
 pub fn report(looks: &[Look]) -> Table {
     let step = looks.len().div_ceil(12).max(1);
     let shown = looks

@@ -1,4 +1,4 @@
-//! The frames: UDP from the client to the server, and back.
+//! Frames of the traffic: UDP from the client to the server, and back.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,12 +14,12 @@ pub const FIRST_PORT: u16 = 1024;
 /// Destination port of all flows.
 pub const SERVICE: u16 = 443;
 
-/// Flows of one client with one server; the next ones have the address after one of these.
+/// Flows of a client with a server; later flows have the next address of either.
 const FLOWS_PER_HOST: u32 = 1 << PORT_BITS;
-/// What fills a frame.
+/// Filler byte of the payload.
 pub const FILLER: u8 = 0x5a;
 
-/// The `n`-th address after one, by its low half.
+/// Returns the `n`-th address after `address`.
 fn plus(address: IpAddr, n: u32) -> IpAddr {
     match address {
         IpAddr::V4(address) => Ipv4Addr::from(u32::from(address) + n).into(),
@@ -27,19 +27,19 @@ fn plus(address: IpAddr, n: u32) -> IpAddr {
     }
 }
 
-/// A kind of traffic through the gateway.
+/// Kind of traffic through the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Of IPv6.
+    /// Set for IPv6.
     pub ipv6: bool,
-    /// The router translates.
+    /// Set if the router translates.
     pub translated: bool,
-    /// Length of the frames, bytes: at least 60, of IPv6 62.
+    /// Length of the frames in bytes: at least 60, with IPv6 62.
     pub length: usize,
     /// Number of flows.
     pub flows: u32,
-    /// Flows beyond those that ports tell apart are with other servers; else they are other
-    /// clients'.
+    /// Set if flows beyond the range of ports go to other servers; else they come from other
+    /// clients.
     pub servers: bool,
 }
 
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The source address behind the router.
+    /// Returns the source address behind the router.
     fn outside(&self) -> IpAddr {
         match (self.translated, self.ipv6) {
             (false, _) => self.ends().0,
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of the shortest frame.
+    /// Returns the bytes of the shortest frame.
     pub fn shortest(&self) -> usize {
         if self.ipv6 { 62 } else { 60 }
     }
@@ -71,7 +71,7 @@ impl Kind {
         vec![FILLER; self.length.saturating_sub(headers)]
     }
 
-    /// From the client.
+    /// Returns the traffic from the client.
     pub fn forward(&self) -> Traffic {
         Traffic {
             by_server: self.servers,
@@ -79,7 +79,7 @@ impl Kind {
         }
     }
 
-    /// From the server, to where the router translated.
+    /// Returns the traffic from the server, to the address after translation.
     pub fn reply(&self) -> Traffic {
         Traffic {
             reply: true,
@@ -88,20 +88,20 @@ impl Kind {
         }
     }
 
-    /// Addresses of clients or servers, one after the other.
+    /// Returns the number of addresses of clients or servers.
     pub fn hosts(&self) -> u32 {
         self.flows.div_ceil(FLOWS_PER_HOST).max(1)
     }
 
-    /// The servers' addresses.
+    /// Returns the servers' addresses.
     pub fn destinations(&self) -> impl Iterator<Item = IpAddr> + use<> {
         let first = self.ends().1;
         let count = if self.servers { self.hosts() } else { 1 };
         (0..count).map(move |n| plus(first, n))
     }
 
-    /// The flow of a packet that the router sent on, by what differs from flow to flow; `None` of
-    /// others. With several hosts for servers only.
+    /// Returns the flow of a packet that the router forwarded, or `None` for other packets. Several
+    /// hosts work for servers only.
     pub fn flow_of(&self, frame: &[u8]) -> Option<u32> {
         let view = View::of(frame)?;
         let (from, to) = view.ports?;
@@ -115,9 +115,9 @@ impl Kind {
         (port < FLOWS_PER_HOST && flow < self.flows).then_some(flow)
     }
 
-    /// Flow `n` as it comes in, and as its replies do. The kernel keeps ports where it can, and in
-    /// the closed loop it can. Beyond 32,768 flows there are more servers, or more clients and more
-    /// outside addresses: see bpf/bench.bpf.c.
+    /// Returns flow `n` as it arrives, and its replies. In the closed loop, the kernel always keeps
+    /// ports. Beyond 32,768 flows there are more servers, or more clients and outside addresses:
+    /// see bpf/bench.bpf.c.
     pub fn tuples(&self, n: u32) -> (Tuple, Tuple) {
         let (client, server) = self.ends();
         let (host, port) = (n / FLOWS_PER_HOST, (n % FLOWS_PER_HOST) as u16);
@@ -148,7 +148,7 @@ impl Kind {
         )
     }
 
-    /// Flow `n` as the router sends it on.
+    /// Returns the frame of flow `n` that the router sends on.
     pub fn sent(&self, n: u32) -> Vec<u8> {
         let (original, reply) = self.tuples(n);
         let body = Body::Udp(
@@ -165,7 +165,7 @@ impl Kind {
         packet.bytes()
     }
 
-    /// The answer to flow `n` as it comes in.
+    /// Returns the answer to flow `n` as it arrives at the router.
     pub fn answer(&self, n: u32) -> Vec<u8> {
         let (_, reply) = self.tuples(n);
         let body = Body::Udp(reply.source_port, reply.destination_port, self.payload());
@@ -176,7 +176,7 @@ impl Kind {
         Packet::new(ends.0, ends.1, body).bytes()
     }
 
-    /// And as the router sends it on.
+    /// Returns the answer to flow `n` that the router sends on.
     pub fn sent_back(&self, n: u32) -> Vec<u8> {
         let (original, _) = self.tuples(n);
         let body = Body::Udp(
@@ -193,7 +193,7 @@ impl Kind {
         packet.bytes()
     }
 
-    /// Flow `n` as it comes in.
+    /// Returns the packet of flow `n` as it arrives at the router.
     pub fn received(&self, n: u32) -> Packet {
         let (original, _) = self.tuples(n);
         let body = Body::Udp(
@@ -208,7 +208,7 @@ impl Kind {
         Packet::new(ends.0, ends.1, body)
     }
 
-    /// What the comparison paths do with it, sending by the device with index `link`.
+    /// Returns the rewrite of the comparison paths, which send by the device with index `link`.
     pub fn exit(&self, link: u32) -> Exit {
         let mut header = [0; 14];
         header[..6].copy_from_slice(&mac("server", "eth0"));

@@ -1,5 +1,4 @@
-//! What the laboratory's own figures are worth: whether somebody else counts the same, and whether
-//! its verdict finds what was planted.
+//! Checks the laboratory's own figures: against another counter, and against planted slowdowns.
 
 use std::fs;
 use std::path::Path as File;
@@ -17,23 +16,23 @@ use crate::rounds::{Plan, Spread, median};
 use crate::verdict::{Verdict, compare, noise};
 use datapath::bench::unpin;
 
-/// How often the device is looked at.
+/// Interval between readings of the device.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The same packets, counted by the laboratory and by the server's device.
+/// Packets counted by the laboratory and by the server's device.
 #[derive(Clone, Debug, Serialize)]
 pub struct Agreement {
     /// [`Path::name`].
     pub name: &'static str,
-    /// Packets per second as the laboratory has them.
+    /// Packets per second by the laboratory.
     pub lab: Spread,
-    /// By what the device counted as received, and the clock on the wall.
+    /// Packets per second by the device's counter and the wall clock.
     pub device: Spread,
-    /// The second to the first: median over the rounds.
+    /// Ratio of the device's rate to the laboratory's: median over the rounds.
     pub ratio: f64,
 }
 
-/// Measures with somebody who looks at the server's device meanwhile.
+/// Measures while a thread reads the counter of the server's device.
 pub fn agreement(weir: &File, plan: Plan, cpu: usize) -> Result<Vec<Agreement>, Error> {
     let paths = [
         Path::Masquerade,
@@ -68,10 +67,10 @@ pub fn agreement(weir: &File, plan: Plan, cpu: usize) -> Result<Vec<Agreement>, 
     Ok(found)
 }
 
-/// Packets per second by the laboratory, and by the device.
+/// Returns packets per second by the laboratory, and by the device.
 fn looked_at(circuit: &mut Circuit, plan: Plan, cpu: usize) -> Result<(f64, f64), Error> {
     let over = AtomicBool::new(false);
-    // By its number: the circuit is busy meanwhile.
+    // The thread opens the namespace by its file: the circuit is borrowed meanwhile.
     let server =
         fs::File::open(circuit.server()?.path()).map_err(Error::system("open a namespace"))?;
     std::thread::scope(|scope| {
@@ -94,7 +93,7 @@ fn looked_at(circuit: &mut Circuit, plan: Plan, cpu: usize) -> Result<(f64, f64)
         unpin()?;
         let seen = looker.join().unwrap_or_else(|_| Ok(Vec::new()))?;
         let run = measured?;
-        // The middle of what was measured: its edges are not known to the looker.
+        // Only the middle counts: the thread does not know when the measurement begins and ends.
         let [from, to] =
             [0.9, 0.1].map(|share| end - Duration::from_secs_f64(plan.seconds * share));
         let within: Vec<_> = seen
@@ -111,24 +110,24 @@ fn looked_at(circuit: &mut Circuit, plan: Plan, cpu: usize) -> Result<(f64, f64)
     })
 }
 
-/// A static program beside itself, slower by a share that is known.
+/// Comparison of a static program with a copy, slowed by a known share.
 #[derive(Clone, Debug, Serialize)]
 pub struct Planted {
-    /// Of the time of a packet.
+    /// Planted share of a packet's time.
     pub share: f64,
-    /// Turns of the loop that make it.
+    /// Turns of the loop for that share.
     pub turns: u32,
-    /// What was measured to be the ratio of the rates.
+    /// Measured ratio of the rates.
     pub ratio: f64,
-    /// What the verdict says of the slower one.
+    /// Verdict on the slower one.
     pub verdict: Verdict,
 }
 
-/// Plants slowdowns and looks whether they are found.
+/// Plants slowdowns, and checks whether the verdict finds them.
 pub fn planted(weir: &File, plan: Plan, cpu: usize) -> Result<(f64, Vec<Planted>), Error> {
     let build = |spin| Circuit::slowed(Path::Ceiling, Load::default(), weir, spin);
     let mut bare = build(0)?;
-    // What a turn costs, from many of them.
+    // Cost of a turn, from many turns.
     const MANY: u32 = 2000;
     let mut slow = build(MANY)?;
     datapath::bench::pin(cpu)?;
@@ -179,7 +178,7 @@ pub fn planted(weir: &File, plan: Plan, cpu: usize) -> Result<(f64, Vec<Planted>
     Ok((noise, found.collect()))
 }
 
-/// For eyes.
+/// Formats the results as tables.
 pub fn report(
     agreement: &[Agreement],
     noise: f64,

@@ -1,31 +1,30 @@
-//! Which of two is faster, where the noise of the measurement lets that be said.
+//! Decides which of two rates is higher, if noise allows.
 //!
-//! What was measured in turn is compared round by round: a neighbour of the virtual machine that
-//! takes its share slows both alike.
+//! Rates measured in turn are compared round by round: a neighbour of the virtual machine that
+//! takes processor time slows both alike.
 
 use serde::{Deserialize, Serialize};
 
 use crate::rounds::median;
 
-/// Less is never told from nothing: tables that lie elsewhere in memory make as much.
+/// Smallest difference that counts: the position of tables in memory makes as much.
 pub const LEAST: f64 = 0.02;
 
-/// What can be said of two.
+/// Verdict on two rates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The first does so many times what the second does.
+    /// Ratio of the first rate to the second, above 1.
     Faster(f64),
-    /// The same, of one that does less: below 1.
+    /// Ratio of the first rate to the second, below 1.
     Slower(f64),
-    /// The noise is as large as the difference.
+    /// The difference is within the noise.
     Undecided,
 }
 
-/// Noise, from rates of the same thing measured twice in a row, several times: twice the median of
-/// what they differ by, as a share. Of five rounds of things that are alike, the median of the
-/// differences lies beyond that about once in sixty times, if noise is normal; one outlier among
-/// the pairs changes little.
+/// Returns the noise, from pairs of rates of the same program measured in a row: twice the median
+/// of their relative differences. With five rounds of equal programs and normal noise, the median
+/// lies beyond it about once in sixty times. An outlier among the pairs changes little.
 pub fn noise(twins: &[(f64, f64)]) -> f64 {
     let mut apart: Vec<_> = twins.iter().map(|(a, b)| (a / b).ln().abs()).collect();
     apart.sort_by(f64::total_cmp);
@@ -35,15 +34,15 @@ pub fn noise(twins: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// Of rates that were measured in the same rounds, in their order; `noise`: the relative difference
-/// that the same thing was seen to have from itself.
+/// Compares rates of the same rounds, in order; `noise` is the relative difference of equal
+/// programs.
 pub fn compare(first: &[f64], second: &[f64], noise: f64) -> Verdict {
     let mut ratios: Vec<_> = first.iter().zip(second).map(|(a, b)| a / b).collect();
     ratios.sort_by(f64::total_cmp);
     let middle = median(&ratios);
     let above = ratios.iter().filter(|ratio| **ratio > 1.0).count();
     let below = ratios.iter().filter(|ratio| **ratio < 1.0).count();
-    // One round in five may be an accident.
+    // A single round in five may be an accident.
     let agree = above.max(below) * 5 >= ratios.len() * 4;
     let far = middle.ln().abs() > noise.max(LEAST).ln_1p();
     match agree && far {
@@ -57,7 +56,7 @@ pub fn compare(first: &[f64], second: &[f64], noise: f64) -> Verdict {
 mod tests {
     use super::*;
 
-    /// Rates around a mean, with noise that is the same each time.
+    /// Returns rates around a mean, with reproducible noise.
     fn rates(mean: f64, noise: f64, seed: u64) -> Vec<f64> {
         let mut random = lab::random::Random::new(seed);
         (0..5)

@@ -1,4 +1,4 @@
-//! The gate against programs that the verifier has ever more work with, by kernel and compiler:
+//! Gate against programs that take the verifier ever more work, by kernel and compiler:
 //! bench/verifier.json.
 
 use std::collections::BTreeMap;
@@ -10,25 +10,25 @@ use datapath::{Datapath, Options, Sizes};
 use crate::Error;
 use crate::report::{Table, table};
 
-/// Instructions that the verifier looked at, by program.
+/// Instructions that the verifier processed, by program.
 pub type Programs = BTreeMap<String, u32>;
 
-/// What one kernel's verifier did, by the C compiler of the programs: see
+/// Work of a kernel's verifier, by the C compiler of the programs: see
 /// [`machine::compiler`](crate::machine::compiler).
 pub type Work = BTreeMap<String, Programs>;
 
-/// By the first two numbers of the kernel's version.
+/// Work by the first two numbers of the kernel's version.
 pub type Record = BTreeMap<String, Work>;
 
-/// `6.12` of `6.12.107-amd64`.
+/// Returns `6.12` for `6.12.107-amd64`.
 pub fn series(kernel: &str) -> String {
     kernel.split('.').take(2).collect::<Vec<_>>().join(".")
 }
 
-/// Loads everything that weir may load, with every feature on, and asks.
+/// Loads all programs of weir with all features, and returns the verifier's work.
 ///
 /// # Errors
-/// The kernel refuses a program, or is older than 5.16 and does not tell.
+/// The kernel refuses a program, or is older than 5.16 and does not report the work.
 pub fn ask() -> Result<Programs, Error> {
     let sizes = || Sizes::new(4096, 4096, &[]);
     let plain = Options {
@@ -42,7 +42,7 @@ pub fn ask() -> Result<Programs, Error> {
     let path = Datapath::load(sizes(), plain)?;
     let mut found: Programs = verified::of_the_path(&path)?.into_iter().collect();
     let with_bridging = verified::of_the_path(&Datapath::load(sizes(), bridging)?)?;
-    // Bridging adds to programs that are there without it too.
+    // With bridging, programs that exist without it grow, too.
     found.extend(
         with_bridging
             .into_iter()
@@ -58,10 +58,10 @@ pub fn ask() -> Result<Programs, Error> {
     }
 }
 
-/// Reads the record; nothing where there is none yet.
+/// Reads the record; empty if the file does not exist.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// The file cannot be read, or is not a valid record.
 pub fn read(file: &Path) -> Result<Record, Error> {
     match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Record::new()),
@@ -71,16 +71,16 @@ pub fn read(file: &Path) -> Result<Record, Error> {
     }
 }
 
-/// Half of what a kernel allows a program (BPF_COMPLEXITY_LIMIT_INSNS, a million): another kernel's
-/// verifier may have more to look at.
+/// Half of the kernel's limit for a program (BPF_COMPLEXITY_LIMIT_INSNS, a million): other kernels'
+/// verifiers may need more.
 const LIMIT: u32 = 500_000;
 
-/// 3 % more, and a hundred instructions, so that a short program does not fail for a few.
+/// Returns whether the work grew by over 3 %, and by over a hundred, for short programs.
 fn grown(before: u32, now: u32) -> bool {
     f64::from(now) > f64::from(before) * 1.03 && now > before + 100
 }
 
-/// Both side by side, and the names of the programs that grew, are new, are gone or are near the
+/// Compares both; returns the names of programs that grew, are new, are gone or are near the
 /// kernel's limit.
 pub fn compare(recorded: &Programs, now: &Programs) -> (Table, Vec<String>) {
     let mut failed = Vec::new();

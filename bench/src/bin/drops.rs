@@ -2,7 +2,7 @@
 //! are dropped by a bare program, by netfilter, or by weir. Like `bench`, takes turns and reports
 //! medians.
 //!
-//! \n drops [--rounds N] [--weir PATH]
+//!     drops [--rounds N] [--weir PATH]
 
 use std::cell::RefCell;
 use std::path::PathBuf;
