@@ -1,6 +1,6 @@
-//! Measures what users lose to a monitor: LeMon's four cases with iperf3 through a router. Nothing,
-//! programs that do nothing, weir's monitor, and softflowd count in turn, on the same device. The
-//! programs that do nothing show the price of any program at TC.
+//! Measures what users lose to a monitor: LeMon's four cases with iperf3 through a router. No
+//! monitor, programs that do nothing, weir's monitor, and softflowd take turns on the same device.
+//! The programs that do nothing show the price of any program at TC.
 //!
 //! Sender, router and receiver share the processors, so a monitor takes its time from the transfer.
 //! Devices neither segment nor merge, so the router sees packets as on a wire. Transfers of a kind

@@ -52,8 +52,8 @@ pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error>
     Ok(result)
 }
 
-/// Blocks a signal in this thread while it lives, so that another thread takes it. The signal
-/// cannot cut short a call into the kernel then.
+/// Blocks a signal in this thread while this value lives, so that another thread takes the signal.
+/// A call into the kernel is not cut short then.
 #[derive(Debug)]
 pub struct Undisturbed(SigSet);
 

@@ -55,7 +55,7 @@ pub struct New {
     pub partner: bool,
     /// Connections that received their byte.
     pub served: u32,
-    /// Connections that did not.
+    /// Connections that did not receive their byte.
     pub failed: u32,
     /// Milliseconds to that byte: median, 99th percentile, maximum.
     pub milliseconds: [f64; 3],

@@ -53,7 +53,7 @@ pub struct Run {
     pub steps: Vec<Step>,
 }
 
-/// Figures of a measurement; several access points are added up.
+/// Figures of a measurement; several access points are taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Received throughput, Mbit/s.

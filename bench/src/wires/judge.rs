@@ -59,7 +59,7 @@ impl Seen {
         self.lost() > self.may_lose()
     }
 
-    /// Returns the verdict; a limit at either end comes before a verdict on the router.
+    /// Returns the verdict; a limit of the sender comes before a verdict on the router.
     pub fn judge(&self) -> Judgement {
         if self.flapped {
             Judgement::LinkFlapped

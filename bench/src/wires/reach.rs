@@ -182,7 +182,7 @@ fn by_scope(address: SocketAddr) -> Option<Device> {
     Device::numbered(address.scope_id())
 }
 
-/// Reads the receiver's greeting, and returns its challenge.
+/// Reads the receiver's greeting, and returns the challenge in it.
 pub fn hello(control: &mut Control, reached: &Reached) -> Result<Challenge, Trouble> {
     match control.hear(GREETING, &|| false) {
         Ok(Message::Hello { schema, challenge }) if schema == SCHEMA => Ok(challenge),

@@ -14,7 +14,7 @@ use super::message::{Counted, Refusal};
 use super::session::{Ended, greet, refuse, serve};
 use super::{Trouble, sockets};
 
-/// Longest wait before the next look for connections.
+/// Pause between looks for connections.
 const PIECE: Duration = Duration::from_millis(50);
 /// Most connections at a time.
 const MOST: usize = 16;

@@ -22,7 +22,7 @@ const AGAIN: u32 = 3;
 pub enum End {
     /// The gap between a passed and a failed rate is within the resolution.
     Found,
-    /// The requested rate, or the capacity of the link, passed: no higher rate to try.
+    /// The capacity of the link, or the highest rate of all, passed: no higher rate to try.
     Top,
     /// The sender is the limit: the router forwards at least the found rate.
     SenderLimit,
