@@ -1,8 +1,8 @@
 //! Deterministic traffic: flows through a gateway, ordinary and mangled packets in both directions.
 //!
-//! No step depends on another one having arrived, except for the flow's opening: all sequence
-//! numbers lie within the first window and no data is ever acknowledged. So conntrack never calls a
-//! segment out of window, and any subset of the steps is a valid run, which shrinking needs.
+//! Steps do not depend on the arrival of other steps, except for the flow's opening. All sequence
+//! numbers lie within the first window, and no data is acknowledged. So conntrack never takes a
+//! segment for out of window. Any subset of the steps is a valid run, which shrinking needs.
 
 mod flow;
 mod kind;
@@ -14,50 +14,50 @@ pub use flow::{Flow, Server, Side, Translation};
 pub use kind::{Kind, Mix};
 pub use mangle::Step;
 
-/// Most flows a workload can have: each has ports of its own, so that masquerading never needs to
-/// change one.
+/// Most flows of a workload. Each flow has its own ports, so that masquerading never changes a
+/// port.
 pub const FLOWS_MAX: usize = 16_000;
 /// First port of the clients.
 const CLIENT_PORTS: u16 = 20_000;
 /// First port of the servers.
 const SERVER_PORTS: u16 = 2_000;
 
-/// A sequence of steps, the same for the same arguments.
+/// A sequence of steps. Equal arguments give equal workloads.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// The seed it was made from.
+    /// Seed of the workload.
     pub seed: u64,
-    /// Its flows.
+    /// Flows of the workload.
     pub flows: Vec<Flow>,
-    /// The steps that establish all flows, then one ordinary packet each way.
+    /// Steps that establish all flows, then one ordinary packet each way.
     pub opening: Vec<Step>,
-    /// The rest.
+    /// Steps after the opening.
     pub steps: Vec<Step>,
     /// MTU of the WAN, bytes.
     pub mtu: u16,
 }
 
-/// What a workload is made from.
+/// Parameters of a workload.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    /// Of all that is random.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// How many, at most [`FLOWS_MAX`].
+    /// Number of flows, at most [`FLOWS_MAX`].
     pub flows: usize,
-    /// How many steps after the opening.
+    /// Number of steps after the opening.
     pub packets: usize,
     /// Every third flow is IPv6.
     pub ipv6: bool,
-    /// MTU of the WAN, bytes: some packets have just this length, some are longer.
+    /// MTU of the WAN, bytes: some packets have exactly this length, some are longer.
     pub mtu: u16,
-    /// How often which kind.
+    /// Weights of the kinds.
     pub mix: Mix,
-    /// Where the server is.
+    /// Addresses of the server.
     pub server: Server,
 }
 
 impl Workload {
-    /// A workload with the usual mix.
+    /// Returns a workload with the usual mix.
     pub fn new(seed: u64, flows: usize, packets: usize) -> Self {
         Self::from_recipe(&Recipe {
             seed,
@@ -70,7 +70,7 @@ impl Workload {
         })
     }
 
-    /// A workload as told.
+    /// Returns a workload from a recipe.
     pub fn from_recipe(recipe: &Recipe) -> Self {
         let mut random = Random::new(recipe.seed);
         let count = recipe.flows.clamp(1, FLOWS_MAX);
@@ -88,13 +88,13 @@ impl Workload {
         workload
     }
 
-    /// The frame of a step. `translation` is what the server takes the flow's client for; before
-    /// that is known, only the client can send.
+    /// Returns a step's frame. `translation` is the client's socket as the server sees it; before
+    /// the translation is known, only the client can send.
     pub fn frame(&self, step: &Step, translation: Translation) -> Vec<u8> {
         step.frame(&self.flows[step.flow], self.mtu, translation)
     }
 
-    /// All steps, in order.
+    /// Returns all steps, in order.
     pub fn all(&self) -> impl Iterator<Item = &Step> {
         self.opening.iter().chain(&self.steps)
     }
@@ -107,8 +107,8 @@ impl Workload {
         while number < end {
             let flow = random.pick(&open);
             let mut kind = recipe.mix.pick(&self.flows[flow], random);
-            // Half of the flows stay, however long the run is; a SYN after a FIN may open the
-            // connection anew, which no other step expects.
+            // Half of the flows stay, however long the run is. A SYN after a FIN may reopen the
+            // connection, which no other step expects.
             let last = kind == Kind::Rst && open.len() * 2 <= self.flows.len();
             if last || kind == Kind::Syn && ended[flow] {
                 kind = Kind::Data;
@@ -157,8 +157,8 @@ fn flow(number: usize, recipe: &Recipe, random: &mut Random) -> Flow {
     }
 }
 
-/// Rounds, so that neighbouring steps are of different flows: SYN, SYN and ACK, ACK or a datagram
-/// each way; then data each way.
+/// Returns rounds, so that neighbouring steps belong to different flows. TCP: SYN, SYN and ACK,
+/// ACK. UDP: a datagram each way, then another. Both end with data each way.
 fn opening(flows: &[Flow], random: &mut Random) -> Vec<Step> {
     let rounds = [
         (Kind::Open, Side::Client),
@@ -224,8 +224,7 @@ mod tests {
         }
     }
 
-    /// Only what says so has a wrong checksum, and nothing has the TTL that marks the router's own
-    /// packets.
+    /// Ordinary packets have right checksums and never the TTL that marks the router's own packets.
     #[test]
     fn ordinary_packets_are_right() {
         let workload = Workload::new(5, 40, 5000);

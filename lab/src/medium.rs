@@ -1,6 +1,6 @@
-//! A medium between radios of mac80211_hwsim that knows what a radio sends with, how far it is to
-//! the others, and what is in between: docs/radio-medium.md says by which formulas. [`Air`] is the
-//! model, pure; [`Medium`] has it work between radios of the kernel, in real time.
+//! Simulates a radio medium between mac80211_hwsim radios from their power, distance and walls.
+//! docs/radio-medium.md lists the formulas. [`Air`] is the pure model; [`Medium`] runs the model
+//! between kernel radios in real time.
 
 mod air;
 mod cells;

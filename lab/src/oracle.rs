@@ -1,10 +1,9 @@
-//! The differential oracle: the same packets through two routers, and what comes out must be the
-//! same, byte for byte.
+//! The differential oracle sends identical packets through two routers. Both outputs must be equal,
+//! byte for byte.
 //!
-//! Router A is the plain kernel; router B is whatever the caller makes of an identical lab. Both
-//! get the workload in small batches, in lockstep. A batch has several packets of one flow only if
-//! all are ordinary and of one direction: those must keep their order. Across flows the order is
-//! free.
+//! Router A is the plain kernel; the caller turns an identical lab into router B. Both routers get
+//! the workload in small batches, in lockstep. A batch has several packets of one flow only if all
+//! are ordinary packets of one direction, whose order must stay. The order across flows is free.
 
 mod compare;
 mod fragments;
@@ -23,8 +22,8 @@ pub use report::{Differing, Involved, Mismatch};
 pub use rules::Difference;
 use run::run;
 
-/// The seed to use: WEIR_SEED from the environment, else `default`. Printed, so that a failure can
-/// be run again.
+/// Returns the seed: WEIR_SEED from the environment, else `default`. Prints the seed, so that a
+/// failed run can be repeated.
 pub fn seed(default: u64) -> u64 {
     let told = std::env::var("WEIR_SEED")
         .ok()
@@ -34,7 +33,7 @@ pub fn seed(default: u64) -> u64 {
     seed
 }
 
-/// Runs the plan. A mismatch is [`Error::Differs`], shrunk as far as the plan allows.
+/// Runs the plan. A mismatch returns [`Error::Differs`], shrunk as far as the plan allows.
 pub fn compare(plan: &Plan, start: Start) -> Result<Report, Error> {
     let workload = plan.workload();
     let opening: Vec<_> = workload.opening.iter().collect();

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::addresses::{CLIENT, CLIENT6, SERVER, SERVER6};
 use crate::frame::{Mac, mac};
 
-/// Where a frame is put on the wire, or comes out.
+/// End of the path at which a frame enters or leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// client:eth0.
@@ -15,7 +15,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other one.
+    /// Returns the opposite side.
     pub fn other(self) -> Self {
         match self {
             Self::Client => Self::Server,
@@ -23,7 +23,7 @@ impl Side {
         }
     }
 
-    /// MAC of the host on this side.
+    /// Returns the MAC of the host on this side.
     pub fn host_mac(self) -> Mac {
         match self {
             Self::Client => mac("client", "eth0"),
@@ -31,7 +31,7 @@ impl Side {
         }
     }
 
-    /// MAC of the router on this side.
+    /// Returns the MAC of the router on this side.
     pub fn router_mac(self) -> Mac {
         match self {
             Self::Client => mac("router", "lan0"),
@@ -40,38 +40,37 @@ impl Side {
     }
 }
 
-/// One connection.
+/// A connection.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Its number in the workload.
+    /// Number in the workload.
     pub number: usize,
-    /// IPv6, else IPv4.
+    /// True for IPv6, false for IPv4.
     pub ipv6: bool,
-    /// TCP, else UDP.
+    /// True for TCP, false for UDP.
     pub tcp: bool,
-    /// The client's port; no other flow has it.
+    /// The client's port, unique among flows.
     pub client_port: u16,
-    /// The server's port; no other flow has it.
+    /// The server's port, unique among flows.
     pub server_port: u16,
     /// Initial sequence numbers of client and server.
     pub(super) isn: [u32; 2],
-    /// TTL of client and server. Never 65: a packet with 64 behind the router is one it made
-    /// itself.
+    /// TTL of client and server. Never 65: TTL 64 behind the router marks the router's own packets.
     pub(super) ttl: [u8; 2],
-    /// TCP timestamps in every segment.
+    /// Adds TCP timestamps to the segments.
     pub(super) timestamps: bool,
-    /// DF on its packets; always, for TCP.
+    /// Sets DF on the packets; always true for TCP.
     pub(super) dont_fragment: bool,
     /// The server's own addresses, and those by which the client reaches it.
     pub(super) server: Server,
 }
 
-/// Where the server is: IPv4 and IPv6.
+/// The server's addresses, IPv4 and IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its own addresses.
+    /// Addresses of the server itself.
     pub own: [IpAddr; 2],
-    /// Those that the client sends to; others where the router translates the destination.
+    /// Addresses that the client sends to. They differ if the router translates the destination.
     pub reached: [IpAddr; 2],
 }
 
@@ -83,23 +82,23 @@ impl Default for Server {
 }
 
 impl Flow {
-    /// The client's address.
+    /// Returns the client's address.
     pub fn client(&self) -> IpAddr {
         [CLIENT, CLIENT6][usize::from(self.ipv6)]
     }
 
-    /// The server's own address.
+    /// Returns the server's own address.
     pub fn server(&self) -> IpAddr {
         self.server.own[usize::from(self.ipv6)]
     }
 
-    /// The address by which the client reaches the server.
+    /// Returns the address by which the client reaches the server.
     pub fn reached(&self) -> IpAddr {
         self.server.reached[usize::from(self.ipv6)]
     }
 }
 
-/// The client as the server sees it: chosen by the router's NAT, or the client itself.
+/// The client's socket as the server sees it: chosen by the router's NAT, or the client's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
     /// Address.

@@ -1,9 +1,9 @@
-//! What can be done to a packet, and how often it is.
+//! Kinds of changes to packets, with their frequency.
 
 use super::flow::Flow;
 use crate::random::Random;
 
-/// What a step does.
+/// The change that a step makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// SYN, or SYN and ACK from the server; a first datagram each way.
@@ -12,19 +12,19 @@ pub enum Kind {
     Confirm,
     /// An ordinary packet.
     Data,
-    /// Another DSCP, another ECN.
+    /// Another DSCP and ECN.
     Tos,
-    /// TTL 0, 1, 2 or otherwise new.
+    /// TTL 0, 1, 2 or another new value.
     Ttl,
     /// IPv4 options: padding, record route, source route, router alert, garbage.
     IpOptions,
     /// IPv6 extension headers.
     Extensions,
-    /// A first fragment. The last one follows, mostly.
+    /// A first fragment, mostly followed by the last one.
     FragmentFirst,
-    /// The last fragment of the one before.
+    /// The last fragment of the packet before.
     FragmentLast,
-    /// A later fragment that belongs to nothing.
+    /// A later fragment without a first one.
     FragmentAlone,
     /// A wrong IPv4 header checksum.
     IpChecksum,
@@ -32,61 +32,61 @@ pub enum Kind {
     Checksum,
     /// No UDP checksum: allowed over IPv4.
     UdpNoChecksum,
-    /// IP says that it is shorter than what was put in.
+    /// An IP length below the real one.
     Short,
-    /// IP says that it is longer than the frame.
+    /// An IP length beyond the end of the frame.
     Long,
-    /// A UDP length that is not so.
+    /// A wrong UDP length.
     UdpLength,
-    /// The frame ends too early.
+    /// A truncated frame.
     Cut,
-    /// A short packet, filled up to the 60 bytes of Ethernet.
+    /// A short packet, padded to the 60 bytes of Ethernet.
     Padded,
-    /// Bytes behind the end of the IP packet.
+    /// Bytes behind the IP packet.
     Trailer,
-    /// A VLAN tag, or two.
+    /// One or two VLAN tags.
     Vlan,
-    /// To another MAC.
+    /// Another destination MAC.
     OtherMac,
-    /// To a broadcast or multicast MAC.
+    /// A broadcast or multicast destination MAC.
     GroupMac,
-    /// Unusual, but allowed TCP flags.
+    /// Unusual but allowed TCP flags.
     Flags,
     /// TCP flags that conntrack refuses.
     BadFlags,
-    /// SYN in the midst of a connection.
+    /// A SYN within a connection.
     Syn,
     /// FIN.
     Fin,
-    /// RST: the flow's last packet.
+    /// RST, the flow's last packet.
     Rst,
-    /// A TCP data offset that is not so.
+    /// A wrong TCP data offset.
     DataOffset,
     /// An ICMP error about the flow.
     IcmpError,
     /// A ping.
     Echo,
-    /// Just the MTU, or somewhat more.
+    /// A packet of exactly the MTU, or slightly more or less.
     Mtu,
-    /// An IPv4 header length that is not so.
+    /// A wrong IPv4 header length.
     HeaderLength,
-    /// An IP version that is not so.
+    /// A wrong IP version.
     Version,
-    /// Another PCP and DEI in the wire's tags, or a priority tag where it has none.
+    /// Another PCP and DEI in the wire's tags, or a priority tag on an untagged wire.
     Priority,
-    /// Not the wire's tags: wrong, missing, more, foreign, or cut off.
+    /// Tags unlike the wire's: wrong, missing, additional, foreign or truncated.
     Tags,
-    /// Not the wire's PPPoE session: another one, another code or version, none, PPP's own
-    /// protocols, or cut off.
+    /// A session unlike the wire's PPPoE session: another session, code or version, no session,
+    /// PPP's own protocols, or a truncated frame.
     Session,
-    /// A PPPoE length that is not so.
+    /// A wrong PPPoE length.
     SessionLength,
-    /// An ordinary packet that comes in where the flow's do not.
+    /// An ordinary packet that enters at another end than the flow's.
     Elsewhere,
 }
 
 impl Kind {
-    /// Whether it makes sense for a flow of that sort.
+    /// Returns true if the kind fits the flow.
     fn suits(self, flow: &Flow) -> bool {
         match self {
             Self::IpOptions | Self::IpChecksum | Self::HeaderLength => !flow.ipv6,
@@ -99,7 +99,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is done to what the frame is wrapped in on its wire, and not to the frame itself.
+    /// Returns true if the kind changes the envelope or the wire rather than the frame.
     pub fn is_about_the_wire(self) -> bool {
         matches!(
             self,
@@ -108,12 +108,12 @@ impl Kind {
     }
 }
 
-/// How often each kind is chosen. Kinds that do not suit a flow fall back to [`Kind::Data`].
+/// Weights of the kinds. Kinds that do not suit a flow fall back to [`Kind::Data`].
 #[derive(Clone, Debug)]
 pub struct Mix(Vec<(Kind, usize)>);
 
 impl Default for Mix {
-    /// About six of ten packets are ordinary.
+    /// Returns a mix in which some six of ten packets are ordinary.
     fn default() -> Self {
         let mangled = [
             (Kind::Tos, 5),
@@ -147,7 +147,7 @@ impl Default for Mix {
             (Kind::Version, 2),
         ];
         let total: usize = mangled.iter().map(|(_, weight)| weight).sum();
-        // Some of the mangled ones fall back to ordinary, so a bit less than what would be exact.
+        // Some changed packets fall back to ordinary ones, so the weight is below the exact one.
         let mut weights = vec![(Kind::Data, total * 5 / 4)];
         weights.extend(mangled);
         Self(weights)
@@ -155,24 +155,24 @@ impl Default for Mix {
 }
 
 impl Mix {
-    /// Only ordinary packets.
+    /// Returns a mix of ordinary packets alone.
     pub fn ordinary() -> Self {
         Self(vec![(Kind::Data, 1)])
     }
 
-    /// The same with that kind, so often.
+    /// Adds a kind with this weight.
     pub fn with(mut self, kind: Kind, weight: usize) -> Self {
         self.0.push((kind, weight));
         self
     }
 
-    /// The same without that kind.
+    /// Removes a kind.
     pub fn without(mut self, kind: Kind) -> Self {
         self.0.retain(|(other, _)| *other != kind);
         self
     }
 
-    /// Kinds and weights.
+    /// Returns the kinds with their weights.
     pub fn weights(&self) -> &[(Kind, usize)] {
         &self.0
     }

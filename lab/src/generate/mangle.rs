@@ -1,36 +1,36 @@
-//! From a step to its frame.
+//! Builds the frame of a step.
 
 use super::flow::{Flow, Side, Translation};
 use super::kind::Kind;
 use crate::frame::{Body, Checksum, Packet, Tcp, flag};
 use crate::random::Random;
 
-/// Window that both ends advertise: with no scaling, the most there is.
+/// Window of both ends: the maximum without scaling.
 const WINDOW: u16 = 65_535;
-/// Sequence numbers lie within this many bytes after the first.
+/// Sequence numbers lie within this many bytes after the initial one.
 const SPREAD: usize = 8192;
 /// Longest headers of an ordinary packet: IPv6, TCP with timestamps.
 const HEADERS: usize = 40 + 20 + 12;
 
-/// One frame to be put on a wire.
+/// A frame to send on a wire.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Its number in the workload.
+    /// Number in the workload.
     pub number: usize,
-    /// The flow it belongs to.
+    /// Flow of the frame.
     pub flow: usize,
-    /// Where it is injected.
+    /// Side of the injection.
     pub side: Side,
-    /// What is done to it.
+    /// Change to the packet.
     pub kind: Kind,
-    /// Everything random about it.
+    /// Seed of the random choices.
     pub(super) seed: u64,
-    /// IPv4 identification where it matters (fragments).
+    /// IPv4 identification, for fragments.
     pub(super) id: u16,
 }
 
 impl Step {
-    /// A generator for what is random about the step but not in its frame.
+    /// Returns a generator for random choices outside the frame.
     pub fn random(&self) -> Random {
         Random::new(!self.seed)
     }
@@ -57,7 +57,7 @@ impl Step {
     }
 }
 
-/// A packet to be made: its step, and what that depends on.
+/// Inputs of a packet: the step, the flow, the MTU and the translation.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     mtu: u16,
@@ -66,7 +66,7 @@ struct Context<'a> {
     translation: Translation,
 }
 
-/// The packet before anything is done to it.
+/// Returns the packet before any change.
 fn ordinary(context: Context, random: &mut Random) -> Packet {
     let (flow, step, translation) = (context.flow, context.step, context.translation);
     let limit = usize::from(context.mtu) - HEADERS;
@@ -157,7 +157,7 @@ fn segment(
 }
 
 fn fragment(step: &Step, mut packet: Packet, random: &mut Random) -> Vec<u8> {
-    // Both halves draw the same numbers, because they have the same seed.
+    // Both fragments draw equal numbers, because their seeds are equal.
     let cut = random.pick(&[8, 16, 24, 40, 64]);
     packet.id = step.id;
     let [first, last] = packet.fragments(cut);
@@ -224,12 +224,12 @@ fn mangle(context: Context, packet: &mut Packet, random: &mut Random) {
     }
 }
 
-/// Some bits, not none. All of them would turn one zero of one's complement into the other.
+/// Draws some bits, but not all: flipping all turns one zero of one's complement into the other.
 fn bits(random: &mut Random) -> u16 {
     random.between(1, 0xfffe) as u16
 }
 
-/// What is allowed, and what conntrack refuses (`tcp_valid_flags` in
+/// Sets allowed flags, or flags that conntrack refuses (`tcp_valid_flags` in
 /// net/netfilter/nf_conntrack_proto_tcp.c).
 fn flags(flow: &Flow, step: &Step, tcp: &mut Tcp, random: &mut Random) {
     let own = flow.isn[usize::from(step.side == Side::Server)];
@@ -273,8 +273,8 @@ fn flags(flow: &Flow, step: &Step, tcp: &mut Tcp, random: &mut Random) {
             tcp.payload.clear();
         }
         _ => {
-            // Whatever is taken for options then is their end: an accidental SACK would be out of
-            // the window.
+            // Zeros end the options that the wrong offset yields: an accidental SACK would be out
+            // of the window.
             tcp.payload.fill(0);
             tcp.data_offset = Some(random.pick(&[0, 1, 4, 6, 7, 10, 12, 15]));
         }
@@ -299,9 +299,9 @@ fn extensions(random: &mut Random) -> Vec<(u8, Vec<u8>)> {
         0 => vec![(0, padding)],
         1 => vec![(60, padding)],
         2 => vec![(0, padding.clone()), (60, padding)],
-        // A routing header with nothing left to visit.
+        // A routing header without segments left.
         3 => vec![(43, vec![0, 0, 4, 0, 0, 0, 0, 0])],
-        // Reserved for experiments: nobody knows it.
+        // Reserved for experiments: an unknown header.
         _ => vec![(253, padding)],
     }
 }
@@ -311,13 +311,13 @@ fn tags(random: &mut Random) -> Vec<(u16, u16)> {
     match random.below(3) {
         0 => vec![(0x8100, vid)],
         1 => vec![(0x88a8, vid), (0x8100, 5)],
-        // A priority tag belongs to no VLAN: the kernel takes the packet as untagged.
+        // A priority tag belongs to no VLAN: the kernel takes the packet for untagged.
         _ => vec![(0x8100, vid & 0xe000)],
     }
 }
 
-/// IP ends before the payload does. Half of them are otherwise right, and the rest of the frame is
-/// a trailer.
+/// Makes IP end before the payload. Half of these packets are otherwise right, with the remainder
+/// of the payload as a trailer.
 fn short(packet: &mut Packet, random: &mut Random) {
     let payload = match &mut packet.body {
         Body::Tcp(tcp) => &mut tcp.payload,
@@ -340,7 +340,7 @@ fn udp_length(packet: &mut Packet, random: &mut Random) {
     }
 }
 
-/// The length of IP packet to try. The server's own wire takes no more than the MTU.
+/// Draws the length of an IP packet. The server's own wire carries at most the MTU.
 fn length(mtu: u16, side: Side, random: &mut Random) -> usize {
     let mtu = usize::from(mtu);
     match side {
@@ -360,7 +360,7 @@ fn resize(packet: &mut Packet, length: usize, random: &mut Random) {
     *payload = random.bytes(wanted);
 }
 
-/// An error about a packet of the other direction, as it looked on this side.
+/// Builds an error about a packet of the other direction, as seen on this side.
 fn icmp_error(context: Context, packet: &mut Packet, random: &mut Random) {
     let (flow, step) = (context.flow, context.step);
     let other = Step {
@@ -372,7 +372,7 @@ fn icmp_error(context: Context, packet: &mut Packet, random: &mut Random) {
         Side::Server => (context.translation.port, flow.server_port),
     };
     if random.one_in(8) {
-        // About nothing that exists.
+        // The error quotes an unknown connection.
         ports.0 ^= 0x4000;
     }
     let payload = random.bytes(32);

@@ -1,9 +1,9 @@
-//! The air between radios: who may send when, and what comes of it. Pure: `(frame, now) → actions`;
-//! times are ns since it began, chance comes from a seed.
+//! Channel access and its outcome between radios. Pure: `(frame, now) → actions`. Times are ns
+//! since the start; random choices come from a seed.
 //!
-//! Channel access is that of IEEE 802.11-2020, 10.3 and 10.23.2 (EDCA), by events: a radio sends
-//! when the channel was idle for its interframe space and the slots that it drew; another in the
-//! same slot collides with it.
+//! Channel access follows IEEE 802.11-2020, 10.3 and 10.23.2 (EDCA), by events. A radio sends when
+//! the channel was idle for its interframe space and its backoff slots; radios that send in the
+//! same slot collide.
 
 use std::collections::HashMap;
 
@@ -18,45 +18,45 @@ use super::reception::milliwatts;
 use super::scene::Scene;
 use super::spectrum::{Signal, Source, Spectrum};
 
-/// How long it takes to notice that somebody sends, ns (17.4.4).
+/// Time to detect a signal, ns (17.4.4).
 const NOTICE: u64 = 4000;
-/// Nothing lasts longer: 2,304 octets with 1 Mbit/s take 19 ms.
+/// Upper bound of a signal's length, ns: 2,304 bytes with 1 Mbit/s take 19 ms.
 const LONGEST: u64 = 25_000_000;
-/// Addresses of radios that are remembered.
+/// Most addresses of radios to store.
 const MOST_ADDRESSES: usize = 1024;
 
-/// Octets with check sums: RTS, CTS and acknowledgement (9.3.1.2 to 4), compressed block
+/// Bytes with check sums: RTS, CTS and acknowledgement (9.3.1.2 to 4), compressed block
 /// acknowledgement (9.3.1.8.2).
 const RTS: usize = 20;
 const CTS: usize = 14;
 const ACKNOWLEDGEMENT: usize = 14;
 const BLOCK_ACKNOWLEDGEMENT: usize = 32;
 
-/// What the medium says to radios.
+/// An answer of the medium to radios.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// What became of a frame of a radio.
+    /// Status of a sent frame.
     Told {
-        /// By its number.
+        /// The sender's number.
         radio: usize,
-        /// That of the frame.
+        /// The frame's cookie.
         cookie: u64,
-        /// Those of the frame, and whether it was acknowledged.
+        /// The frame's flags, with `ACKNOWLEDGED` if the receiver answered.
         flags: u32,
-        /// How often it was tried with each rate.
+        /// Tries with each rate.
         rates: [Told; RATES],
-        /// Of the acknowledgement, dBm.
+        /// Signal of the acknowledgement, dBm.
         signal: i32,
     },
-    /// A frame was understood.
+    /// A decoded frame.
     Heard {
-        /// By these, each with its signal, dBm.
+        /// Radios that decoded the frame, each with the signal in dBm.
         hearers: Vec<(usize, i32)>,
         /// The frame.
         frame: Vec<u8>,
-        /// Index of its rate among those of the band.
+        /// Index of the rate among those of the band.
         rate: u32,
-        /// Its channel's centre, MHz.
+        /// Centre frequency of the channel, MHz.
         frequency: u32,
     },
 }
@@ -69,26 +69,26 @@ enum Part {
     Acknowledgement,
 }
 
-/// One that goes on.
+/// A frame exchange in progress.
 #[derive(Debug)]
 struct Exchange {
     sender: usize,
-    /// Who answers, if anybody has this address.
+    /// Radio with the destination address, if known.
     receiver: Option<usize>,
     category: usize,
-    /// Where its frames are in the queue.
+    /// Indices of the frames in the queue.
     frames: Vec<usize>,
-    /// Which of them were understood.
+    /// Frames that the receiver decoded.
     understood: Vec<bool>,
     rate: Rate,
     answers: Rate,
     frequency: u32,
     part: Part,
-    /// Whether the part is yet to begin.
+    /// True before the part begins.
     waits: bool,
-    /// Whether the receiver takes part in it, and in no other.
+    /// True while the receiver takes part in this exchange alone.
     holds: bool,
-    /// When it begins or ends, ns.
+    /// Start or end of the part, ns.
     until: u64,
 }
 
@@ -101,20 +101,20 @@ impl Exchange {
     }
 }
 
-/// All of it.
+/// The model: all radios, signals and exchanges.
 #[derive(Debug)]
 pub struct Air {
     spectrum: Spectrum,
     radios: Vec<Radio>,
     addresses: HashMap<Mac, usize>,
     exchanges: Vec<Exchange>,
-    /// When each interferer begins next.
+    /// Next start of each interferer.
     noises: Vec<u64>,
     now: u64,
 }
 
 impl Air {
-    /// Nothing on the air yet.
+    /// Returns an air without radios.
     pub fn new(scene: Scene, seed: u64) -> Self {
         Self {
             noises: vec![0; scene.interferers.len()],
@@ -126,8 +126,8 @@ impl Air {
         }
     }
 
-    /// Adds a radio, which is at the place of this name (at none: at 0, 0), and has this address.
-    /// Others are learned from what it sends. Gives its number.
+    /// Adds a radio with this address at the place of this name, or at 0, 0 if the place is
+    /// missing. Further addresses are learned from sent frames. Returns the radio's number.
     pub fn join(&mut self, name: &str, mac: Mac) -> usize {
         let radio = self.radios.len();
         self.addresses.insert(mac, radio);
@@ -136,12 +136,12 @@ impl Air {
         radio
     }
 
-    /// The scene.
+    /// Returns the scene.
     pub fn scene(&self) -> &Scene {
         self.spectrum.scene()
     }
 
-    /// Changes the scene, from now on.
+    /// Changes the scene.
     pub fn change(&mut self, change: impl FnOnce(&mut Scene)) {
         change(self.spectrum.scene_mut());
         let interferers = self.scene().interferers.len();
@@ -149,18 +149,18 @@ impl Air {
         self.sense(self.now);
     }
 
-    /// A radio sends with this from now on, dBm.
+    /// Sets a radio's transmit power, dBm.
     pub fn set_power(&mut self, radio: usize, power: f64) {
         self.radios[radio].power = power;
     }
 
-    /// What each radio did, by its number.
+    /// Returns the name and counters of each radio, in order of number.
     pub fn counts(&self) -> impl Iterator<Item = (&str, Counts)> {
         let counts = self.radios.iter().map(|radio| radio.counts);
         self.spectrum.radios().zip(counts)
     }
 
-    /// When something happens next, if nobody sends before; ns.
+    /// Returns the time of the next event if no radio sends before, ns.
     pub fn next(&self) -> Option<u64> {
         let ends = self.exchanges.iter().map(|exchange| exchange.until);
         let fires = self.radios.iter().filter_map(Radio::fires);
@@ -171,10 +171,10 @@ impl Air {
         ends.chain(fires).chain(quiet).chain(loud).min()
     }
 
-    /// A radio has a frame to send.
+    /// Queues a frame that a radio sends.
     pub fn send(&mut self, radio: usize, sent: Sent, now: u64, out: &mut Vec<Action>) {
         self.advance(now, out);
-        // Acknowledgements have no second address.
+        // Acknowledgements lack a second address.
         let from = address(&sent.frame, 10);
         if from != Mac::default() && self.addresses.len() < MOST_ADDRESSES {
             self.addresses.insert(from, radio);
@@ -191,7 +191,7 @@ impl Air {
         self.advance(now, out);
     }
 
-    /// All that happens until now.
+    /// Processes all events until `now`.
     pub fn advance(&mut self, now: u64, out: &mut Vec<Action>) {
         while let Some(at) = self.next().filter(|at| *at <= now) {
             let at = at.max(self.now);
@@ -213,7 +213,7 @@ impl Air {
         }
         self.spectrum.forget(at, LONGEST);
         self.sense(at);
-        // All that send in this slot; the first is not heard by the others in time.
+        // Radios that send in the same slot do not detect the first sender in time.
         let radios = 0..self.radios.len();
         let first = |radio: &usize| self.radios[*radio].fires().is_some_and(|t| t <= at);
         if radios.clone().any(|radio| first(&radio)) {
@@ -228,7 +228,7 @@ impl Air {
         }
     }
 
-    /// An interferer begins.
+    /// Starts an interferer.
     fn disturb(&mut self, index: usize, at: u64) {
         let interferer = self.scene().interferers[index];
         let period = (interferer.period.max(0.1) * 1e6) as u64;
@@ -244,7 +244,7 @@ impl Air {
         });
     }
 
-    /// Who hears now that somebody sends.
+    /// Updates the busy state of each radio.
     fn sense(&mut self, at: u64) {
         for radio in 0..self.radios.len() {
             let mut signals = self.spectrum.signals().iter();
@@ -255,7 +255,7 @@ impl Air {
             } else if busy && !this.busy {
                 this.is_disturbed(at);
                 if this.slots == 0 && !this.engaged {
-                    // It may not send at once when the channel is idle again.
+                    // After a busy channel the radio must back off.
                     let category = this.turn();
                     category.into_iter().for_each(|of| self.draw(radio, of));
                 }
@@ -285,18 +285,18 @@ impl Air {
             >= least
     }
 
-    /// Whose address this is.
+    /// Returns the radio with this address.
     fn whose(&self, mac: &Mac) -> Option<usize> {
         self.addresses.get(mac).copied()
     }
 
-    /// Draws slots anew, from the window of a category.
+    /// Draws new backoff slots from the window of a category.
     fn draw(&mut self, radio: usize, category: usize) {
         let window = self.radios[radio].windows[category] as usize;
         self.radios[radio].slots = self.spectrum.draw(0, window) as u64;
     }
 
-    /// Puts a signal of a radio on the air, and gives when it ends.
+    /// Puts a radio's signal on the air and returns the end time.
     fn radiate(&mut self, radio: usize, frequency: u32, at: u64, time: u64) -> u64 {
         let power = self.radios[radio].power;
         let others = self.spectrum.signals().iter().filter(|other| {
@@ -321,12 +321,12 @@ impl Air {
         at + time
     }
 
-    /// Frees what was told, in order.
+    /// Delivers reported frames, in order.
     fn release(&mut self, radio: usize, category: usize, out: &mut Vec<Action>) {
         release(&mut self.radios[radio].queues[category], out);
     }
 
-    /// A radio takes the air.
+    /// Starts an exchange.
     fn begin(&mut self, radio: usize, at: u64) {
         let this = &self.radios[radio];
         let Some(category) = this.turn() else { return };
@@ -365,7 +365,7 @@ impl Air {
         self.put_on_air(exchange, at);
     }
 
-    /// The time for it came: a part begins, or is over.
+    /// Begins the exchange's next part, or handles the end of the present part.
     fn go_on(&mut self, exchange: Exchange, at: u64, out: &mut Vec<Action>) {
         if exchange.waits {
             return self.put_on_air(exchange, at);
@@ -391,7 +391,7 @@ impl Air {
         self.exchanges.push(exchange);
     }
 
-    /// How long its frames are on the air, ns.
+    /// Time on the air of the exchange's frames, ns.
     fn data(&self, exchange: &Exchange) -> u64 {
         let queue = &self.radios[exchange.sender].queues[exchange.category];
         let octets = match exchange.frames.as_slice() {
@@ -449,7 +449,7 @@ impl Air {
         }
     }
 
-    /// The frames are over: who understood which of them?
+    /// Handles the end of the data: decides for each radio the frames that it decoded.
     fn arrived(&mut self, mut exchange: Exchange, at: u64, out: &mut Vec<Action>) {
         let signal = self.spectrum.signal_of(exchange.sender, at);
         let queue = &self.radios[exchange.sender].queues[exchange.category];
@@ -470,7 +470,7 @@ impl Air {
             if radio == exchange.sender {
                 continue;
             }
-            // One whose CTS asked for it is engaged, and listens.
+            // A receiver that sent a CTS is engaged, but listens.
             let fade = self.spectrum.fade();
             let Some(level) = self.spectrum.detects(radio, &signal, &exchange.rate, fade) else {
                 continue;
@@ -502,7 +502,7 @@ impl Air {
                 *reserved = (*reserved).max(at + rest);
             }
         }
-        // One that waits for another's answer itself does not answer.
+        // A radio in another exchange does not answer.
         let free = |to: &usize| exchange.holds || !self.radios[*to].engaged;
         let answers = exchange.receiver.filter(free).is_some();
         if !answered {
@@ -515,7 +515,7 @@ impl Air {
         }
     }
 
-    /// A radio understood a frame: it has it once, however often it is sent.
+    /// Records a decoded frame, once for all tries.
     fn hears(&mut self, exchange: &Exchange, index: usize, radio: usize, level: f64) {
         let shown = exchange.rate.shown(exchange.frequency);
         let queue = &mut self.radios[exchange.sender].queues[exchange.category];
@@ -547,7 +547,7 @@ impl Air {
         }
     }
 
-    /// No answer came: the sender waits for its beginning before it tries again.
+    /// Handles a missing answer: the sender waits for the time of the answer before the next try.
     fn unanswered(&mut self, exchange: Exchange, at: u64, out: &mut Vec<Action>) {
         let (sifs, wait) = spaces(exchange.frequency);
         let sender = &mut self.radios[exchange.sender];
@@ -555,7 +555,7 @@ impl Air {
         self.over(exchange, None, at, out);
     }
 
-    /// It is over; `acknowledgement`: its signal, dBm.
+    /// Ends the exchange; `acknowledgement` is the answer's signal in dBm.
     fn over(
         &mut self,
         exchange: Exchange,
@@ -580,7 +580,7 @@ impl Air {
             match acknowledgement.filter(|_| exchange.understood[index]) {
                 Some(signal) => {
                     this.counts.done += 1;
-                    // Of what nobody acknowledges the kernel does not look at it.
+                    // The kernel ignores the signal of unacknowledged frames.
                     let signal = Some(signal).filter(|_| frame.is_acknowledged());
                     frame.tell(sender, signal, out);
                 }
@@ -602,7 +602,7 @@ impl Air {
         self.sense(at);
     }
 
-    /// Those who understand that the channel is taken keep quiet.
+    /// Makes radios that decode an RTS or CTS stay quiet until `until`.
     fn reserve(&mut self, exchange: &Exchange, signal: Signal, octets: usize, until: u64) {
         let rate = exchange.answers;
         for radio in 0..self.radios.len() {
@@ -621,7 +621,7 @@ impl Air {
     }
 }
 
-/// dBm as the kernel takes it.
+/// Rounds a level to the kernel's integer dBm.
 fn whole(level: f64) -> i32 {
     level.round().clamp(-127.0, 0.0) as i32
 }

@@ -11,15 +11,15 @@ use crate::namespace::{Process, wait_until};
 use crate::radios::{RADIO, radios_of_medium};
 use crate::{Error, Lab, Namespace};
 
-/// How long a station may take to join: an emulated machine is slow.
+/// Longest wait for a station to join: an emulated machine is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// So that two of a process have folders of their own.
+/// Gives each instance in a process its own folder.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Access points of hostapd, each with a station that joined, in a medium.
+/// hostapd access points in a simulated medium, each with a joined station.
 #[derive(Debug)]
 pub struct Cells {
-    // In the order in which they end.
+    // Declared in drop order.
     medium: Medium,
     hostapds: Vec<Process>,
     lab: Lab,
@@ -27,12 +27,12 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Each pair of names: an access point and its station. `settings` go to every hostapd, which
-    /// works on this frequency, MHz. All send with 20 dBm. Radios of mac80211_hwsim that were there
-    /// go. Needs root, hostapd and iw.
+    /// Starts an access point and its station for each pair of names. Every hostapd gets `settings`
+    /// and works on `frequency`, MHz. All nodes send with 20 dBm. Existing mac80211_hwsim radios
+    /// are removed. Needs root, hostapd and iw.
     ///
     /// # Errors
-    /// There is no mac80211_hwsim, or a station does not join.
+    /// Fails if mac80211_hwsim is missing or a station does not join.
     pub fn begin(
         pairs: &[[&str; 2]],
         scene: Scene,
@@ -101,23 +101,23 @@ impl Cells {
         Ok(hostapd)
     }
 
-    /// What is between them.
+    /// Returns the medium between the nodes.
     pub fn medium(&self) -> &Medium {
         &self.medium
     }
 
-    /// A node by its name.
+    /// Returns the node of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// Fails if the node is missing.
     pub fn node(&self, role: &str) -> Result<&Namespace, Error> {
         self.lab.node(role)
     }
 
-    /// Datagrams from an access point to its station, at most so many bit/s.
+    /// Sends datagrams from an access point to its station, at most `rate` bit/s.
     ///
     /// # Errors
-    /// They cannot be sent.
+    /// Fails if the datagrams cannot be sent.
     pub fn load(&self, [access_point, station]: [&str; 2], rate: u64) -> Result<Goodput, Error> {
         let to = std::net::SocketAddr::from(([192, 0, 2, 1], 5000));
         let demand = Demand {
@@ -127,10 +127,10 @@ impl Cells {
         Goodput::start(self.node(station)?, self.node(access_point)?, &demand)
     }
 
-    /// A node sends with so many dBm.
+    /// Sets a node's transmit power.
     ///
     /// # Errors
-    /// The kernel refused.
+    /// Fails if the kernel refuses.
     pub fn set_power(&self, role: &str, dbm: u32) -> Result<(), Error> {
         let line = format!("iw dev {RADIO} set txpower fixed {dbm}00");
         self.node(role)?.run(&line).map(drop)

@@ -1,27 +1,27 @@
-//! What each radio did.
+//! Counters of each radio.
 
-/// Since the medium began.
+/// Counters of one radio since the medium began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Frames that it had to send.
+    /// Frames that the radio had to send.
     pub frames: u64,
-    /// Of these, acknowledged ones, those for all among them.
+    /// Frames among `frames` that were acknowledged, or addressed to a group.
     pub done: u64,
-    /// Those that nobody acknowledged.
+    /// Frames that no receiver acknowledged.
     pub failed: u64,
-    /// Those that the kernel gave up before it was their turn.
+    /// Frames that the kernel dropped before their turn.
     pub given_up: u64,
-    /// Frames on the air, each try.
+    /// Frames on the air, counted for each try.
     pub tries: u64,
-    /// Times that it had the air: a frame, or several at once, with what precedes and follows.
+    /// Exchanges: one frame or one aggregate, with its RTS, CTS and acknowledgement.
     pub exchanges: u64,
-    /// Frames of others that it understood, and that were for it.
+    /// Frames decoded from other radios that were addressed to this one, or overheard.
     pub heard: u64,
-    /// How long it sent, ns.
+    /// Time on the air, ns.
     pub airtime: u64,
-    /// Of that, how long others sent that had begun before, ns: as they were not heard, or in the
-    /// same slot.
+    /// Part of `airtime` that overlaps earlier signals of other radios, ns: hidden ones or ones in
+    /// the same slot.
     pub over_others: u64,
-    /// What it radiated, mW·s.
+    /// Radiated energy, mW·s.
     pub energy: f64,
 }

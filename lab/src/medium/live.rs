@@ -1,4 +1,4 @@
-//! The medium at work: one thread between the kernel's radios and the model.
+//! The live medium: one thread between the kernel's radios and the model.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -14,29 +14,29 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::{Action, Air, Counts, Place, Scene, Wall};
 use crate::{Error, Namespace};
 
-/// How old a reading of a radio's power may be when it sends, and when it does not.
+/// Maximum age of a radio's power reading while the radio sends, and while idle.
 const FRESH: Duration = Duration::from_millis(20);
 const STALE: Duration = Duration::from_millis(200);
-/// The kernel takes answers of some 200 KB at once.
+/// The kernel accepts some 200 KB of answers at once.
 const DATAGRAM: usize = 64 * 1024;
 
 type Order = Box<dyn FnOnce(&mut Engine) + Send>;
 
-/// What the medium saw.
+/// Counters of the medium.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Since it began.
+    /// Time since the medium began.
     pub time: Duration,
-    /// What each radio did, by name.
+    /// Counters of each radio, by name.
     pub radios: BTreeMap<String, Counts>,
-    /// What the socket saw.
+    /// Counters of the netlink socket.
     pub socket: HwsimCounts,
-    /// Readings of a power that failed: the last one is gone on with.
+    /// Failed power readings; the last known power stays in use.
     pub unread: u64,
 }
 
 impl Report {
-    /// What a radio radiated on average since another report, mW.
+    /// Returns a radio's mean radiated power since another report, mW.
     pub fn mean_power(&self, radio: &str, since: &Self) -> f64 {
         let energy = |report: &Self| report.radios.get(radio).map_or(0.0, |of| of.energy);
         let time = self.time.saturating_sub(since.time).as_secs_f64();
@@ -44,7 +44,7 @@ impl Report {
     }
 }
 
-/// A medium between radios. When it is dropped the kernel's own is back: everybody hears everybody.
+/// A medium between radios. Dropping it restores the kernel's own, in which all radios hear all.
 #[derive(Debug)]
 pub struct Medium {
     orders: Option<UnboundedSender<Order>>,
@@ -52,12 +52,12 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// Begins, in the network namespace of the calling thread, which has to be the one that the
-    /// radios were made in. `radios`: name in the scene, namespace and device of each; all others
-    /// hear nothing. The same seed gives the same chances. Needs root.
+    /// Starts the medium in the calling thread's network namespace, which must be the one in which
+    /// the radios were made. `radios` lists scene name, namespace and device; other radios hear
+    /// nothing. Equal seeds give equal random choices. Needs root.
     ///
     /// # Errors
-    /// There is no mac80211_hwsim, or a medium already; a device is no radio of it.
+    /// Fails without mac80211_hwsim, if a medium exists, or if a device is not a hwsim radio.
     pub fn start(
         radios: &[(&str, &Namespace, &str)],
         scene: Scene,
@@ -93,7 +93,7 @@ impl Medium {
         })
     }
 
-    /// Puts a radio elsewhere, from now on; metres.
+    /// Moves a radio; coordinates in metres.
     ///
     /// # Errors
     /// The medium has ended.
@@ -104,7 +104,7 @@ impl Medium {
         })
     }
 
-    /// Puts a wall there, or takes the one of this name away.
+    /// Adds or replaces the wall of this name; `None` removes the wall.
     ///
     /// # Errors
     /// The medium has ended.
@@ -116,7 +116,7 @@ impl Medium {
         })
     }
 
-    /// Changes anything in the scene, and waits until it is so.
+    /// Changes the scene and waits until the change is in effect.
     ///
     /// # Errors
     /// The medium has ended.
@@ -124,7 +124,7 @@ impl Medium {
         self.order(|engine| engine.air.change(change))
     }
 
-    /// What it saw so far.
+    /// Returns the counters so far.
     ///
     /// # Errors
     /// The medium has ended.
@@ -159,11 +159,11 @@ impl Drop for Medium {
     }
 }
 
-/// Makes radios that a medium can have, in the network namespace of the calling thread: those that
-/// come with the module tell no power. The module has to be loaded. They stay until it is unloaded.
+/// Adds radios that report their power, unlike the module's first ones, in the calling thread's
+/// network namespace. Needs the loaded module; the radios stay until its removal.
 ///
 /// # Errors
-/// The kernel refused. Needs root.
+/// Fails if the kernel refuses. Needs root.
 pub fn add_radios(count: usize) -> Result<(), Error> {
     let runtime = runtime()?;
     let _entered = runtime.enter();
@@ -180,12 +180,12 @@ fn refused(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// A radio of the kernel.
+/// A kernel radio.
 #[derive(Debug)]
 struct Radio {
-    /// Of its device.
+    /// Address of the radio's device.
     mac: Mac,
-    /// By which the medium knows it: the second one that mac80211_hwsim gives to a radio.
+    /// Address in the medium: the second one that mac80211_hwsim gives to a radio.
     address: Mac,
     link: u32,
     told: Nl80211,
@@ -229,13 +229,13 @@ struct Engine {
 }
 
 impl Engine {
-    /// Until nobody has orders any more.
+    /// Runs until all senders of orders are dropped.
     async fn run(&mut self, mut orders: UnboundedReceiver<Order>) {
         let (mut sent, mut actions) = (Vec::new(), Vec::new());
         loop {
             let wakes = self.air.next().map(Duration::from_nanos);
             let wakes = wakes.and_then(|next| self.begun.checked_add(next));
-            // Where nothing goes on, powers are looked at.
+            // Power readings continue while the air is idle.
             let wakes = wakes.unwrap_or_else(|| Instant::now() + STALE);
             tokio::select! {
                 order = orders.recv() => match order {
@@ -256,12 +256,12 @@ impl Engine {
         }
     }
 
-    /// ns since it began.
+    /// Returns the ns since the medium began.
     fn now(&self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
 
-    /// Frames that radios send. Those of radios that are not in the scene go nowhere.
+    /// Passes sent frames to the model. Frames of radios outside the scene are dropped.
     fn take(&mut self, sent: &mut Vec<Sent>, actions: &mut Vec<Action>) {
         for sent in sent.drain(..) {
             let found = self
@@ -279,7 +279,7 @@ impl Engine {
         }
     }
 
-    /// Reads what a radio sends with, if the last reading is older than this.
+    /// Reads a radio's power if the last reading is older than `age`.
     fn read(&mut self, radio: usize, age: Duration) {
         let this = &mut self.radios[radio];
         if this.read.is_some_and(|read| read.elapsed() < age) {
@@ -288,7 +288,7 @@ impl Engine {
         this.read = Some(Instant::now());
         match this.told.power(this.link).map(|power| power.level) {
             Ok(Some(level)) => self.air.set_power(radio, f64::from(level) / 100.0),
-            // A device that is down does not tell.
+            // A device that is down reports no power.
             Ok(None) => {}
             Err(_) => self.unread += 1,
         }

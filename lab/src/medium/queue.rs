@@ -1,4 +1,4 @@
-//! Frames that wait for the air, of one radio and access category.
+//! Queue of one radio and access category.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,24 @@ use kernel::hwsim::{self, NO_ACK, RATES, Sent};
 
 use super::Action;
 
-/// Octets of an A-MPDU (IEEE 802.11-2020, 9.4.2.55.3: exponent 3), its frames (a block
-/// acknowledgement's, 9.3.1.8), and its time on the air, ns, as ath9k has it.
+/// Limits of an A-MPDU: bytes (IEEE 802.11-2020, 9.4.2.55.3: exponent 3), frames (those of a block
+/// acknowledgement, 9.3.1.8) and time on the air in ns, as in ath9k.
 const AGGREGATE_OCTETS: usize = 65_535;
 const AGGREGATE_FRAMES: usize = 64;
 const AGGREGATE_TIME: u64 = 4_000_000;
-/// What precedes each of them (9.7.1).
+/// Delimiter before each frame of an A-MPDU, bytes (9.7.1).
 const DELIMITER: usize = 4;
 
-/// An access category. Those that come first go first.
+/// An access category. Categories are listed by descending priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Category {
-    /// Slots to wait before the first of contention.
+    /// Slots of the interframe space, before the backoff.
     pub space: u64,
     /// Least and greatest contention window, slots.
     pub window: (u32, u32),
 }
 
-/// Voice, video, best effort, background: IEEE 802.11-2020, table 9-155.
+/// Voice, video, best effort and background: IEEE 802.11-2020, table 9-155.
 pub(super) const CATEGORIES: [Category; 4] = [
     Category {
         space: 2,
@@ -43,24 +43,24 @@ pub(super) const CATEGORIES: [Category; 4] = [
         window: (15, 1023),
     },
 ];
-/// The first of them.
+/// Index of voice in `CATEGORIES`.
 const VOICE: usize = 0;
-/// The third.
+/// Index of best effort in `CATEGORIES`.
 const BEST_EFFORT: usize = 2;
 
-/// One frame.
+/// A queued frame.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub sent: Sent,
-    /// Which rate is the turn of, and how often each was tried.
+    /// Index of the present rate, and the tries with each rate.
     pub step: usize,
     pub tries: [u8; RATES],
-    /// Who understood it, with which signal, dBm; and with which rate, by its index.
+    /// Radios that decoded the frame, each with the signal in dBm; `shown` is the rate's index.
     pub heard: Vec<(usize, i32)>,
     pub shown: u32,
-    /// Whether it was told what became of it.
+    /// True once the sender got the frame's status.
     pub done: bool,
-    /// When it came, ns.
+    /// Arrival time, ns.
     pub since: u64,
 }
 
@@ -78,28 +78,27 @@ impl Waiting {
         }
     }
 
-    /// Whom it is for.
+    /// Returns the receiver's address.
     pub fn to(&self) -> Mac {
         address(&self.sent.frame, 4)
     }
 
-    /// Whether somebody has to acknowledge it.
+    /// Returns true if the receiver has to acknowledge the frame.
     pub fn is_acknowledged(&self) -> bool {
         self.sent.frame[4] & 1 == 0 && self.sent.flags & NO_ACK == 0
     }
 
-    /// The rate whose turn it is.
+    /// Returns the present rate.
     pub fn rate(&self) -> &hwsim::Rate {
         &self.sent.rates[self.step]
     }
 
-    /// Its octets on the air.
+    /// Returns the frame's bytes on the air.
     pub fn octets(&self) -> usize {
         self.sent.frame.len() + super::rate::CHECK_SUM
     }
 
-    /// Which category it is of: data by the user priority (10.2.3.2); beacons and all else that is
-    /// not data as voice.
+    /// Returns the frame's category: data by user priority (10.2.3.2), all other frames as voice.
     pub fn category(&self) -> usize {
         let frame = &self.sent.frame;
         match (frame[0] >> 2 & 3, self.priority()) {
@@ -114,7 +113,7 @@ impl Waiting {
         }
     }
 
-    /// The user priority of QoS data. Four addresses make the header longer.
+    /// Returns the user priority of QoS data. Four addresses make the header longer.
     fn priority(&self) -> Option<u8> {
         let frame = &self.sent.frame;
         let is_qos = frame[0] & 0x8c == 0x88;
@@ -122,7 +121,7 @@ impl Waiting {
         frame.get(at).filter(|_| is_qos).map(|octet| octet & 7)
     }
 
-    /// One more try: whether it was the last.
+    /// Counts a try; returns true if the last rate has no tries left.
     pub fn tried(&mut self) -> bool {
         self.tries[self.step] = self.tries[self.step].saturating_add(1);
         if self.tries[self.step] < self.sent.rates[self.step].count.max(1) {
@@ -137,7 +136,7 @@ impl Waiting {
         }
     }
 
-    /// Says what became of it.
+    /// Reports the frame's status to the sender.
     pub fn tell(&mut self, radio: usize, acknowledged: Option<i32>, out: &mut Vec<Action>) {
         self.done = true;
         let mut rates = self.sent.rates;
@@ -160,7 +159,7 @@ impl Waiting {
     }
 }
 
-/// The address of a frame that begins at this octet.
+/// Returns the address at this offset of a frame.
 pub(super) fn address(frame: &[u8], at: usize) -> Mac {
     let octets = frame.get(at..at + 6);
     octets
@@ -168,8 +167,8 @@ pub(super) fn address(frame: &[u8], at: usize) -> Mac {
         .unwrap_or_default()
 }
 
-/// Where the frames are that go as one, the first of them the next in turn: those behind it for
-/// the same receiver and category, with the same rate. Of voice there is one, as Linux does it.
+/// Returns the indices of the frames that form one A-MPDU: the next frame and those behind it for
+/// the same receiver and category, with the same rate. Voice frames go alone, as in Linux.
 pub(super) fn together(
     queue: &VecDeque<Waiting>,
     category: usize,
@@ -196,7 +195,7 @@ pub(super) fn together(
             && (frame.rate().index, frame.rate().flags) == (first.rate().index, first.rate().flags);
         let with = octets + subframe(frame);
         if !same || with > AGGREGATE_OCTETS || rate.airtime(with) > AGGREGATE_TIME {
-            // What is behind it must not overtake it.
+            // Later frames must not overtake this frame.
             break;
         }
         octets = with;
@@ -205,14 +204,13 @@ pub(super) fn together(
     found
 }
 
-/// Octets of a frame in an A-MPDU.
+/// Bytes of a frame in an A-MPDU.
 pub(super) fn subframe(frame: &Waiting) -> usize {
     (DELIMITER + frame.octets()).next_multiple_of(4)
 }
 
-/// Gives receivers what they understood, and forgets it: not before what was sent to the same
-/// receiver earlier is done, as a receiver of A-MPDU puts frames in order (10.25.4), without which
-/// CCMP takes them for replays.
+/// Delivers decoded frames and drops them from the queue, in order for each receiver. A receiver of
+/// A-MPDUs puts frames in order (10.25.4); CCMP takes frames out of order for replays.
 pub(super) fn release(queue: &mut VecDeque<Waiting>, out: &mut Vec<Action>) {
     let mut held: Vec<Mac> = Vec::new();
     queue.retain_mut(|frame| {
@@ -230,7 +228,7 @@ pub(super) fn release(queue: &mut VecDeque<Waiting>, out: &mut Vec<Action>) {
             .sum::<u32>()
             > 1
         {
-            // Sent again: the bit is not protected (12.5.3.3.3).
+            // Retry bit: CCMP does not protect the bit (12.5.3.3.3).
             frame.sent.frame[1] |= 0x08;
         }
         let bytes = std::mem::take(&mut frame.sent.frame);
@@ -247,15 +245,15 @@ pub(super) fn release(queue: &mut VecDeque<Waiting>, out: &mut Vec<Action>) {
     });
 }
 
-/// Makes a request for a block acknowledgement session one for a delayed session, which no receiver
-/// of mac80211 grants. mac80211_hwsim marks what it sends in a session as part of an A-MPDU, and
-/// never says that of an answer (`IEEE80211_TX_STAT_AMPDU`), so that rate control learns nothing.
-/// That frames go together is up to this medium. Nothing can be done where the request is
-/// encrypted (protected management frames).
+/// Turns a request for a block acknowledgement session into one for a delayed session, which no
+/// mac80211 receiver grants. In a session, mac80211_hwsim marks sent frames as part of an A-MPDU
+/// but never marks the status (`IEEE80211_TX_STAT_AMPDU`), so rate control learns nothing. This
+/// medium aggregates frames by itself. Encrypted requests (protected management frames) stay
+/// unchanged.
 fn refuse_block_ack(frame: &mut [u8]) {
     const ACTION: u8 = 0xd0;
     const PROTECTED: u8 = 0x40;
-    // 9.6.4.2: category, action, token, parameters, of which the second bit is the policy.
+    // 9.6.4.2: category, action, token, parameters; the second bit of parameters is the policy.
     let is_request = frame[0] == ACTION && frame[1] & PROTECTED == 0;
     match frame.get_mut(24..28) {
         Some([3, 0, _, parameters]) if is_request => *parameters &= !2,

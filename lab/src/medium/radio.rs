@@ -1,39 +1,39 @@
-//! One radio: what it has to send, and when its turn is.
+//! Queues and channel access of one radio.
 
 use std::collections::VecDeque;
 
 use super::counts::Counts;
 use super::queue::{CATEGORIES, Waiting};
 
-/// A slot, ns (17.4.4).
+/// Slot time, ns (17.4.4).
 const SLOT: u64 = 9000;
-/// The kernel keeps so many frames of a radio that nothing was said of, then gives up all but a
-/// quarter (`MAX_QUEUE`, `WARN_QUEUE`).
+/// The kernel keeps this many unreported frames per radio, then drops all but a quarter
+/// (`MAX_QUEUE`, `WARN_QUEUE`).
 const KEPT: usize = 100;
 const GIVEN_UP_TO: usize = 25;
 
 #[derive(Debug)]
 pub(super) struct Radio {
-    /// dBm.
+    /// Transmit power, dBm.
     pub power: f64,
-    /// Of the last frame that it sent: that is where it is.
+    /// Frequency of the last frame that the radio sent: the radio's present channel.
     pub frequency: Option<u32>,
     pub queues: [VecDeque<Waiting>; CATEGORIES.len()],
     pub windows: [u32; CATEGORIES.len()],
-    /// Slots that it has still to wait.
+    /// Backoff slots that remain.
     pub slots: u64,
-    /// Whether somebody is heard, and since when nobody is.
+    /// True while the radio senses a signal; `cleared` is the time at which the last signal ended.
     pub busy: bool,
     pub cleared: u64,
-    /// Until when frames that it understood said that the channel is taken.
+    /// End of the reservation that decoded frames announced (NAV).
     pub reserved: u64,
-    /// Whether it takes part in an exchange.
+    /// True while the radio takes part in an exchange.
     pub engaged: bool,
     pub counts: Counts,
 }
 
 impl Radio {
-    /// One that has nothing to send yet.
+    /// Returns a radio with empty queues.
     pub fn new() -> Self {
         Self {
             power: 20.0,
@@ -49,23 +49,23 @@ impl Radio {
         }
     }
 
-    /// The category whose turn it is.
+    /// Returns the highest-priority category with a frame to send.
     pub fn turn(&self) -> Option<usize> {
         let waits = |queue: &VecDeque<Waiting>| queue.iter().any(|frame| !frame.done);
         self.queues.iter().position(waits)
     }
 
-    /// The frame whose turn it is.
+    /// Returns the next frame to send.
     pub fn head(&self) -> Option<&Waiting> {
         self.queues[self.turn()?].iter().find(|frame| !frame.done)
     }
 
-    /// Since when it takes the channel for idle, if it does.
+    /// Returns the time from which the radio takes the channel for idle.
     pub fn idle_since(&self) -> u64 {
         self.cleared.max(self.reserved)
     }
 
-    /// When it sends, if nobody else does before.
+    /// Returns the time at which the radio sends unless another radio sends first.
     pub fn fires(&self) -> Option<u64> {
         if self.busy || self.engaged {
             return None;
@@ -75,7 +75,7 @@ impl Radio {
         Some(frame.since.max(idle + self.slots * SLOT))
     }
 
-    /// Somebody is heard: counts the slots that went by.
+    /// Marks the channel busy and subtracts the backoff slots that passed.
     pub fn is_disturbed(&mut self, at: u64) {
         let space = self.head().map_or(0, space);
         let counted = at.saturating_sub(self.idle_since() + space) / SLOT;
@@ -83,14 +83,14 @@ impl Radio {
         self.busy = true;
     }
 
-    /// Nobody is heard any more.
+    /// Marks the channel idle.
     pub fn is_alone(&mut self, at: u64) {
         self.cleared = at;
         self.busy = false;
     }
 
-    /// Forgets the oldest frames where there are as many as the kernel keeps: it has forgotten
-    /// them, too.
+    /// Drops the oldest frames once the queues hold as many as the kernel keeps: the kernel drops
+    /// the same frames.
     pub fn give_up(&mut self) {
         let waiting = self.queues.iter().flatten().filter(|frame| !frame.done);
         let mut cookies: Vec<u64> = waiting.map(|frame| frame.sent.cookie).collect();
@@ -108,13 +108,13 @@ impl Radio {
     }
 }
 
-/// The interframe space of a frame's category (10.3.2.3.6), ns.
+/// Interframe space of the frame's category (10.3.2.3.6), ns.
 fn space(frame: &Waiting) -> u64 {
     spaces(frame.sent.frequency).0 + CATEGORIES[frame.category()].space * SLOT
 }
 
-/// SIFS, and how long to wait for an answer beyond it, ns: a slot, and until its preamble is
-/// noticed (10.3.2.11).
+/// Returns SIFS and the further wait for an answer, ns. The wait is a slot plus the detection of a
+/// preamble (10.3.2.11).
 pub(super) fn spaces(frequency: u32) -> (u64, u64) {
     let sifs = if frequency < 4000 { 10_000 } else { 16_000 };
     (sifs, SLOT + 20_000)

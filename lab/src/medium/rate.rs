@@ -1,34 +1,34 @@
-//! What a rate is: modulation, code and time on the air. From IEEE 802.11-2020: DSSS and CCK
-//! (clauses 15, 16), OFDM (17), HT (19), VHT (21).
+//! Rates: modulation, code and time on the air. From IEEE 802.11-2020: DSSS and CCK (clauses 15,
+//! 16), OFDM (17), HT (19), VHT (21).
 
 use kernel::hwsim;
 
-/// Below it is the band of 2.4 GHz, MHz.
+/// Upper bound of the 2.4 GHz band, MHz.
 const FIVE_GHZ: u32 = 4000;
-/// Rates of 2.4 GHz as mac80211_hwsim numbers them (`hwsim_rates`), 100 kbit/s; those of 5 GHz are
-/// these without the first four.
+/// 2.4 GHz rates as numbered by mac80211_hwsim (`hwsim_rates`), 100 kbit/s. The 5 GHz rates lack
+/// the first four.
 const LEGACY: [u32; 12] = [10, 20, 55, 110, 60, 90, 120, 180, 240, 360, 480, 540];
-/// How many of them are not OFDM.
+/// Leading entries of `LEGACY` that are not OFDM.
 const DSSS: usize = 4;
 /// Service and tail of an OFDM frame, bits (17.3.5.2).
 const FRAMING: u32 = 16 + 6;
-/// Bits of the check sum that mac80211 leaves to the radio.
+/// Bytes of the check sum that mac80211 leaves to the radio.
 pub(super) const CHECK_SUM: usize = 4;
 
-/// How bits become a signal.
+/// Modulation of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Modulation {
     /// Barker and CCK.
     Dsss,
-    /// One bit for a subcarrier and symbol.
+    /// One bit per subcarrier and symbol.
     Bpsk,
-    /// Two.
+    /// Two bits per subcarrier and symbol.
     Qpsk,
-    /// This many, four or more: 16-QAM and beyond.
+    /// Four or more bits: 16-QAM and beyond.
     Qam(u32),
 }
 
-/// The share of bits that carry data, of the convolutional code of 17.3.5.6.
+/// Share of data bits in the convolutional code of 17.3.5.6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
     /// 1/2.
@@ -52,32 +52,32 @@ impl Code {
     }
 }
 
-/// A rate, whole.
+/// A rate with all its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How bits become a signal.
+    /// Modulation of the data.
     pub modulation: Modulation,
-    /// Which code protects them. Of no meaning with DSSS.
+    /// Convolutional code. Ignored for DSSS.
     pub code: Code,
     /// Spatial streams.
     pub streams: u32,
     /// Bandwidth, MHz.
     pub width: u32,
-    /// Data bits of an OFDM symbol; of DSSS, bits of a microsecond, times ten.
+    /// Data bits per OFDM symbol; for DSSS, bits per microsecond times ten.
     bits: u32,
-    /// How long an OFDM symbol is, ns.
+    /// Length of an OFDM symbol, ns.
     symbol: u64,
-    /// What stands before the data, ns.
+    /// Length of the preamble, ns.
     preamble: u64,
-    /// What follows, ns: the signal extension of 2.4 GHz (18.3.2.4).
+    /// Signal extension of 2.4 GHz after the data, ns (18.3.2.4).
     extension: u64,
-    /// Whether frames may be sent as an A-MPDU.
+    /// Allows A-MPDUs.
     pub aggregates: bool,
 }
 
 impl Rate {
-    /// The rate that the kernel names so, on a channel of this frequency, MHz. `None`: there is
-    /// none.
+    /// Returns the rate for the kernel's index and flags at this frequency in MHz. Returns `None`
+    /// for an invalid index.
     pub fn of(told: &hwsim::Rate, frequency: u32) -> Option<Self> {
         let index = u32::try_from(told.index).ok()?;
         if told.flags & hwsim::VHT != 0 {
@@ -112,7 +112,7 @@ impl Rate {
         Self::legacy(index as usize, frequency)
     }
 
-    /// A rate of DSSS, CCK or OFDM by its index in the band of a frequency, MHz.
+    /// Returns a DSSS, CCK or OFDM rate by its index in the band of this frequency in MHz.
     pub fn legacy(index: usize, frequency: u32) -> Option<Self> {
         let index = match frequency < FIVE_GHZ {
             true => index,
@@ -201,15 +201,15 @@ impl Rate {
         })
     }
 
-    /// The rate of answers (CTS, acknowledgements) to a frame of this one: the fastest mandatory
-    /// one that is not faster (10.6.6.5.2).
+    /// Returns the rate of answers (CTS, acknowledgements) to a frame of this rate: the fastest
+    /// mandatory rate that is not faster (10.6.6.5.2).
     pub fn of_answers(&self, frequency: u32) -> Self {
         let speed = self.megabits();
         let fits = |index: &usize| {
             let rate = Self::legacy(*index, frequency);
             rate.is_some_and(|rate| rate.megabits() <= speed)
         };
-        // By speed: 24, 12, 6; where there is DSSS, 2 and 1 to frames of DSSS.
+        // By speed: 24, 12, 6 Mbit/s; for DSSS frames 2, 1 Mbit/s.
         let choices: &[usize] = match (self.modulation, frequency < FIVE_GHZ) {
             (Modulation::Dsss, _) => &[1, 0],
             (_, true) => &[8, 6, 4],
@@ -220,7 +220,7 @@ impl Rate {
         Self::legacy(index, frequency).unwrap_or(*self)
     }
 
-    /// The rate of its preamble: the slowest of its kind, over its whole width.
+    /// Returns the rate of the preamble: the slowest of this kind, over the whole width.
     pub fn of_preamble(&self, frequency: u32) -> Self {
         let index = match (self.modulation, frequency < FIVE_GHZ) {
             (Modulation::Dsss, _) | (_, false) => 0,
@@ -230,8 +230,7 @@ impl Rate {
         Self::legacy(index, frequency).map_or(*self, |rate| Self { width, ..rate })
     }
 
-    /// The index in the band's rates that the kernel is to show for it: itself, or, of HT and VHT,
-    /// the fastest that is not faster.
+    /// Returns the index to report to the kernel: the fastest legacy rate that is not faster.
     pub fn shown(&self, frequency: u32) -> u32 {
         let speed = self.megabits();
         let rates = (0..LEGACY.len()).filter_map(|index| {
@@ -242,7 +241,7 @@ impl Rate {
         best.map_or(0, |(index, _)| index)
     }
 
-    /// How fast it is, Mbit/s.
+    /// Returns the speed, Mbit/s.
     pub fn megabits(&self) -> f64 {
         match self.modulation {
             Modulation::Dsss => f64::from(self.bits) / 10.0,
@@ -250,7 +249,7 @@ impl Rate {
         }
     }
 
-    /// How long so many octets, check sums included, are on the air, ns.
+    /// Returns the time on the air of this many bytes, check sums included, ns.
     pub fn airtime(&self, octets: usize) -> u64 {
         let bits = octets as u64 * 8;
         let data = match self.modulation {
@@ -260,7 +259,7 @@ impl Rate {
         self.preamble + data + self.extension
     }
 
-    /// How long its preamble is, ns: it is sent with the slowest rate.
+    /// Returns the length of the preamble, ns. The preamble uses the slowest rate.
     pub fn preamble(&self) -> u64 {
         self.preamble
     }

@@ -1,36 +1,36 @@
-//! How likely a frame is understood, by the ratio of its signal to noise and interference.
+//! Chance that a radio decodes a frame, by the ratio of signal to noise and interference.
 //!
 //! OFDM: bit errors of Gray-coded BPSK, QPSK and QAM in white noise (Proakis, Digital
 //! Communications, 4th ed., 5.2), then the union bound of the Viterbi decoder with the distances of
-//! the code with 133 and 171, punctured (Haccoun and Bégin, High-rate punctured convolutional codes
-//! for Viterbi and sequential decoding, IEEE Trans. Commun. 37(11), 1989, table II); as Pei and
-//! Henderson, Validation of OFDM error rate model in ns-3 (2010), found it right within 1 dB.
-//! DSSS: DBPSK and DQPSK with the gain of 22 MHz over the bit rate (Proakis, 5.2.8); CCK as DQPSK
-//! at its bit rate.
+//! the punctured code 133, 171 (Haccoun and Bégin, High-rate punctured convolutional codes for
+//! Viterbi and sequential decoding, IEEE Trans. Commun. 37(11), 1989, table II). Pei and Henderson,
+//! Validation of OFDM error rate model in ns-3 (2010), confirm this model within 1 dB. DSSS: DBPSK
+//! and DQPSK with the gain of 22 MHz over the bit rate (Proakis, 5.2.8); CCK as DQPSK at the CCK
+//! bit rate.
 
 use super::rate::{Code, Modulation, Rate};
 
 /// Bandwidth of DSSS, MHz.
 const SPREAD: f64 = 22.0;
 
-/// Thermal noise in this many MHz, dBm: kT at 290 K, -174 dBm in a hertz (ITU-R P.372), and the
-/// receiver's own, dB.
+/// Returns thermal noise over `width` MHz plus the receiver's own noise `figure` in dB, in dBm.
+/// Thermal noise is kT at 290 K: -174 dBm per hertz (ITU-R P.372).
 pub fn noise(width: u32, figure: f64) -> f64 {
     -174.0 + 60.0 + 10.0 * f64::from(width).log10() + figure
 }
 
-/// dBm as milliwatts.
+/// Converts dBm to milliwatts.
 pub fn milliwatts(dbm: f64) -> f64 {
     10f64.powf(dbm / 10.0)
 }
 
-/// Milliwatts as dBm.
+/// Converts milliwatts to dBm.
 pub fn decibels(milliwatts: f64) -> f64 {
     10.0 * milliwatts.log10()
 }
 
-/// The chance that one bit is right, as its natural logarithm, so that `bits * of` is that of many.
-/// `ratio`: of signal to noise and interference, linear, in the rate's bandwidth.
+/// Returns the natural logarithm of the chance that one bit is right: multiply by the number of
+/// bits. `ratio` is the linear ratio of signal to noise and interference in the rate's bandwidth.
 pub fn right(rate: &Rate, ratio: f64) -> f64 {
     // Streams share the power.
     let ratio = ratio / f64::from(rate.streams);
@@ -43,7 +43,7 @@ pub fn right(rate: &Rate, ratio: f64) -> f64 {
     (-wrong.clamp(0.0, 0.5)).ln_1p()
 }
 
-/// Square QAM with this many bits in a symbol.
+/// Bit error rate of square QAM with this many bits per symbol.
 fn square(bits: u32, ratio: f64) -> f64 {
     let points = f64::from(1u32 << bits);
     let argument = (3.0 * ratio / (2.0 * (points - 1.0))).sqrt();
@@ -51,21 +51,21 @@ fn square(bits: u32, ratio: f64) -> f64 {
 }
 
 fn spread(megabits: f64, ratio: f64) -> f64 {
-    // Energy of a bit over the density of noise.
+    // Energy per bit over the noise density.
     let energy = ratio * SPREAD / megabits;
     if megabits <= 1.0 {
         return 0.5 * (-energy).exp();
     }
-    // DQPSK, the asymptote for many; it is no chance where there is little.
+    // DQPSK: the asymptote for high energies; low energies are capped at 0.5.
     let root = std::f64::consts::SQRT_2;
     let factor = (root + 1.0) / (8.0 * std::f64::consts::PI * root).sqrt();
     (factor / energy.sqrt() * (-(2.0 - root) * energy).exp()).min(0.5)
 }
 
-/// Bit errors behind the decoder, where this many come in.
+/// Returns the bit error rate after the decoder, given the rate before the decoder.
 fn coded(wrong: f64, code: Code) -> f64 {
-    // Distance of the first event, the step between events, bits that are wrong with each, and how
-    // many bits come in at a time.
+    // Distance of the first error event, distance step between events, wrong bits per event, input
+    // bits per code step.
     let (first, step, weights, bits): (i32, i32, &[f64], f64) = match code {
         Code::Half => (
             10,
@@ -95,8 +95,7 @@ fn coded(wrong: f64, code: Code) -> f64 {
     (events.sum::<f64>() / (2.0 * bits)).min(0.5)
 }
 
-/// The complementary error function of what is not negative, within 2e-7 (Abramowitz and Stegun,
-/// 7.1.26).
+/// Complementary error function for `x` >= 0, within 2e-7 (Abramowitz and Stegun, 7.1.26).
 fn erfc(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let polynomial = t

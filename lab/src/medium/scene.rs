@@ -1,4 +1,4 @@
-//! Where radios are, and what is between them.
+//! Places of radios, and the obstacles between them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// By both coordinates.
+    /// Returns the place with these coordinates.
     pub fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
@@ -27,26 +27,26 @@ impl Place {
 pub struct Wall {
     /// Its ends.
     pub ends: [Place; 2],
-    /// What it takes from a signal that crosses it, dB. ITU-R P.2040-3 has, for a wall of some
-    /// 10 cm at 5 GHz: plasterboard 2 to 4, wood 6, brick 10, concrete 20.
+    /// Loss of a signal that crosses the wall, dB. ITU-R P.2040-3 at 5 GHz, for walls of some 10
+    /// cm: plasterboard 2 to 4, wood 6, brick 10, concrete 20.
     pub loss: f64,
 }
 
-/// Something that is heard, and is no radio of ours: it sends for a share of each period, on all
-/// channels.
+/// A source of interference outside the simulated radios. An interferer sends for a share of each
+/// period, on all channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interferer {
-    /// Where it is.
+    /// Place of the interferer.
     pub at: Place,
-    /// What it sends with, dBm in 20 MHz.
+    /// Transmit power, dBm in 20 MHz.
     pub power: f64,
-    /// The share of time, 0 to 1. A microwave oven has a half of each period of the mains.
+    /// Share of time, 0 to 1. A microwave oven sends during half of each mains period.
     pub duty: f64,
     /// The period, ms.
     pub period: f64,
 }
 
-/// All that decides what is lost on the way, and how receivers are.
+/// Parameters of propagation and receivers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// Places by name.
@@ -55,26 +55,25 @@ pub struct Scene {
     pub walls: BTreeMap<String, Wall>,
     /// Interferers.
     pub interferers: Vec<Interferer>,
-    /// How fast signals fade: loss grows with 10 times it for each decade of distance, dB. 2 is
-    /// free space; ITU-R P.1238-10 (table 2) has 2.8 to 3.1 for homes and offices.
+    /// Path loss exponent: the loss grows by 10 times this many dB for each decade of distance.
+    /// Free space has 2; ITU-R P.1238-10 (table 2) has 2.8 to 3.1 for homes and offices.
     pub exponent: f64,
-    /// Up to this distance, metres, it is free space: 1 is ITU-R P.1238, 5 the models B and C of
-    /// IEEE 802.11-03/940r4 (TGn), 10 its model D, with an exponent of 3.5.
+    /// End of free-space propagation, metres: 1 in ITU-R P.1238, 5 in the models B and C of IEEE
+    /// 802.11-03/940r4 (TGn), 10 in its model D, which has an exponent of 3.5.
     pub breakpoint: f64,
-    /// What receivers add to thermal noise, dB.
+    /// Noise that receivers add to thermal noise, dB.
     pub noise_figure: f64,
-    /// How much the loss changes from frame to frame, dB: the standard deviation of a normal
-    /// distribution (shadowing, as in 802.11-03/940r4, 4.1). 0: not at all.
+    /// Fading from frame to frame, dB: the standard deviation of a normal distribution (shadowing,
+    /// as in 802.11-03/940r4, 4.1). 0 turns fading off.
     pub fading: f64,
-    /// From which signal on a radio takes the channel for busy, dBm: -82 in IEEE 802.11-2020,
-    /// 17.3.10.6.
+    /// Least Wi-Fi signal that makes the channel busy, dBm: -82 in IEEE 802.11-2020, 17.3.10.6.
     pub busy: f64,
-    /// The same of what is no Wi-Fi, dBm: 20 dB more there.
+    /// Least other signal that makes the channel busy, dBm: 20 dB more in the standard.
     pub busy_by_energy: f64,
-    /// Whether radios hear frames that are for others, as a radio that only listens does. Costs a
-    /// message for each radio and frame.
+    /// Delivers frames for others too, as to a radio in monitor mode. Costs a message per radio and
+    /// frame.
     pub overhear: bool,
-    /// Whether frames may be sent as A-MPDU.
+    /// Allows A-MPDUs.
     pub aggregate: bool,
 }
 
@@ -97,14 +96,14 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// With a radio there.
+    /// Adds a radio at this place.
     pub fn with(mut self, name: &str, x: f64, y: f64) -> Self {
         self.places.insert(name.to_owned(), Place::new(x, y));
         self
     }
 
-    /// What is lost between two places on this frequency, MHz; dB. ITU-R P.1238-10, 3.1:
-    /// `20 log f + N log d - 28`, with `N` 20 up to the breakpoint; and all walls that are crossed.
+    /// Returns the loss in dB between two places at this frequency in MHz, with all crossed walls.
+    /// ITU-R P.1238-10, 3.1: `20 log f + N log d - 28`, `N` = 20 up to the breakpoint.
     pub fn loss(&self, from: Place, to: Place, frequency: u32) -> f64 {
         let distance = from.distance(to).max(1.0);
         let near = distance.min(self.breakpoint.max(1.0));
@@ -117,7 +116,7 @@ impl Scene {
     }
 }
 
-/// Whether two segments cross. Those that only touch do not.
+/// Returns true if two segments cross; touching segments do not cross.
 fn crosses(a: Place, b: Place, [c, d]: [Place; 2]) -> bool {
     let side = |from: Place, to: Place, of: Place| {
         (to.x - from.x) * (of.y - from.y) - (to.y - from.y) * (of.x - from.x)

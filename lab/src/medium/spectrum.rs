@@ -1,47 +1,47 @@
-//! What a radio makes of a signal, with all that is on the air beside it.
+//! Reception of a signal by a radio amid all other signals on the air.
 
 use super::rate::{CHECK_SUM, Rate};
 use super::reception::{decibels, milliwatts, noise, right};
 use super::scene::{Place, Scene};
 use crate::random::Random;
 
-/// Bits of the preamble that have to be right: the SIGNAL field (17.3.4).
+/// Preamble bits that must be right: the SIGNAL field (17.3.4).
 const SIGNAL_BITS: f64 = 24.0;
 
-/// Who sends a signal.
+/// Sender of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     Radio(usize),
-    /// One of the scene's interferers.
+    /// An interferer of the scene.
     Interferer(usize),
 }
 
-/// What is or was on the air.
+/// A present or past signal on the air.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
     pub by: Source,
-    /// `None`: on all channels.
+    /// Centre frequency in MHz; `None` means all channels.
     pub frequency: Option<u32>,
     pub at: Place,
-    /// dBm.
+    /// Transmit power, dBm.
     pub power: f64,
-    /// ns.
+    /// Start and end, ns.
     pub from: u64,
     pub to: u64,
 }
 
-/// All signals, and the places from which radios hear them.
+/// All signals, and the radios that receive them.
 #[derive(Debug)]
 pub struct Spectrum {
     scene: Scene,
     random: Random,
-    /// Names of radios, by their numbers.
+    /// Names of radios, by number.
     radios: Vec<String>,
     signals: Vec<Signal>,
 }
 
 impl Spectrum {
-    /// Nothing on the air yet.
+    /// Returns a spectrum without signals.
     pub fn new(scene: Scene, seed: u64) -> Self {
         Self {
             scene,
@@ -51,47 +51,47 @@ impl Spectrum {
         }
     }
 
-    /// One more radio, which is at the place of this name.
+    /// Adds a radio at the place of this name.
     pub fn join(&mut self, name: &str) {
         self.radios.push(name.to_owned());
     }
 
-    /// Names of all radios.
+    /// Returns the names of all radios.
     pub fn radios(&self) -> impl Iterator<Item = &str> {
         self.radios.iter().map(String::as_str)
     }
 
-    /// The scene.
+    /// Returns the scene.
     pub fn scene(&self) -> &Scene {
         &self.scene
     }
 
-    /// The scene, to change it.
+    /// Returns the scene for changes.
     pub fn scene_mut(&mut self) -> &mut Scene {
         &mut self.scene
     }
 
-    /// All signals that are remembered.
+    /// Returns all stored signals.
     pub fn signals(&self) -> &[Signal] {
         &self.signals
     }
 
-    /// A signal begins.
+    /// Adds a signal.
     pub fn add(&mut self, signal: Signal) {
         self.signals.push(signal);
     }
 
-    /// Forgets signals that have been over for so long.
+    /// Drops signals that ended more than `over` ns before `at`.
     pub fn forget(&mut self, at: u64, over: u64) {
         self.signals.retain(|signal| signal.to + over > at);
     }
 
-    /// A random number between these.
+    /// Draws a random number between `least` and `most`.
     pub fn draw(&mut self, least: usize, most: usize) -> usize {
         self.random.between(least, most)
     }
 
-    /// The signal of a radio that ends now.
+    /// Returns the radio's signal that ends at `at`.
     pub fn signal_of(&self, radio: usize, at: u64) -> Signal {
         let mut signals = self.signals.iter().rev();
         let found = signals.find(|signal| signal.by == Source::Radio(radio) && signal.to == at);
@@ -105,7 +105,7 @@ impl Spectrum {
         })
     }
 
-    /// Whether a radio understands a whole signal of so many octets; with which level, dBm.
+    /// Returns the level in dBm if the radio decodes the whole signal of `octets` bytes.
     pub fn understands(
         &mut self,
         radio: usize,
@@ -122,8 +122,8 @@ impl Spectrum {
             .then_some(level)
     }
 
-    /// Whether a radio, which does not send itself meanwhile, finds the preamble of a signal; its
-    /// level, dBm. Where two overlap it takes the stronger one, whenever it came.
+    /// Returns the level in dBm if the radio finds the signal's preamble; a sending radio finds
+    /// none. The stronger of two overlapping signals wins, even if the stronger one began later.
     pub fn detects(
         &mut self,
         radio: usize,
@@ -144,7 +144,7 @@ impl Spectrum {
             .then_some(level)
     }
 
-    /// Whether so many bits, spread over this time, are all right.
+    /// Decides at random if `bits` spread over this time are all right.
     pub fn survives(
         &mut self,
         radio: usize,
@@ -154,7 +154,7 @@ impl Spectrum {
         (from, to): (u64, u64),
         bits: f64,
     ) -> bool {
-        // Where others begin or end the ratio changes.
+        // The ratio changes where other signals begin or end.
         let mut edges: Vec<u64> = (self.signals.iter())
             .filter(|other| other.by != signal.by)
             .flat_map(|other| [other.from, other.to])
@@ -173,7 +173,7 @@ impl Spectrum {
         self.chance() < logarithm.exp()
     }
 
-    /// How much this frame fades, dB: Box and Muller's way to a normal distribution.
+    /// Draws the fading of one frame, dB: a normal distribution by the Box-Muller transform.
     pub fn fade(&mut self) -> f64 {
         if self.scene.fading == 0.0 {
             return 0.0;
@@ -183,13 +183,13 @@ impl Spectrum {
         self.scene.fading * normal
     }
 
-    /// Noise and interference that a radio has, dBm.
+    /// Noise plus interference at the radio, dBm.
     fn floor(&self, radio: usize, width: u32, signal: &Signal, at: (u64, u64)) -> f64 {
         let noise = noise(width, self.scene.noise_figure);
         decibels(milliwatts(noise) + self.interference(radio, signal, at.0, at.1))
     }
 
-    /// What else a radio hears at a time between these, mW.
+    /// Power of all other signals at the radio between `from` and `to`, mW.
     fn interference(&self, radio: usize, signal: &Signal, from: u64, to: u64) -> f64 {
         let others = self.signals.iter().filter(|other| {
             other.from < to
@@ -203,18 +203,18 @@ impl Spectrum {
             .sum()
     }
 
-    /// With which signal a radio hears it, dBm.
+    /// Returns the signal's level at the radio, dBm.
     pub fn level(&self, radio: usize, signal: &Signal, frequency: u32) -> f64 {
         signal.power - self.scene.loss(signal.at, self.place(radio), frequency)
     }
 
-    /// Where a radio is.
+    /// Returns the radio's place.
     pub fn place(&self, radio: usize) -> Place {
         let places = &self.scene.places;
         places.get(&self.radios[radio]).copied().unwrap_or_default()
     }
 
-    /// A chance, 0 to 1.
+    /// Draws a number from 0 to 1.
     fn chance(&mut self) -> f64 {
         (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

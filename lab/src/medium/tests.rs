@@ -1,4 +1,4 @@
-//! The model by itself.
+//! Tests of the model without a kernel.
 
 mod access;
 mod aggregates;
@@ -11,27 +11,27 @@ use kernel::hwsim::{ACKNOWLEDGED, NO_ACK, Rate as Told, Sent};
 
 use super::{Action, Air, Scene};
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 pub(super) const SECOND: u64 = 1_000_000_000;
 /// Channel 36, MHz.
 pub(super) const CHANNEL: u32 = 5180;
-/// Indices of rates of 5 GHz.
+/// Rate indices at 5 GHz.
 pub(super) const SLOW: i8 = 0;
 pub(super) const FAST: i8 = 7;
 
-/// What became of frames.
+/// Outcomes of sent frames.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// For each radio: frames that were acknowledged, and that were not.
+    /// Acknowledged and failed frames of each radio.
     pub acknowledged: HashMap<usize, u64>,
     pub failed: HashMap<usize, u64>,
-    /// Number, tries and signal of each that was told of.
+    /// Sender, cookie, tries and signal of each reported frame.
     pub told: Vec<(usize, u64, [Told; 4], i32)>,
-    /// Who heard which frame (by its last eight octets), with which signal.
+    /// Receiver, number (the last eight bytes of the frame) and signal of each decoded frame.
     pub heard: Vec<(usize, u64, i32)>,
 }
 
-/// Radios and what they say.
+/// The model, its clock and the outcomes.
 pub(super) struct World {
     pub air: Air,
     pub now: u64,
@@ -44,7 +44,7 @@ pub(super) fn mac(radio: usize) -> Mac {
     [2, 0, 0, 0, radio as u8, 0]
 }
 
-/// A frame of QoS data of best effort, of so many octets with its check sum.
+/// Builds a QoS data frame of best effort, `octets` bytes long with its check sum.
 pub(super) fn data(from: usize, to: usize, octets: usize) -> Vec<u8> {
     let mut frame = vec![0x88, 2, 0, 0];
     frame.extend(mac(to));
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// Sends a frame, whose last octets become its number, which is given.
+    /// Sends a frame and returns its number, which replaces the frame's last bytes.
     pub fn send(&mut self, radio: usize, mut frame: Vec<u8>, rates: [Told; 4]) -> u64 {
         let cookie = self.next;
         self.next += 1;
@@ -107,7 +107,7 @@ impl World {
         cookie
     }
 
-    /// Time passes, ns.
+    /// Advances the clock by `time` ns.
     pub fn pass(&mut self, time: u64) {
         self.now += time;
         let mut actions = Vec::new();
@@ -115,7 +115,7 @@ impl World {
         self.note(actions);
     }
 
-    /// Each of these pairs has something to send all the time, for so long.
+    /// Keeps the queue of each pair's sender full for `time` ns.
     pub fn saturate(
         &mut self,
         pairs: &[(usize, usize)],
@@ -176,7 +176,7 @@ impl World {
         self.seen.failed.get(&radio).copied().unwrap_or_default() as f64
     }
 
-    /// Frames that a radio got through.
+    /// Saturates the pairs for one second.
     pub fn run(scene: Scene, pairs: &[(usize, usize)], rates: [Told; 4]) -> Self {
         let mut world = Self::new(scene, 7);
         world.saturate(pairs, 1536, rates, SECOND);

@@ -14,16 +14,16 @@ use super::report::{Differing, Involved, Mismatch};
 use super::rig::{HEARSAY, Output, Rig};
 use super::rules::{self, Difference};
 
-/// How long a frame that only one router has sent so far is waited for.
+/// Longest wait for a frame that only one router has sent so far.
 const LATE: Duration = Duration::from_secs(2);
 
-/// Router A, router B, and what was found so far.
+/// Both routers and the report so far.
 pub(super) struct Pair<'a> {
     workload: &'a Workload,
     a: Rig,
     b: Rig,
     report: Report,
-    /// See [`Pair::remember`].
+    /// Sent packets, if [`Pair::remember`] was called.
     history: Option<Vec<Involved>>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Gives both routers a flowtable.
+    /// Adds a flowtable to both routers.
     pub(super) fn flowtables(&self) -> Result<(), Error> {
         self.a.flowtable()?;
         self.b.flowtable()
@@ -53,12 +53,12 @@ impl<'a> Pair<'a> {
         self.b.settle(connections)
     }
 
-    /// From now on, keeps what is sent, so that a mismatch names all of it.
+    /// Records all packets from now on, so that a mismatch lists each one.
     pub(super) fn remember(&mut self) {
         self.history = Some(Vec::new());
     }
 
-    /// Sends a batch through both and compares.
+    /// Sends a batch through both routers and compares their outputs.
     pub(super) fn batch(&mut self, batch: &[&Step]) -> Result<(), Error> {
         let sent: Vec<_> = batch
             .iter()
@@ -68,8 +68,7 @@ impl<'a> Pair<'a> {
         self.a.send(self.workload, batch)?;
         self.b.send(self.workload, batch)?;
         if batch.iter().any(|step| step.kind == Kind::Elsewhere) {
-            // A bridge believes that the station has moved, until the barrier comes from where it
-            // was.
+            // A bridge takes the station for moved until the barrier arrives from the old port.
             thread::sleep(HEARSAY);
         }
         let mut a = self.a.receive(self.workload, batch)?;
@@ -89,7 +88,7 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
-    /// Whatever comes out after the last batch must be the same too.
+    /// Compares the output after the last batch and returns the report.
     pub(super) fn finish(mut self, quiet: Duration) -> Result<Report, Error> {
         let mut a = self.a.drain(quiet)?;
         let mut b = self.b.drain(quiet)?;
@@ -97,7 +96,7 @@ impl<'a> Pair<'a> {
         Ok(self.report)
     }
 
-    /// Compares, waiting for late frames as long as there is a difference.
+    /// Compares the outputs; waits for late frames while the outputs differ.
     fn equal(
         &mut self,
         batch: &[&Step],
@@ -129,7 +128,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Takes out natural differences, each after checking that it is exactly that.
+    /// Removes natural differences, after checking each one exactly.
     fn forgive(
         &self,
         batch: &[&Step],
@@ -155,8 +154,8 @@ impl<'a> Pair<'a> {
             let Some(at) = rest_b.find(&out, matches) else {
                 continue;
             };
-            // Where nothing is translated, both routers send it alike and there is nothing to
-            // forgive; unless the mark of the connection decides by which wire.
+            // Without translation both routers send the frame alike, so there is nothing to
+            // forgive. The connection's mark may choose another wire, though.
             if rest_a.find(&[at.0], matches).is_some() {
                 continue;
             }
@@ -183,7 +182,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The steps of a batch, with their frames as router A is about to get them.
+    /// Returns the steps of a batch, with their frames as router A gets them.
     fn involved(&self, batch: &[&Step]) -> Vec<Involved> {
         let involved = |step: &&Step| {
             let (end, frame) = self.a.sealed(self.workload, step);
@@ -199,7 +198,7 @@ impl<'a> Pair<'a> {
         batch.iter().map(involved).collect()
     }
 
-    /// The flows in which the outputs differ, with the frames of both.
+    /// Returns the flows whose outputs differ, with the frames of both routers.
     fn differing(&self, a: &Output, b: &Output) -> Vec<Differing> {
         let mut found = Vec::new();
         let both = [Side::Client, Side::Server];
@@ -225,7 +224,7 @@ impl<'a> Pair<'a> {
         found
     }
 
-    /// Router B stopped forwarding: says behind which packets.
+    /// Adds the packets of the batch to the error if router B stopped forwarding.
     fn while_sending(&self, batch: &[&Step], error: Error) -> Error {
         let Error::Timeout(what) = error else {
             return error;
@@ -241,8 +240,8 @@ impl<'a> Pair<'a> {
         ))
     }
 
-    /// Every flow has ports of its own, so two kernels choose alike. If they do not, nothing that
-    /// follows means anything.
+    /// Checks that both kernels translate a flow alike. Every flow has its own ports, so two
+    /// kernels choose alike; after a difference, later comparisons are meaningless.
     fn same_translation(&self, step: &Step) -> Result<(), Error> {
         let (a, b) = (self.a.translation(step.flow), self.b.translation(step.flow));
         if a == b {

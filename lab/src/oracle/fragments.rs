@@ -1,4 +1,4 @@
-//! Fragments of one packet, put together again.
+//! Reassembly of the fragments of a packet.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::frame::Frame;
 use crate::outlet::Arrival;
 use crate::view::{View, word};
 
-/// Puts complete sets of fragments together, each where its first one was. Conntrack assembles
-/// packets, and the kernel then cuts them up again: as they came, if their buffers have room for
-/// the header of the way out (the fast path of `ip_do_fragment` and `ip6_fragment`), or else anew.
-/// Which of the two depends on the driver, and on whether there is an XDP program; what they make
-/// together does not. Sets with a part that is missing, doubled or damaged stay as they are.
+/// Reassembles complete sets of fragments, each at the position of the first one. Conntrack
+/// assembles packets, and the kernel then fragments each packet again. The cuts stay if the buffers
+/// have room for the outgoing header (fast path of `ip_do_fragment` and `ip6_fragment`). The choice
+/// depends on the driver and on XDP; the whole packet does not. Sets with missing, doubled or
+/// damaged parts stay unchanged.
 pub(super) fn reassemble(frames: &mut Vec<Arrival>) {
     let mut sets: BTreeMap<(Envelope, Frame), Vec<(usize, Piece)>> = BTreeMap::new();
     for (index, arrival) in frames.iter().enumerate() {
@@ -49,27 +49,27 @@ pub(super) fn reassemble(frames: &mut Vec<Arrival>) {
     });
 }
 
-/// A part of a packet.
+/// A fragment of a packet.
 #[derive(Debug)]
 struct Piece {
-    /// All before the payload, without what differs between the fragments of a packet.
+    /// Bytes before the payload, without the fields that differ between fragments.
     header: Frame,
-    /// Where it belongs, bytes.
+    /// Offset of the payload in the packet, bytes.
     offset: usize,
     last: bool,
     payload: Vec<u8>,
 }
 
 impl Piece {
-    /// `None` for what is no fragment, or not a sound one.
+    /// Parses a fragment; returns `None` for whole packets and damaged fragments.
     fn of(frame: &[u8]) -> Option<Self> {
         let view = View::of(frame)?;
-        // A frame that is short of the shortest has been filled up with zeros.
+        // Ethernet pads short frames with zeros.
         let sound = frame[view.end..].iter().all(|byte| *byte == 0);
         let (body, field, variable) = match view.from.is_ipv4() {
             // Total length, flags and offset, checksum.
             true => (view.body, word(frame, 20)?, [16, 20, 24]),
-            // Payload length, offset and flag; the last one is no other.
+            // Payload length, offset and flag. Two variable fields fill the array of three.
             false => (view.body + 8, word(frame, 56)?, [18, 56, 56]),
         };
         let (offset, more, flags) = match view.from.is_ipv4() {
@@ -108,7 +108,7 @@ mod tests {
     use crate::frame::{Body, Packet};
     use crate::gateway;
 
-    /// The fragments of a packet, cut at `first`.
+    /// Returns the fragments of a packet, cut at `first`.
     fn cut(ipv6: bool, first: usize) -> Vec<Arrival> {
         let (from, to) = match ipv6 {
             false => (gateway::CLIENT, gateway::SERVER),
@@ -147,14 +147,14 @@ mod tests {
             let last = other[1].frame.len() - 1;
             other[1].frame[last] ^= 1;
             assert_ne!(right, assembled(other));
-            // A part is missing, or there twice.
+            // A part is missing or doubled.
             let mut missing = cut(ipv6, 16);
             missing.truncate(1);
             assert_eq!(assembled(missing.clone()), missing);
             let mut doubled = cut(ipv6, 16);
             doubled.push(doubled[0].clone());
             assert_eq!(assembled(doubled.clone()), doubled);
-            // Another hop count in one of them.
+            // One part has another hop count.
             let mut hops = cut(ipv6, 16);
             let at = if ipv6 { 21 } else { 22 };
             hops[0].frame[at] -= 1;

@@ -1,5 +1,4 @@
-//! Frames in a wrong envelope: what a wire can carry that the arrangement has no use for, or only
-//! nearly.
+//! Frames with an envelope that the arrangement does not use, or that is slightly wrong.
 
 use crate::arrangement::WAN_VLAN;
 use crate::envelope::{
@@ -11,17 +10,17 @@ use crate::outlet::Outlet;
 use crate::random::Random;
 use crate::view::word;
 
-/// PADT (RFC 2516 section 5.5): the session is over.
+/// PADT (RFC 2516 section 5.5) ends a session.
 const TERMINATE: u8 = 0xa7;
-/// A session that nobody has.
+/// Number of a session that no host has.
 const NOBODYS: u16 = 0x4242;
-/// A TPID of older bridges, which Linux knows nothing of.
+/// TPID of older bridges, unknown to Linux.
 const FORMER: u16 = 0x9100;
-/// PPP protocols: link control, an unknown one of the network layer, AppleTalk.
+/// PPP protocols: link control, an unknown network protocol, AppleTalk.
 const LINK_CONTROL: u16 = 0xc021;
 const FOREIGN: [u16; 2] = [0x0031, 0x0029];
 
-/// The frame of a step of such a kind as it is put on the wire.
+/// Seals a step's frame for the wire, with the mischief of this kind.
 pub(super) fn seal(kind: Kind, outlet: &Outlet, frame: &[u8], random: &mut Random) -> Frame {
     let frame = outlet.address(frame);
     let proper = &outlet.arriving;
@@ -34,7 +33,7 @@ pub(super) fn seal(kind: Kind, outlet: &Outlet, frame: &[u8], random: &mut Rando
     }
 }
 
-/// Any PCP and DEI.
+/// Draws random PCP and DEI bits.
 fn bits(random: &mut Random) -> u16 {
     random.next_u64() as u16 & 0xf000
 }
@@ -58,7 +57,7 @@ fn tags(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame {
         0 => tags.clear(),
         1 => *tags = vec![(CUSTOMER, any)],
         2 => *tags = vec![(PROVIDER, any), (CUSTOMER, any)],
-        // The right numbers by the wrong standard.
+        // The right VLAN numbers with the wrong TPID.
         3 => tags.iter_mut().for_each(|(tpid, _)| {
             *tpid ^= CUSTOMER ^ PROVIDER;
         }),
@@ -75,7 +74,7 @@ fn tags(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame {
     envelope.seal(frame)
 }
 
-/// MACs and tags, then `rest`, which begins with an EtherType.
+/// Joins MACs, tags and `rest`, which begins with an EtherType.
 fn over_tags(proper: &Envelope, frame: &[u8], rest: &[u8]) -> Frame {
     let mut outer = Envelope::tagged(&proper.tags).seal(&frame[..12]);
     outer.extend(rest);
@@ -104,10 +103,10 @@ fn session(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame {
         )),
         1 => with(changed(2, random.pick(&[0x10, 0x12, 0x21, 0x01, 0]))),
         2 => with(changed(3, random.pick(&[1, 9, TERMINATE]))),
-        // No session: IP as on a plain wire.
+        // IP without a session, as on a plain wire.
         3 => over_tags(proper, frame, &frame[12..]),
-        // The end of a session, but not of ours: of another number, and where it is ours, from
-        // another host.
+        // PADT of another session: with another number, or from another host with the number of
+        // this session.
         4 => {
             let mut over = header(NOBODYS, 0, 0);
             over[..2].copy_from_slice(&DISCOVERY.to_be_bytes());
@@ -125,13 +124,13 @@ fn session(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame {
             ];
             over_tags(proper, &other, &over.concat())
         }
-        // A packet of ours from another host.
+        // A packet of this session from another host.
         6 => {
             let mut other = frame.to_vec();
             other[11] ^= 0x55;
             over_tags(proper, &other, &[&right, packet].concat())
         }
-        // The protocol in one byte (RFC 1661 section 6.5).
+        // A protocol field of one byte (RFC 1661 section 6.5).
         7 => {
             let mut short = right[..8].to_vec();
             short[6..8].copy_from_slice(&(length - 1).to_be_bytes());
@@ -167,13 +166,13 @@ fn session_length(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame
     let says = match random.below(5) {
         0 => right.saturating_sub(off),
         1 => right + off,
-        // As long as it says, with something behind the packet.
+        // The length matches, but covers bytes behind the packet.
         2 => {
             let more = random.bytes(usize::from(off));
             sealed.extend(more);
             right + off
         }
-        // Right, with something behind it that is none of it.
+        // The length is right, with extra bytes behind the packet.
         3 => {
             let more = random.bytes(usize::from(off));
             sealed.extend(more);
@@ -192,7 +191,7 @@ mod tests {
     use crate::frame::{Body, Packet};
     use crate::generate::Side;
 
-    /// A wire with a tag and a session.
+    /// Returns a wire with a tag and a session.
     fn outlet() -> Outlet {
         let envelope = Envelope {
             tags: vec![(CUSTOMER, WAN_VLAN)],
@@ -242,7 +241,7 @@ mod tests {
                 let arrival = outlet.open(frame);
                 arrival.envelope == outlet.arriving && arrival.frame[6..12] == outlet.host
             };
-            // A right length with something behind it is a case too.
+            // Frames with the right length and extra bytes fit too.
             let fits = frames.iter().filter(right).count();
             assert!(fits * 3 < frames.len(), "{kind:?}: {fits}");
             assert!(frames.iter().all(|frame| frame.len() >= 14));

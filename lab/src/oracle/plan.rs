@@ -1,4 +1,4 @@
-//! What the oracle runs, and what it finds equal.
+//! Plan and report of an oracle run.
 
 use std::collections::BTreeMap;
 
@@ -8,54 +8,55 @@ use crate::gateway::{Ipv6, Options};
 use crate::generate::{Kind, Mix, Recipe, Server, Workload};
 use crate::{Error, Lab};
 
-/// Waits until that many connections (the workload's and one of the oracle's own) are as settled as
-/// they get: handed over, where B hands over. Called after all have been opened, and again after an
-/// ordinary packet has gone each way. Dropping it stops what [`Start`] started.
+/// Waits until that many connections, the oracle's own one included, are settled: handed over, if B
+/// hands over. Called after all connections are open, and again after an ordinary packet each way.
+/// Dropping this closure stops the programs that [`Start`] started.
 pub type Settle = Box<dyn FnMut(usize) -> Result<(), Error>>;
 
-/// Makes router B from a fresh lab. Called once for the run, and once more for each attempt to
-/// shrink a mismatch.
+/// Turns a fresh lab into router B. Called once for the run and once for each attempt to shrink a
+/// mismatch.
 pub type Start<'a> = &'a dyn Fn(&Lab) -> Result<Settle, Error>;
 
-/// Whether both routers have an nftables flowtable, which forwards without asking the rules again.
+/// Use of a flowtable in both routers. An nftables flowtable forwards without the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flowtable {
-    /// They have none.
+    /// No flowtable.
     #[default]
     Never,
-    /// From the start: it gets every connection as it is established.
+    /// A flowtable from the start, which gets every connection once established.
     First,
-    /// Once router B has taken the connections over: it gets them with their next packet.
+    /// A flowtable after router B took over the connections, which get there with their next
+    /// packet.
     Later,
 }
 
-/// What to run.
+/// Parameters of an oracle run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the routers are like below IP.
+    /// Interfaces of the routers below IP.
     pub arrangement: Arrangement,
-    /// Of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Number of flows.
     pub flows: usize,
     /// Number of packets after the opening.
     pub packets: usize,
-    /// Most packets sent before waiting for what comes out; at least 1.
+    /// Most packets sent before waiting for the output; at least 1.
     pub batch: usize,
-    /// What is done to packets, and how often.
+    /// Kinds of changed packets, with their frequency.
     pub mix: Mix,
-    /// IPv4 translation.
+    /// Translates IPv4 addresses.
     pub nat: bool,
-    /// IPv6.
+    /// IPv6 mode.
     pub ipv6: Ipv6,
-    /// The kernel's own fast path.
+    /// Use of the kernel's own fast path.
     pub flowtable: Flowtable,
-    /// Most fresh pairs of labs made to shrink a mismatch; 0 to leave it as it is.
+    /// Most fresh pairs of labs for shrinking a mismatch; 0 turns shrinking off.
     pub attempts: usize,
 }
 
 impl Plan {
-    /// NAT for IPv4, plain routing for IPv6, batches of 8, the usual mix.
+    /// Returns a plan with NAT for IPv4, plain routing for IPv6, batches of 8 and the usual mix.
     pub fn new(seed: u64, flows: usize, packets: usize) -> Self {
         Self {
             arrangement: Arrangement::PLAIN,
@@ -71,10 +72,10 @@ impl Plan {
         }
     }
 
-    /// The same for an arrangement, with what only its wires can carry added to the mix.
+    /// Returns a plan for an arrangement; the mix includes the kinds specific to its wires.
     ///
-    /// In an emulated machine (`scripts/vm` sets `VM`) a third of the flows and packets, as it
-    /// takes that much longer and more.
+    /// An emulated machine (`scripts/vm` sets `VM`) gets a third of the flows and packets, because
+    /// emulation takes at least three times as long.
     pub fn over(arrangement: Arrangement, seed: u64, flows: usize, packets: usize) -> Self {
         let (flows, packets) = match std::env::var_os("VM") {
             None => (flows, packets),
@@ -94,7 +95,7 @@ impl Plan {
         }
     }
 
-    /// The lab both routers stand in. The WAN's MTU is below the LAN's, so that some packets are
+    /// Returns the options of both labs. The WAN's MTU is below the LAN's, so that some packets are
     /// too long.
     pub(super) fn options(&self) -> Options {
         Options {
@@ -121,7 +122,7 @@ impl Plan {
     }
 }
 
-/// Where the server is.
+/// Returns the server's addresses.
 pub(super) fn server(arrangement: &Arrangement) -> Server {
     Server {
         own: [false, true].map(|ipv6| arrangement.server(ipv6)),
@@ -129,19 +130,19 @@ pub(super) fn server(arrangement: &Arrangement) -> Server {
     }
 }
 
-/// The start hook for a router B that is a plain kernel too; tests of the oracle itself use it.
+/// Starts a plain kernel as router B. Tests of the oracle itself use this function.
 pub fn plain(_: &Lab) -> Result<Settle, Error> {
     Ok(Box::new(|_| Ok(())))
 }
 
-/// What was found equal.
+/// Counters of a run without mismatches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Packets sent into each router.
     pub sent: usize,
     /// Frames that came out of router A.
     pub received: usize,
-    /// How often each natural difference occurred.
+    /// Occurrences of each natural difference.
     pub differences: BTreeMap<Difference, usize>,
     /// Steps by kind.
     pub kinds: BTreeMap<Kind, usize>,

@@ -1,4 +1,4 @@
-//! A mismatch, for people.
+//! Human-readable report of a mismatch.
 
 use std::fmt;
 
@@ -6,50 +6,50 @@ use crate::frame::Frame;
 use crate::generate::{Kind, Side};
 use crate::view::hex;
 
-/// One packet sent when the routers differed.
+/// A packet sent when the routers differed.
 #[derive(Clone, Debug)]
 pub struct Involved {
     /// Number of the step in the workload.
     pub step: usize,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: usize,
-    /// The side whose packet it is.
+    /// Side that the packet belongs to.
     pub side: Side,
-    /// Where it was injected: `role:device`.
+    /// Injection point: `role:device`.
     pub at: String,
-    /// What was done to it.
+    /// Change to the packet.
     pub kind: Kind,
     /// The frame as sent.
     pub frame: Frame,
 }
 
-/// What came out of a flow at the end of a wire, in the order sent. Identifications of the routers'
-/// own packets are taken out.
+/// Frames of a flow at the end of a wire, in the order sent. The identifications of the routers'
+/// own packets are zeroed.
 #[derive(Clone, Debug)]
 pub struct Differing {
-    /// The side it came out at.
+    /// Side of the wire's end.
     pub side: Side,
     /// The end of the wire: `role:device`.
     pub at: String,
-    /// Of router A.
+    /// Frames of router A.
     pub a: Vec<Frame>,
-    /// Of router B.
+    /// Frames of router B.
     pub b: Vec<Frame>,
 }
 
-/// Two routers made different things of the same packets.
+/// Different outputs of two routers for identical packets.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     /// Seed of the workload.
     pub seed: u64,
-    /// The packets, after the opening of their flows, that it takes; before shrinking, the whole
-    /// batch.
+    /// Packets, after the opening of their flows, that cause the mismatch. Before shrinking: the
+    /// whole batch.
     pub steps: Vec<Involved>,
-    /// By flow and wire.
+    /// Differences by flow and wire.
     pub differing: Vec<Differing>,
-    /// The packets were reduced by running them again. Otherwise it did not occur again.
+    /// True if smaller runs repeated the mismatch; false if the mismatch did not occur again.
     pub shrunk: bool,
-    /// Why shrinking was given up, where a lab failed.
+    /// Error of the lab that ended shrinking early.
     pub trouble: Option<String>,
 }
 

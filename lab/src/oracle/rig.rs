@@ -1,4 +1,4 @@
-//! One of the two labs: injects, captures, and knows when everything has come out.
+//! One of the two labs: injects packets, captures packets and detects the end of the output.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,22 +13,22 @@ use crate::{Error, Lab, Namespace, Options, gateway};
 use super::mischief;
 use super::plan::{Settle, Start, server};
 
-/// Begins the payload of the packets that tell how far the router has come.
+/// Start of the payload of barrier packets, which show the router's progress.
 const BARRIER: &[u8] = b"weir lab barrier";
-/// Ports of the barrier's flow, outside of those of any workload.
+/// Ports of the barrier's flow, outside the ports of any workload.
 const BARRIER_PORTS: (u16, u16) = (65_000, 65_001);
-/// How long the router may take for a packet, on a machine that does other things.
+/// Longest wait for a packet from the router, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a program may take to hear of what the kernel has just learned about a station.
+/// Time until a program receives the kernel's event about a moved station.
 pub(super) const HEARSAY: Duration = Duration::from_millis(100);
 
 /// A running lab with a tap at the end of each wire.
 pub(super) struct Rig {
-    // Dropped in this order: the router under test ends before its namespace does.
+    // Drop order: the router under test ends before its namespace.
     settle: Settle,
     ends: Vec<(Outlet, Tap)>,
-    /// All MACs of the router.
+    /// MACs of the router.
     routers: Vec<Mac>,
     barrier: u32,
     barrier_translation: Option<Translation>,
@@ -37,15 +37,15 @@ pub(super) struct Rig {
     lab: Lab,
 }
 
-/// What the router does with a flow, as seen by its first packet that came out.
+/// The router's handling of a flow, from the flow's first packet that left the router.
 #[derive(Clone, Copy, Debug)]
 struct Learned {
     translation: Translation,
-    /// By which wire it leaves.
+    /// Index of the wire on which the flow leaves.
     end: usize,
 }
 
-/// What came out, by end, in order of arrival.
+/// Captured frames by end, in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Output(BTreeMap<usize, Vec<Arrival>>);
 
@@ -68,7 +68,7 @@ impl Output {
         self.0.entry(end).or_default().push(arrival);
     }
 
-    /// Where the first frame of such a kind came out.
+    /// Returns the position of the first frame that matches.
     pub(super) fn find(
         &self,
         ends: &[usize],
@@ -116,7 +116,7 @@ impl Rig {
         self.lab.node("router")
     }
 
-    /// Gives the router a flowtable.
+    /// Adds a flowtable to the router.
     pub(super) fn flowtable(&self) -> Result<(), Error> {
         self.lab.flowtable()
     }
@@ -125,13 +125,13 @@ impl Rig {
         &self.ends[end].0
     }
 
-    /// The ends on a side.
+    /// Returns the ends on a side.
     pub(super) fn ends(&self, side: Side) -> Vec<usize> {
         let all = 0..self.ends.len();
         all.filter(|end| self.outlet(*end).side == side).collect()
     }
 
-    /// Waits until the router under test says that `connections` are settled.
+    /// Waits until the router under test reports `connections` as settled.
     pub(super) fn settle(&mut self, connections: usize) -> Result<(), Error> {
         (self.settle)(connections)
     }
@@ -145,7 +145,7 @@ impl Rig {
         Ok(())
     }
 
-    /// What came out of a batch until the barriers behind it have.
+    /// Returns the output of a batch, up to the barriers behind the batch.
     pub(super) fn receive(
         &mut self,
         workload: &Workload,
@@ -156,15 +156,15 @@ impl Rig {
         Ok(output)
     }
 
-    /// The frame of a step in this lab, on a plain wire. Before anything is learned, the server
-    /// sends to where the client is by its own account.
+    /// Returns a step's frame in this lab, on a plain wire. Before the translation is known, the
+    /// server sends to the client's own address.
     pub(super) fn frame(&self, workload: &Workload, step: &Step) -> Frame {
         let flow = &workload.flows[step.flow];
         let translation = self.translation(flow.number);
         workload.frame(step, translation.unwrap_or(untranslated(flow)))
     }
 
-    /// The end at which a step's frame is injected, and the frame as it is on that wire.
+    /// Returns the end for a step's frame, and the frame as sealed for that wire.
     pub(super) fn sealed(&self, workload: &Workload, step: &Step) -> (usize, Frame) {
         let frame = self.frame(workload, step);
         let mut random = step.random();
@@ -185,12 +185,12 @@ impl Rig {
         (end, outlet.seal(&from_elsewhere(frame, step.side, outlet)))
     }
 
-    /// What the router made of the flow's client; `None` until its first packet has come out.
+    /// Returns the flow's translation; `None` until the flow's first packet has left the router.
     pub(super) fn translation(&self, flow: usize) -> Option<Translation> {
         self.learned.get(&flow).map(|learned| learned.translation)
     }
 
-    /// What still comes out until nothing has for `quiet`.
+    /// Returns further output until no frame arrives for `quiet`.
     pub(super) fn drain(&mut self, quiet: Duration) -> Result<Output, Error> {
         let mut output = Output::default();
         for end in 0..self.ends.len() {
@@ -204,7 +204,7 @@ impl Rig {
         Ok(output)
     }
 
-    /// The end at which a side's packets of a flow come in.
+    /// Returns the end at which a side's packets of a flow enter.
     fn home(&self, side: Side, flow: usize) -> usize {
         let learned = self.learned.get(&flow);
         let way = learned.filter(|_| side == Side::Server).map(|way| way.end);
@@ -212,7 +212,7 @@ impl Rig {
             .unwrap_or_default()
     }
 
-    /// Takes down what came out, unless it is the router's own talk.
+    /// Records a frame, except for the router's own chatter.
     fn note(
         &self,
         end: usize,
@@ -236,10 +236,10 @@ impl Rig {
         Ok(())
     }
 
-    /// Sends a packet each way and waits for both: what was sent before is then through, if it went
-    /// the same way. Twice, because the first may be handled within the same round of the router as
-    /// packets before it that took longer. One way after the other: the client's packet also tells
-    /// bridges where it is.
+    /// Sends a packet each way and waits for both: earlier packets on the path are then through.
+    /// Two rounds are needed, because the router may handle the first barrier in one round with
+    /// slower packets. The client sends first, because the client's packet also shows bridges the
+    /// client's port.
     fn barrier(&mut self) -> Result<Output, Error> {
         let mut output = Output::default();
         for _ in 0..2 {
@@ -267,8 +267,8 @@ impl Rig {
         self.ends[end].1.send(&self.outlet(end).seal(frame))
     }
 
-    /// Receives at the first end of `side` until barrier `number` has come there from the router;
-    /// all else goes to `output`, other ends included.
+    /// Receives at the first end of `side` until the router sends barrier `number` there. Other
+    /// frames, also from other ends, go to `output`.
     fn collect(&mut self, side: Side, number: u32, output: &mut Output) -> Result<Frame, Error> {
         let deadline = Instant::now() + PATIENCE;
         let home = self.home(side, usize::MAX);
@@ -328,8 +328,8 @@ impl Rig {
     }
 }
 
-/// A packet of a side as it comes in at another end: from another station of its own side's
-/// networks it is the same station, moved; on the other side, someone who lies.
+/// Returns a side's packet as injected at another end. At an end of the sender's own side the frame
+/// stays unchanged: the station has moved. At the other side the MACs are forged.
 fn from_elsewhere(mut frame: Frame, side: Side, outlet: &Outlet) -> Frame {
     if outlet.side != side && frame.len() >= 12 {
         frame[..6].copy_from_slice(&outlet.side.router_mac());

@@ -1,4 +1,4 @@
-//! What two right routers may do differently, and nothing else.
+//! Permitted differences between two correct routers.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,26 +13,26 @@ use crate::view::View;
 
 use super::fragments::reassemble;
 
-/// A difference that is in the nature of things. Each is checked, counted, and no mismatch.
+/// A permitted difference. Each one is checked and counted, and does not cause a mismatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difference {
-    /// A packet of a known flow with a wrong TCP or UDP checksum. Conntrack calls it invalid, so
-    /// the kernel sends it untranslated or drops it; the router under test forwarded it translated,
-    /// with the checksum as wrong as it was.
+    /// A packet of a known flow has a wrong TCP or UDP checksum. The packet is invalid for
+    /// conntrack, so the kernel sends the packet untranslated or drops it. The router under test
+    /// forwards the packet translated, with an equally wrong checksum.
     BadChecksumForwarded,
 }
 
-/// TTL of packets that the router itself makes. The workload sends nothing that would have it
-/// behind the router.
+/// TTL of the router's own packets. The workload has no packet that leaves the router with this
+/// TTL.
 const OWN_TTL: u8 = 64;
 
-/// The shortest Ethernet frame without its checksum (IEEE 802.3).
+/// Least length of an Ethernet frame without its checksum (IEEE 802.3).
 const SHORTEST: usize = 60;
 
-/// Takes out what is not the router's to choose, or is free to it. A frame below the shortest is
-/// filled up with zeros, as every Ethernet device does (a veth does not). And the IPv4
-/// identification of its own packets, which are ICMP and RST from an address of its own with its
-/// own TTL. The header checksum is taken out with it, once it has been found right.
+/// Removes fields outside the router's choice or free to the router. Short frames are padded with
+/// zeros, as by every Ethernet device except veth. The IPv4 identification and the verified header
+/// checksum are zeroed in the router's own packets: ICMP and TCP from a router address with the
+/// router's own TTL.
 pub(super) fn normal(frame: &[u8]) -> Frame {
     let mut frame = filled(frame);
     let own = [gateway::ROUTER_LAN, gateway::ROUTER_WAN, gateway::SECOND.0];
@@ -50,11 +50,11 @@ pub(super) fn normal(frame: &[u8]) -> Frame {
     frame
 }
 
-/// What is compared in order: addresses, protocol and ports. Fragments and what is no IP have no
-/// ports.
+/// Key of ordered comparison: addresses, protocol and ports. Fragments have no ports; other
+/// protocols than IP have no key.
 pub(super) type Key = Option<(IpAddr, IpAddr, u8, Option<(u16, u16)>)>;
 
-/// The frames that came out at one end by flow, in order.
+/// Groups the frames of one end by flow, in order.
 pub(super) fn by_flow(frames: &[Arrival]) -> BTreeMap<Key, Vec<Arrival>> {
     let mut flows: BTreeMap<Key, Vec<Arrival>> = BTreeMap::new();
     for Arrival { envelope, frame } in frames {
@@ -71,9 +71,9 @@ pub(super) fn by_flow(frames: &[Arrival]) -> BTreeMap<Key, Vec<Arrival>> {
     flows
 }
 
-/// Conntrack assembles IPv6 packets, and the kernel cuts them up again under an identification of
-/// its own (`ip6_fragment`). Which one is free; which fragments share it is not. So they are
-/// numbered in the order in which they appear.
+/// Numbers IPv6 identifications in order of appearance. Conntrack assembles IPv6 packets, and the
+/// kernel fragments each packet with a new identification (`ip6_fragment`). The value is free; the
+/// grouping of fragments is not.
 fn renumber_fragments<'a>(frames: impl Iterator<Item = &'a mut Frame>) {
     let mut known = Vec::new();
     for frame in frames {
@@ -95,14 +95,14 @@ fn renumber_fragments<'a>(frames: impl Iterator<Item = &'a mut Frame>) {
     }
 }
 
-/// Whether conntrack finds the checksum of layer 4 wrong.
+/// Returns true if conntrack rejects the layer 4 checksum.
 pub(super) fn checksum_wrong(frame: &[u8]) -> bool {
     View::of(frame)
         .and_then(|view| view.residue(frame))
         .is_some_and(|residue| !matches!(residue, 0 | 0xffff))
 }
 
-/// A frame with at least the shortest length.
+/// Pads a frame to the least length.
 pub(super) fn filled(frame: &[u8]) -> Frame {
     let mut frame = frame.to_vec();
     if frame.len() < SHORTEST {
@@ -111,7 +111,7 @@ pub(super) fn filled(frame: &[u8]) -> Frame {
     frame
 }
 
-/// The frame as a router forwards it that only lowers the TTL: new MACs, no trailer.
+/// Returns the frame after plain forwarding: TTL lowered, new MACs, no trailer.
 pub(super) fn forwarded(frame: &[u8], side: Side) -> Option<Frame> {
     let view = View::of(frame)?;
     let out = side.other();
@@ -130,12 +130,12 @@ pub(super) fn forwarded(frame: &[u8], side: Side) -> Option<Frame> {
 /// A socket's address and port.
 pub(super) type Socket = (IpAddr, u16);
 
-/// A flow as both ends see it.
+/// Both sockets of a flow, as each end sees them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     /// The client, by its own account and by the server's.
     pub client: [Socket; 2],
-    /// The server, by the client's account and by its own.
+    /// The server's socket in the client's view and in the server's view.
     pub server: [Socket; 2],
 }
 
@@ -151,8 +151,8 @@ impl Ends {
     }
 }
 
-/// The frame as a router forwards it that translates without looking at the checksum. The field
-/// itself is left as it was: [`same_but_checksum`] judges it.
+/// Returns the frame after forwarding with translation. The layer 4 checksum field stays unchanged:
+/// [`same_but_checksum`] checks the field.
 pub(super) fn translated(frame: &[u8], side: Side, ends: &Ends) -> Option<Frame> {
     let mut out = forwarded(frame, side)?;
     let view = View::of(&out)?;
@@ -181,9 +181,9 @@ pub(super) fn translated(frame: &[u8], side: Side, ends: &Ends) -> Option<Frame>
     Some(out)
 }
 
-/// Whether `out` is `expected` in everything but the checksum of layer 4, and that is exactly as
-/// wrong as it was in `sent`: the sums over pseudo-header, data and checksum are equal, as an
-/// incremental update (RFC 1624) keeps them.
+/// Returns true if `out` equals `expected` except for the layer 4 checksum, and this checksum is
+/// exactly as wrong as in `sent`. The sums over pseudo-header, data and checksum are then equal, as
+/// an incremental update (RFC 1624) keeps them.
 pub(super) fn same_but_checksum(sent: &[u8], expected: &[u8], out: &[u8]) -> bool {
     let views = View::of(sent).zip(View::of(out));
     let Some((at, (sent_view, out_view))) =
@@ -224,7 +224,7 @@ mod tests {
         )
     }
 
-    /// The frame that comes out, built from the model instead of by changing bytes.
+    /// Builds the outgoing frame from the model instead of by changing bytes.
     fn out(checksum: Checksum) -> Frame {
         let mut packet = sent();
         packet.from_mac = Side::Server.router_mac();
@@ -246,7 +246,7 @@ mod tests {
             server: [(gateway::SERVER, 2_000); 2],
         };
         let expected = translated(&frame, Side::Client, &ends).expect("UDP");
-        // An incremental update: the field changes by what the rest does.
+        // An incremental update adds the change of the other bytes to the field.
         let wrong = word(&frame, 40).expect("a checksum");
         let right = word(&sent().bytes(), 40).expect("a checksum");
         let error = (u32::from(wrong) + u32::from(!right)) % 0xffff;
@@ -255,8 +255,8 @@ mod tests {
         let mut kept = out(Checksum::Right);
         kept[40..42].copy_from_slice(&(field as u16).to_be_bytes());
         assert!(checksum_wrong(&frame) && same_but_checksum(&frame, &expected, &kept));
-        // A router that repaired the checksum hid a broken packet; one that broke it otherwise is
-        // wrong too.
+        // A router that repairs the checksum hides a broken packet. A different wrong checksum
+        // fails too.
         assert!(!same_but_checksum(&frame, &expected, &out(Checksum::Right)));
         assert!(!same_but_checksum(
             &frame,

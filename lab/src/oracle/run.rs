@@ -1,4 +1,4 @@
-//! A run of steps through fresh labs, batch by batch.
+//! Runs steps through fresh labs, batch by batch.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub fn run(
         for batch in batches(&part, size) {
             pair.batch(batch)?;
         }
-        // The barrier's own flow is one more.
+        // The barrier's flow is one more connection.
         pair.settle(connections.len() + 1)?;
     }
     if plan.flowtable == Flowtable::Later {
@@ -62,10 +62,10 @@ fn batches<'a, 'b>(steps: &'b [&'a Step], size: usize) -> Vec<&'b [&'a Step]> {
     batches
 }
 
-/// Whether two steps may be under way at once: their order, where it counts, is then certain for
-/// any router.
+/// Returns true if two steps may be in flight together: if their order counts, any router keeps the
+/// order.
 fn together(a: &Step, b: &Step) -> bool {
-    // What comes in elsewhere may change the way of all that follows.
+    // A packet at another end may change the path of all later packets.
     if [a, b].iter().any(|step| step.kind == Kind::Elsewhere) {
         return false;
     }

@@ -1,4 +1,4 @@
-//! From a batch that differs to the one packet that does.
+//! Shrinks a batch that differs to the packet that causes the difference.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use super::plan::{Plan, Start};
 use super::report::Mismatch;
 use super::run::run;
 
-/// Runs parts of the workload again, in fresh labs and one packet at a time, until no smaller part
-/// differs or the attempts are used up. Returns the smallest mismatch found.
+/// Runs parts of the workload in fresh labs, one packet at a time, until no smaller part differs or
+/// the attempts are used up. Returns the smallest mismatch found.
 pub(super) fn shrink(plan: &Plan, start: Start, workload: &Workload, mut found: Mismatch) -> Error {
     let mut attempts = plan.attempts;
     let last = found
@@ -45,8 +45,8 @@ pub(super) fn shrink(plan: &Plan, start: Start, workload: &Workload, mut found: 
     Error::Differs(Box::new(found))
 }
 
-/// The flows of the batch, those with frames that differ first. Ports tell flows apart, translated
-/// or not.
+/// Returns the batch's flows, those with differing frames first. Ports identify flows before and
+/// after translation.
 fn suspects(workload: &Workload, found: &Mismatch) -> Vec<usize> {
     let ports: BTreeSet<u16> = found
         .differing
@@ -73,7 +73,7 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    /// The smallest mismatch of one flow, if it differs at all when alone.
+    /// Returns the smallest mismatch of one flow, if the flow differs alone.
     fn smallest(
         &mut self,
         flow: usize,
@@ -83,8 +83,8 @@ impl Again<'_> {
         let Some(mut best) = self.attempt(flow, all, last)? else {
             return Ok(None);
         };
-        // Everything behind the packet that made the difference is superfluous; then try it alone,
-        // then ever smaller parts before it.
+        // Packets behind the one that caused the difference are superfluous. The next attempts
+        // remove ever smaller parts before that packet, beginning with all.
         let guilty = best.steps.last().map_or(0, |step| step.step);
         let Some(at) = all.iter().position(|step| step.number == guilty) else {
             return Ok(Some(shrunk(best)));
@@ -116,7 +116,7 @@ impl Again<'_> {
         Ok(Some(shrunk(best)))
     }
 
-    /// Opens the flow and sends the steps; the mismatch, if there is one.
+    /// Opens the flow, sends the steps and returns the mismatch, if any.
     fn attempt(
         &mut self,
         flow: usize,

@@ -1,12 +1,12 @@
-//! Who gets the air.
+//! Tests of channel access.
 
 use kernel::hwsim::{Rate as Told, USE_RTS};
 
 use super::super::{Counts, Interferer, Place, Scene, Wall};
 use super::{CHANNEL, FAST, SECOND, SLOW, World, data, rate};
 
-/// Radios are numbered in the order of their names: of each pair, an access point `a` and `c`, and
-/// its station `b` and `d`.
+/// Two pairs of an access point and its station, 5 m from each other: `a` and `b`, `c` and `d`.
+/// Radios are numbered in the order of their names.
 fn pairs(apart: f64) -> Scene {
     Scene::default()
         .with("a", 0.0, 0.0)
@@ -44,13 +44,13 @@ fn a_signal_is_power_less_loss_and_energy_power_by_time() {
     );
     assert_eq!(signal, (10.0 - loss).round() as i32);
     let counts: Vec<_> = world.air.counts().map(|(_, counts)| counts).collect();
-    // 248 µs with 50.1 mW; the station's acknowledgement 28 µs with 10.
+    // 248 µs with 50.1 mW; the station's acknowledgement takes 28 µs with 10 mW.
     assert_eq!((counts[0].airtime, counts[1].airtime), (248_000, 28_000));
     assert!((counts[0].energy - 50.12 * 248e-6).abs() < 1e-5);
     assert!((counts[1].energy - 10.0 * 28e-6).abs() < 1e-6);
 }
 
-/// IEEE 802.11a with 54 Mbit/s: AIFS of best effort 43 µs, 7.5 slots of back-off, 248 µs of data,
+/// IEEE 802.11a with 54 Mbit/s: AIFS of best effort 43 µs, 7.5 slots of backoff, 248 µs of data,
 /// SIFS, 28 µs of acknowledgement: 30.5 Mbit/s.
 #[test]
 fn one_alone_is_as_fast_as_the_standard_allows() {
@@ -69,7 +69,7 @@ fn two_that_hear_each_other_share_and_two_that_do_not_send_at_once() {
     println!("with 20 dBm: {one:.1} and {other:.1} Mbit/s");
     assert!((0.85..1.18).contains(&(one / other)), "{one} and {other}");
     assert!((28.0..37.0).contains(&(one + other)), "{one} and {other}");
-    // Collisions: a tenth, with windows of 16 slots.
+    // Collisions take a tenth, with windows of 16 slots.
     let over = |world: &World| {
         let counts: Vec<_> = world.air.counts().map(|(_, counts)| counts).collect();
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>() as f64;
@@ -77,7 +77,7 @@ fn two_that_hear_each_other_share_and_two_that_do_not_send_at_once() {
     };
     let collided = over(&world);
     assert!((0.01..0.15).contains(&collided), "{collided}");
-    // They do not hear each other, and what is left of the other is 27 dB below.
+    // The pairs do not detect each other, and each interferes 27 dB below the other's signal.
     for radio in 0..4 {
         world.air.set_power(radio, 0.0);
     }
@@ -93,8 +93,7 @@ fn two_that_hear_each_other_share_and_two_that_do_not_send_at_once() {
     );
 }
 
-/// Two stations that do not hear each other, for a wall is between them, and an access point that
-/// hears both alike.
+/// Two stations that a wall hides from each other, and an access point that hears both alike.
 fn hidden() -> Scene {
     let wall = Wall {
         ends: [Place::new(0.0, 0.5), Place::new(0.0, 50.0)],
@@ -112,7 +111,7 @@ fn hidden() -> Scene {
 fn hidden_stations_collide_and_asking_first_helps() {
     let towards = [(0, 2), (1, 2)];
     let sum = |scene: Scene, flags: u16| {
-        // A slow rate: long frames.
+        // A slow rate makes long frames.
         let mut world = World::new(scene, 3);
         world.saturate(&towards, 1536, rate(2, 7, flags), SECOND);
         (
@@ -151,7 +150,7 @@ fn the_stronger_of_two_gets_through() {
 
 #[test]
 fn a_frame_is_tried_as_it_was_told_to_be() {
-    // 60 m: 54 Mbit/s do not get there.
+    // 54 Mbit/s do not reach 60 m.
     let scene = Scene::default().with("a", 0.0, 0.0).with("b", 0.0, 60.0);
     let mut world = World::new(scene, 1);
     let mut rates = rate(FAST, 2, 0);
@@ -238,8 +237,7 @@ fn everybody_hears_a_beacon_once_and_nobody_far_away_does() {
     assert_eq!(world.failed(0), 1.0, "nobody acknowledged it");
 }
 
-/// What a radio sends is as the kernel would have it: at 100 that nothing was said of, all but the
-/// newest 24 are given up.
+/// The medium drops frames as the kernel does: at 100 unreported frames, all but the newest 24.
 #[test]
 fn what_the_kernel_gave_up_is_not_sent() {
     let scene = Scene::default().with("a", 0.0, 0.0).with("b", 0.0, 60.0);
@@ -270,7 +268,7 @@ fn the_same_seed_gives_the_same_and_a_fading_signal_is_right_on_average() {
     assert_ne!(one.heard, other.heard);
     let signals: Vec<_> = one.heard.iter().map(|heard| f64::from(heard.2)).collect();
     let mean = signals.iter().sum::<f64>() / signals.len() as f64;
-    // 5 m: 67.3 dB.
+    // Loss over 5 m: 67.3 dB.
     assert!((mean + 47.3).abs() < 0.4, "{mean}");
 }
 
@@ -308,7 +306,7 @@ fn strangers_hear_what_is_for_others_where_they_listen() {
     }
 }
 
-/// Among frames of one radio voice goes first; among radios it waits less.
+/// Voice leaves a radio's queue first, and waits less than other radios' frames.
 #[test]
 fn voice_goes_before_the_rest() {
     let mut world = World::new(pairs(20.0), 1);
@@ -330,6 +328,6 @@ fn voice_goes_before_the_rest() {
     }
     let mean = waited.iter().sum::<f64>() / waited.len() as f64;
     println!("voice waited {mean:.1} ms");
-    // Of 80 frames of 2.1 ms those on the air go before it, and seldom one more.
+    // Of 80 frames of 2.1 ms only those on the air precede the voice frame, seldom one more.
     assert!(mean < 5.0, "{waited:?}");
 }

@@ -1,4 +1,4 @@
-//! Frames that go together.
+//! Tests of A-MPDUs.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,8 @@ fn megabits(scene: Scene, index: i8, flags: u16) -> f64 {
     world.acknowledged(0) * 1536.0 * 8.0 / 1e6
 }
 
-/// Alone, a frame of 1,536 octets with 65 Mbit/s takes 0.4 ms with all that goes with it; together
-/// the same is shared by 21, in 4 ms.
+/// A single frame of 1,536 bytes at 65 Mbit/s takes 0.4 ms including its overhead. In an A-MPDU of
+/// 4 ms, 21 frames share the overhead.
 #[test]
 fn together_they_are_faster() {
     let single = Scene {
@@ -34,10 +34,10 @@ fn together_they_are_faster() {
     assert!(wide > 250.0, "{wide}");
 }
 
-/// One of them is lost, and sent again; the others wait for it at the receiver.
+/// If a frame of an A-MPDU is lost, the receiver holds the later ones until the retry.
 #[test]
 fn they_arrive_once_and_in_order() {
-    // Where some of a hundred are lost.
+    // At 29 m some of a hundred frames are lost.
     let scene = Scene {
         fading: 1.0,
         ..pair(29.0)
@@ -56,8 +56,8 @@ fn they_arrive_once_and_in_order() {
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
 }
 
-/// A request for a block acknowledgement session asks for what nobody grants, unless it is
-/// encrypted.
+/// The medium alters a request for a block acknowledgement session so that receivers refuse, unless
+/// the request is encrypted.
 #[test]
 fn a_session_is_refused_by_the_receiver_itself() {
     let mut request = data(0, 1, 64);
@@ -92,8 +92,8 @@ fn a_session_is_refused_by_the_receiver_itself() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever radios send, each frame is told of once or given up, and arrives at most once; what
-    /// one sends to another arrives in order, category by category.
+    /// Each frame is reported once or dropped, and arrives at most once. Frames from one radio to
+    /// another arrive in order within each category.
     #[test]
     fn nothing_is_told_twice(
         seed: u64,

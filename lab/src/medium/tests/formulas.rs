@@ -1,4 +1,4 @@
-//! Rates, losses and errors.
+//! Tests of rates, losses and errors.
 
 use kernel::hwsim::{HT, Rate as Told, SHORT_GUARD, VHT, WIDTH_40, WIDTH_80};
 use proptest::prelude::*;
@@ -19,8 +19,8 @@ fn legacy(index: usize) -> Rate {
     Rate::legacy(index, CHANNEL).expect("a rate")
 }
 
-/// From IEEE 802.11-2020: tables 17-4, 19-27, 19-31 and 21-47, and 17.4.3 for the time of 1,536
-/// octets with 54 Mbit/s, and of acknowledgements.
+/// Values of IEEE 802.11-2020, tables 17-4, 19-27, 19-31 and 21-47; 17.4.3 for the airtime of 1,536
+/// bytes with 54 Mbit/s, and of acknowledgements.
 #[test]
 fn rates_are_those_of_the_standard() {
     let speeds = [
@@ -57,12 +57,12 @@ fn answers_are_as_fast_as_what_is_answered() {
     assert_eq!(answers(mcs(15, HT)), 24.0);
     let dsss = Rate::legacy(2, 2412).expect("5.5 Mbit/s");
     assert_eq!(dsss.of_answers(2412).megabits(), 2.0);
-    // What the kernel is shown: 65 Mbit/s of HT are 54.
+    // The kernel gets 54 Mbit/s for 65 Mbit/s of HT.
     assert_eq!(mcs(7, HT).shown(CHANNEL), 7);
     assert_eq!(mcs(1, HT).shown(CHANNEL), 2);
 }
 
-/// The ratio, dB, from which on one of ten frames of 1,000 octets is lost.
+/// Returns the ratio in dB at which a tenth of frames of 1,000 bytes is lost.
 fn needed(rate: &Rate) -> f64 {
     let lost = |ratio: f64| 1.0 - (right(rate, milliwatts(ratio)) * 8000.0).exp();
     let mut ratio = -20.0;
@@ -72,9 +72,9 @@ fn needed(rate: &Rate) -> f64 {
     ratio
 }
 
-/// What a receiver has to do at least (table 17-18: -82 to -65 dBm) leaves 10 dB for its noise and
-/// 5 for how it is made (17.3.10.2). What remains is what the rate needs by itself; the model,
-/// which decides bit by bit, is within 3 dB of it.
+/// The required sensitivity (table 17-18: -82 to -65 dBm) includes 10 dB for receiver noise and 5
+/// dB for implementation (17.3.10.2). The remainder is the need of the rate itself. The model
+/// decides bit by bit and lies within 3 dB of this need.
 #[test]
 fn each_rate_needs_about_what_the_standard_says() {
     let sensitivity = [-82, -81, -79, -77, -74, -70, -66, -65].map(f64::from);
@@ -84,14 +84,14 @@ fn each_rate_needs_about_what_the_standard_says() {
         let standard = least - 15.0 - noise(20, 0.0);
         println!("{index}: {ratio:.1} dB, the standard's {standard:.1}");
         assert!((ratio - standard).abs() < 3.0, "{index}: {ratio}");
-        // 9 Mbit/s need as much as 12.
+        // 9 Mbit/s need as much as 12 Mbit/s.
         assert!(ratio > last - 1.0);
         last = ratio;
     }
     // Two streams share the power.
     let (one, two) = (needed(&mcs(7, HT)), needed(&mcs(15, HT)));
     assert!((two - one - 3.0).abs() < 0.2, "{one} and {two}");
-    // The slowest of DSSS is heard far below noise.
+    // The slowest DSSS rate works below the noise.
     let dsss = |index| needed(&Rate::legacy(index, 2412).expect("a rate"));
     assert!(dsss(0) < -1.0 && dsss(0) < dsss(1) && dsss(1) < dsss(2) && dsss(2) < dsss(3));
 }
@@ -111,7 +111,7 @@ fn a_wall_takes_what_it_is_said_to_take() {
     assert!((scene.loss(a, b, CHANNEL) - free - 10.0).abs() < 1e-9);
     scene.walls.insert("behind".into(), wall(11.0));
     assert!((scene.loss(a, b, CHANNEL) - free - 10.0).abs() < 1e-9);
-    // Round the end of the wall.
+    // The path passes the end of the wall.
     let aside = Place::new(10.0, 30.0);
     let (with, without) = (scene.loss(a, aside, CHANNEL), Scene::default());
     assert_eq!(with, without.loss(a, aside, CHANNEL));
