@@ -1,4 +1,4 @@
-//! Addresses of the gateway and of the hosts at both its sides.
+//! Addresses of the gateway and of the hosts on both sides.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -28,18 +28,17 @@ pub const SECOND6: (IpAddr, IpAddr) = (
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 3, 0, 0, 0, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 3, 0, 0, 0, 0, 2)),
 );
-/// An address of the server that either wire leads to, with `second_path`.
+/// An address of the server that is reachable over both wires, with `second_path`.
 pub const SERVER_INNER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
-/// An IPv6 address of the server that either wire leads to.
+/// An IPv6 address of the server that is reachable over both wires.
 pub const SERVER_INNER6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 1));
 
-/// A host of the LAN that the router leads to what arrives at its WAN address, in the arrangement
-/// of that name (hairpin).
+/// A LAN host that gets the packets for the router's WAN address, in the hairpin arrangement.
 pub const NEIGHBOUR: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 3));
-/// IPv6 address of that host.
+/// IPv6 address of this host.
 pub const NEIGHBOUR6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 3));
-/// Where IGMPv3 reports go (RFC 3376 section 4.2.14).
+/// Destination of IGMPv3 reports (RFC 3376 section 4.2.14).
 pub(crate) const ALL_IGMP_ROUTERS: IpAddr = IpAddr::V4(Ipv4Addr::new(224, 0, 0, 22));
-/// Where MLDv2 reports go (RFC 3810 section 5.2.14).
+/// Destination of MLDv2 reports (RFC 3810 section 5.2.14).
 pub(crate) const ALL_MLD_ROUTERS: IpAddr =
     IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16));

@@ -1,41 +1,41 @@
-//! How a router is put together below IP: VLANs, PPPoE, bridges, several WANs, a VRF, a tunnel.
+//! Arrangements of a router below IP: VLANs, PPPoE, bridges, several WANs, a VRF, a tunnel.
 //!
-//! An [`Arrangement`] is what stands between the wires and the addresses, so that one lab, one
-//! workload and one oracle serve all.
+//! An [`Arrangement`] defines the devices between wires and addresses. One lab, one workload and
+//! one oracle serve all arrangements.
 
 use std::net::IpAddr;
 
 use crate::addresses;
 
-/// VLAN of the LAN, where it has one.
+/// VLAN of the LAN, if any.
 pub const LAN_VLAN: u16 = 10;
-/// A second VLAN of a bridge that filters.
+/// A second VLAN of a filtering bridge.
 pub const OTHER_VLAN: u16 = 20;
-/// VLAN of the WAN, where it has one; also the outer of two.
+/// VLAN of the WAN, if any; also the outer VLAN of two.
 pub const WAN_VLAN: u16 = 7;
 /// The inner VLAN of two.
 pub const INNER_VLAN: u16 = 100;
-/// What the WAN's VLAN device makes of priorities 0, 2, 4 and 6, which `ip_forward` sets by TOS:
-/// PCP.
+/// Map from priority to PCP in the WAN's VLAN device. `ip_forward` sets priorities 0, 2, 4 and 6 by
+/// TOS.
 pub const PCP: [(u16, u16); 4] = [(0, 3), (2, 1), (4, 5), (6, 6)];
 
-/// The device where the server's end of a tunnel looks like Ethernet.
+/// Device at which the server's end of a tunnel looks like Ethernet.
 pub(crate) const TUNNEL_TAP: &str = "tap0";
 
 /// The LAN side of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lan {
-    /// client:eth0 – router:lan0.
+    /// A wire client:eth0 – router:lan0.
     Wire,
-    /// A VLAN over that.
+    /// A VLAN over this wire.
     Vlan,
-    /// A bridge `br0` with these members, each with a host behind it; the client is behind the one
+    /// A bridge `br0` with these members and a host behind each; the client is behind the member
     /// with this index.
     Bridge(&'static [&'static str], usize),
-    /// A bridge that filters VLANs: untagged members lan1 (the client's) and lan3 (another VLAN's),
-    /// trunk lan2; `br0.10` has the addresses. Or the client behind the trunk.
+    /// A bridge that filters VLANs: untagged members lan1 (LAN VLAN) and lan3 (other VLAN), trunk
+    /// lan2; `br0.10` has the addresses. The client is behind lan1, or behind the trunk.
     Filtering {
-        /// The client is behind lan2 and tags its frames.
+        /// True if the client is behind lan2 and tags its frames.
         trunk: bool,
     },
 }
@@ -43,13 +43,13 @@ pub enum Lan {
 /// The WAN side of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wan {
-    /// router:wan0 – server:eth0.
+    /// A wire router:wan0 – server:eth0.
     Wire,
-    /// A VLAN over that, with PCP by priority.
+    /// A VLAN over this wire, with PCP by priority.
     Vlan,
-    /// The same, and the VLAN's device has a MAC of its own.
+    /// A VLAN with PCP by priority, whose device has its own MAC.
     VlanWithOwnMac,
-    /// A customer's VLAN in a provider's.
+    /// A customer's VLAN inside a provider's VLAN.
     Qinq,
     /// PPPoE.
     Pppoe,
@@ -57,23 +57,23 @@ pub enum Wan {
     PppoeOverVlan,
     /// Two wires, wan0 and wan1, chosen by the connection's mark or by source, as `mwan3` does.
     Two,
-    /// The server is in the LAN, behind a switch with the client, and is reached by the router's
-    /// WAN address.
+    /// A server in the LAN, behind a switch with the client. The client reaches the server by the
+    /// router's WAN address.
     Hairpin,
     /// WireGuard.
     WireGuard,
 }
 
-/// How a router is put together.
+/// The layers of a router below IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrangement {
-    /// For people.
+    /// Name for reports.
     pub name: &'static str,
     /// The LAN side.
     pub lan: Lan,
     /// The WAN side.
     pub wan: Wan,
-    /// Both sides are in a VRF.
+    /// True if both sides are in a VRF.
     pub vrf: bool,
 }
 
@@ -90,11 +90,11 @@ const fn arrangement(name: &'static str, lan: Lan, wan: Wan) -> Arrangement {
 }
 
 impl Arrangement {
-    /// Two wires.
+    /// Two plain wires.
     pub const PLAIN: Self = arrangement("plain", Lan::Wire, Wan::Wire);
-    /// A VLAN on either side.
+    /// A VLAN on each side.
     pub const VLAN: Self = arrangement("vlan", Lan::Vlan, Wan::Vlan);
-    /// The WAN's VLAN has a MAC of its own, as OpenWrt does it.
+    /// A WAN VLAN with its own MAC, as in OpenWrt.
     pub const VLAN_WITH_OWN_MAC: Self =
         arrangement("vlan with own MAC", Lan::Wire, Wan::VlanWithOwnMac);
     /// Two tags on the WAN.
@@ -103,7 +103,7 @@ impl Arrangement {
     pub const PPPOE: Self = arrangement("PPPoE", Lan::Wire, Wan::Pppoe);
     /// PPPoE over a VLAN.
     pub const PPPOE_OVER_VLAN: Self = arrangement("PPPoE over VLAN", Lan::Wire, Wan::PppoeOverVlan);
-    /// Three members.
+    /// A bridge of three members.
     pub const BRIDGE: Self = arrangement(
         "bridge",
         Lan::Bridge(&["lan1", "lan2", "lan3"], 0),
@@ -121,24 +121,24 @@ impl Arrangement {
         Lan::Filtering { trunk: true },
         Wan::Wire,
     );
-    /// A FRITZ!Box 7530, the client behind a LAN port.
+    /// A FRITZ!Box 7530 with the client behind a LAN port.
     pub const HOME: Self = arrangement("home", Lan::Bridge(HOME, 1), Wan::PppoeOverVlan);
-    /// The same, the client behind the member that takes no XDP frames.
+    /// A FRITZ!Box 7530 with the client behind the member that takes no XDP frames.
     pub const HOME_WIFI: Self =
         arrangement("home, Wi-Fi", Lan::Bridge(HOME, 4), Wan::PppoeOverVlan);
     /// Two WANs.
     pub const MULTI_WAN: Self = arrangement("multi-WAN", Lan::Wire, Wan::Two);
-    /// In by the LAN and out by the LAN.
+    /// Traffic that enters and leaves by the LAN.
     pub const HAIRPIN: Self = arrangement("hairpin", Lan::Wire, Wan::Hairpin);
-    /// In a VRF.
+    /// Both sides in a VRF.
     pub const VRF: Self = Self {
         vrf: true,
         ..arrangement("VRF", Lan::Wire, Wan::Wire)
     };
-    /// A tunnel that encrypts.
+    /// An encrypted tunnel.
     pub const WIREGUARD: Self = arrangement("WireGuard", Lan::Wire, Wan::WireGuard);
 
-    /// All of them.
+    /// All arrangements.
     pub const ALL: [Self; 15] = [
         Self::PLAIN,
         Self::VLAN,
@@ -157,7 +157,7 @@ impl Arrangement {
         Self::WIREGUARD,
     ];
 
-    /// The router's lowest devices that carry traffic: what is to become a port of weir.
+    /// Returns the router's lowest devices that carry traffic: the ports of weir.
     pub fn ports(&self) -> Vec<&'static str> {
         let mut ports = self.lan.members().to_vec();
         match self.wan {
@@ -168,7 +168,7 @@ impl Arrangement {
         ports
     }
 
-    /// The router's device with the LAN's addresses.
+    /// Returns the router's device with the LAN's addresses.
     pub fn lan_device(&self) -> &'static str {
         match self.lan {
             Lan::Wire => "lan0",
@@ -178,7 +178,7 @@ impl Arrangement {
         }
     }
 
-    /// The router's device with the WAN's addresses; the first of two.
+    /// Returns the router's device with the WAN's addresses; the first of two.
     pub fn wan_device(&self) -> &'static str {
         match self.wan {
             Wan::Wire | Wan::Two | Wan::Hairpin => "wan0",
@@ -189,7 +189,7 @@ impl Arrangement {
         }
     }
 
-    /// The server's own address of a family.
+    /// Returns the server's own address of a family.
     pub fn server(&self, ipv6: bool) -> IpAddr {
         match (self.wan == Wan::Hairpin, ipv6) {
             (false, false) => addresses::SERVER,
@@ -199,7 +199,7 @@ impl Arrangement {
         }
     }
 
-    /// The address by which the client reaches the server.
+    /// Returns the address by which the client reaches the server.
     pub fn reached(&self, ipv6: bool) -> IpAddr {
         match (self.wan == Wan::Hairpin, ipv6) {
             (false, false) => addresses::SERVER,
@@ -217,7 +217,7 @@ impl Default for Arrangement {
 }
 
 impl Lan {
-    /// The router's devices on this side.
+    /// Returns the router's devices on this side.
     pub fn members(self) -> &'static [&'static str] {
         match self {
             Self::Wire | Self::Vlan => &["lan0"],
@@ -226,7 +226,7 @@ impl Lan {
         }
     }
 
-    /// Which of them leads to the client.
+    /// Returns the index of the member that leads to the client.
     pub fn home(self) -> usize {
         match self {
             Self::Wire | Self::Vlan => 0,
@@ -235,7 +235,7 @@ impl Lan {
         }
     }
 
-    /// The host behind one of them.
+    /// Returns the host behind a member.
     pub(crate) fn host(self, index: usize) -> &'static str {
         match self.members()[index] {
             _ if index == self.home() => "client",
@@ -249,7 +249,7 @@ impl Lan {
 }
 
 impl Wan {
-    /// PPPoE, with or without a VLAN.
+    /// Returns true for PPPoE, with or without a VLAN.
     pub fn dials(self) -> bool {
         matches!(self, Self::Pppoe | Self::PppoeOverVlan)
     }

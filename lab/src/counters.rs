@@ -1,25 +1,25 @@
-//! What the kernel counts in a namespace.
+//! Kernel counters of a namespace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::{Error, Namespace};
 
-/// The extended counters of a namespace (`/proc/net/netstat`), by the names that nstat gives them:
+/// Extended counters of a namespace (`/proc/net/netstat`), named as in nstat:
 /// `MPTcpExtMPJoinSynRx`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters(BTreeMap<String, i64>);
 
 impl Counters {
-    /// Reads them.
+    /// Reads the counters of a namespace.
     pub fn of(namespace: &Namespace) -> Result<Self, Error> {
         parse(&read(namespace, "netstat")?)
     }
 
-    /// One of them.
+    /// Returns a counter.
     ///
     /// # Errors
-    /// This kernel has none of that name: it would be 0 for ever.
+    /// Fails if the kernel lacks the counter: a default of 0 would hide this.
     pub fn get(&self, name: &str) -> Result<i64, Error> {
         self.0
             .get(name)
@@ -27,7 +27,7 @@ impl Counters {
             .ok_or_else(|| Error::Unexpected(format!("this kernel has no counter {name}")))
     }
 
-    /// All that grew or fell since `before`, and by how much.
+    /// Returns the change of each counter that changed since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let change = |(name, value): (&String, &i64)| {
             let change = value - before.0.get(name).unwrap_or(&0);
@@ -36,7 +36,7 @@ impl Counters {
         Self(self.0.iter().filter_map(change).collect())
     }
 
-    /// The names and values of those that begin so.
+    /// Returns the names and values of counters with this prefix.
     pub fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, i64)> {
         let matches = self
             .0
@@ -49,14 +49,14 @@ impl Counters {
 /// Bytes that a device received and sent, link headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Octets {
-    /// Came in.
+    /// Received bytes.
     pub received: u64,
-    /// Went out.
+    /// Sent bytes.
     pub sent: u64,
 }
 
 impl Octets {
-    /// Of a device of a namespace.
+    /// Reads the counters of a device.
     pub fn of(namespace: &Namespace, device: &str) -> Result<Self, Error> {
         let text = read(namespace, "dev")?;
         find(&text, device)
@@ -64,27 +64,27 @@ impl Octets {
     }
 }
 
-/// Processor time of a process so far, by this id (proc(5): utime and stime, in hundredths of a
+/// Returns the processor time of a process so far (proc(5): utime and stime, in hundredths of a
 /// second).
 pub fn processor_time(process: u32) -> Result<Duration, Error> {
     let [user, system, ..] = ticks(process)?;
     Ok(Duration::from_millis((user + system) * 10))
 }
 
-/// The same, with that of the processes which it started and which ended (cutime and cstime).
+/// Returns the processor time of a process and its waited-for children (cutime and cstime).
 pub fn processor_time_with_children(process: u32) -> Result<Duration, Error> {
     let all: u64 = ticks(process)?.iter().sum();
     Ok(Duration::from_millis(all * 10))
 }
 
-/// Where the first of the times stands behind the process's name.
+/// Index of utime among the fields behind the process's name.
 const FIRST_TIME: usize = 11;
 
-/// User and system time, and both of the children.
+/// Returns user and system time of the process and of its children.
 fn ticks(process: u32) -> Result<[u64; 4], Error> {
     let file = format!("/proc/{process}/stat");
     let text = std::fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
-    // The name in brackets may be anything.
+    // The name in brackets may contain any characters.
     let fields = text.rsplit(") ").next().unwrap_or_default();
     let fields: Vec<&str> = fields.split_whitespace().collect();
     let mut all = [0; 4];
@@ -96,7 +96,7 @@ fn ticks(process: u32) -> Result<[u64; 4], Error> {
     Ok(all)
 }
 
-/// Not `/proc/net`: that is the namespace of the process's first thread.
+/// Reads a file of `thread-self`: `/proc/net` shows the namespace of the first thread.
 fn read(namespace: &Namespace, file: &str) -> Result<String, Error> {
     let path = format!("/proc/thread-self/net/{file}");
     namespace
@@ -104,7 +104,7 @@ fn read(namespace: &Namespace, file: &str) -> Result<String, Error> {
         .map_err(Error::system(format!("read {path}")))
 }
 
-/// Pairs of lines: a prefix and names, the prefix and values.
+/// Parses pairs of lines: a prefix with names, then the prefix with values.
 fn parse(text: &str) -> Result<Counters, Error> {
     let lines: Vec<_> = text.lines().collect();
     let mut counters = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What stands between the MAC addresses and the IP header on a wire: VLAN tags and PPPoE.
+//! Headers between the MAC addresses and the IP header on a wire: VLAN tags and PPPoE.
 
 use crate::frame::Frame;
 use crate::view::word;
@@ -11,14 +11,14 @@ pub const PROVIDER: u16 = 0x88a8;
 pub const DISCOVERY: u16 = 0x8863;
 /// EtherType of a PPPoE session.
 pub const SESSION: u16 = 0x8864;
-/// Version 1, type 1, code 0: what every frame of a session begins with.
+/// Version 1, type 1, code 0: the start of every session frame.
 pub const DATA: [u8; 2] = [0x11, 0];
-/// EtherType of an IP packet, and its PPP protocol (RFC 1332, RFC 5072).
+/// EtherType of an IP packet, and the PPP protocol (RFC 1332, RFC 5072).
 const PROTOCOLS: [(u16, u16); 2] = [(0x0800, 0x0021), (0x86dd, 0x0057)];
-/// The shortest Ethernet frame without its checksum (IEEE 802.3).
+/// Least length of an Ethernet frame without its checksum (IEEE 802.3).
 const SHORTEST: usize = 60;
 
-/// Tags and session of a frame. Empty on a plain wire.
+/// Tags and session of a frame; empty on a plain wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Envelope {
     /// VLAN tags, outermost first: TPID and TCI.
@@ -28,7 +28,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// With these tags and no session.
+    /// Returns an envelope with these tags and no session.
     pub fn tagged(tags: &[(u16, u16)]) -> Self {
         Self {
             tags: tags.to_vec(),
@@ -36,9 +36,9 @@ impl Envelope {
         }
     }
 
-    /// The frame as it is on such a wire. Tags that it has already come behind these; a session
-    /// holds nothing but IP, so anything else gets the tags only. Of a frame that ends too early or
-    /// says of itself what is not so, as much is put in as there is.
+    /// Returns the frame as on a wire with this envelope. Existing tags follow the envelope's tags.
+    /// A session holds only IP, so other frames get only the tags. Truncated frames and frames with
+    /// wrong lengths are sealed as far as their bytes go.
     pub fn seal(&self, frame: &[u8]) -> Frame {
         let (macs, rest) = frame.split_at(frame.len().min(12));
         let mut sealed = macs.to_vec();
@@ -61,8 +61,8 @@ impl Envelope {
         sealed
     }
 
-    /// Takes tags and session off. What is not exactly as a router sends it stays as it is: a
-    /// session with another code, or whose length is not just that of its IP packet.
+    /// Removes tags and session. Frames unlike a router's stay unchanged: a session with another
+    /// code, or with a length other than that of its IP packet.
     pub fn open(frame: &[u8]) -> (Self, Frame) {
         let (macs, rest) = frame.split_at(frame.len().min(12));
         let tags = tags_of(rest);
@@ -83,7 +83,7 @@ impl Envelope {
     }
 }
 
-/// The header of a session's frame, from its EtherType to the PPP protocol.
+/// Returns the header of a session frame, from the EtherType to the PPP protocol.
 pub fn header(session: u16, length: u16, protocol: u16) -> [u8; 10] {
     let [a, b] = SESSION.to_be_bytes();
     let [c, d] = session.to_be_bytes();
@@ -92,7 +92,7 @@ pub fn header(session: u16, length: u16, protocol: u16) -> [u8; 10] {
     [a, b, DATA[0], DATA[1], c, d, e, f, g, h]
 }
 
-/// The PPP protocol of an EtherType.
+/// Returns the PPP protocol of an EtherType.
 pub fn ppp_protocol(ethertype: u16) -> Option<u16> {
     PROTOCOLS
         .iter()
@@ -100,8 +100,8 @@ pub fn ppp_protocol(ethertype: u16) -> Option<u16> {
         .map(|(_, protocol)| *protocol)
 }
 
-/// Whether this (from the EtherType on) is of a session and carries PPP's own protocols (RFC 1661
-/// section 2: 0x8000 and above), or is discovery.
+/// Returns true for discovery, and for PPP's own protocols in a session (RFC 1661 section 2: 0x8000
+/// and above). `rest` begins with the EtherType.
 pub fn is_control(rest: &[u8]) -> bool {
     match word(rest, 0) {
         Some(DISCOVERY) => true,
@@ -110,7 +110,7 @@ pub fn is_control(rest: &[u8]) -> bool {
     }
 }
 
-/// All tags at the front. One that is not there in full is none.
+/// Returns all complete tags at the front.
 fn tags_of(rest: &[u8]) -> Vec<(u16, u16)> {
     let mut tags = Vec::new();
     let mut at = 0;
@@ -124,8 +124,8 @@ fn tags_of(rest: &[u8]) -> Vec<(u16, u16)> {
     tags
 }
 
-/// The length of an IP packet by its own account, but no more than there is; `rest` begins with the
-/// EtherType.
+/// Returns the length of an IP packet by its header, at most the bytes present. `rest` begins with
+/// the EtherType.
 fn claimed(rest: &[u8]) -> usize {
     let there = rest.len() - 2;
     let says = match word(rest, 0) {
@@ -135,7 +135,7 @@ fn claimed(rest: &[u8]) -> usize {
     says.filter(|says| *says <= there).unwrap_or(there)
 }
 
-/// The session, and from the EtherType on what it carries, with all that follows in the frame.
+/// Returns the session and its content, from the EtherType to the end of the frame.
 fn session_of(rest: &[u8]) -> Option<(u16, Vec<u8>)> {
     if word(rest, 0)? != SESSION || rest.get(2..4)? != DATA {
         return None;
@@ -148,8 +148,8 @@ fn session_of(rest: &[u8]) -> Option<(u16, Vec<u8>)> {
     (length == claimed(&inside) + 2 && rest.len() >= 8 + length).then_some((session, inside))
 }
 
-/// Takes off the zeros that fill the frame up to Ethernet's shortest. `before`: bytes of the frame
-/// before what `inside` begins with, its EtherType included.
+/// Removes the zeros that pad the frame to Ethernet's least length. `before` is the number of bytes
+/// before the content of `inside`, EtherType included.
 fn without_padding(mut inside: Vec<u8>, before: usize) -> Vec<u8> {
     let end = claimed(&inside) + 2;
     let padding = &inside[end..];
@@ -199,7 +199,7 @@ mod tests {
         let [.., envelope] = envelopes();
         let frame = packet().bytes();
         let sealed = envelope.seal(&frame);
-        // 20 + 8 + 5 bytes of IP, 2 of PPP.
+        // 20 + 8 + 5 bytes of IP, and 2 bytes of PPP.
         let expected = [
             0x81, 0, 0, 7, 0x88, 0x64, 0x11, 0, 0x12, 0x34, 0, 35, 0, 0x21,
         ];

@@ -1,4 +1,4 @@
-//! What can go wrong in the laboratory.
+//! Errors of the laboratory.
 
 use std::io;
 
@@ -7,37 +7,37 @@ use crate::oracle::Mismatch;
 /// An error of the laboratory, or the finding of the oracle.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused something.
+    /// The operating system refused a request.
     #[error("{doing}: {source}")]
     System {
-        /// What was being done.
+        /// The attempted action.
         doing: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A command ended with something other than success.
+    /// A command failed.
     #[error("`{command}` failed ({status}): {stderr}")]
     Command {
         /// The command line.
         command: String,
-        /// How it ended.
+        /// Exit status.
         status: String,
-        /// What it wrote to standard error.
+        /// Standard error.
         stderr: String,
     },
-    /// Something that was waited for did not happen in time.
+    /// An awaited event did not happen in time.
     #[error("waited in vain: {0}")]
     Timeout(String),
-    /// Something was asked for that this lab does not have, or that came out in a way it cannot be.
+    /// The lab lacks a requested part, or a result is not valid.
     #[error("{0}")]
     Unexpected(String),
-    /// The oracle saw two routers treat the same packets differently.
+    /// The two routers treated identical packets differently.
     #[error("{0}")]
     Differs(Box<Mismatch>),
 }
 
 impl Error {
-    /// Adapts an I/O error; `doing` says what was being done.
+    /// Converts an I/O error; `doing` names the attempted action.
     pub fn system<E: Into<io::Error>>(doing: impl Into<String>) -> impl FnOnce(E) -> Self {
         move |source| Self::System {
             doing: doing.into(),

@@ -1,4 +1,4 @@
-//! What several paths carry together while one of them is lost and found again.
+//! Measures several paths together while one path is lost and restored.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,37 +11,37 @@ use crate::series::{SLOT, Series};
 use crate::uplinks::Cut;
 use crate::{Error, Uplinks};
 
-/// What is done to a path, and when.
+/// Cut of a path, with its times.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// Which one.
+    /// Number of the path.
     pub path: usize,
-    /// How it is lost.
+    /// Kind of the cut.
     pub cut: Cut,
-    /// How long all is well, the path is lost, and all is well again.
+    /// Times before the cut, during the cut and after it.
     pub times: [Duration; 3],
 }
 
-/// What came of it. Times count from the begin of the first flow; the others began some
-/// milliseconds later.
+/// Result of an experiment. Times count from the start of the first flow; the other flows start
+/// some milliseconds later.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// What arrived of each flow.
+    /// Arrivals of each flow.
     pub flows: Vec<Series>,
-    /// What the router's device of each path carried in the direction of the flows, headers
-    /// included, as the kernel counts.
+    /// Bytes on the router's device of each path in the flows' direction, headers included, by the
+    /// kernel's counters.
     pub paths: Vec<Series>,
-    /// While the path was lost.
+    /// Time of the cut.
     pub lost: Range<Duration>,
-    /// The end.
+    /// End of the experiment.
     pub end: Duration,
 }
 
 impl Experiment {
-    /// Does it, with flows between client and server which all go in one direction.
+    /// Runs the experiment with flows between client and server, all in one direction.
     ///
     /// # Errors
-    /// A flow did not come about, or broke off.
+    /// Fails if a flow cannot start or breaks off.
     pub fn run(&self, uplinks: &Uplinks, demands: &[Demand]) -> Result<Course, Error> {
         let start = |demand| Goodput::start(uplinks.client(), uplinks.server(), demand);
         let flows = demands
@@ -81,7 +81,7 @@ impl Experiment {
     }
 }
 
-/// Looks at the devices' counters in each slot.
+/// Reads the devices' counters in each slot.
 fn watch(
     uplinks: &Uplinks,
     down: bool,
@@ -99,7 +99,7 @@ fn watch(
         .collect::<Result<Vec<_>, Error>>()?;
     let mut found = vec![Series::default(); paths.len()];
     while !over.load(Ordering::Relaxed) {
-        // At the end of a slot; what came since belongs to it.
+        // Reads at the end of a slot, so that new bytes belong to this slot.
         let slot = (clock.now().as_nanos() / SLOT.as_nanos()) as u32;
         sleep((SLOT * (slot + 1)).saturating_sub(clock.now()));
         for path in paths.clone() {
@@ -112,12 +112,12 @@ fn watch(
 }
 
 impl Course {
-    /// Bit/s of all flows together, as [`Series::rate`].
+    /// Returns the sum of all flows in bit/s, as [`Series::rate`].
     pub fn rate(&self, time: Range<Duration>) -> f64 {
         self.flows.iter().map(|flow| flow.rate(time.clone())).sum()
     }
 
-    /// The longest time that one of the flows was silent in.
+    /// Returns the longest silence of a flow.
     pub fn silence(&self, time: Range<Duration>) -> Duration {
         let silences = self.flows.iter().map(|flow| flow.silence(time.clone()));
         silences.max().unwrap_or_default()

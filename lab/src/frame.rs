@@ -1,4 +1,4 @@
-//! A packet as a model, and the bytes it becomes: right by default, wrong where [`Lies`] say so.
+//! A model of a packet, and the bytes of the packet: right by default, wrong as set in [`Lies`].
 
 use std::net::IpAddr;
 
@@ -7,23 +7,23 @@ use crate::view::pseudo_header;
 pub use net::Mac;
 use net::checksum::checksum;
 
-/// A frame as it was on the wire, from the Ethernet header on, without the frame check sequence. At
-/// a device without a link layer header (a tunnel): from the IP header on.
+/// A frame as on the wire, from the Ethernet header on, without the frame check sequence. On a
+/// device without a link layer header (a tunnel), the frame begins with the IP header.
 pub type Frame = Vec<u8>;
 
 /// TCP flags, as the bits of bytes 12 and 13 (RFC 9293 section 3.1).
 pub mod flag {
-    /// No more data.
+    /// Last segment of the sender.
     pub const FIN: u16 = 0x01;
-    /// Opening.
+    /// Opens a connection.
     pub const SYN: u16 = 0x02;
-    /// Abort.
+    /// Aborts a connection.
     pub const RST: u16 = 0x04;
     /// Push.
     pub const PSH: u16 = 0x08;
-    /// The acknowledgement counts.
+    /// Marks the acknowledgement number as valid.
     pub const ACK: u16 = 0x10;
-    /// The urgent pointer counts.
+    /// Marks the urgent pointer as valid.
     pub const URG: u16 = 0x20;
     /// ECN echo.
     pub const ECE: u16 = 0x40;
@@ -48,26 +48,26 @@ pub struct Packet {
     pub ttl: u8,
     /// TOS or traffic class, ECN bits included.
     pub tos: u8,
-    /// IPv4 identification, and that of an IPv6 fragment header.
+    /// Identification of IPv4, or of an IPv6 fragment header.
     pub id: u16,
     /// IPv6 flow label.
     pub flow_label: u32,
-    /// IPv4 DF.
+    /// IPv4 flag "don't fragment".
     pub dont_fragment: bool,
-    /// This is a fragment: the offset in units of 8 bytes, and whether more follow.
+    /// Offset in units of 8 bytes, and true if more fragments follow; `None` for a whole packet.
     pub fragment: Option<(u16, bool)>,
     /// IPv4 options; padded with zeros to a multiple of 4.
     pub options: Vec<u8>,
-    /// IPv6 extension headers: protocol number, and the body with its first two bytes (next
-    /// header, length) left 0 to be filled in. Multiples of 8 bytes.
+    /// IPv6 extension headers: protocol number and body. The first two bytes of a body (next
+    /// header, length) are filled in later. Bodies have multiples of 8 bytes.
     pub extensions: Vec<(u8, Vec<u8>)>,
-    /// What IP carries.
+    /// Payload of IP.
     pub body: Body,
-    /// What is wrong with it.
+    /// Errors in the frame.
     pub lies: Lies,
 }
 
-/// What IP carries.
+/// Payload of IP.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A TCP segment.
@@ -76,7 +76,7 @@ pub enum Body {
     Udp(u16, u16, Vec<u8>),
     /// An ICMP or ICMPv6 message: type, code, the second word, the rest.
     Icmp(u8, u8, u32, Vec<u8>),
-    /// Anything: protocol number and bytes, sent as they are.
+    /// Any protocol: number and bytes, sent unchanged.
     Raw(u8, Vec<u8>),
 }
 
@@ -101,50 +101,49 @@ pub struct Tcp {
     pub options: Vec<u8>,
     /// Payload.
     pub payload: Vec<u8>,
-    /// Said in place of the true data offset, in words.
+    /// Replaces the true data offset, in words.
     pub data_offset: Option<u8>,
 }
 
-/// What a frame says that is not so. Nothing by default. Applied in the order of the fields.
+/// Errors in a frame, applied in the order of the fields. The default has no errors.
 #[derive(Clone, Debug, Default)]
 pub struct Lies {
-    /// In place of the true UDP length; the checksum covers what it says where that is possible.
+    /// Replaces the true UDP length; the checksum covers the wrong length if possible.
     pub udp_length: Option<u16>,
-    /// In place of the true checksum of layer 4.
+    /// Kind of the layer 4 checksum.
     pub checksum: Checksum,
-    /// In place of the true version.
+    /// Replaces the true version.
     pub version: Option<u8>,
-    /// In place of the true IPv4 header length, in words.
+    /// Replaces the true IPv4 header length, in words.
     pub header_length: Option<u8>,
-    /// Added to the true IPv4 total length or IPv6 payload length.
+    /// Addend to the true IPv4 total length or IPv6 payload length.
     pub length: i32,
-    /// Turned over in the IPv4 header checksum.
+    /// Bits to flip in the IPv4 header checksum.
     pub ip_checksum: u16,
-    /// Appended to the frame, behind the end of the IP packet.
+    /// Bytes appended behind the IP packet.
     pub trailer: Vec<u8>,
-    /// The frame is filled up to this length with zeros.
+    /// Minimum length of the frame; shorter frames are padded with zeros.
     pub pad_to: usize,
-    /// The frame is cut to this length.
+    /// Length to which the frame is cut.
     pub cut: Option<usize>,
 }
 
-/// The checksum of layer 4.
+/// Kind of a layer 4 checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checksum {
-    /// The right one.
+    /// The right checksum.
     #[default]
     Right,
-    /// Zero: none, where UDP over IPv4 allows it.
+    /// Zero: no checksum, where UDP over IPv4 allows this.
     Zero,
-    /// The right one with these bits turned over.
+    /// The right checksum with these bits flipped.
     Wrong(u16),
-    /// The sum of the pseudo-header alone, as a packet has it whose checksum the network card is to
-    /// finish.
+    /// The sum of the pseudo-header alone, as in a packet whose checksum the network card finishes.
     Unfinished,
 }
 
 impl Packet {
-    /// An ordinary packet without oddities.
+    /// Returns an ordinary packet without errors.
     pub fn new(from: (Mac, IpAddr), to: (Mac, IpAddr), body: Body) -> Self {
         Self {
             to_mac: to.0,
@@ -165,7 +164,7 @@ impl Packet {
         }
     }
 
-    /// The frame.
+    /// Returns the frame.
     pub fn bytes(&self) -> Vec<u8> {
         let (protocol, body) = self.layer4();
         let mut frame = [self.to_mac, self.from_mac].concat();
@@ -193,7 +192,7 @@ impl Packet {
         frame
     }
 
-    /// The packet in fragments: what IP carries is cut at `first` bytes, rounded down to a
+    /// Returns the packet in two fragments. IP's payload is cut at `first` bytes, rounded down to a
     /// multiple of 8.
     pub fn fragments(&self, first: usize) -> [Vec<u8>; 2] {
         let (protocol, body) = self.layer4();
@@ -208,7 +207,7 @@ impl Packet {
         })
     }
 
-    /// Protocol number and bytes of what IP carries.
+    /// Returns protocol number and bytes of IP's payload.
     pub fn layer4(&self) -> (u8, Vec<u8>) {
         let (protocol, mut bytes, field) = match &self.body {
             Body::Raw(protocol, bytes) => return (*protocol, bytes.clone()),
@@ -225,7 +224,7 @@ impl Packet {
             Some(length) if usize::from(length) >= 8 => usize::from(length).min(bytes.len()),
             _ => bytes.len(),
         };
-        // ICMP of IPv4 is the one without a pseudo-header (RFC 792).
+        // Only ICMP of IPv4 lacks a pseudo-header (RFC 792).
         let start = if protocol == 1 {
             0
         } else {
@@ -238,7 +237,7 @@ impl Packet {
         let sum = match self.lies.checksum {
             Checksum::Right => right,
             Checksum::Zero => 0,
-            // Not 0, which would mean that there is none.
+            // Avoids 0, which would mean "no checksum".
             Checksum::Wrong(bits) if right ^ bits == 0 => right ^ 0x5555,
             Checksum::Wrong(bits) => right ^ bits,
             Checksum::Unfinished => !checksum(start, &[]),
@@ -275,7 +274,7 @@ impl Packet {
         header.extend(from);
         header.extend(to);
         header.extend(&options);
-        // A receiver that believes the header length sums up just so much.
+        // A receiver that trusts the header length sums up this many bytes.
         let claimed = usize::from(header[0] & 0xf) * 4;
         let mut whole = header.clone();
         whole.extend(body);
@@ -343,7 +342,7 @@ fn padded(options: &[u8]) -> Vec<u8> {
     options
 }
 
-/// Mixed families are a mistake of the caller; the frame is then sent with unspecified addresses.
+/// Mixed families are the caller's mistake; the frame then has unspecified addresses.
 fn octets4(address: IpAddr) -> [u8; 4] {
     match address {
         IpAddr::V4(address) => address.octets(),
@@ -351,10 +350,10 @@ fn octets4(address: IpAddr) -> [u8; 4] {
     }
 }
 
-/// The MAC of a device: from role and name, so that every lab of the same shape has the same ones.
-/// Unicast, locally administered.
+/// Returns the MAC of a device, derived from role and name: unicast and locally administered. Labs
+/// of equal shape have equal MACs.
 pub fn mac(role: &str, device: &str) -> Mac {
-    // FNV-1a: short, and stable for ever.
+    // FNV-1a is short and stable.
     let hash = format!("{role}:{device}")
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
@@ -364,7 +363,7 @@ pub fn mac(role: &str, device: &str) -> Mac {
     [0x02, hash[3], hash[4], hash[5], hash[6], hash[7]]
 }
 
-/// `02:00:…`.
+/// Formats a MAC as `02:00:…`.
 pub fn text(mac: Mac) -> String {
     net::mac::text(&mac)
 }

@@ -1,4 +1,4 @@
-//! The lab used everywhere: client – router – server, the router being a home gateway.
+//! The lab of most tests: client – router – server, with the router as a home gateway.
 
 mod build;
 mod line;
@@ -21,10 +21,10 @@ pub use options::{Ipv6, Options};
 /// Addresses of router and host at each end of a link, IPv4 and IPv6.
 type Addresses = [(IpAddr, IpAddr); 2];
 
-/// A [`Topology`], which may be that of a gateway with its hosts. Removed when dropped.
+/// A [`Topology`], optionally with a gateway and its hosts. Removed when dropped.
 #[derive(Debug, Default)]
 pub struct Lab {
-    // Dropped in this order: programs end before the devices that they use are gone.
+    // Drop order: programs end before their devices are gone.
     line: Option<Line>,
     arrangement: Arrangement,
     topology: Topology,
@@ -45,14 +45,14 @@ impl DerefMut for Lab {
 }
 
 impl Lab {
-    /// Makes an empty one.
+    /// Makes an empty lab.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Builds client – router – server, put together as [`Options::arrangement`] says, with
-    /// addresses, routes, forwarding and translation. In the plain arrangement that is client:eth0
-    /// – router:lan0, router:wan0 – server:eth0.
+    /// Builds client – router – server in the arrangement of [`Options::arrangement`], with
+    /// addresses, routes, forwarding and translation. The plain arrangement is client:eth0 –
+    /// router:lan0, router:wan0 – server:eth0.
     pub fn gateway(options: &Options) -> Result<Self, Error> {
         let mut lab = Self::new();
         let wan = options.arrangement.wan;
@@ -105,38 +105,38 @@ impl Lab {
             choose_wan(lab.node("router")?, ipv6)?;
         }
         if options.raw {
-            // Last: some of its settings appear with the first rule that needs conntrack.
+            // Last, because some settings appear with the first rule that needs conntrack.
             patient(lab.node("router")?)?;
         }
         Ok(lab)
     }
 
-    /// The arrangement of a gateway; plain in any other lab.
+    /// Returns the gateway's arrangement; plain in any other lab.
     pub fn arrangement(&self) -> Arrangement {
         self.arrangement
     }
 
-    /// Dials PPPoE and waits until the link is up with its addresses and routes. Each time it is
-    /// another session.
+    /// Dials PPPoE and waits until the link is up with its addresses and routes. Each call makes a
+    /// new session.
     pub fn dial(&mut self) -> Result<(), Error> {
         let (line, topology) = self.line()?;
         line.dial(topology)
     }
 
-    /// Dials a second session beside the first, over the same wire, and waits until its device
-    /// `ppp7` is up. It has no address and carries nothing.
+    /// Dials a second session over the same wire and waits until its device `ppp7` is up. The
+    /// second session has no address and carries no traffic.
     pub fn dial_another(&mut self) -> Result<(), Error> {
         let (line, topology) = self.line()?;
         line.dial_another(topology)
     }
 
-    /// Ends the session in order, and waits until the link is gone at both ends.
+    /// Ends the session in order and waits until the link is gone at both ends.
     pub fn hang_up(&mut self) -> Result<(), Error> {
         let (line, topology) = self.line()?;
         line.hang_up(topology)
     }
 
-    /// The session that the router's kernel has, if any.
+    /// Returns the PPPoE session of the router's kernel, if any.
     pub fn session(&self) -> Result<Option<u16>, Error> {
         match self.line {
             Some(_) => line::session(self.node("router")?),
@@ -144,9 +144,9 @@ impl Lab {
         }
     }
 
-    /// Adds table `inet fast` to the router: every established connection is handed to a flowtable,
-    /// and what comes through the rules all the same is counted. Connections that exist are handed
-    /// over with their next packet. Needs `CONFIG_NF_FLOW_TABLE`.
+    /// Adds table `inet fast` to the router. Established connections go to a flowtable, existing
+    /// ones with their next packet; a counter counts the packets that still reach the rules. Needs
+    /// `CONFIG_NF_FLOW_TABLE`.
     pub fn flowtable(&self) -> Result<(), Error> {
         let router = self.node("router")?;
         let devices = self.arrangement.ports().join(", ");
@@ -162,13 +162,13 @@ impl Lab {
         router.nft(&rules).map(drop)
     }
 
-    /// Takes the table away: its connections are the rules' again.
+    /// Deletes the flowtable: the rules handle its connections again.
     pub fn without_flowtable(&self) -> Result<(), Error> {
         let router = self.node("router")?;
         router.nft("delete table inet fast").map(drop)
     }
 
-    /// Packets that the flowtable left to the rules so far.
+    /// Returns the number of packets that the flowtable left to the rules.
     pub fn left_by_flowtable(&self) -> Result<u64, Error> {
         let router = self.node("router")?;
         let shown = router.run("nft list counter inet fast slow")?;
@@ -186,8 +186,8 @@ impl Lab {
         Ok((self.line.as_mut().ok_or_else(missing)?, &self.topology))
     }
 
-    /// Hosts with no stack to speak of: no IPv6. The server keeps it where a program there needs it
-    /// to dial, and hears nothing.
+    /// Disables IPv6 on the hosts. A server that dials keeps IPv6, because its program needs it,
+    /// and drops received packets.
     fn silence_hosts(&self, options: &Options) -> Result<(), Error> {
         let hosts = self.nodes().iter().filter(|node| {
             node.role() != "router" && !(options.arrangement.wan.dials() && node.role() == "server")
@@ -200,7 +200,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Gives both ends of a link their addresses, or the router a neighbour that is not there.
+    /// Gives both ends of a link their addresses, or the router permanent neighbours.
     fn attach(
         &self,
         options: &Options,
@@ -213,7 +213,7 @@ impl Lab {
         let ipv6 = options.ipv6 != Ipv6::Off;
         let (mut at_router, mut at_host) = (String::new(), String::new());
         if ipv6 && !options.raw {
-            // A router solicits its neighbours from the link-local address, and the lab gives none
+            // A router solicits neighbours from its link-local address, which the lab does not add
             // by itself.
             at_router += &format!("address replace fe80::1/64 dev {near} nodad\n");
             let own = if addresses[0].1 == NEIGHBOUR { 3 } else { 2 };
@@ -237,7 +237,7 @@ impl Lab {
         self.node(host)?.ip(&at_host).map(drop)
     }
 
-    /// An address of the server for itself, where the link is not the place for it.
+    /// Adds an address to the server itself, for links without host addresses.
     fn host_address(&self, options: &Options, device: &str, address: IpAddr) -> Result<(), Error> {
         if options.raw {
             return Ok(());
@@ -274,7 +274,7 @@ impl Lab {
                 at_client += &format!("route replace default via {lan}\n");
                 match wan {
                     Wan::Hairpin => at_server += &format!("route replace default via {lan}\n"),
-                    // The line brings its own routes.
+                    // The line adds its own routes.
                     Wan::Pppoe | Wan::PppoeOverVlan => {}
                     _ => at_server += &format!("route replace {inside} via {wan_address}\n"),
                 }
@@ -292,18 +292,18 @@ impl Lab {
     }
 
     fn translate(&self, options: &Options, device: &str) -> Result<(), Error> {
-        // Without translation conntrack must run all the same: it is what accepts flows.
+        // Conntrack must run even without translation, because conntrack accepts the flows.
         self.masquerade("router", device, options.nat, options.ipv6 == Ipv6::Nat66)
     }
 }
 
-/// Those addresses whose family is on.
+/// Returns the addresses of the families that are on.
 fn on(families: [bool; 2], addresses: Addresses) -> impl Iterator<Item = (IpAddr, IpAddr)> {
     let both = families.into_iter().zip(addresses);
     both.filter(|(on, _)| *on).map(|(_, ends)| ends)
 }
 
-/// A router whose answers do not depend on how fast it was asked.
+/// Makes the router's answers independent of the request rate.
 fn patient(router: &Namespace) -> Result<(), Error> {
     for (key, value) in [
         ("net.ipv4.icmp_ratelimit", "0"),
@@ -311,12 +311,12 @@ fn patient(router: &Namespace) -> Result<(), Error> {
         ("net.ipv6.icmp.ratelimit", "0"),
         ("net.ipv4.icmp_msgs_per_sec", "1000000"),
         ("net.ipv4.icmp_msgs_burst", "100000"),
-        // A label made from a hash would differ between namespaces on some kernels.
+        // On some kernels, labels made from a hash differ between namespaces.
         ("net.ipv6.auto_flowlabels", "0"),
     ] {
         router.sysctl(key, value)?;
     }
-    // These appear with the first rule that needs conntrack.
+    // These keys appear with the first rule that needs conntrack.
     for key in [
         "udp_timeout",
         "udp_timeout_stream",

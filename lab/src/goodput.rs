@@ -1,5 +1,5 @@
-//! Goodput over time: a sender and a receiver in namespaces, and what the receiver saw, slot by
-//! slot. What the bytes are is not looked at: for that there is [`crate::transfer`].
+//! Goodput over time: a sender and a receiver in namespaces, and the receiver's bytes per slot. The
+//! content is not checked; [`crate::transfer`] checks content.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -13,48 +13,48 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use crate::series::Series;
 use crate::{Error, Namespace};
 
-/// How long a connection may take to come about.
+/// Longest wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a thread may take to notice that it is to end.
+/// Longest time until a thread notices the end.
 const NOTICE: Duration = Duration::from_millis(20);
-/// Bytes written or read at once.
+/// Bytes per read or write.
 const CHUNK: usize = 64 << 10;
-/// Bytes of a datagram, where nothing else is asked for: it still fits where a tunnel takes some.
+/// Default bytes per datagram: the datagram still fits through a tunnel.
 const DATAGRAM: usize = 1200;
-/// Ethernet has no longer ones.
+/// Longest UDP payload on Ethernet.
 const LONGEST: usize = 1472;
-/// A sender that was kept from sending makes up for no more than this: it would be a burst that no
-/// application sends.
+/// Limit of a delayed sender's catch-up: a longer one would be a burst that applications do not
+/// send.
 const ARREARS: Duration = Duration::from_millis(20);
 
-/// What carries the bytes.
+/// Transport protocol of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// One TCP connection.
     Tcp,
-    /// One MPTCP connection; both ends ask for it.
+    /// One MPTCP connection, requested by both ends.
     Mptcp,
-    /// Numbered datagrams, for which a rate must be given.
+    /// Numbered datagrams; needs a rate.
     Udp,
 }
 
-/// What is to be sent.
+/// Parameters of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// Where the server listens.
+    /// Address of the server.
     pub to: SocketAddr,
-    /// How.
+    /// Transport protocol.
     pub transport: Transport,
-    /// The server sends; else the client does. It is the client that connects all the same.
+    /// Makes the server send. The client connects in both cases.
     pub down: bool,
-    /// Bit/s at most; `None`: as fast as it goes.
+    /// Limit in bit/s; `None` means full speed.
     pub rate: Option<u64>,
     /// Bytes of a datagram: 4 to 1472.
     pub length: usize,
 }
 
 impl Demand {
-    /// From client to server, as fast as it goes.
+    /// Sends from client to server at full speed.
     pub fn up(transport: Transport, to: SocketAddr) -> Self {
         Self {
             to,
@@ -65,7 +65,7 @@ impl Demand {
         }
     }
 
-    /// From server to client.
+    /// Sends from server to client at full speed.
     pub fn down(transport: Transport, to: SocketAddr) -> Self {
         Self {
             down: true,
@@ -73,7 +73,7 @@ impl Demand {
         }
     }
 
-    /// The same, with at most so many bit/s.
+    /// Limits the rate to this many bit/s.
     pub fn with_rate(self, rate: u64) -> Self {
         Self {
             rate: Some(rate),
@@ -99,7 +99,7 @@ struct Shared {
 }
 
 impl Goodput {
-    /// Begins: returns when the client is connected.
+    /// Starts a measurement and returns once the client is connected.
     pub fn start(client: &Namespace, server: &Namespace, demand: &Demand) -> Result<Self, Error> {
         let to = demand.to;
         let shared = Arc::new(Shared {
@@ -147,7 +147,7 @@ impl Goodput {
         })
     }
 
-    /// Measures for a time, and ends.
+    /// Measures for a time and returns the series.
     pub fn measure(
         client: &Namespace,
         server: &Namespace,
@@ -159,19 +159,19 @@ impl Goodput {
         goodput.stop()
     }
 
-    /// The time in the series that it is now.
+    /// Returns the present time within the series.
     pub fn now(&self) -> Duration {
         self.shared.begun.elapsed()
     }
 
-    /// What arrived so far.
+    /// Returns the series so far.
     pub fn series(&self) -> Series {
         let mut series = self.shared.series().clone();
         series.end(self.now());
         series
     }
 
-    /// Ends it. Errors say which end broke off before, and why.
+    /// Ends the measurement. Errors name the end that broke off before, with the reason.
     pub fn stop(mut self) -> Result<Series, Error> {
         let series = self.series();
         self.shared.stopping.store(true, Ordering::Relaxed);
@@ -204,7 +204,7 @@ impl Shared {
     }
 }
 
-/// Keeps a rate.
+/// Limits a rate.
 struct Pacer {
     rate: Option<u64>,
     next: Instant,
@@ -218,7 +218,7 @@ impl Pacer {
         }
     }
 
-    /// Waits until `octets` may be sent.
+    /// Waits until `octets` bytes may be sent.
     fn wait(&mut self, octets: usize) {
         let Some(rate) = self.rate else { return };
         let now = Instant::now();
@@ -261,7 +261,7 @@ fn call(demand: &Demand) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The connection, or `None` when the measurement ends before there is one.
+/// Returns the connection, or `None` if the measurement ends before.
 fn accept(listener: &TcpListener, shared: &Shared) -> io::Result<Option<TcpStream>> {
     while shared.goes_on() {
         match listener.accept() {
@@ -281,14 +281,14 @@ fn accept(listener: &TcpListener, shared: &Shared) -> io::Result<Option<TcpStrea
     Ok(None)
 }
 
-/// One end of a stream.
+/// Runs one end of a stream.
 fn carry(mut stream: TcpStream, sends: bool, rate: Option<u64>, shared: &Shared) -> io::Result<()> {
     stream.set_read_timeout(Some(NOTICE))?;
     stream.set_write_timeout(Some(NOTICE))?;
-    // What is under way at the end is of no use to anyone.
+    // Data in transit at the end is useless.
     SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
     let mut chunk = vec![0; CHUNK];
-    // A slow sender writes little at once, else it would be a sender of bursts.
+    // A slow sender writes small chunks, or it would send bursts.
     let length = rate.map_or(CHUNK, |rate| ((rate / 800) as usize).clamp(1000, CHUNK));
     let mut pacer = Pacer::new(rate);
     while shared.goes_on() {
@@ -309,7 +309,7 @@ fn carry(mut stream: TcpStream, sends: bool, rate: Option<u64>, shared: &Shared)
             Ok(octets) if !sends => shared.series().add(shared.begun.elapsed(), octets as u64),
             Ok(_) => {}
             Err(error) if passing(&error) => {}
-            // The other end noticed first.
+            // The other end noticed the end first.
             Err(_) if !shared.goes_on() => {}
             Err(error) => return Err(error),
         }
@@ -317,7 +317,7 @@ fn carry(mut stream: TcpStream, sends: bool, rate: Option<u64>, shared: &Shared)
     Ok(())
 }
 
-/// Nothing to do just now.
+/// Returns true for errors that end a single wait.
 fn passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -325,7 +325,7 @@ fn passing(error: &io::Error) -> bool {
     )
 }
 
-/// One datagram, with a number in front.
+/// A datagram with a number at the start.
 struct Datagram {
     octets: [u8; LONGEST],
     length: usize,
@@ -345,7 +345,7 @@ impl Datagram {
     }
 }
 
-/// Sends on whatever happens to the way: a datagram that cannot be sent is one that is lost.
+/// Sends regardless of errors: an unsent datagram counts as lost.
 fn send_datagrams(socket: &UdpSocket, demand: &Demand, shared: &Shared) -> io::Result<()> {
     let (mut pacer, mut number) = (Pacer::new(demand.rate), 0);
     let mut datagram = Datagram::new(demand.length);
@@ -357,7 +357,7 @@ fn send_datagrams(socket: &UdpSocket, demand: &Demand, shared: &Shared) -> io::R
     Ok(())
 }
 
-/// Sends to whoever said something last.
+/// Sends to the source of the last datagram.
 fn send_answers(socket: &UdpSocket, demand: &Demand, shared: &Shared) -> io::Result<()> {
     let (mut pacer, mut number, mut to) = (Pacer::new(demand.rate), 0, None);
     let mut datagram = Datagram::new(demand.length);
@@ -375,8 +375,8 @@ fn send_answers(socket: &UdpSocket, demand: &Demand, shared: &Shared) -> io::Res
     Ok(())
 }
 
-/// Receives; one that is to be answered says so over and over, so that it is found wherever it
-/// went.
+/// Receives datagrams. With `asks`, sends requests over and over, so that the server learns each
+/// new source address.
 fn hear(socket: &UdpSocket, shared: &Shared, asks: bool) -> io::Result<()> {
     socket.set_read_timeout(Some(NOTICE))?;
     let mut buffer = [0; LONGEST + 1];
@@ -386,7 +386,7 @@ fn hear(socket: &UdpSocket, shared: &Shared, asks: bool) -> io::Result<()> {
             asked = Some(Instant::now());
             let _ = socket.send(&[]);
         }
-        // An error is an ICMP message that came in: whoever sends goes on.
+        // Ignores errors: an ICMP error does not stop the sender.
         if let Ok(octets @ 4..) = socket.recv(&mut buffer) {
             let number = u32::from_be_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
             let mut series = shared.series();

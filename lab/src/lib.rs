@@ -1,7 +1,7 @@
-//! A laboratory: routers, hosts and wires in network namespaces, traffic over them, and an oracle
-//! that compares two routers.
+//! A laboratory: routers, hosts and wires in network namespaces, traffic between hosts, and an
+//! oracle that compares two routers.
 //!
-//! Everything needs root. Nothing outlives the process: see [`namespace`].
+//! All parts need root. Nothing outlives the process: see [`namespace`].
 
 pub mod addresses;
 pub mod arrangement;

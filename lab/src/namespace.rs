@@ -1,5 +1,5 @@
-//! Network namespaces that go away again: when dropped, after a panic, on Ctrl-C or TERM, and, by
-//! [`sweep`], after worse.
+//! Network namespaces that are removed when dropped, after a panic, and on Ctrl-C or TERM.
+//! [`sweep`] removes the namespaces of killed processes.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -17,35 +17,33 @@ use nix::unistd::Pid;
 
 use crate::Error;
 
-/// Where `ip netns` keeps the names.
+/// Folder in which `ip netns` keeps names.
 const NAMES: &str = "/run/netns";
-/// All our namespaces begin so; the process id follows.
+/// Prefix of all namespaces of the lab; the process id follows.
 const PREFIX: &str = "weir-";
-/// How long a process may take to heed TERM before it is killed.
+/// Time between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(3);
-/// Between two questions of [`wait_until`].
+/// Interval between two checks of [`wait_until`].
 const SHORTEST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(1);
 
 type Children = Arc<Mutex<Vec<Arc<Mutex<Child>>>>>;
 
-/// The namespaces of this process, for the signal handler, which must clean up without anyone's
-/// help.
+/// Namespaces of this process, for clean-up by the signal handler.
 static REGISTRY: Mutex<Vec<(String, Children)>> = Mutex::new(Vec::new());
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 static SIGNALS: Once = Once::new();
-/// See [`end_gently`].
+/// True after [`end_gently`].
 static GENTLE: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// A panic while a lock was held must not keep the clean-up from happening: none of our data is
-/// ever half written.
+/// A panic with a lock held must not prevent the clean-up: the data is never half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A network namespace of this process, `weir-<pid>-<n>-<role>`, with its loopback up. Removed when
-/// dropped, together with the processes started by [`Namespace::start`].
+/// A network namespace of this process, `weir-<pid>-<n>-<role>`, with its loopback up. Dropping the
+/// namespace removes it and stops the processes started by [`Namespace::start`].
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
@@ -54,14 +52,14 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes one. `role` is for people who look at the list of namespaces. Needs root.
+    /// Makes a namespace. `role` labels the list of namespaces for human readers. Needs root.
     pub fn new(role: &str) -> Result<Self, Error> {
         SIGNALS.call_once(handle_signals);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}-{role}", std::process::id());
         let children = Children::default();
-        // Registered first: a signal between the two finds nothing to remove, which is harmless;
-        // the other way round would leak.
+        // Registers the name first: a signal before the creation finds nothing to remove, which is
+        // harmless. In the reverse order a signal would leak the namespace.
         lock(&REGISTRY).push((name.clone(), children.clone()));
         let namespace = Self {
             name: name.clone(),
@@ -75,24 +73,24 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Its name, as in `ip netns`.
+    /// Returns the name, as in `ip netns`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The role given to [`Namespace::new`].
+    /// Returns the role given to [`Namespace::new`].
     pub fn role(&self) -> &str {
         &self.role
     }
 
-    /// The file that is this namespace.
+    /// Returns the file of this namespace.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(NAMES).join(&self.name)
     }
 
-    /// Runs `work` on a thread of its own inside the namespace and waits for it. Sockets opened
-    /// there stay there wherever they are used later, and processes started there run there. A
-    /// panic of `work` goes on in the caller.
+    /// Runs `work` on its own thread inside the namespace and waits for the thread. Sockets opened
+    /// and processes started there stay in the namespace. A panic of `work` continues in the
+    /// caller.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
         let handle = self.open()?;
         thread::scope(|scope| {
@@ -106,8 +104,7 @@ impl Namespace {
         })
     }
 
-    /// Like [`Namespace::enter`], but does not wait: `work` goes on in the background, inside the
-    /// namespace.
+    /// Runs `work` like [`Namespace::enter`], but in the background.
     pub fn background<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -119,17 +116,17 @@ impl Namespace {
         }))
     }
 
-    /// A command that will run inside. It is `ip netns exec`, which gives the program a `/sys` of
-    /// the namespace and thereby hides the BPF file system; what must see that is started by
-    /// [`Namespace::start`] from a plain `Command` instead.
+    /// Returns a command that will run inside. `ip netns exec` gives the program a new `/sys`,
+    /// which hides the BPF file system. Programs that need the BPF file system must be started by
+    /// [`Namespace::start`] from a plain `Command`.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name, program]);
         command
     }
 
-    /// Starts a plain `command` inside, with the mounts of the caller. It is stopped when the
-    /// answer or the namespace is dropped.
+    /// Starts a plain `command` inside, with the mounts of the caller. Dropping the result or the
+    /// namespace stops the process.
     pub fn start(&self, command: &mut Command) -> Result<Process, Error> {
         let line = format!("{command:?}");
         let child = self
@@ -140,13 +137,13 @@ impl Namespace {
         Ok(Process { child })
     }
 
-    /// Runs a command line, split at white space, inside and returns its standard output; fails
-    /// with its standard error.
+    /// Runs a command line, split at white space, inside and returns its standard output. The error
+    /// of a failed command has its standard error.
     pub fn run(&self, line: &str) -> Result<String, Error> {
         self.run_with(line, None)
     }
 
-    /// The same, with `input` on the command's standard input.
+    /// Runs a command line with `input` on its standard input.
     pub fn feed(&self, line: &str, input: &str) -> Result<String, Error> {
         self.run_with(line, Some(input))
     }
@@ -161,8 +158,8 @@ impl Namespace {
         self.enter(|| checked(&mut command, input))?
     }
 
-    /// Runs the lines as one `ip -batch`: much faster than as many processes. The first that fails
-    /// ends it. Without a line none is started.
+    /// Runs the lines as one `ip -batch`, which is much faster than single processes. The first
+    /// failed line ends the batch. Empty `lines` start no process.
     pub fn ip(&self, lines: &str) -> Result<String, Error> {
         if lines.is_empty() {
             return Ok(String::new());
@@ -200,32 +197,32 @@ impl Drop for Namespace {
     }
 }
 
-/// A process started inside a namespace. Stopped when dropped.
+/// A process inside a namespace. Stopped when dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Arc<Mutex<Child>>,
 }
 
 impl Process {
-    /// Its process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         lock(&self.child).id()
     }
 
-    /// How it ended, or `None` while it runs.
+    /// Returns the exit status, or `None` while the process runs.
     pub fn ended(&self) -> Result<Option<ExitStatus>, Error> {
         lock(&self.child)
             .try_wait()
             .map_err(Error::system("look after a process"))
     }
 
-    /// Takes the child's pipes or does something else with it. It must not be waited for while it
-    /// runs: use [`Process::wait`].
+    /// Gives access to the child, for instance to its pipes. `work` must not wait for a running
+    /// child: use [`Process::wait`].
     pub fn with<T>(&self, work: impl FnOnce(&mut Child) -> T) -> T {
         work(&mut lock(&self.child))
     }
 
-    /// Waits for its end, at most `limit`.
+    /// Waits until the process ends, at most `limit`.
     pub fn wait(&self, limit: Duration) -> Result<ExitStatus, Error> {
         let deadline = Instant::now() + limit;
         loop {
@@ -239,7 +236,7 @@ impl Process {
         }
     }
 
-    /// Sends TERM and, after some seconds, KILL; returns when it is gone.
+    /// Sends TERM and, after some seconds, KILL; returns once the process is gone.
     pub fn stop(&self) {
         stop(&self.child);
     }
@@ -251,8 +248,8 @@ impl Drop for Process {
     }
 }
 
-/// Waits until `done` says so, at most `limit`; `what` is named in the error. A question that takes
-/// long, such as a command of its own, is asked less often: the answer needs the processor more.
+/// Waits until `done` returns true, at most `limit`; errors name `what`. A slow check, such as a
+/// command, runs less often: the awaited work needs the processor more.
 pub fn wait_until(
     what: &str,
     limit: Duration,
@@ -271,8 +268,8 @@ pub fn wait_until(
     }
 }
 
-/// Removes the namespaces of processes that no longer exist (they were killed) and returns their
-/// names. Processes that may still run inside are left alone: nobody knows whose they are.
+/// Removes the namespaces of killed processes and returns their names. Processes that still run
+/// inside are left alone, because their owner is unknown.
 pub fn sweep() -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(NAMES) {
         Ok(entries) => entries,
@@ -297,7 +294,7 @@ pub fn sweep() -> Result<Vec<String>, Error> {
     Ok(removed)
 }
 
-/// The process id in a name of ours.
+/// Returns the process id in the name of a lab namespace.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
 }
@@ -306,7 +303,7 @@ fn switch(handle: File) -> Result<(), Error> {
     setns(handle, CloneFlags::CLONE_NEWNET).map_err(Error::system("enter a network namespace"))
 }
 
-/// Runs a command to its end, with `input` on its standard input.
+/// Runs a command with `input` on its standard input; fails unless the command succeeds.
 fn checked(command: &mut Command, input: Option<&str>) -> Result<String, Error> {
     let line = format!("{command:?}").replace('"', "");
     let output = output(command, input).map_err(Error::system(line.clone()))?;
@@ -332,8 +329,8 @@ fn output(command: &mut Command, input: Option<&str>) -> std::io::Result<Output>
         .stderr(Stdio::piped())
         .spawn()?;
     if let (Some(text), Some(mut pipe)) = (input, child.stdin.take()) {
-        // A program that stops reading early says why on its standard error; the broken pipe is no
-        // news.
+        // A program that stops reading early explains the reason on standard error, so the broken
+        // pipe needs no report.
         let _ = pipe.write_all(text.as_bytes());
     }
     child.wait_with_output()
@@ -355,7 +352,7 @@ fn dismantle(name: &str, children: &Children) {
     remove(name);
 }
 
-/// By its handle, so that the process id cannot have been given to another process meanwhile.
+/// Stops by handle: the process id could meanwhile belong to another process.
 fn stop(child: &Mutex<Child>) {
     let mut child = lock(child);
     let deadline = Instant::now() + GRACE;
@@ -376,20 +373,20 @@ fn stop(child: &Mutex<Child>) {
     }
 }
 
-/// From now on a first Ctrl-C is only noted, for [`asked_to_end`]: who measures keeps what was
-/// measured. The second, and TERM, end the process as ever.
+/// Makes the first Ctrl-C set only the flag of [`asked_to_end`], so that measurements keep their
+/// data. The second Ctrl-C, and TERM, end the process as usual.
 pub fn end_gently() {
     GENTLE.store(true, Ordering::Relaxed);
     SIGNALS.call_once(handle_signals);
 }
 
-/// Whether there was a first Ctrl-C since [`end_gently`].
+/// Returns true after the first Ctrl-C since [`end_gently`].
 pub fn asked_to_end() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// On Ctrl-C or TERM: removes all namespaces of this process, then exits with 130. Tokio's handler
-/// works whatever the other threads block, which `sigwait` does not.
+/// On Ctrl-C or TERM, removes all namespaces of this process and exits with 130. Tokio's handler
+/// works even if other threads block signals, unlike `sigwait`.
 fn handle_signals() {
     use tokio::signal::unix::{SignalKind, signal};
 

@@ -1,4 +1,4 @@
-//! openNDS, another portal, in a namespace: as Debian has it.
+//! Runs openNDS, another captive portal, in a namespace, as packaged by Debian.
 
 use std::fmt::Write;
 use std::fs;
@@ -7,11 +7,10 @@ use std::process::{Command, Stdio};
 
 use crate::{Error, Namespace, Process};
 
-/// It sees an `/etc`, a `/run` and a `/tmp` of its own, as it writes there, and a systemctl that
-/// does nothing, as it starts dnsmasq anew. That of Debian 12 (9.10) also has no nft: with that it
-/// renames the chains INPUT and FORWARD of iptables and puts others of another priority in their
-/// place, which Debian's iptables (1.8.9) refuses to use, so that it ends. By iptables alone its
-/// rules are the same.
+/// Starts openNDS with its own `/etc`, `/run` and `/tmp`, since openNDS writes there, and with an
+/// idle systemctl, since openNDS restarts dnsmasq. openNDS 9.10 of Debian 12 also gets no nft. With
+/// nft it renames iptables' INPUT and FORWARD chains and adds ones of another priority; Debian's
+/// iptables (1.8.9) refuses those, and openNDS exits. With iptables alone the rules are the same.
 const SCRIPT: &str = "set -e
 mount --make-rprivate /
 mount -t tmpfs none /mnt
@@ -26,7 +25,7 @@ echo \"$0\" > /tmp/dhcp.leases
 echo \"$1\" > /run/conf
 exec opennds -f -d 1 -c /run/conf";
 
-/// Behind lan0; it looks each second whether a session is over.
+/// Serves lan0 and checks each second for ended sessions.
 const CONFIG: &str = "GatewayInterface lan0
 GatewayAddress 192.168.1.1
 MaxClients 1000
@@ -36,15 +35,15 @@ FirewallRule allow all
 }
 ";
 
-/// A running one. Stopped when dropped.
+/// A running openNDS. Stopped when dropped.
 #[derive(Debug)]
 pub struct OpenNds {
     process: Process,
 }
 
 impl OpenNds {
-    /// Starts it at the router of [`crate::gateway`]; it takes these for guests that have an address by
-    /// DHCP, and nobody else. It is ready some seconds later.
+    /// Starts openNDS on the router of [`crate::gateway`], with DHCP leases for `guests` only.
+    /// openNDS is ready after some seconds.
     pub fn start(router: &Namespace, guests: &[(String, IpAddr)]) -> Result<Self, Error> {
         let mut leases = String::new();
         for (mac, address) in guests {
@@ -61,7 +60,7 @@ impl OpenNds {
         Ok(Self { process })
     }
 
-    /// Its process id.
+    /// Returns the process id of openNDS.
     pub fn id(&self) -> Result<u32, Error> {
         if let Some(status) = self.process.ended()? {
             return Err(Error::Unexpected(format!("openNDS ended: {status}")));
@@ -73,7 +72,7 @@ impl OpenNds {
         inside.map_err(|_| Error::Unexpected("openNDS is not there yet".into()))
     }
 
-    /// Tells it something by ndsctl: what it says.
+    /// Runs ndsctl and returns its output.
     pub fn tell(&self, line: &str) -> Result<String, Error> {
         let output = Command::new("nsenter")
             .args(["-t", &self.id()?.to_string(), "-m", "-p", "ndsctl"])

@@ -1,5 +1,5 @@
-//! The wires of an arrangement, as the oracle sees them: where frames are put in, where they come
-//! out, and what they are wrapped in there.
+//! Wires of an arrangement in the view of the oracle: the ends at which frames enter and leave, and
+//! the envelopes there.
 
 use crate::arrangement::{INNER_VLAN, LAN_VLAN, Lan, OTHER_VLAN, PCP, TUNNEL_TAP, WAN_VLAN, Wan};
 use crate::envelope::{CUSTOMER, Envelope, PROVIDER, is_control};
@@ -11,32 +11,32 @@ use crate::{Arrangement, Error, Lab, addresses};
 /// The end of a wire that is not the router's.
 #[derive(Clone, Debug)]
 pub struct Outlet {
-    /// The host there.
+    /// Host at this end.
     pub role: &'static str,
-    /// Its device.
+    /// Device of the host.
     pub device: &'static str,
-    /// The side it is on. The first outlet of each side is that of the side's host.
+    /// Side of the end. The first outlet of each side belongs to the side's host.
     pub side: Side,
     /// MAC of the host.
     pub host: Mac,
-    /// MAC of the router as seen from here.
+    /// MAC of the router in the view of this end.
     pub router: Mac,
-    /// What the host wraps its frames in.
+    /// Envelope of the host's frames.
     pub arriving: Envelope,
-    /// What the router may wrap its frames in.
+    /// Permitted envelopes of the router's frames.
     pub leaving: Vec<Envelope>,
 }
 
-/// A frame that came out, unwrapped.
+/// A captured frame without its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What it was wrapped in.
+    /// Envelope of the frame.
     pub envelope: Envelope,
-    /// The rest. The hosts' and the router's MACs are those of the plain arrangement.
+    /// Remaining frame. MACs of hosts and router are replaced by those of the plain arrangement.
     pub frame: Frame,
 }
 
-/// All outlets of a running gateway.
+/// Returns all outlets of a running gateway.
 pub fn outlets(lab: &Lab) -> Result<Vec<Outlet>, Error> {
     let arrangement = &lab.arrangement();
     let session = lab.session()?;
@@ -164,12 +164,12 @@ fn wan(arrangement: &Arrangement, session: Option<u16>) -> Vec<Outlet> {
 }
 
 impl Outlet {
-    /// `role:device`.
+    /// Returns `role:device`.
     pub fn name(&self) -> String {
         format!("{}:{}", self.role, self.device)
     }
 
-    /// A frame of the plain arrangement with the MACs that it has on this wire.
+    /// Returns a frame of the plain arrangement with the MACs of this wire.
     pub fn address(&self, frame: &[u8]) -> Frame {
         let side = self.side;
         exchange(
@@ -181,12 +181,12 @@ impl Outlet {
         )
     }
 
-    /// A frame of the plain arrangement as its host sends it here.
+    /// Returns a frame of the plain arrangement as the host sends it here.
     pub fn seal(&self, frame: &[u8]) -> Frame {
         self.arriving.seal(&self.address(frame))
     }
 
-    /// Unwraps what came out here.
+    /// Removes the envelope of a captured frame.
     pub fn open(&self, frame: &[u8]) -> Arrival {
         let (envelope, inside) = Envelope::open(frame);
         let side = self.side;
@@ -200,20 +200,20 @@ impl Outlet {
         }
     }
 
-    /// What came out as it was on the wire, for people.
+    /// Returns the frame as it was on the wire, for reports.
     pub fn close(&self, arrival: &Arrival) -> Frame {
         arrival.envelope.seal(&self.address(&arrival.frame))
     }
 
-    /// Whether the router may send this here: in one of the envelopes that the arrangement has for
-    /// what it routes. What others sent, and a bridge passed on, may be anything.
+    /// Returns true if the router may send this frame here: the envelope must be one of the
+    /// arrangement's. Frames of other senders, passed on by a bridge, may have any envelope.
     pub fn may_leave(&self, arrival: &Arrival) -> bool {
         arrival.frame.get(6..12) != Some(&self.side.router_mac())
             || self.leaving.contains(&arrival.envelope)
     }
 }
 
-/// Puts the second of each pair where the first is, in both addresses.
+/// Replaces the first MAC of each pair by the second, in both addresses.
 fn exchange(frame: &[u8], pairs: &[(Mac, Mac)]) -> Frame {
     let mut frame = frame.to_vec();
     for field in frame.chunks_mut(6).take(2) {
@@ -224,9 +224,9 @@ fn exchange(frame: &[u8], pairs: &[(Mac, Mac)]) -> Frame {
     frame
 }
 
-/// Whether a frame is none of the test's, but what a router sends of its own accord, whenever it
-/// likes: listener reports for groups (RFC 3376, RFC 3810), PPPoE's discovery, and PPP's own
-/// protocols. `routers`: all MACs of the router's devices.
+/// Returns true for frames that a router sends by itself at any time: listener reports for groups
+/// (RFC 3376, RFC 3810), PPPoE discovery, and PPP's own protocols. `routers` lists all MACs of the
+/// router's devices.
 pub(crate) fn is_chatter(frame: &[u8], arrival: &Arrival, routers: &[Mac]) -> bool {
     let from = frame.get(6..12);
     let own = routers
@@ -239,10 +239,10 @@ pub(crate) fn is_chatter(frame: &[u8], arrival: &Arrival, routers: &[Mac]) -> bo
     let Some(view) = View::of(&arrival.frame) else {
         return arrival.frame.get(12..).is_some_and(is_control);
     };
-    // Behind a hop-by-hop header with a router alert.
+    // The report follows a hop-by-hop header with a router alert.
     let listener = view.protocol == 0 && arrival.frame.get(62) == Some(&143);
-    // A redirect (RFC 4861, section 8) is sent once a second at most to each station, whatever
-    // came.
+    // A router sends redirects (RFC 4861, section 8) at most once a second to each station,
+    // regardless of the traffic.
     let redirect = view.protocol == 58 && arrival.frame.get(54) == Some(&137);
     redirect
         || listener && view.to == addresses::ALL_MLD_ROUTERS
@@ -261,7 +261,7 @@ mod tests {
         Packet::new((side.host_mac(), from), (side.router_mac(), to), body)
     }
 
-    /// For every arrangement, as if it ran: a session where it takes one.
+    /// Returns the outlets of every arrangement, with a session number for PPPoE.
     fn all() -> impl Iterator<Item = Outlet> {
         Arrangement::ALL
             .into_iter()
@@ -291,7 +291,7 @@ mod tests {
             assert!(outlet.may_leave(&arrival), "{outlet:?}");
             arrival.envelope.tags.push((CUSTOMER, 999));
             assert!(!outlet.may_leave(&arrival), "{outlet:?}");
-            // A bridge passes on what a station sends.
+            // A bridge forwards frames of stations unchanged.
             arrival.frame[6..12].copy_from_slice(&[2; 6]);
             assert!(outlet.may_leave(&arrival), "{outlet:?}");
         }
@@ -319,7 +319,7 @@ mod tests {
         echo.extend(SESSION.to_be_bytes());
         echo.extend([0x11, 0, 0, 7, 0, 10, 0xc0, 0x21, 10, 1, 0, 8, 0, 0, 0, 0]);
         assert!(is_chatter(&echo, &outlet.open(&echo), &[member]));
-        // The same as data of a session.
+        // Changes the frame into data of the session.
         echo[20..22].copy_from_slice(&[0, 0x21]);
         assert!(!is_chatter(&echo, &outlet.open(&echo), &[member]));
     }

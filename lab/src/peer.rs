@@ -1,4 +1,4 @@
-//! iperf3 in namespaces.
+//! Runs iperf3 in namespaces.
 
 use std::fs;
 use std::io::Read;
@@ -12,30 +12,30 @@ use serde_json::Value;
 use crate::namespace::wait_until;
 use crate::{Error, Namespace, Process};
 
-/// How long a program may take to start, or beyond its own running time to end.
+/// Longest wait for a program to start, or to end beyond its own running time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An iperf3 server, listening. Stopped when dropped.
+/// A listening iperf3 server. Stopped when dropped.
 #[derive(Debug)]
 pub struct Iperf {
     process: Process,
     port: u16,
 }
 
-/// What an iperf3 client does.
+/// Options of an iperf3 client.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Address of the server.
     pub to: IpAddr,
-    /// Seconds.
+    /// Duration, seconds.
     pub seconds: u32,
     /// Parallel streams.
     pub streams: u32,
-    /// UDP at that many bit/s per stream, 0 for as many as possible; else TCP.
+    /// UDP with this many bit/s per stream, 0 for full speed; `None` means TCP.
     pub udp: Option<u64>,
-    /// The server sends.
+    /// Makes the server send.
     pub reverse: bool,
-    /// Bytes written at once; for UDP the size of a datagram.
+    /// Bytes per write; for UDP the size of a datagram.
     pub length: Option<u32>,
 }
 
@@ -53,22 +53,22 @@ impl Load {
     }
 }
 
-/// What iperf3 measured.
+/// Result of an iperf3 run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Throughput {
-    /// As received, bit/s.
+    /// Rate at the receiver, bit/s.
     pub bits_per_second: f64,
     /// Bytes received.
     pub octets: u64,
     /// Datagrams sent (UDP only).
     pub packets: u64,
-    /// Of these, lost.
+    /// Lost datagrams.
     pub lost: u64,
-    /// Segments sent again (TCP only).
+    /// Retransmitted segments (TCP only).
     pub retransmits: u64,
     /// Processor time of the client, percent of one processor.
     pub cpu_local: f64,
-    /// And of the server.
+    /// Processor time of the server, percent of one processor.
     pub cpu_remote: f64,
 }
 
@@ -87,8 +87,8 @@ impl Iperf {
         Ok(server)
     }
 
-    /// Waits until it takes a client: the one before may be gone long before its last words have
-    /// arrived, and then the server listens anew.
+    /// Waits until the server takes a client. The server listens again only after the last data of
+    /// the client before, which may arrive long after that client's end.
     pub fn wait(&self) -> Result<(), Error> {
         let pid = self.process.with(|child| child.id());
         wait_until("iperf3 to listen", PATIENCE, || {
@@ -110,7 +110,7 @@ impl Iperf {
         })
     }
 
-    /// Runs a client in `namespace` against this server, to its end.
+    /// Runs a client in `namespace` against this server and waits for its end.
     pub fn run(&self, namespace: &Namespace, load: &Load) -> Result<Throughput, Error> {
         self.wait()?;
         let mut command = Command::new("iperf3");
@@ -137,7 +137,7 @@ impl Iperf {
             .stderr(Stdio::null());
         let process = namespace.start(&mut command)?;
         let pipe = process.with(|child| child.stdout.take());
-        // Read while it runs: the pipe is shorter than the answer.
+        // Reads during the run: the answer is longer than the pipe.
         let reader = thread::spawn(move || {
             let mut text = String::new();
             pipe.map(|mut pipe| pipe.read_to_string(&mut text));
@@ -151,12 +151,12 @@ impl Iperf {
     }
 }
 
-// States of TCP as /proc shows them (include/net/tcp_states.h).
+// TCP states as shown by /proc (include/net/tcp_states.h).
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 const LISTEN: u8 = 10;
 
-/// States of the sockets at a local port, from `/proc/net/tcp` or `tcp6`.
+/// Returns the states of the sockets at a local port, from `/proc/net/tcp` or `tcp6`.
 fn states_at(port: u16, sockets: &str) -> Vec<u8> {
     let state = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
@@ -168,7 +168,7 @@ fn states_at(port: u16, sockets: &str) -> Vec<u8> {
     sockets.lines().filter_map(state).collect()
 }
 
-/// From the JSON of `iperf3 --json` (3.12).
+/// Parses the JSON of `iperf3 --json` (3.12).
 fn parse(text: &str) -> Result<Throughput, Error> {
     let json: Value = serde_json::from_str(text)
         .map_err(|error| Error::Unexpected(format!("iperf3 said no JSON: {error}")))?;
@@ -194,7 +194,7 @@ fn parse(text: &str) -> Result<Throughput, Error> {
         cpu_remote: cpu["remote_total"].as_f64().unwrap_or(0.0),
     };
     if udp && throughput.packets > 0 {
-        // `sum` counts what was sent.
+        // For UDP, `sum` counts sent data.
         let share = 1.0 - throughput.lost as f64 / throughput.packets as f64;
         throughput.bits_per_second *= share;
         throughput.octets = (throughput.octets as f64 * share) as u64;

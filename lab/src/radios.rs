@@ -1,4 +1,4 @@
-//! Radios of mac80211_hwsim, which hear each other at -30 dBm where there is no [`crate::medium`].
+//! Radios of mac80211_hwsim. Without [`crate::medium`], radios hear each other at -30 dBm.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use crate::{Error, Namespace};
 
-/// Every radio has this name in its namespace.
+/// Name of every radio in its namespace.
 pub const RADIO: &str = "wlan0";
 
 fn unexpected(text: impl Into<String>) -> Error {
     Error::Unexpected(text.into())
 }
 
-/// Runs a command line outside of all namespaces.
+/// Runs a command line outside all namespaces.
 ///
 /// # Errors
-/// What it said.
+/// Fails with the command's standard error.
 pub fn outside(line: &str) -> Result<(), Error> {
     let mut words = line.split_whitespace();
     let output = Command::new(words.next().unwrap_or_default())
@@ -32,30 +32,30 @@ pub fn outside(line: &str) -> Result<(), Error> {
     }
 }
 
-/// A radio for each of these, moved there. Gives their names as the kernel has them.
+/// Makes a radio for each node and moves the radio there. Returns the kernel's names of the radios.
 ///
 /// # Errors
-/// The kernel has no mac80211_hwsim.
+/// Fails if the kernel lacks mac80211_hwsim.
 pub fn radios(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
     load(nodes.len())?;
     place(nodes)
 }
 
-/// The same, as [`crate::medium`] needs them. Access points may use channels of 5 and 6 GHz.
+/// Makes radios for [`crate::medium`]. Access points may use channels of 5 and 6 GHz.
 ///
 /// # Errors
-/// The kernel has no mac80211_hwsim.
+/// Fails if the kernel lacks mac80211_hwsim.
 pub fn radios_of_medium(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
     load(0)?;
     crate::medium::add_radios(nodes.len())?;
     place(nodes)
 }
 
-/// The rules of this country hold for radios that have none of their own (those of [`radios`]).
-/// "00": those of no country, as at first.
+/// Sets the country for radios without their own rules, as those of [`radios`]. "00" restores the
+/// initial rules, which belong to no country.
 ///
 /// # Errors
-/// The kernel has no such rules (Debian: package wireless-regdb).
+/// Fails if the kernel lacks these rules (Debian: package wireless-regdb).
 pub fn country(code: &str) -> Result<(), Error> {
     outside(&format!("iw reg set {code}"))?;
     crate::namespace::wait_until("the country's rules", Duration::from_secs(10), || {
@@ -65,26 +65,26 @@ pub fn country(code: &str) -> Result<(), Error> {
     })
 }
 
-/// Whether the module is loaded: its radios may be in use.
+/// Returns true if the module is loaded: its radios may be in use.
 pub fn are_there() -> bool {
     Path::new("/sys/module/mac80211_hwsim").exists()
 }
 
-/// Whether the kernel has the module, loaded or not.
+/// Returns true if the kernel has the module, loaded or not.
 pub fn can_be_had() -> bool {
     are_there() || outside("modprobe --dry-run mac80211_hwsim").is_ok()
 }
 
-/// All of them go, with the module.
+/// Removes all radios and the module.
 ///
 /// # Errors
-/// One is in use.
+/// Fails if a radio is in use.
 pub fn unload() -> Result<(), Error> {
     outside("modprobe -r mac80211_hwsim")
 }
 
 fn load(count: usize) -> Result<(), Error> {
-    // Those of a test before this.
+    // Removes the radios of an earlier test.
     let _ = unload();
     outside(&format!("modprobe mac80211_hwsim radios={count}"))
 }
@@ -93,7 +93,7 @@ fn place(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     let classes = std::fs::read_dir("/sys/class/net").map_err(Error::system("list devices"))?;
     for device in classes.flatten() {
-        // A real card of this machine is not moved.
+        // Skips real cards of this machine.
         let driver = std::fs::read_link(device.path().join("device/driver"));
         if !driver.is_ok_and(|driver| driver.ends_with("mac80211_hwsim")) {
             continue;
@@ -114,7 +114,7 @@ fn place(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
     Ok(found.into_iter().map(|(radio, _)| radio).collect())
 }
 
-/// Where a radio is among others: by number, as their addresses are, so phy9 is before phy10.
+/// Sort key of a radio, by number: phy9 precedes phy10, as do the addresses.
 fn place_of(radio: &str) -> (usize, String) {
     (radio.len(), radio.to_owned())
 }

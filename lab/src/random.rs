@@ -1,17 +1,17 @@
-//! A small deterministic generator: the same seed gives the same traffic on every machine and with
-//! every release of every crate.
+//! A small deterministic generator. A seed gives equal traffic on every machine and with every
+//! release of every crate.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Starts a sequence. Any seed is as good as any other.
+    /// Starts a sequence. All seeds are equally good.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,8 +20,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number in `0..limit`; 0 where `limit` is 0. Not exactly uniform, which does not matter for
-    /// traffic.
+    /// Returns a number in `0..limit`, or 0 if `limit` is 0. The distribution is only nearly
+    /// uniform, which suffices for traffic.
     pub fn below(&mut self, limit: usize) -> usize {
         match limit {
             0 => 0,
@@ -29,22 +29,22 @@ impl Random {
         }
     }
 
-    /// A number in `low..=high`.
+    /// Returns a number in `low..=high`.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True once in `n` times.
+    /// Returns true once in `n` times on average.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of `choices`, which must not be empty.
+    /// Returns one of `choices`, which must not be empty.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 
-    /// `length` random bytes.
+    /// Returns `length` random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.fill(&mut bytes);

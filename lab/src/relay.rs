@@ -1,6 +1,6 @@
-//! A piece of a line in user space: what kernels without `sch_netem` cannot do. It holds frames for
-//! a time, loses some, and meddles with TCP. One thread does it all: some 300 Mbit/s on a machine
-//! that has 10 Gbit/s without a relay.
+//! A piece of a line in user space, for kernels without `sch_netem`: delays frames, drops some, and
+//! changes TCP options. One thread does all work: some 300 Mbit/s on a machine that has 10 Gbit/s
+//! without a relay.
 
 mod hold;
 mod options;
@@ -20,28 +20,28 @@ use crate::{Error, Namespace};
 
 use hold::Hold;
 
-/// How long the thread may take to notice that it is to end, or to do something else.
+/// Longest time until the thread notices an end or a new treatment.
 const NOTICE: Duration = Duration::from_millis(20);
-/// Frames taken from one side before the other has its turn.
+/// Frames taken from one side before the other side's turn.
 const TURN: usize = 64;
 
-/// What a relay does with frames, in both directions.
+/// Treatment of frames, in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Treatment {
-    /// How long each is held; a round trip takes twice that longer.
+    /// Delay per direction; a round trip takes twice this longer.
     pub delay: Duration,
-    /// The share that is lost, 0 to 1, evenly: by a generator that begins with the same seed in
+    /// Share of lost frames, 0 to 1, evenly distributed. The generator begins with equal seeds in
     /// each relay.
     pub loss: f64,
-    /// Takes the MPTCP options out of TCP segments, as some firewalls do.
+    /// Removes the MPTCP options from TCP segments, as some firewalls do.
     pub strip: bool,
-    /// Loses the segments that tell whether a subflow is to wait for others to fail (MP_PRIO),
-    /// which nobody sends again.
+    /// Drops segments with MP_PRIO, which sets a subflow's backup flag. MP_PRIO is not
+    /// retransmitted.
     pub hush: bool,
 }
 
 impl Treatment {
-    /// Only delays, each direction by this.
+    /// Returns a treatment that only delays each direction.
     pub fn delay(delay: Duration) -> Self {
         Self {
             delay,
@@ -50,21 +50,21 @@ impl Treatment {
     }
 }
 
-/// What a relay did so far.
+/// Counters of a relay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relayed {
     /// Frames passed on.
     pub passed: u64,
     /// Frames lost on purpose.
     pub lost: u64,
-    /// Frames lost because too much was held: a delay too long for such a rate.
+    /// Frames lost because the queue was full: the delay is too long for the rate.
     pub overrun: u64,
-    /// Segments with MP_PRIO that were lost on purpose.
+    /// Segments with MP_PRIO that were dropped on purpose.
     pub hushed: u64,
 }
 
-/// A running relay between two devices of a namespace: a thread. Frames stay in order. Ends when
-/// dropped.
+/// A running relay between two devices of a namespace. Frames stay in order. Dropping the relay
+/// ends its thread.
 #[derive(Debug)]
 pub struct Relay {
     shared: Arc<Shared>,
@@ -82,8 +82,8 @@ struct Shared {
 }
 
 impl Relay {
-    /// Starts one between two devices that carry plain frames ([`crate::Offloads::Plain`]). Nobody
-    /// else may forward between them.
+    /// Starts a relay between two devices that carry plain frames ([`crate::Offloads::Plain`]).
+    /// Only the relay may forward between these devices.
     pub fn start(
         namespace: &Namespace,
         devices: [&str; 2],
@@ -105,8 +105,8 @@ impl Relay {
         })
     }
 
-    /// Does this with frames that arrive from now on. A shorter delay does not let them pass those
-    /// that are held.
+    /// Sets the treatment of later frames. With a shorter delay, later frames still wait for held
+    /// frames.
     pub fn treat(&self, treatment: Treatment) {
         *self
             .shared
@@ -115,7 +115,7 @@ impl Relay {
             .unwrap_or_else(PoisonError::into_inner) = treatment;
     }
 
-    /// What it did so far, in both directions.
+    /// Returns the counters of both directions.
     pub fn counts(&self) -> Relayed {
         let shared = &self.shared;
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -139,7 +139,7 @@ impl Drop for Relay {
 }
 
 fn run(mut taps: [Tap; 2], shared: &Shared) -> Result<(), Error> {
-    // What came in by the first device, and by the second.
+    // Frames from the first device, and from the second.
     let mut holds = [Hold::new(1), Hold::new(2)];
     while !shared.stopping.load(Ordering::Relaxed) {
         let treatment = *shared
@@ -182,7 +182,7 @@ fn take(hold: &mut Hold, mut frame: Vec<u8>, treatment: Treatment, shared: &Shar
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A device that is down takes nothing: as a cable that hangs loose.
+/// Sends a frame; drops the frame if the device is down, as for a disconnected cable.
 fn pass(tap: &Tap, frame: &[u8]) -> Result<(), Error> {
     match tap.send(frame) {
         Err(Error::System { source, .. }) if source.raw_os_error() == Some(libc::ENETDOWN) => {
@@ -192,7 +192,7 @@ fn pass(tap: &Tap, frame: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Waits until a frame arrives or is due. To the microsecond, which `poll` is not.
+/// Waits until a frame arrives or is due, to the microsecond, which `poll` cannot.
 fn wait(taps: &[Tap; 2], next: Option<Instant>) -> Result<(), Error> {
     let left = next.map_or(NOTICE, |at| {
         at.saturating_duration_since(Instant::now()).min(NOTICE)

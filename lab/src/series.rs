@@ -1,17 +1,16 @@
-//! What arrived, and when.
+//! Arrivals over time.
 
 use std::ops::Range;
 use std::time::Duration;
 
-/// Bytes are added up over slots of this length.
+/// Length of a slot, over which bytes are summed.
 pub const SLOT: Duration = Duration::from_millis(50);
-/// Shorter gaps between arrivals are not noted.
+/// Shortest recorded gap between arrivals.
 const GAP: Duration = Duration::from_millis(10);
-/// [`Series::reaches`] looks at so many slots together: single ones vary with the machine's
-/// scheduling.
+/// Slots per window of [`Series::reaches`]: single slots vary with the machine's scheduling.
 const WINDOW: usize = 4;
 
-/// Bytes over time, as their receiver saw them. Times count from the begin of the measurement.
+/// Bytes over time at the receiver. Times count from the start of the measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     slots: Vec<u64>,
@@ -21,20 +20,20 @@ pub struct Series {
     order: Order,
 }
 
-/// How numbered datagrams arrived.
+/// Arrival order of numbered datagrams.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Order {
     seen: Vec<bool>,
-    /// Arrived, each counted once.
+    /// Datagrams that arrived, each counted once.
     pub received: u64,
-    /// Arrived after one that was sent later.
+    /// Datagrams that arrived after one sent later.
     pub late: u64,
-    /// Arrived again.
+    /// Duplicates.
     pub twice: u64,
 }
 
 impl Order {
-    /// A datagram arrived.
+    /// Counts a datagram.
     pub fn add(&mut self, number: u32) {
         let at = number as usize;
         if at >= self.seen.len() {
@@ -48,14 +47,14 @@ impl Order {
         }
     }
 
-    /// Sent before the last that arrived, and never arrived.
+    /// Returns the datagrams sent before the last arrival that never arrived.
     pub fn lost(&self) -> u64 {
         self.seen.len() as u64 - self.received
     }
 }
 
 impl Series {
-    /// Bytes arrived at `now`, which does not go back.
+    /// Adds bytes that arrived at `now`. `now` never decreases.
     pub fn add(&mut self, now: Duration, octets: u64) {
         self.note_gap(now);
         let slot = (now.as_nanos() / SLOT.as_nanos()) as usize;
@@ -67,12 +66,12 @@ impl Series {
         self.end = now;
     }
 
-    /// A numbered datagram arrived.
+    /// Counts a numbered datagram.
     pub fn number(&mut self, number: u32) {
         self.order.add(number);
     }
 
-    /// The measurement ended, or is looked at: what is missing until `now` is a silence too.
+    /// Sets the end of the series: the time since the last arrival counts as silence.
     pub fn end(&mut self, now: Duration) {
         self.note_gap(now);
         self.end = now;
@@ -85,22 +84,22 @@ impl Series {
         }
     }
 
-    /// Bytes in all.
+    /// Returns the sum of all bytes.
     pub fn total(&self) -> u64 {
         self.slots.iter().sum()
     }
 
-    /// Bytes in each [`SLOT`], to the last that any arrived in.
+    /// Returns the bytes in each [`SLOT`], up to the last slot with an arrival.
     pub fn slots(&self) -> &[u64] {
         &self.slots
     }
 
-    /// The order of datagrams; empty for streams.
+    /// Returns the order of datagrams; empty for streams.
     pub fn order(&self) -> &Order {
         &self.order
     }
 
-    /// Bit/s on average over the whole slots of a time; 0 where that is none.
+    /// Returns the mean bit/s over the whole slots of a time; 0 without a whole slot.
     pub fn rate(&self, time: Range<Duration>) -> f64 {
         let slot = SLOT.as_nanos();
         let first = time.start.as_nanos().div_ceil(slot) as usize;
@@ -112,7 +111,7 @@ impl Series {
         octets as f64 * 8.0 / ((behind - first) as f64 * SLOT.as_secs_f64())
     }
 
-    /// The longest time within `time` that nothing arrived in.
+    /// Returns the longest time without arrivals within `time`.
     pub fn silence(&self, time: Range<Duration>) -> Duration {
         let within = |gap: &Range<Duration>| {
             let (begin, end) = (gap.start.max(time.start), gap.end.min(time.end));
@@ -121,8 +120,8 @@ impl Series {
         self.gaps.iter().map(within).max().unwrap_or_default()
     }
 
-    /// When the rate, over 200 ms, is first at least so many bit/s in a window that begins at
-    /// `from` or later: the window's begin.
+    /// Returns the start of the first 200 ms window, at `from` or later, whose rate reaches
+    /// `bits_per_second`.
     pub fn reaches(&self, bits_per_second: f64, from: Duration) -> Option<Duration> {
         let first = from.as_nanos().div_ceil(SLOT.as_nanos()) as usize;
         let least = bits_per_second / 8.0 * WINDOW as f64 * SLOT.as_secs_f64();
@@ -142,8 +141,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// 1000 bytes every 10 ms from 100 ms on; nothing from 500 to 800 ms; until 1 s, and looked at
-    /// 50 ms later.
+    /// 1000 bytes every 10 ms from 100 ms to 1 s, with a silence from 500 to 800 ms; the series
+    /// ends 50 ms later.
     fn cut() -> Series {
         let mut series = Series::default();
         for at in (100..500).chain(800..1000).step_by(10) {
@@ -159,7 +158,7 @@ mod tests {
         assert_eq!(series.total(), 60_000);
         assert_eq!(series.rate(ms(100)..ms(500)), 800e3);
         assert_eq!(series.rate(ms(0)..ms(200)), 400e3);
-        // From 450 to 850 ms: eight slots, two of them full.
+        // From 450 to 850 ms: two of eight slots are full.
         assert_eq!(series.rate(ms(401)..ms(899)), 200e3);
         assert_eq!(series.rate(ms(110)..ms(140)), 0.0);
         assert_eq!(series.rate(ms(5000)..ms(6000)), 0.0);

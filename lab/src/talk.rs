@@ -1,5 +1,4 @@
-//! A conversation by UDP of which both ends are at hand, and reads that a signal does not cut
-//! short.
+//! A UDP conversation with both ends at hand, and reads that signals do not interrupt.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -7,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Namespace};
 
-/// Does it again where a signal interrupted it. The kernel does so by itself except on sockets with
-/// a time limit, and signals are whatever holds a process still for a moment: a debugger, a frozen
-/// group, a machine that is being moved.
+/// Repeats `act` after an interruption by a signal. The kernel repeats calls by itself except on
+/// sockets with a time limit. Debuggers, frozen groups and machine migration cause such signals.
 pub fn uninterrupted<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match act() {
@@ -19,7 +17,7 @@ pub fn uninterrupted<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T>
     }
 }
 
-/// A client and a server that returns what it hears.
+/// A client, and a server that returns received datagrams.
 #[derive(Debug)]
 pub struct Talk {
     near: UdpSocket,
@@ -27,7 +25,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Opens both ends: the client's at `from`, any port, and the server's at `to`.
+    /// Opens both ends: the client's at `from`, on any port, and the server's at `to`.
     pub fn open(
         client: &Namespace,
         from: Option<IpAddr>,
@@ -48,11 +46,11 @@ impl Talk {
         })
     }
 
-    /// Whom the server sees, if it hears `text` within `limit`, and the client its answer within
-    /// another.
+    /// Returns the client's address as the server sees it, if `text` reaches the server within
+    /// `limit` and the answer reaches the client within another `limit`.
     ///
     /// # Errors
-    /// Also where something else came than was sent.
+    /// Fails too if a datagram differs from `text`.
     pub fn ask(&self, text: &[u8], limit: Duration) -> Result<Option<IpAddr>, Error> {
         let mut buffer = vec![0; 65_536];
         let same = |heard: &[u8]| match heard == text {
@@ -61,7 +59,7 @@ impl Talk {
                 "something else came than was sent".into(),
             )),
         };
-        // What cannot be sent now (no route, no buffer) did not arrive.
+        // An unsent datagram (no route, no buffer) counts as not arrived.
         if self.near.send(text).is_err() {
             return Ok(None);
         }
@@ -80,7 +78,7 @@ impl Talk {
     }
 }
 
-/// The next datagram within a limit; an error that a router on the way told of counts as none.
+/// Returns the next datagram within a limit; `None` also for an ICMP error of a router.
 fn receive(
     socket: &UdpSocket,
     buffer: &mut [u8],

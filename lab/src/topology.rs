@@ -6,21 +6,21 @@ use crate::{Error, Namespace};
 
 pub use crate::frame::{Mac, mac, text};
 
-/// What a device of a wire does with packets besides carrying them.
+/// Packet processing of a wire's devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Offloads {
-    /// As the kernel makes them: checksums left unfinished, super-packets of 64 KiB.
+    /// The kernel's default: unfinished checksums, super-packets of 64 KiB.
     #[default]
     Default,
-    /// Like a simple network card. Checksums are finished and VLAN tags are in the frame before it
-    /// is on the wire, nothing is segmented or merged. GRO is on, because without it (or an XDP
-    /// program) veth takes no XDP frames, but with a size limit that lets nothing be merged.
+    /// Like a simple network card: frames on the wire have finished checksums and VLAN tags,
+    /// without segmentation or merging. GRO is on, because veth takes XDP frames only with GRO or
+    /// an XDP program, but a size limit prevents merging.
     Plain,
-    /// The same, but veth takes no XDP frames: it stands for Wi-Fi and other devices that cannot.
+    /// Like `Plain`, but veth takes no XDP frames, as with Wi-Fi and similar devices.
     WithoutXdp,
 }
 
-/// Namespaces and wires that belong together. Removed when dropped.
+/// Namespaces and wires of a lab. Removed when dropped.
 #[derive(Debug, Default)]
 pub struct Topology {
     nodes: Vec<Namespace>,
@@ -38,14 +38,14 @@ impl Topology {
         self.node(role)
     }
 
-    /// Adds a router: a host that forwards IPv4 and IPv6 and does not redirect.
+    /// Adds a router: a host that forwards IPv4 and IPv6 and sends no redirects.
     pub fn router(&mut self, role: &str) -> Result<&Namespace, Error> {
         self.host(role)?;
         self.forwarding(role, true)?;
         self.node(role)
     }
 
-    /// The namespace of that role.
+    /// Returns the namespace of this role.
     pub fn node(&self, role: &str) -> Result<&Namespace, Error> {
         self.nodes
             .iter()
@@ -53,13 +53,13 @@ impl Topology {
             .ok_or_else(|| Error::Unexpected(format!("no namespace called {role}")))
     }
 
-    /// All namespaces.
+    /// Returns all namespaces.
     pub fn nodes(&self) -> &[Namespace] {
         &self.nodes
     }
 
-    /// Lays a wire between two devices, which it makes: each `(role, device)`. MACs are those of
-    /// [`mac`]; one queue each; both up.
+    /// Lays a wire between two new devices, each given as `(role, device)`. The devices have the
+    /// MACs of [`mac`], one queue each, and are up.
     pub fn wire(&self, a: (&str, &str), b: (&str, &str), offloads: Offloads) -> Result<(), Error> {
         let (near, far) = (self.node(a.0)?, self.node(b.0)?);
         let merging = match offloads {
@@ -80,8 +80,8 @@ impl Topology {
             far.name(),
             end(b.0, b.1),
         ))?;
-        // Both ends are set before either is up: a veth learns whether it takes XDP frames when it
-        // goes up, from its peer's GRO.
+        // Both ends are set before either is up: at its start, a veth learns from its peer's GRO if
+        // it takes XDP frames.
         if let Some(merging) = merging {
             for (node, device) in [(near, a.1), (far, b.1)] {
                 node.run(&format!(
@@ -96,7 +96,7 @@ impl Topology {
         Ok(())
     }
 
-    /// Gives a device an address, `10.0.0.1/24`. IPv6 addresses are usable at once.
+    /// Gives a device an address, such as `10.0.0.1/24`. IPv6 addresses are usable at once.
     pub fn address(&self, role: &str, device: &str, address: &str) -> Result<(), Error> {
         let nodad = if address.contains(':') { " nodad" } else { "" };
         let line = format!("ip addr add {address} dev {device}{nodad}");
@@ -109,8 +109,7 @@ impl Topology {
         self.node(role)?.run(&line).map(drop)
     }
 
-    /// Enters a permanent neighbour, so that nobody ever asks for it. Without this, neighbours are
-    /// resolved as usual.
+    /// Adds a permanent neighbour, so that the node never resolves the address.
     pub fn neighbour(
         &self,
         role: &str,
@@ -139,7 +138,7 @@ impl Topology {
         node.sysctl("net.ipv6.conf.all.forwarding", u8::from(on))
     }
 
-    /// Masquerades what leaves by `device`, IPv4 and, where asked, IPv6; table `inet nat`, chain
+    /// Masquerades packets that leave by `device`, IPv4 and IPv6 as chosen; table `inet nat`, chain
     /// `post`.
     pub fn masquerade(
         &self,
@@ -162,7 +161,7 @@ impl Topology {
         self.node(role)?.nft(&text).map(drop)
     }
 
-    /// The MACs of all devices of a namespace.
+    /// Returns the MACs of all devices of a namespace.
     pub fn macs(&self, role: &str) -> Result<Vec<Mac>, Error> {
         let shown = self.node(role)?.run("ip -json link show")?;
         let links: serde_json::Value = serde_json::from_str(&shown)
@@ -176,7 +175,7 @@ impl Topology {
             .collect())
     }
 
-    /// The interface index of a device in its namespace.
+    /// Returns the interface index of a device in its namespace.
     pub fn index(&self, role: &str, device: &str) -> Result<u32, Error> {
         let node = self.node(role)?;
         node.enter(|| nix::net::if_::if_nametoindex(device))?
@@ -184,10 +183,9 @@ impl Topology {
     }
 }
 
-/// Makes a namespace say nothing of its own accord: no duplicate address detection, no link-local
-/// addresses, no router solicitations, no redirects. A router that is to resolve IPv6 neighbours
-/// needs a link-local address by [`Topology::address`]. Must precede the devices, which copy the
-/// defaults.
+/// Keeps a namespace from sending by itself: no duplicate address detection, link-local addresses,
+/// router solicitations or redirects. A router that resolves IPv6 neighbours needs a link-local
+/// address by [`Topology::address`]. Call this before making devices, which copy the defaults.
 fn silence(node: &Namespace) -> Result<(), Error> {
     for scope in ["all", "default"] {
         for (key, value) in [

@@ -1,5 +1,5 @@
-//! A long TCP transfer that proves, byte for byte, that a connection survived whatever was done
-//! to the router meanwhile; and echoes.
+//! A long TCP transfer that checks, byte for byte, that a connection survives changes to the
+//! router; and echo servers.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -12,14 +12,14 @@ use crate::namespace::wait_until;
 use crate::random::Random;
 use crate::{Error, Namespace};
 
-/// How long a transfer may be silent before it counts as dead: TCP that was cut off for 20 seconds,
-/// as on a busy emulated machine, may wait as long again before it sends the next segment.
+/// Longest silence of a live transfer: after an interruption of 20 seconds, as on a busy emulated
+/// machine, TCP may wait for as long before the next segment.
 const SILENCE: Duration = Duration::from_secs(75);
-/// How long an answer may take.
+/// Longest wait for an answer.
 const ANSWER: Duration = Duration::from_secs(30);
-/// How long an end may take to begin or end.
+/// Longest wait for the start or end of an endpoint.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Bytes written at once.
+/// Bytes per write.
 const CHUNK: usize = 16 << 10;
 
 /// A running transfer of a seeded stream of bytes from one namespace to another.
@@ -32,8 +32,8 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Listens at `to` in `server`, connects from `client`, and sends at most `rate` bytes/s
-    /// (`None`: as fast as it goes) until stopped.
+    /// Listens at `to` in `server`, connects from `client`, and sends at most `rate` bytes/s until
+    /// stopped; `None` means full speed.
     pub fn start(
         client: &Namespace,
         server: &Namespace,
@@ -58,18 +58,18 @@ impl Transfer {
         })
     }
 
-    /// Bytes received and found right so far.
+    /// Returns the received and checked bytes so far.
     pub fn progress(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Whether the client's end has given up.
+    /// Returns true if the client's end has given up.
     pub fn broke(&self) -> bool {
         self.sender.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits until `octets` more have arrived, at most `limit`. Fails at once where an end has
-    /// given up.
+    /// Waits until `octets` more bytes have arrived, at most `limit`. Fails at once if an end gives
+    /// up.
     pub fn advance(&self, octets: u64, limit: Duration) -> Result<(), Error> {
         let goal = self.progress() + octets;
         wait_until(
@@ -88,12 +88,12 @@ impl Transfer {
         )
     }
 
-    /// Ends it in order and returns the bytes transferred: all that were sent, all of them right.
-    /// Errors say what broke.
+    /// Ends the transfer in order and returns the number of bytes, all sent and all right. Errors
+    /// name the failure.
     pub fn stop(mut self) -> Result<u64, Error> {
         self.stopping.store(true, Ordering::Relaxed);
         let sender = end("sender", self.sender.take());
-        // The receiver's own complaint says more than that it hung up.
+        // The receiver's error explains more than the sender's broken connection.
         let received = end("receiver", self.receiver.take())?;
         let sent = sender?;
         if sent != received {
@@ -107,7 +107,7 @@ impl Transfer {
 
 impl Drop for Transfer {
     fn drop(&mut self) {
-        // The threads notice by themselves; waiting could take as long as a dead connection does.
+        // The threads stop by themselves; a join could last as long as a dead connection.
         self.stopping.store(true, Ordering::Relaxed);
     }
 }
@@ -147,7 +147,7 @@ fn send(to: SocketAddr, seed: u64, rate: Option<u64>, stop: &AtomicBool) -> io::
         sent += chunk.len() as u64;
     }
     stream.shutdown(Shutdown::Write)?;
-    // The receiver closes once it has everything; only then is the transfer complete.
+    // The receiver closes after the last byte; only then is the transfer complete.
     stream.read_to_end(&mut Vec::new())?;
     Ok(sent)
 }
@@ -159,7 +159,7 @@ fn receive(listener: &TcpListener, seed: u64, counter: &AtomicU64) -> io::Result
     let (mut expected, mut chunk) = (vec![0; CHUNK], vec![0; CHUNK]);
     let mut total = 0u64;
     loop {
-        // The sender writes whole chunks, and the generator must be asked in the same portions.
+        // The sender writes whole chunks, and the generator must run in equal portions.
         let mut filled = 0;
         while filled < CHUNK {
             match stream.read(&mut chunk[filled..]) {
@@ -193,7 +193,7 @@ fn receive(listener: &TcpListener, seed: u64, counter: &AtomicU64) -> io::Result
     }
 }
 
-/// Where bytes that are not where they should be belong: it tells what went wrong.
+/// Finds the right position of misplaced bytes, to explain the failure.
 fn home(seed: u64, found: &[u8], total: u64) -> String {
     let sample = &found[..found.len().min(32)];
     let mut random = Random::new(seed);
@@ -207,7 +207,7 @@ fn home(seed: u64, found: &[u8], total: u64) -> String {
     }
 }
 
-/// Accepts one connection, but does not wait for ever.
+/// Accepts one connection within a time limit.
 fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     let deadline = Instant::now() + SILENCE;
@@ -227,7 +227,7 @@ fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     }
 }
 
-/// Returns every TCP stream and every UDP datagram that it is sent at one address, until dropped.
+/// Returns every TCP stream and every UDP datagram sent to an address, until dropped.
 #[derive(Debug)]
 pub struct Echo {
     stopping: Arc<AtomicBool>,
@@ -267,7 +267,7 @@ fn echo_tcp(listener: &TcpListener, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((stream, _)) => {
-                // Ends with the connection, or after a long silence; nobody waits for it.
+                // Ends with the connection or after a long silence, without a join.
                 thread::spawn(move || echo_stream(stream));
             }
             Err(_) => thread::sleep(Duration::from_millis(2)),
@@ -306,12 +306,12 @@ pub fn ask_tcp(from: &Namespace, to: SocketAddr, payload: &[u8]) -> Result<Vec<u
     from.enter(ask)?.map_err(Error::system(format!("ask {to}")))
 }
 
-/// A UDP socket in a namespace, connected to an [`Echo`]: one flow, to be asked again and again.
+/// A UDP socket in a namespace, connected to an [`Echo`]: one flow for repeated requests.
 #[derive(Debug)]
 pub struct Datagrams(UdpSocket);
 
 impl Datagrams {
-    /// Opens one on any free port.
+    /// Opens a socket on any free port.
     pub fn open(from: &Namespace, to: SocketAddr) -> Result<Self, Error> {
         let any = if to.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" };
         let open = || -> io::Result<UdpSocket> {
@@ -325,7 +325,7 @@ impl Datagrams {
         Ok(Self(socket))
     }
 
-    /// Sends `payload`; whether it came back within `limit`.
+    /// Sends `payload`; returns true if the echo arrives within `limit`.
     pub fn ask(&self, payload: &[u8], limit: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + limit;
         let failed = || Error::system("ask by UDP");
@@ -343,8 +343,8 @@ impl Datagrams {
                 Err(error)
                     if matches!(
                         error.kind(),
-                        // A signal, such as a child's end, cuts a timed read short; the deadline
-                        // stands.
+                        // A signal, such as a child's end, interrupts a timed read; the deadline
+                        // stays.
                         io::ErrorKind::WouldBlock
                             | io::ErrorKind::TimedOut
                             | io::ErrorKind::Interrupted
@@ -354,7 +354,7 @@ impl Datagrams {
         }
     }
 
-    /// Its own address and port.
+    /// Returns the local address and port.
     pub fn local(&self) -> Result<SocketAddr, Error> {
         self.0
             .local_addr()

@@ -1,5 +1,5 @@
-//! Several ways out: a router with two or more providers, a partner in the Internet that joins them
-//! up again, and a server.
+//! A router with two or more providers, a partner in the Internet that joins the paths, and a
+//! server.
 //!
 //! ```text
 //!                     wan0 – home:isp0:core – isp0 \
@@ -7,9 +7,9 @@
 //!                     wan1 – home:isp1:core – isp1 /        \ server
 //! ```
 //!
-//! Everything behind the providers can be reached by each of them. Rates are kept at the providers,
-//! where a real line is slow. A path that delays, loses or meddles has a [`Relay`] between `core`
-//! and the Internet, in a namespace `relay0`.
+//! Each provider reaches all hosts of the Internet. Rates apply at the providers, as on a slow
+//! line. A path that delays, loses or changes frames has a [`Relay`] between `core` and the
+//! Internet, in the namespace `relay0`.
 
 mod shape;
 
@@ -43,23 +43,22 @@ const INTERNET: [[&str; 2]; 2] = [
     ["203.0.113.1", "2001:db8:113::1"],
     ["198.51.100.1", "2001:db8:100::1"],
 ];
-/// The last part of the router's address at a provider, until it is given another.
+/// Last byte of the router's address at a provider, until a change.
 const FIRST_HOST: u8 = 2;
-/// One digit names a path.
+/// Paths are named by one digit.
 const MOST_PATHS: usize = 9;
 
-/// How [`Uplinks::build`] builds.
+/// Options of [`Uplinks::build`].
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The providers, from the router's best (lowest metric) on: one to nine.
+    /// One to nine providers, in the order of the router's preference (lowest metric first).
     pub paths: Vec<Path>,
-    /// IPv6 beside IPv4. The LAN's addresses are local ones, so that the router translates them
-    /// too.
+    /// Adds IPv6. The LAN's IPv6 addresses are local ones, so the router translates IPv6 too.
     pub ipv6: bool,
 }
 
 impl Options {
-    /// As many paths as there are rates, each that many Mbit/s in both directions.
+    /// Returns one path per rate, each with this many Mbit/s in both directions.
     pub fn mbit(rates: &[u64]) -> Self {
         Self {
             paths: rates.iter().map(|rate| Path::mbit(*rate)).collect(),
@@ -68,21 +67,21 @@ impl Options {
     }
 }
 
-/// What a provider is like. By default it is as fast as the machine, and does nothing but forward.
+/// Properties of a provider. By default a provider forwards at full speed without changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Path {
-    /// From the router; `None`: not shaped.
+    /// Shape from the router; `None` means unshaped.
     pub up: Option<Shape>,
-    /// To the router.
+    /// Shape to the router.
     pub down: Option<Shape>,
-    /// Builds a relay, which does this; `None`: no relay, and so no [`Uplinks::treat`].
+    /// Builds a relay with this treatment. Without a relay [`Uplinks::treat`] fails.
     pub relay: Option<Treatment>,
-    /// The provider masquerades IPv4 (carrier-grade NAT): nobody behind it can be called.
+    /// The provider masquerades IPv4 (carrier-grade NAT): the Internet cannot open connections.
     pub masquerade: bool,
 }
 
 impl Path {
-    /// So many Mbit/s in both directions.
+    /// Returns a path with this many Mbit/s in both directions.
     pub fn mbit(rate: u64) -> Self {
         let shape = Some(Shape::mbit(rate));
         Self {
@@ -92,7 +91,7 @@ impl Path {
         }
     }
 
-    /// The same, with a relay.
+    /// Adds a relay.
     pub fn with_relay(self, treatment: Treatment) -> Self {
         Self {
             relay: Some(treatment),
@@ -101,35 +100,34 @@ impl Path {
     }
 }
 
-/// A way to lose a path.
+/// A kind of failure of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The cable: the router's device goes down, and the kernel forgets its routes and IPv6
-    /// addresses.
+    /// Cable: the router's device goes down, and the kernel removes its routes and IPv6 addresses.
     Link,
-    /// Something behind the provider's first device: carrier, addresses, routes and IPv4 neighbours
-    /// stay, and no packet passes. What is in the provider's queues still arrives.
+    /// Failure behind the provider's first device: carrier, addresses, routes and IPv4 neighbours
+    /// stay, and no packet passes. Packets in the provider's queues still arrive.
     Hole,
-    /// The lease: addresses and default routes of the device go, the carrier stays.
+    /// Lease: addresses and default routes of the device go, the carrier stays.
     Address,
 }
 
-/// The lab. Paths are told by their number, from 0. Removed when dropped.
+/// The lab. Paths are numbered from 0. Removed when dropped.
 #[derive(Debug)]
 pub struct Uplinks {
-    // Dropped before the namespaces that they work in.
+    // Relays end before their namespaces.
     relays: Vec<Option<Relay>>,
     lab: Lab,
     ipv6: bool,
-    /// The last part of the router's address at each provider, and the part that is the provider's.
+    /// Host part and network part of the router's address at each provider.
     hosts: Vec<AtomicU8>,
     networks: Vec<AtomicU8>,
 }
 
 impl Uplinks {
-    /// Builds it. The router masquerades at each uplink, and has a default route by each in its
-    /// main table, as DHCP clients leave them: metric 100, 200 and so on. Rules that choose a path
-    /// by the source address are not made: see [`Uplinks::source_rules`].
+    /// Builds the lab. The router masquerades at each uplink. Its main table has a default route
+    /// per uplink with metric 100, 200 and so on, as DHCP clients add them. For rules by source
+    /// address see [`Uplinks::source_rules`].
     pub fn build(options: &Options) -> Result<Self, Error> {
         let count = options.paths.len();
         if count == 0 || count > MOST_PATHS {
@@ -153,67 +151,67 @@ impl Uplinks {
         Ok(uplinks)
     }
 
-    /// The namespaces: `client`, `router`, `isp0`…, `internet`, `partner`, `server`.
+    /// Returns the namespaces: `client`, `router`, `isp0`…, `internet`, `partner`, `server`.
     pub fn lab(&self) -> &Lab {
         &self.lab
     }
 
-    /// The namespace of that role; there is no such test that can go on without.
+    /// Returns the namespace of this role; panics if the role is missing.
     fn node(&self, role: &str) -> &Namespace {
         self.lab.node(role).expect("a namespace that was built")
     }
 
-    /// A host of the LAN.
+    /// Returns the host in the LAN.
     pub fn client(&self) -> &Namespace {
         self.node("client")
     }
 
-    /// The router with the uplinks `wan0`, `wan1`….
+    /// Returns the router with the uplinks `wan0`, `wan1`….
     pub fn router(&self) -> &Namespace {
         self.node("router")
     }
 
-    /// Where all paths meet; a host with one device, `eth0`.
+    /// Returns the host at which all paths meet; its device is `eth0`.
     pub fn partner(&self) -> &Namespace {
         self.node("partner")
     }
 
-    /// Someone in the Internet who has nothing to do with all this; `eth0`.
+    /// Returns an unrelated host in the Internet; its device is `eth0`.
     pub fn server(&self) -> &Namespace {
         self.node("server")
     }
 
-    /// The provider of a path; its devices are `home`, towards the router, and `core`.
+    /// Returns the provider of a path; its devices are `home`, towards the router, and `core`.
     pub fn provider(&self, path: usize) -> &Namespace {
         self.node(&format!("isp{path}"))
     }
 
-    /// How many paths there are.
+    /// Returns the number of paths.
     pub fn paths(&self) -> usize {
         self.hosts.len()
     }
 
-    /// The router's device of a path.
+    /// Returns the router's device of a path.
     pub fn device(&self, path: usize) -> String {
         format!("wan{path}")
     }
 
-    /// The router's IPv4 address on a path.
+    /// Returns the router's IPv4 address on a path.
     pub fn address(&self, path: usize) -> IpAddr {
         access(self.network(path), self.host(path))[0]
     }
 
-    /// The router's IPv6 address on a path.
+    /// Returns the router's IPv6 address on a path.
     pub fn address6(&self, path: usize) -> IpAddr {
         access(self.network(path), self.host(path))[1]
     }
 
-    /// The router's IPv4 gateway on a path.
+    /// Returns the router's IPv4 gateway on a path.
     pub fn gateway(&self, path: usize) -> IpAddr {
         access(self.network(path), 1)[0]
     }
 
-    /// Sets the rates of a path; `None`: as fast as the machine.
+    /// Sets the rates of a path; `None` means full speed.
     fn shape(&self, path: usize, up: Option<Shape>, down: Option<Shape>) -> Result<(), Error> {
         let (provider, isp) = (self.provider(path), format!("isp{path}"));
         let senders = [
@@ -224,7 +222,7 @@ impl Uplinks {
             [("core", up), ("home", down)].into_iter().zip(senders)
         {
             if shape.is_some() {
-                // A super-packet that is longer than a short burst would stay at its head for ever.
+                // A super-packet longer than a short burst would block the queue for ever.
                 sender.run(&format!("ethtool -K {wire} tso off gso off"))?;
             }
             provider.run(&shape::command(device, shape))?;
@@ -232,22 +230,22 @@ impl Uplinks {
         Ok(())
     }
 
-    /// Changes what a path's relay does, for what arrives there from now on.
+    /// Changes the treatment of a path's relay for later frames.
     pub fn treat(&self, path: usize, treatment: Treatment) -> Result<(), Error> {
         self.relay(path)?.treat(treatment);
         Ok(())
     }
 
-    /// The relay of a path that was built with one.
+    /// Returns the relay of a path.
     pub fn relay(&self, path: usize) -> Result<&Relay, Error> {
         self.relays[path]
             .as_ref()
             .ok_or_else(|| Error::Unexpected(format!("path {path} was built without a relay")))
     }
 
-    /// What a router with several uplinks needs: a table per path, 1000 + its number, and a rule by
-    /// the source address. Without these, all that the router sends takes the best default route.
-    /// Weir makes its own; this is for the kernel alone.
+    /// Adds a table per path, 1000 + its number, and a rule by source address. Without these rules
+    /// all of the router's own packets take the best default route. Weir makes its own rules; this
+    /// function serves tests of the kernel alone.
     pub fn source_rules(&self) -> Result<(), Error> {
         let mut lines = String::new();
         for path in 0..self.paths() {
@@ -260,7 +258,7 @@ impl Uplinks {
             );
             if self.ipv6 {
                 lines += &format!("route replace ::/0 via fe80::1 dev {device} table {table}\n");
-                // In a batch, a rule is taken for one of IPv4.
+                // In a batch, `ip` takes a rule for an IPv4 rule.
                 self.router().run(&format!(
                     "ip -6 rule add pref {table} from {} lookup {table}",
                     self.address6(path)
@@ -270,7 +268,7 @@ impl Uplinks {
         self.router().ip(&lines).map(drop)
     }
 
-    /// Cuts a path. Several cuts may come together.
+    /// Cuts a path. Cuts can be combined.
     pub fn cut(&self, path: usize, cut: Cut) -> Result<(), Error> {
         let (router, device) = (self.router(), self.device(path));
         match cut {
@@ -282,7 +280,7 @@ impl Uplinks {
             )?,
             Cut::Address => {
                 if self.ipv6 {
-                    // It goes by a link-local address, and would stay.
+                    // This route uses a link-local gateway and would stay.
                     router.run(&format!("ip -6 route flush exact default dev {device}"))?;
                 }
                 router.run(&format!("ip addr flush dev {device} scope global"))?
@@ -291,8 +289,8 @@ impl Uplinks {
         Ok(())
     }
 
-    /// Undoes every cut of a path: the router's link is up, and has its addresses and default
-    /// routes again, as its DHCP client would see to.
+    /// Undoes every cut of a path: restores the router's link, addresses and default routes, as a
+    /// DHCP client would.
     pub fn heal(&self, path: usize) -> Result<(), Error> {
         let device = self.device(path);
         self.router().run(&format!("ip link set {device} up"))?;
@@ -301,17 +299,16 @@ impl Uplinks {
         self.lease(path)
     }
 
-    /// The provider gives the router other addresses, whose last part is `host` (3 to 254); the old
-    /// ones go at once.
+    /// Replaces the router's addresses at a provider at once; `host` (3 to 254) is the new last
+    /// byte.
     pub fn renumber(&self, path: usize, host: u8) -> Result<(), Error> {
         self.cut(path, Cut::Address)?;
         self.hosts[path].store(host, Ordering::Relaxed);
         self.lease(path)
     }
 
-    /// The provider of a path gives out the IPv4 network of another's, and from it the address
-    /// whose last part is `host`; with 2 both have the same. It must masquerade, or nothing would
-    /// come back.
+    /// Makes a provider lease an address of another provider's IPv4 network, with `host` as last
+    /// byte; with 2, both leases are equal. The provider must masquerade, or answers cannot return.
     pub fn imitate(&self, path: usize, other: usize, host: u8) -> Result<(), Error> {
         self.cut(path, Cut::Address)?;
         let network = self.networks[other].load(Ordering::Relaxed);
@@ -342,15 +339,14 @@ impl Uplinks {
             self.lab.router(&format!("isp{path}"))?;
         }
         for node in self.lab.nodes() {
-            // Whatever this machine's default is; answers may come by another path than they would
-            // go.
+            // Overrides the machine's default, because answers may arrive by another path.
             node.sysctl("net.ipv4.conf.all.rp_filter", 0)?;
             node.sysctl("net.ipv4.conf.default.rp_filter", 0)?;
         }
         Ok(())
     }
 
-    /// The LAN.
+    /// Builds the LAN.
     fn homes(&self) -> Result<(), Error> {
         let lab = &self.lab;
         lab.wire(("client", "eth0"), ("router", "lan0"), Offloads::Default)?;
@@ -359,7 +355,7 @@ impl Uplinks {
         self.default_route("client", [ROUTER, ROUTER6])
     }
 
-    /// Partner and server, each in a network of its own.
+    /// Builds partner and server, each in its own network.
     fn internet(&self) -> Result<(), Error> {
         let ends = [
             ("partner", [PARTNER, PARTNER6]),
@@ -376,7 +372,7 @@ impl Uplinks {
         Ok(())
     }
 
-    /// A provider, with its wires, rates and relay.
+    /// Builds a provider, with its wires, rates and relay.
     fn path(&mut self, path: usize, wanted: &Path) -> Result<(), Error> {
         let (isp, wan) = (format!("isp{path}"), self.device(path));
         self.lab
@@ -409,8 +405,8 @@ impl Uplinks {
         self.shape(path, wanted.up, wanted.down)
     }
 
-    /// Wires by way of a relay. Frames must be on them as a real wire would have them: not longer
-    /// than the MTU, their checksums done.
+    /// Lays wires with a relay between them. Frames must look as on a real wire: not longer than
+    /// the MTU, with finished checksums.
     fn relayed(&mut self, path: usize, treatment: Treatment) -> Result<Relay, Error> {
         let (isp, role) = (format!("isp{path}"), format!("relay{path}"));
         self.lab.host(&role)?;
@@ -421,8 +417,8 @@ impl Uplinks {
         Relay::start(self.node(&role), ["near", "far"], treatment)
     }
 
-    /// Gives the router what a provider's DHCP server and router advertisements would: addresses
-    /// and default routes.
+    /// Adds the router's addresses and default routes, as a provider's DHCP server and router
+    /// advertisements would.
     fn lease(&self, path: usize) -> Result<(), Error> {
         let (device, metric) = (self.device(path), 100 * (path + 1));
         let [address, address6] = access(self.network(path), self.host(path));
@@ -442,8 +438,8 @@ impl Uplinks {
         self.router().ip(&lines).map(drop)
     }
 
-    /// Addresses of a device, IPv6 ones where IPv6 is on: with a link-local one, `fe80::N`, from
-    /// which neighbours are asked.
+    /// Adds addresses to a device. With IPv6, adds a link-local address `fe80::N` too, the source
+    /// of neighbour solicitations.
     fn addresses(&self, role: &str, device: &str, own: [IpAddr; 2], n: u8) -> Result<(), Error> {
         self.lab.address(role, device, &format!("{}/24", own[0]))?;
         if self.ipv6 {
@@ -462,7 +458,7 @@ impl Uplinks {
     }
 }
 
-/// Addresses between router and provider; the provider is 1.
+/// Returns addresses between router and provider; the provider's host part is 1.
 fn access(path: usize, host: u8) -> [IpAddr; 2] {
     let path = path as u8;
     [
@@ -471,13 +467,13 @@ fn access(path: usize, host: u8) -> [IpAddr; 2] {
     ]
 }
 
-/// The networks of these.
+/// Returns the networks of [`access`].
 fn networks(path: usize) -> [String; 2] {
     let [four, six] = access(path, 0);
     [format!("{four}/24"), format!("{six}/64")]
 }
 
-/// Addresses between provider (2) and Internet (1).
+/// Returns addresses between provider (2) and Internet (1).
 fn core(path: usize, host: u8) -> [IpAddr; 2] {
     let path = path as u8;
     [

@@ -1,16 +1,16 @@
-//! What a frame says: just enough to compare and to learn from, never trusting it.
+//! Parses frames for comparison; trusts no field.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use net::checksum::fold;
 
-/// A 16-bit word at an offset.
+/// Returns the 16-bit word at an offset.
 pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     let pair = bytes.get(at..at + 2)?;
     Some(u16::from_be_bytes([pair[0], pair[1]]))
 }
 
-/// The sum of the pseudo-header: RFC 793 and 768, RFC 8200 section 8.1.
+/// Returns the sum of the pseudo-header: RFC 793 and 768, RFC 8200 section 8.1.
 pub fn pseudo_header(from: IpAddr, to: IpAddr, protocol: u8, length: usize) -> u32 {
     let mut bytes = Vec::with_capacity(40);
     for address in [from, to] {
@@ -24,8 +24,8 @@ pub fn pseudo_header(from: IpAddr, to: IpAddr, protocol: u8, length: usize) -> u
     u32::from(fold(0, &bytes))
 }
 
-/// The layers of an IP frame. Extension headers of IPv6 are not walked: `protocol` is then the
-/// first of them.
+/// Layers of an IP frame. IPv6 extension headers are not parsed: `protocol` is then the first
+/// extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Source address.
@@ -34,20 +34,20 @@ pub struct View {
     pub to: IpAddr,
     /// TTL or hop limit.
     pub ttl: u8,
-    /// What IP carries.
+    /// Protocol of IP's payload.
     pub protocol: u8,
-    /// IPv4 fragment, first or later.
+    /// True for an IPv4 fragment, first or later.
     pub fragment: bool,
-    /// Where IP's payload begins in the frame.
+    /// Start of IP's payload in the frame.
     pub body: usize,
-    /// Where IP's payload ends: as its length says, but not behind the end of the frame.
+    /// End of IP's payload by its length field, at most the end of the frame.
     pub end: usize,
-    /// Source and destination port, of unfragmented TCP and UDP.
+    /// Source and destination port of unfragmented TCP and UDP.
     pub ports: Option<(u16, u16)>,
 }
 
 impl View {
-    /// Of an untagged Ethernet frame; `None` where it holds no IP header.
+    /// Parses an untagged Ethernet frame; returns `None` without an IP header.
     pub fn of(frame: &[u8]) -> Option<Self> {
         let mut view = match word(frame, 12)? {
             0x0800 => Self::ipv4(frame)?,
@@ -101,7 +101,7 @@ impl View {
         })
     }
 
-    /// Where the checksum of TCP or UDP is in the frame.
+    /// Returns the offset of the TCP or UDP checksum in the frame.
     pub fn checksum_at(&self) -> Option<usize> {
         let at = match self.protocol {
             6 => self.body + 16,
@@ -111,9 +111,9 @@ impl View {
         (!self.fragment && at + 2 <= self.end).then_some(at)
     }
 
-    /// The one's complement sum over pseudo-header and layer 4, as conntrack does it: over all that
-    /// IP carries, whatever the UDP length says (`nf_ip_checksum`). 0xffff where the checksum is
-    /// right; `None` where there is none, as in UDP with 0 and in fragments.
+    /// Returns the one's complement sum over pseudo-header and layer 4, as in conntrack: over all
+    /// of IP's payload, regardless of the UDP length (`nf_ip_checksum`). A right checksum gives
+    /// 0xffff. Returns `None` without a checksum, as for UDP with 0 and for fragments.
     pub fn residue(&self, frame: &[u8]) -> Option<u16> {
         let at = self.checksum_at()?;
         if self.protocol == 17 && word(frame, at)? == 0 {
@@ -127,7 +127,7 @@ impl View {
     }
 }
 
-/// The bytes in lines of 16, with their offsets.
+/// Formats the bytes in lines of 16, with their offsets.
 pub fn hex(bytes: &[u8]) -> String {
     let lines = bytes.chunks(16).enumerate().map(|(index, line)| {
         let line: Vec<_> = line.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -15,7 +15,7 @@ use nix::sys::socket::{
 use crate::frame::Frame;
 use crate::{Error, Namespace};
 
-/// The socket option that asks for a `tpacket_auxdata` with every frame, for which nix has no name.
+/// Socket option that delivers a `tpacket_auxdata` with every frame; nix lacks this option.
 #[derive(Clone, Copy, Debug)]
 struct PacketAuxdata;
 
@@ -27,7 +27,7 @@ nix::setsockopt_impl!(
     sockopt::SetBool
 );
 
-/// The one that has frames sent without TC egress and without a queue.
+/// Socket option that sends frames without TC egress and without a queue.
 #[derive(Clone, Copy, Debug)]
 struct PacketQdiscBypass;
 
@@ -39,19 +39,19 @@ nix::setsockopt_impl!(
     sockopt::SetBool
 );
 
-/// PACKET_OUTGOING (include/uapi/linux/if_packet.h): a frame this host sent itself.
+/// PACKET_OUTGOING (include/uapi/linux/if_packet.h): the host itself sent this frame.
 const OUTGOING: u8 = 4;
-/// Room for bursts, bytes; the reader may be off the processor for long on a busy machine.
+/// Receive buffer for bursts, bytes; the reader may wait long for the processor.
 const BUFFER: usize = 16 << 20;
 /// Longest frame that can arrive: a super-packet of 64 KiB and its headers.
 const LONGEST: usize = 65_536 + 128;
 /// Bytes of `struct tpacket_auxdata` (include/uapi/linux/if_packet.h).
 const AUXDATA: usize = 20;
-/// TP_STATUS_VLAN_VALID: the frame had a VLAN tag, which the kernel took off.
+/// TP_STATUS_VLAN_VALID: the kernel removed a VLAN tag from the frame.
 const TAGGED: u32 = 1 << 4;
 
-/// A packet socket on one device. Frames are sent exactly as given (checksums too) and received
-/// whatever their MAC address is.
+/// A packet socket on one device. Frames are sent exactly as given, checksums too, and received
+/// regardless of their MAC addresses.
 #[derive(Debug)]
 pub struct Tap {
     socket: OwnedFd,
@@ -60,8 +60,7 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Opens one on `device` of `namespace`. Promiscuous, so that a device with a MAC filter would
-    /// show everything too.
+    /// Opens a tap on `device` of `namespace`. Promiscuous mode covers devices with a MAC filter.
     pub fn open(namespace: &Namespace, device: &str) -> Result<Self, Error> {
         let name = format!("{}:{device}", namespace.role());
         namespace.run(&format!("ip link set {device} promisc on"))?;
@@ -73,24 +72,24 @@ impl Tap {
             name,
             buffer: vec![0; LONGEST],
         };
-        // Before it was bound the socket heard all devices.
+        // Before `bind` the socket received from all devices.
         while tap.receive(Duration::ZERO)?.is_some() {}
         Ok(tap)
     }
 
-    /// `role:device`.
+    /// Returns `role:device`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// From now on frames are sent past TC egress and the queue (PACKET_QDISC_BYPASS).
+    /// Makes later frames bypass TC egress and the queue (PACKET_QDISC_BYPASS).
     pub fn past_queues(&self) -> Result<(), Error> {
         let name = &self.name;
         setsockopt(&self.socket, PacketQdiscBypass, &true)
             .map_err(Error::system(format!("send past the queue at {name}")))
     }
 
-    /// The same as [`Tap::send`], once; whether the frame was taken, and not dropped on its way out.
+    /// Sends a frame once; returns false if the kernel dropped the frame for lack of buffers.
     pub fn offer(&self, frame: &[u8]) -> Result<bool, Error> {
         match send(self.socket.as_raw_fd(), frame, MsgFlags::empty()) {
             Ok(_) => Ok(true),
@@ -102,7 +101,7 @@ impl Tap {
         }
     }
 
-    /// Puts a frame on the wire, away from this host.
+    /// Sends a frame on the wire; retries while buffers are full.
     pub fn send(&self, frame: &[u8]) -> Result<(), Error> {
         loop {
             match send(self.socket.as_raw_fd(), frame, MsgFlags::empty()) {
@@ -116,8 +115,8 @@ impl Tap {
         }
     }
 
-    /// The next frame that arrives at this host, or `None` when none does within `timeout`. Frames
-    /// the host sends are left out.
+    /// Returns the next frame that arrives within `timeout`. Frames that the host sends are
+    /// skipped.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Frame>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -139,7 +138,7 @@ impl Tap {
         }
     }
 
-    /// Everything that arrives until nothing has for `quiet`.
+    /// Returns all frames that arrive until none arrives for `quiet`.
     pub fn drain(&mut self, quiet: Duration) -> Result<Vec<Frame>, Error> {
         let mut frames = Vec::new();
         while let Some(frame) = self.receive(quiet)? {
@@ -148,7 +147,7 @@ impl Tap {
         Ok(frames)
     }
 
-    /// The next frame, if there is one; `None` is one that the host sent itself.
+    /// Returns the next frame; `None` for a frame that the host itself sent.
     fn next(&mut self) -> Result<Option<Frame>, Errno> {
         let mut control = nix::cmsg_space!([u8; AUXDATA]);
         let mut parts = [IoSliceMut::new(&mut self.buffer)];
@@ -177,7 +176,7 @@ impl Tap {
     }
 
     fn poll(&self, left: Duration) -> Result<(), Error> {
-        // Rounded up: poll counts milliseconds, and 0 would be a busy loop.
+        // Rounds up: poll counts milliseconds, and 0 would busy-loop.
         let timeout = PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX);
         let mut sources = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         match poll(&mut sources, timeout) {
@@ -189,15 +188,14 @@ impl Tap {
     }
 }
 
-/// To wait at several.
+/// Lets callers wait at several taps.
 impl AsFd for Tap {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-/// The VLAN tag that the kernel took off a frame and put beside it, as it was on the wire: TPID and
-/// TCI.
+/// Returns the VLAN tag that the kernel removed from the frame, as on the wire: TPID and TCI.
 fn removed_tag(auxdata: &[u8]) -> Option<[u8; 4]> {
     // tp_status, tp_len, tp_snaplen (32 bits each), tp_mac, tp_net, tp_vlan_tci, tp_vlan_tpid (16
     // bits each), in host order.
@@ -225,8 +223,8 @@ fn open(device: &str) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The packet socket address of a device. `getifaddrs` makes it for us, without unsafe code; its
-/// protocol is 0, which leaves the socket with the protocol it was opened with.
+/// Returns the packet socket address of a device. `getifaddrs` avoids unsafe code; its protocol 0
+/// keeps the protocol of the open socket.
 fn link_address(device: &str) -> io::Result<LinkAddr> {
     getifaddrs()?
         .filter(|entry| entry.interface_name == device)

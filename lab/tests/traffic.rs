@@ -61,8 +61,8 @@ fn the_server_sees_the_routers_address_and_finished_checksums() {
     let to = SocketAddr::new(SERVER, 9);
     let datagrams = Datagrams::open(lab.node("client").expect("client"), to).expect("a socket");
     assert_eq!(datagrams.local().expect("an address").ip(), CLIENT);
-    // Nobody answers at that port, so the answer is an error or none at all; only the way there
-    // counts here.
+    // The port is closed, so the answer is an error or missing; only the path to the server counts
+    // here.
     let _ = datagrams.ask(b"hello", Duration::from_millis(1));
     let seen = std::iter::from_fn(|| tap.receive(LIMIT).expect("no error")).find_map(|frame| {
         View::of(&frame)
@@ -128,8 +128,8 @@ fn iperf_measures_tcp_and_udp() {
     assert!(udp.packets > 0 && udp.octets > 0, "{udp:?}");
 }
 
-/// With GRO on, which XDP needs, a run of segments would arrive as one. Also: AF_PACKET frames come
-/// through a raw lab at all, in order.
+/// With GRO on, which XDP needs, a run of segments would be merged. AF_PACKET frames also pass a
+/// raw lab in order.
 #[test]
 fn plain_wires_merge_nothing() {
     let options = Options {
@@ -140,8 +140,8 @@ fn plain_wires_merge_nothing() {
     let lab = Lab::gateway(&options).expect("a lab");
     let client = Tap::open(lab.node("client").expect("client"), "eth0").expect("a tap");
     let mut server = Tap::open(lab.node("server").expect("server"), "eth0").expect("a tap");
-    // Keeps what could be merged for as long as it takes for more to come; otherwise each frame
-    // might be handled alone.
+    // Delays the flush of GRO until further frames arrive; otherwise GRO might handle each frame
+    // alone.
     let hold = "echo 20000000 > /sys/class/net/eth0/gro_flush_timeout";
     let held = lab
         .node("server")

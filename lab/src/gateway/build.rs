@@ -1,4 +1,4 @@
-//! From an [`Arrangement`](crate::Arrangement) to devices.
+//! Builds the devices of an [`Arrangement`](crate::Arrangement).
 
 use std::net::IpAddr;
 
@@ -12,21 +12,21 @@ use crate::{Error, Namespace};
 
 use super::options::Options;
 
-/// Where a host with addresses is joined to the router.
+/// Link between a host with addresses and the router.
 #[derive(Clone, Debug)]
 pub(super) struct Attachment {
     /// The host.
     pub host: &'static str,
-    /// Its device with addresses.
+    /// The host's device with addresses.
     pub far: &'static str,
-    /// Its hardware address; `None` on a link that has none.
+    /// The host's hardware address; `None` on a link without hardware addresses.
     pub mac: Option<Mac>,
     /// The router's device with addresses.
     pub near: &'static str,
 }
 
-/// Makes hosts, wires and devices. The client's attachment comes first, then the server's, then
-/// that of a second WAN. Nothing has an address yet, and PPPoE is not dialled.
+/// Makes hosts, wires and devices, without addresses and without dialling PPPoE. The attachments
+/// are those of the client, the server and the second WAN, in this order.
 pub(super) fn build(topology: &mut Topology, options: &Options) -> Result<Vec<Attachment>, Error> {
     let arrangement = &options.arrangement;
     topology.host("client")?;
@@ -110,8 +110,8 @@ fn lan(topology: &mut Topology, options: &Options) -> Result<Attachment, Error> 
 }
 
 fn bridge(router: &Namespace, members: &[&str], settings: &str) -> Result<(), Error> {
-    // Where the kernel has bridge netfilter, it is on in a new namespace, and bridged frames are
-    // translated like routed ones, by rules that mean others. Routers switch it off.
+    // If the kernel has bridge netfilter, a new namespace starts with it on, and NAT rules for
+    // routed traffic also translate bridged frames. Routers switch bridge netfilter off.
     for family in ["iptables", "ip6tables", "arptables"] {
         let _ = router.sysctl(&format!("net.bridge.bridge-nf-call-{family}"), 0);
     }
@@ -133,7 +133,7 @@ fn vlan(node: &Namespace, on: &str, name: &str, id: u16, settings: &str) -> Resu
     node.ip(&lines).map(drop)
 }
 
-/// The VLAN of the WAN, on the router with its PCP by priority, and, where asked, at the server.
+/// Adds the WAN's VLAN: on the router with its PCP by priority, and on the server if `server_too`.
 fn wan_vlan(topology: &Topology, server_too: bool) -> Result<(), Error> {
     let router = topology.node("router")?;
     vlan(router, "wan0", "wan0.7", WAN_VLAN, "")?;
@@ -169,7 +169,7 @@ fn wan(topology: &mut Topology, options: &Options) -> Result<Vec<Attachment>, Er
             far = "eth0.7";
         }
         Wan::Qinq => {
-            // Room for both tags.
+            // Makes room for both tags.
             for (node, device) in [(router, "wan0"), (server, "eth0")] {
                 node.run(&format!("ip link set {device} mtu 1508"))?;
             }
@@ -222,7 +222,7 @@ fn attached(far: &'static str, near: &'static str, mac: Option<Mac>) -> Attachme
     }
 }
 
-/// Client, server and router at a switch that has learned where each of them is; nobody at the WAN.
+/// Connects client, server and router to a switch that knows their ports; the WAN has no server.
 fn hairpin(topology: &mut Topology, options: &Options) -> Result<Vec<Attachment>, Error> {
     topology.host("switch")?;
     topology.host("isp")?;
@@ -253,7 +253,7 @@ fn hairpin(topology: &mut Topology, options: &Options) -> Result<Vec<Attachment>
     Ok(["client", "server"].map(attachment).to_vec())
 }
 
-/// A tunnel over addresses that no test uses.
+/// Makes a tunnel over addresses that tests do not use.
 fn wireguard(router: &Namespace, server: &Namespace) -> Result<(), Error> {
     let ends = [
         (router, "wan0", "198.18.0.1", "198.18.0.2"),
@@ -282,8 +282,8 @@ fn wireguard(router: &Namespace, server: &Namespace) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives the server's end of the tunnel an Ethernet header, so that a packet socket on
-/// [`TUNNEL_TAP`] sees and sends there what it would on a wire.
+/// Gives the server's end of the tunnel an Ethernet header. A packet socket on [`TUNNEL_TAP`] then
+/// sees and sends frames as on a wire.
 fn as_ethernet(server: &Namespace) -> Result<(), Error> {
     let (host, router) = (mac("server", "eth0"), mac("router", "wan0"));
     server.ip(&format!(
@@ -308,15 +308,15 @@ fn as_ethernet(server: &Namespace) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends a part of the connections by the second WAN: TCP by a mark that the connection keeps, UDP
-/// by where it comes from.
+/// Sends a part of the connections over the second WAN: TCP by the connection's mark, UDP by source
+/// address and port.
 pub(super) fn choose_wan(router: &Namespace, ipv6: bool) -> Result<(), Error> {
     router.nft(concat!(
         "table inet wans { chain choose { type filter hook prerouting priority mangle; policy \
             accept;\n",
         "ct mark != 0 meta mark set ct mark accept\n",
-        // Every connection gets a mark, or one that came by wan0 could be marked anew by a stray
-        // packet, and would then be translated anew.
+        // Every connection gets a mark. Otherwise a stray packet could mark a wan0 connection
+        // later, and NAT would translate that connection again.
         "ct mark set 1\n",
         "iifname wan1 ct mark set 2\n",
         "iifname lan0 meta l4proto tcp tcp dport & 2 == 2 ct mark set 2\n",
@@ -340,8 +340,8 @@ pub(super) fn choose_wan(router: &Namespace, ipv6: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Leads what the client sends to the router's WAN address to a host in the LAN, and back through
-/// the router.
+/// Redirects the client's packets for the router's WAN address to a LAN host; replies return
+/// through the router.
 pub(super) fn reflect(router: &Namespace, ipv6: bool) -> Result<(), Error> {
     let mut rules = [String::new(), String::new()];
     let families = [

@@ -1,5 +1,5 @@
-//! PPPoE with the real programs: `pppoe-server` at the server, `pppd` with the kernel's PPPoE on
-//! the router.
+//! PPPoE with real programs: `pppoe-server` on the server, `pppd` with the kernel's PPPoE on the
+//! router.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,20 +15,20 @@ use crate::{Error, Namespace, Process};
 
 use super::options::{Ipv6, Options};
 
-/// How long a link may take to come up or go down on an emulated machine.
+/// Longest wait for a link to come up or go down, on an emulated machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The provider's end of the link. Nobody else's address: what is sent to the server's addresses is
-/// not for pppd.
+/// The provider's end of the link. The address belongs to no other host: packets to the server's
+/// addresses are not for pppd.
 const EXCHANGE: &str = "100.64.0.1";
-/// The first session is the one after this.
+/// Offset of session numbers: the first session is this plus one.
 const OFFSET: u16 = 0x1233;
-/// PPPoE takes 6 bytes, PPP 2 (RFC 2516 section 7).
+/// MTU of PPPoE: PPPoE takes 6 bytes, PPP 2 (RFC 2516 section 7).
 const LARGEST: u16 = 1492;
 
-/// A line that can be dialled. Dropped: both ends are stopped.
+/// A line that can be dialled. Dropping the line stops both ends.
 #[derive(Debug)]
 pub(super) struct Line {
-    // Dropped in this order: the router says goodbye, which the other end acknowledges.
+    // Drop order: the router terminates the session, which the other end acknowledges.
     router: Option<Process>,
     another: Option<Process>,
     _server: Process,
@@ -39,7 +39,7 @@ pub(super) struct Line {
     raw: bool,
 }
 
-/// What the programs read and write; removed when dropped.
+/// Folder of the programs' files; removed when dropped.
 #[derive(Debug)]
 struct Files(PathBuf);
 
@@ -56,7 +56,7 @@ impl Drop for Files {
 }
 
 impl Line {
-    /// Starts the server, which then waits for calls.
+    /// Starts the PPPoE server.
     pub(super) fn lay(topology: &Topology, options: &Options) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -75,8 +75,7 @@ impl Line {
         fs::write(&settings, text).map_err(failed)?;
         let server = topology.node("server")?;
         if options.raw {
-            // What a test sends to the server must find nobody there; the packet socket sees it
-            // before.
+            // The server must ignore test packets; the packet socket sees them before this rule.
             server.nft(
                 "table inet deaf { chain in { type filter hook prerouting priority raw; \
                 policy drop; }\n}\n",
@@ -103,7 +102,7 @@ impl Line {
         })
     }
 
-    /// The program that dials, with what all sessions have in common.
+    /// Returns the dialler with the options of all sessions.
     fn dialler(&self, log: &str) -> Command {
         let mut command = Command::new("pppd");
         command
@@ -118,7 +117,7 @@ impl Line {
     pub(super) fn dial(&mut self, topology: &Topology) -> Result<(), Error> {
         let (router, server) = (topology.node("router")?, topology.node("server")?);
         let mut command = self.dialler("router");
-        // Always the same address, whichever session it is: the server accepts what it is told.
+        // Requests a fixed address for each session: the server accepts the client's address.
         command.arg(format!("{}:", ROUTER_WAN));
         let process = router.start(silent(&mut command))?;
         let ready = || -> Result<bool, Error> {
@@ -139,7 +138,7 @@ impl Line {
         self.equip(router, server)
     }
 
-    /// Addresses and routes of a link that has just come up.
+    /// Adds addresses and routes to a link that has just come up.
     fn equip(&self, router: &Namespace, server: &Namespace) -> Result<(), Error> {
         router.run("ip -4 route replace default dev ppp0")?;
         if self.ipv6 {
@@ -184,21 +183,21 @@ impl Line {
     }
 }
 
-/// The session that the kernel has, if any.
+/// Returns the kernel's PPPoE session, if any.
 pub(super) fn session(router: &Namespace) -> Result<Option<u16>, Error> {
     let table = router.run("cat /proc/net/pppoe")?;
-    // Below the heading.
+    // Skips the heading.
     let first = table
         .lines()
         .skip(1)
         .find_map(|line| line.split_whitespace().next());
-    // The kernel prints the 16 bits as they are in memory (`pppoe_seq_show`): network order.
+    // The kernel prints the 16 bits as in memory (`pppoe_seq_show`): network order.
     Ok(first
         .and_then(|id| u32::from_str_radix(id, 16).ok())
         .map(|id| u16::from_be_bytes((id as u16).to_ne_bytes())))
 }
 
-/// Settings of both ends. No echoes and no compression: nothing is sent once the link is up.
+/// Returns the settings of both ends. Without echoes and compression, an idle link carries nothing.
 fn common(mtu: u16) -> String {
     let fixed = "noauth\nnodefaultroute\nlcp-echo-interval 0\nnoccp\nnovj\n+ipv6\ndebug";
     format!("{fixed}\nmtu {mtu}\nmru {mtu}")
@@ -211,7 +210,7 @@ fn silent(command: &mut Command) -> &mut Command {
         .stderr(Stdio::null())
 }
 
-/// Whether `ppp0` is up with this address, and with a link-local one where there is to be IPv6.
+/// Returns true if `ppp0` is up with this address and, with IPv6, a link-local address.
 fn has_address(node: &Namespace, address: &str, ipv6: bool) -> bool {
     node.run("ip addr show dev ppp0 up").is_ok_and(|shown| {
         shown.contains(&format!("inet {address} ")) && (!ipv6 || shown.contains("inet6 fe80:"))

@@ -1,39 +1,39 @@
-//! Settings of a gateway.
+//! Options of a gateway.
 
 use crate::arrangement::Arrangement;
 
-/// Treatment of IPv6 by the gateway.
+/// The gateway's treatment of IPv6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ipv6 {
-    /// Nothing: no IPv6 addresses.
+    /// No IPv6 addresses.
     Off,
-    /// Forwards it untranslated.
+    /// Routes IPv6 without translation.
     #[default]
     Routed,
-    /// Masquerades it (NAT66).
+    /// Masquerades IPv6 (NAT66).
     Nat66,
 }
 
-/// Settings of [`Lab::gateway`](crate::Lab::gateway).
+/// Options of [`Lab::gateway`](crate::Lab::gateway).
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Devices below IP.
     pub arrangement: Arrangement,
-    /// Masquerade IPv4 on the WAN side.
+    /// Masquerades IPv4 on the WAN side.
     pub nat: bool,
     /// Treatment of IPv6.
     pub ipv6: Ipv6,
-    /// See [`Offloads::Plain`](crate::Offloads::Plain).
+    /// Uses [`Offloads::Plain`](crate::Offloads::Plain).
     pub plain_offloads: bool,
-    /// A second wire router:wan1 – server:eth1 (10.0.1.0/24), and
-    /// [`SERVER_INNER`](super::SERVER_INNER) behind both, at first by wan0.
+    /// Adds a second wire router:wan1 – server:eth1 (10.0.1.0/24), and
+    /// [`SERVER_INNER`](super::SERVER_INNER) behind both wires, first reached over wan0.
     pub second_path: bool,
-    /// For traffic from [`crate::Tap`]s: hosts have no addresses, so that they never answer by
-    /// themselves; the router's neighbours are permanent, its ICMP errors are not limited in rate,
-    /// and its conntrack entries outlast any run.
+    /// Prepares the lab for traffic from [`crate::Tap`]s. Hosts have no addresses, so they never
+    /// answer by themselves. The router has permanent neighbours, sends ICMP errors without a rate
+    /// limit, and keeps conntrack entries for the whole run.
     pub raw: bool,
-    /// Largest IP packet on the WAN, bytes; 1500 on the LAN. PPPoE and WireGuard carry less than
-    /// 1500, whatever this says.
+    /// Largest IP packet on the WAN, bytes; the LAN has 1500. PPPoE and WireGuard carry less than
+    /// 1500, regardless of this option.
     pub wan_mtu: u16,
 }
 

@@ -266,8 +266,8 @@ fn flags(flow: &Flow, step: &Step, tcp: &mut Tcp, random: &mut Random) {
         }
         Kind::Fin => tcp.flags = flag::FIN | flag::ACK,
         Kind::Rst => {
-            // Just the number that the other end expects: any other one leaves the state to
-            // circumstances.
+            // Exactly the number that the other end expects. With any other number the connection's
+            // state would be uncertain.
             tcp.sequence = own.wrapping_add(1);
             tcp.flags = flag::RST | random.pick(&[0, flag::ACK]);
             tcp.payload.clear();

@@ -25,8 +25,7 @@ pub enum Flowtable {
     Never,
     /// A flowtable from the start, which gets every connection once established.
     First,
-    /// A flowtable after router B took over the connections, which get there with their next
-    /// packet.
+    /// A flowtable after router B took over the connections, which enter with their next packet.
     Later,
 }
 

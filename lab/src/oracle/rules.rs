@@ -133,7 +133,7 @@ pub(super) type Socket = (IpAddr, u16);
 /// Both sockets of a flow, as each end sees them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    /// The client, by its own account and by the server's.
+    /// The client's socket in the client's view and in the server's view.
     pub client: [Socket; 2],
     /// The server's socket in the client's view and in the server's view.
     pub server: [Socket; 2],

@@ -1,4 +1,4 @@
-//! Frames that are on their way, in one direction.
+//! Frames in transit, in one direction.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use crate::frame::Frame;
 use crate::random::Random;
 
-/// Bytes held at most: 250 ms at 1 Gbit/s.
+/// Limit of held bytes: 250 ms at 1 Gbit/s.
 const MOST: usize = 32 << 20;
 
-/// A queue by time. No clock of its own.
+/// A queue ordered by time; callers pass the clock.
 #[derive(Debug)]
 pub(super) struct Hold {
     frames: VecDeque<(Instant, Frame)>,
@@ -26,15 +26,15 @@ impl Hold {
         }
     }
 
-    /// Whether the next frame is one of the `share` that is lost.
+    /// Draws if the next frame belongs to the lost `share`.
     pub(super) fn loses(&mut self, share: f64) -> bool {
-        // 53 bits are what an f64 holds exactly.
+        // An f64 holds exactly 53 bits.
         let drawn = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         drawn < share
     }
 
-    /// Keeps a frame for `delay`, or until those before it are gone. False: no room, and it is
-    /// lost.
+    /// Holds a frame for `delay`, or until earlier frames are gone. Returns false if the queue is
+    /// full; the frame is then lost.
     pub(super) fn keep(&mut self, frame: Frame, now: Instant, delay: Duration) -> bool {
         if self.octets + frame.len() > MOST {
             return false;
@@ -44,14 +44,14 @@ impl Hold {
         true
     }
 
-    /// The next frame, if it is due; none passes another.
+    /// Returns the next frame if due; frames never overtake.
     pub(super) fn due(&mut self, now: Instant) -> Option<Frame> {
         let (_, frame) = self.frames.pop_front_if(|(due, _)| *due <= now)?;
         self.octets -= frame.len();
         Some(frame)
     }
 
-    /// When the next frame is due.
+    /// Returns the due time of the next frame.
     pub(super) fn next(&self) -> Option<Instant> {
         self.frames.front().map(|(due, _)| *due)
     }

@@ -1,4 +1,4 @@
-//! The options of MPTCP in TCP segments (RFC 8684 section 3), for boxes that meddle with them.
+//! MPTCP options in TCP segments (RFC 8684 section 3), for simulated middleboxes.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use net::checksum::fold;
 
 use crate::view::{View, word};
 
-/// TCP options (RFC 9293 section 3.1): end of the list, and no operation, both of one byte.
+/// TCP options (RFC 9293 section 3.1): end of list and no operation, both one byte long.
 const END: u8 = 0;
 const NOP: u8 = 1;
-/// The option of MPTCP, and of its kinds that which says whether a subflow is to wait for others to
-/// fail (RFC 8684 sections 3 and 3.3.8).
+/// Option kind of MPTCP, and the subtype MP_PRIO, which sets a subflow's backup flag (RFC 8684
+/// sections 3 and 3.3.8).
 const MPTCP: u8 = 30;
 const MP_PRIO: u8 = 5;
 
-/// Does what a box does that does not know MPTCP (RFC 8684 section 6): overwrites all its options
-/// of a TCP segment, and hints the checksum by the difference (RFC 1624), so that a wrong one stays
-/// wrong. Whether there were any.
+/// Overwrites all MPTCP options of a TCP segment with NOPs, as a middlebox without MPTCP does (RFC
+/// 8684 section 6). The checksum changes by the difference (RFC 1624), so a wrong checksum stays
+/// wrong. Returns true if there was an MPTCP option.
 pub(super) fn strip(frame: &mut [u8]) -> bool {
     let Some((begin, end)) = options(frame) else {
         return false;
@@ -33,7 +33,7 @@ pub(super) fn strip(frame: &mut [u8]) -> bool {
     true
 }
 
-/// Whether a TCP segment carries MP_PRIO.
+/// Returns true if a TCP segment carries MP_PRIO.
 pub(super) fn tells_priority(frame: &[u8]) -> bool {
     let Some((begin, end)) = options(frame) else {
         return false;
@@ -43,7 +43,7 @@ pub(super) fn tells_priority(frame: &[u8]) -> bool {
     mptcp(options).iter().any(|o| kind(o) == Some(MP_PRIO))
 }
 
-/// Where the options of a whole TCP header begin and end.
+/// Returns the range of the options in a complete TCP header.
 fn options(frame: &[u8]) -> Option<(usize, usize)> {
     let view = View::of(frame)?;
     if view.protocol != 6 || view.fragment || view.end < view.body + 20 {
@@ -62,7 +62,7 @@ fn overwrite(options: &mut [u8]) -> bool {
     !found.is_empty()
 }
 
-/// Where among a segment's options those of MPTCP are.
+/// Returns the ranges of the MPTCP options among a segment's options.
 fn mptcp(options: &[u8]) -> Vec<Range<usize>> {
     let (mut at, mut found) = (0, Vec::new());
     while at < options.len() {
@@ -72,7 +72,7 @@ fn mptcp(options: &[u8]) -> Vec<Range<usize>> {
             NOP => 1,
             _ => options.get(at + 1).map_or(0, |length| usize::from(*length)),
         };
-        // A length that cannot be: whoever reads it will stop here as well.
+        // An invalid length stops every parser here.
         if length == 0 || (kind != NOP && length < 2) || at + length > options.len() {
             break;
         }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::view::pseudo_header;
 
-    /// A SYN with these options, IPv4 or IPv6; its checksum is right.
+    /// Returns a SYN with these options, IPv4 or IPv6, and a right checksum.
     fn segment(ipv6: bool, options: &[u8]) -> Vec<u8> {
         let mut tcp = vec![
             0x9c, 0x40, 0, 80, 1, 2, 3, 4, 0, 0, 0, 0, 0, 2, 0xff, 0xff, 0, 0, 0, 0,
@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn mptcp_options_become_nops_and_the_checksum_stays_right() {
-        // MSS, then MP_CAPABLE behind a NOP, so that it begins at an odd byte; then another, and
-        // window scaling.
+        // MSS, then MP_CAPABLE behind a NOP, so that it begins at an odd byte; another MPTCP
+        // option, then window scaling.
         let options = [2, 4, 5, 0xb4, 1, 30, 4, 0x01, 0x81, 30, 3, 0x20, 3, 3, 7, 0];
         for ipv6 in [false, true] {
             let mut frame = segment(ipv6, &options);
@@ -146,7 +146,7 @@ mod tests {
             let options = [&stamp[..], &acknowledges, &last].concat();
             assert_eq!(tells_priority(&segment(false, &options)), expected);
         }
-        // Cut short: it says nothing.
+        // A truncated option has no subtype.
         assert!(!tells_priority(&segment(false, &[30, 2, 0x51, 1])));
     }
 
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn what_is_no_option_is_left_alone() {
         for options in [
-            // Behind the end, a length of 0, 1, or longer than there is; no length.
+            // An option behind the end; a length of 0, 1 or beyond the end; a missing length.
             [0, 30, 2, 0],
             [2, 0, 30, 2],
             [2, 1, 30, 2],

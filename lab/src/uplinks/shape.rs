@@ -1,25 +1,24 @@
-//! The rate of a line.
+//! Rate limits of a line.
 
 use std::time::Duration;
 
-/// Shortest burst, bytes: some frames, so that the last does not have to wait for a timer each
-/// time.
+/// Shortest burst, bytes: several frames, so that each frame does not wait for a timer.
 const LEAST_BURST: u64 = 6 * 1514;
 
-/// A rate, and the queue in front of it: a token bucket (`tbf`), which counts bytes of frames.
+/// A rate with a queue: a token bucket (`tbf`), which counts bytes of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Bit/s, Ethernet headers included; 1,448 of 1,514 bytes are TCP's payload.
+    /// Bit/s, Ethernet headers included; TCP's payload is 1,448 of 1,514 bytes.
     pub rate: u64,
-    /// What may pass at once after a pause, as time at this rate; at least some frames. Longer than
-    /// a busy machine lets a timer wait, else bytes are lost.
+    /// Burst after a pause, as time at this rate; at least some frames. Must exceed the timer
+    /// delays of a busy machine, or bandwidth is lost.
     pub burst: Duration,
-    /// How long the queue can get before it drops, as time at this rate.
+    /// Maximum length of the queue, as time at this rate.
     pub queue: Duration,
 }
 
 impl Shape {
-    /// So many Mbit/s, with a burst of 5 ms and a queue of 60 ms.
+    /// Returns a shape of this many Mbit/s, with a burst of 5 ms and a queue of 60 ms.
     pub fn mbit(rate: u64) -> Self {
         Self {
             rate: rate * 1_000_000,
@@ -28,14 +27,14 @@ impl Shape {
         }
     }
 
-    /// Bytes that pass in a time.
+    /// Returns the bytes that pass in a time.
     fn octets(self, time: Duration) -> u64 {
         (self.rate as f64 / 8.0 * time.as_secs_f64()) as u64
     }
 }
 
-/// The command that gives a device this shape, whatever it had before. A queue that is there is
-/// kept.
+/// Returns the command that sets a device's shape, regardless of its present one. An existing queue
+/// is kept.
 pub(super) fn command(device: &str, shape: Option<Shape>) -> String {
     let begin = format!("tc qdisc replace dev {device} root");
     let Some(shape) = shape else {

@@ -1,4 +1,4 @@
-//! Frames from packets.
+//! Tests of frames built from packets.
 
 use etherparse::{PacketHeaders, TransportHeader};
 
@@ -29,8 +29,7 @@ fn tcp() -> Body {
     })
 }
 
-/// etherparse, an independent implementation, finds the same fields and computes the same
-/// checksums.
+/// etherparse, an independent implementation, finds equal fields and checksums.
 #[test]
 fn an_independent_parser_agrees() {
     for ipv6 in [false, true] {

@@ -1,4 +1,4 @@
-//! The laboratory's own parts.
+//! Tests of the laboratory's parts.
 
 mod frames;
 mod namespaces;

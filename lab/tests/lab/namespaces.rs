@@ -1,4 +1,4 @@
-//! Namespaces come and go as they should.
+//! Tests of the life of namespaces.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -70,7 +70,7 @@ fn sysctls_and_commands_are_those_of_the_namespace() {
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "77");
 }
 
-/// Not a test of its own: the tests below run it as another process. It makes a namespace, says its
+/// Helper of the tests below, which run this test as another process: makes a namespace, prints its
 /// name and waits.
 #[test]
 #[ignore = "run by other tests"]

@@ -1,4 +1,4 @@
-//! The oracle against plain kernels: equal when they are equal, and not fooled when they are not.
+//! Tests of the oracle with plain kernels: equal kernels agree, and changed kernels are found.
 
 use weir_lab::gateway::Ipv6;
 use weir_lab::generate::{Kind, Side};
@@ -29,7 +29,7 @@ fn two_kernels_are_equal_with_nat66_and_without_nat() {
     }
 }
 
-/// A router B whose nftables rules do something that router A does not.
+/// Returns a router B with additional nftables rules.
 fn sabotaged(rules: &'static str) -> impl Fn(&Lab) -> Result<Settle, Error> {
     move |lab| {
         lab.node("router")?.nft(&format!(
@@ -40,7 +40,7 @@ fn sabotaged(rules: &'static str) -> impl Fn(&Lab) -> Result<Settle, Error> {
     }
 }
 
-/// Frames that only pass a bridge are compared too: here one member has none of them.
+/// The oracle also compares frames that only pass a bridge: here one member gets no frames.
 #[test]
 fn a_bridge_that_floods_less_is_found() {
     let unplugged = |lab: &Lab| {
@@ -65,7 +65,7 @@ fn a_bridge_that_floods_less_is_found() {
     }
 }
 
-/// With a fixed seed: not every workload happens to have the packets that the rules below change.
+/// Uses a fixed seed: not every workload has the packets that the rules below change.
 fn found(rules: &'static str) -> Box<oracle::Mismatch> {
     let plan = Plan::new(4, 30, 600);
     match oracle::compare(&plan, &sabotaged(rules)) {
@@ -79,7 +79,7 @@ fn found(rules: &'static str) -> Box<oracle::Mismatch> {
 
 #[test]
 fn a_changed_ttl_is_found_and_shrunk() {
-    // Of one flow only, and not of its opening.
+    // The rule changes one flow, but not the opening.
     let found = found("udp sport 2007 ip length > 400 ip ttl set 9");
     assert!(found.shrunk);
     assert_eq!(found.steps.len(), 1, "{found}");
@@ -103,8 +103,8 @@ fn a_dropped_port_is_found_and_shrunk() {
     assert_ne!(found.steps[0].kind, Kind::Open);
 }
 
-/// A kernel that does not look at checksums forwards packets with a wrong one translated, as a
-/// router under test may.
+/// A kernel that ignores checksums forwards packets with a wrong checksum translated, as a router
+/// under test may.
 #[test]
 fn bad_checksums_may_be_forwarded_if_they_stay_bad() {
     let careless = |lab: &Lab| {
@@ -126,8 +126,8 @@ fn bad_checksums_may_be_forwarded_if_they_stay_bad() {
     );
 }
 
-/// Two packets are needed: the second one is dropped because of what the first one did to the
-/// connection.
+/// The difference needs two packets: the first one changes the connection, so that the second one
+/// is dropped.
 #[test]
 fn a_difference_that_takes_two_packets_is_shrunk_to_two() {
     let found = found(
