@@ -1,5 +1,5 @@
-//! Request lines (`METHOD PATH?QUERY`) and flow expressions: an answer or a problem with a hint,
-//! never a panic. A parsed query survives being written and parsed again.
+//! Request lines (`METHOD PATH?QUERY`) and flow expressions give an answer or a problem with a
+//! hint, never a panic. A parsed query survives being written and parsed again.
 #![no_main]
 
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Input at a port: any octets as announcements, and as a sequence of events. No panic, no control
+//! Input at a port: any bytes as announcements, and as a sequence of events. No panic, no control
 //! sequences or markup in text. Mesh needs a proof, the administrator's choice and connection stay,
 //! and a link gets one probe.
 #![no_main]

@@ -1,4 +1,4 @@
-//! Frames of any make, and any octets, through the classifier of ports (bpf/include/cable_sort.h,
+//! Frames of any kind, and any bytes, through the classifier of ports (bpf/include/cable_sort.h,
 //! compiled for this processor): the result equals that of a plain parser.
 #![no_main]
 
@@ -15,7 +15,7 @@ const NO_VLAN: u32 = 0xffff;
 
 fn check(frame: &[u8]) {
     let mut vlan = 0;
-    // SAFETY: the function reads this many octets, and writes a number; libFuzzer has one thread.
+    // SAFETY: the function reads this many bytes and writes a number; libFuzzer has one thread.
     let said = unsafe { classifier_sort(frame.as_ptr(), frame.len() as u32, &raw mut vlan) };
     let expected = model::seen(frame);
     let number = expected.sort as u32 | if expected.hidden { HIDDEN } else { 0 };

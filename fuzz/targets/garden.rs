@@ -22,7 +22,7 @@ fuzz_target!(|octets: &[u8]| {
         assert_eq!(Question::read(&sent).as_ref(), Some(question));
         assert!(!answers(&sent, &sent, question), "a question is no answer");
     }
-    // Fuzzing alone would not find this: the answer begins with its question.
+    // Fuzzing alone would not find this case: the answer begins with its question.
     let question = Question {
         name: "www.example.org".to_owned(),
         ipv6: octets.first().is_some_and(|first| first & 1 == 1),

@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const THEIRS: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Our port, and hellos of a neighbour that did not hear it, of one that did, and our own.
+/// The port under test; a neighbour's hello before and after it heard the port, and the port's own.
 static STARTED: LazyLock<(Port, [Vec<u8>; 3])> = LazyLock::new(|| {
     let mesh = MeshKey::from_secret(&[7; 32]).expect("long enough");
     let port = |seed, mac| {
@@ -49,7 +49,7 @@ fuzz_target!(|octets: &[u8]| {
         };
         let whole = part.is_empty() || how & 3 == 3;
         if !whole {
-            // Changes octets from a position on, or replaces the whole rest.
+            // Changes bytes from a position on, or replaces the whole tail.
             let place = usize::from(part[0]).min(frame.len());
             if how & 4 != 0 {
                 frame.truncate(place);

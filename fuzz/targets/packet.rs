@@ -1,4 +1,4 @@
-//! Frames through the packet path itself, by BPF_PROG_TEST_RUN: forwarded as the model says, or
+//! Frames through the packet path itself, by BPF_PROG_TEST_RUN: forwarded as the model requires, or
 //! passed unchanged. Needs root.
 //!
 //! libFuzzer sees the coverage of the harness (the mangler and the model), not of the BPF program;

@@ -27,7 +27,7 @@ fn beacon(mac: [u8; 6], elements: &[u8]) -> Vec<u8> {
     [head, ssid, elements.to_vec()].concat()
 }
 
-/// Beacon content of an honest node, and its hello to us.
+/// Beacon content of an honest node, and its hello to the node under test.
 static HONEST: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     let mut theirs = machine(THEIRS, 1);
     let ours = machine(OURS, 2);
@@ -75,7 +75,7 @@ fuzz_target!(|octets: &[u8]| {
             None => ours.handle(now, Event::Frame(&frame)),
         };
         for action in actions {
-            // Nobody can complete a handshake without the keys.
+            // Without the keys, no sender can complete a handshake.
             assert!(
                 matches!(action, Action::Send(_) | Action::Listen(_)),
                 "{action:?}"

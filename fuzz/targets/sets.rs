@@ -11,7 +11,7 @@ use kernel::sets::{SetContent, SetHeader, decode_elements, decode_event, decode_
 use libfuzzer_sys::fuzz_target;
 use offload_core::drops::prefixes;
 
-/// Small, because as many as the packet path allows would take too long.
+/// Small, because the packet path's own limit would take too long.
 const MOST: usize = 4_096;
 
 fuzz_target!(|data: &[u8]| {

@@ -47,7 +47,7 @@ fn door() -> Door {
         password_file: file,
         ..Settings::default()
     };
-    // Time stands still: only a few passwords are tried.
+    // A fixed clock limits the password attempts.
     let clock = Rc::new(|| Duration::from_secs(1_000_000));
     let front = settings.front();
     let warden = Warden::with_clock(settings, clock.clone()).expect("a warden");
@@ -64,7 +64,7 @@ thread_local! {
         .expect("a runtime");
 }
 
-/// `METHOD TARGET`, lines of headers, an empty line, the body.
+/// Parses `METHOD TARGET`, header lines, an empty line and the body.
 fn request(data: &[u8]) -> Option<Request<Full<Bytes>>> {
     let end = data.windows(2).position(|two| two == b"\n\n")?;
     let (head, body) = (&data[..end], &data[end + 2..]);

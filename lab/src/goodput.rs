@@ -30,9 +30,9 @@ const ARREARS: Duration = Duration::from_millis(20);
 /// Transport protocol of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// One TCP connection.
+    /// A TCP connection.
     Tcp,
-    /// One MPTCP connection, requested by both ends.
+    /// An MPTCP connection, requested by both ends.
     Mptcp,
     /// Numbered datagrams; needs a rate.
     Udp,

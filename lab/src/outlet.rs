@@ -8,7 +8,7 @@ use crate::generate::Side;
 use crate::view::View;
 use crate::{Arrangement, Error, Lab, addresses};
 
-/// The end of a wire that is not the router's.
+/// The end of a wire opposite the router.
 #[derive(Clone, Debug)]
 pub struct Outlet {
     /// Host at this end.

@@ -40,7 +40,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// One TCP stream to the server.
+    /// Returns a load of one TCP stream to the server.
     pub fn tcp(to: IpAddr, seconds: u32) -> Self {
         Self {
             to,

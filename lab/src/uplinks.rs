@@ -51,7 +51,7 @@ const MOST_PATHS: usize = 9;
 /// Options of [`Uplinks::build`].
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// One to nine providers, in the order of the router's preference (lowest metric first).
+    /// Providers, one to nine, in the order of the router's preference (lowest metric first).
     pub paths: Vec<Path>,
     /// Adds IPv6. The LAN's IPv6 addresses are local ones, so the router translates IPv6 too.
     pub ipv6: bool,

@@ -1,4 +1,4 @@
-//! `weir bench`: how many packets a second this machine forwards, and by what.
+//! `weir bench`: measures the packets per second that this machine forwards, by path.
 
 mod bar;
 mod compare;
@@ -14,7 +14,7 @@ use runtime::Error;
 use runtime::output::Output;
 use runtime::registry::{Command, Entry, Group};
 
-/// The laboratory's command; nothing of it is part of the daemon.
+/// The laboratory's command, separate from the daemon.
 pub const ENTRY: Entry = Entry {
     commands: || vec![Command::printing(Group::Diagnose, "bench", run)],
     ..Entry::named("bench")

@@ -1,11 +1,11 @@
-//! The list of what weir is made of. A module has its own folder in `modules/`, and one line here.
+//! The list of weir's modules. A module has its own folder in `modules/`, and one line here.
 
 #[cfg(feature = "bench")]
 mod bench;
 
 use runtime::registry::Registry;
 
-/// Weir, with all its modules.
+/// Returns weir's registry with all modules.
 pub fn registry() -> Registry {
     Registry {
         own: runtime::commands::OWN,

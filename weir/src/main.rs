@@ -1,4 +1,4 @@
-//! The `weir` command; all of it is in the modules.
+//! The `weir` command; the modules implement all commands.
 
 use std::process::ExitCode;
 

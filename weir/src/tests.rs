@@ -1,4 +1,4 @@
-//! The whole configuration: what can be written, and what is told of what cannot.
+//! Tests of the whole configuration: valid keys, and the errors of invalid ones.
 
 mod keys;
 mod uci;
@@ -227,7 +227,7 @@ fn times_and_paths_have_bounds() {
     }
 }
 
-/// A program that gets a device's name takes none of these for an option, and the kernel has them all.
+/// The kernel allows each of these device names, and no program takes such a name for an option.
 #[test]
 fn names_of_devices_are_those_of_the_kernel() {
     let keys = |name: &str| {

@@ -25,7 +25,7 @@ pub struct Ran {
 /// Converts a command's output to text.
 ///
 /// # Panics
-/// The output is not UTF-8.
+/// Panics if the output is not UTF-8.
 pub fn ran(output: Output) -> Ran {
     Ran {
         code: output.status.code(),
@@ -37,7 +37,7 @@ pub fn ran(output: Output) -> Ran {
 /// Runs a test of this program, by its full name, in its own process, with extra variables.
 ///
 /// # Panics
-/// The test fails, or does not exist.
+/// Panics if the test fails or does not exist.
 pub fn apart(test: &str, variables: &[(&str, &OsStr)]) {
     let output = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
@@ -56,7 +56,7 @@ pub fn apart(test: &str, variables: &[(&str, &OsStr)]) {
 /// `WEIR_UPDATE_GOLDEN` set, writes the file instead.
 ///
 /// # Panics
-/// The texts differ, or the file cannot be read.
+/// Panics if the texts differ or the file cannot be read.
 pub fn golden(name: &str, text: &str) {
     let path = Path::new("tests/golden").join(name);
     if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {

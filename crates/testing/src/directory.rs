@@ -16,7 +16,7 @@ impl Default for Directory {
 impl Directory {
     /// Creates an empty temporary directory.
     ///
-    /// # Panics
+    /// Panics if the directory cannot be created.
     /// The directory cannot be created.
     pub fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);

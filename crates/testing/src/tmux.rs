@@ -95,8 +95,8 @@ impl Pane {
             .to_owned()
     }
 
-    /// Waits until the screen is as wanted, and returns it. The long time limit only keeps a broken
-    /// test from hanging.
+    /// Waits until `wanted` accepts the screen, and returns the screen. The long time limit only
+    /// keeps a broken test from hanging.
     pub fn wait(&self, what: &str, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
         let begin = Instant::now();
         loop {

@@ -44,7 +44,7 @@ pub enum Kind {
     Padded,
     /// Bytes behind the IP packet.
     Trailer,
-    /// One or two VLAN tags.
+    /// A VLAN tag, or two tags.
     Vlan,
     /// Another destination MAC.
     OtherMac,

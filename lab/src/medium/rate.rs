@@ -20,7 +20,7 @@ pub(super) const CHECK_SUM: usize = 4;
 pub enum Modulation {
     /// Barker and CCK.
     Dsss,
-    /// One bit per subcarrier and symbol.
+    /// A single bit per subcarrier and symbol.
     Bpsk,
     /// Two bits per subcarrier and symbol.
     Qpsk,

@@ -154,7 +154,7 @@ mod tests {
             let mut doubled = cut(ipv6, 16);
             doubled.push(doubled[0].clone());
             assert_eq!(assembled(doubled.clone()), doubled);
-            // One part has another hop count.
+            // A part has another hop count.
             let mut hops = cut(ipv6, 16);
             let at = if ipv6 { 21 } else { 22 };
             hops[0].frame[at] -= 1;

@@ -1,4 +1,4 @@
-//! One of the two labs: injects packets, captures packets and detects the end of the output.
+//! A rig is one of the two labs: injects and captures packets, and detects the end of the output.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,11 +1,11 @@
-//! How far a measurement is.
+//! Progress of a measurement.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use bench::closed::Progress;
 
-/// How far it is, on standard error: a bar on a terminal, else a line for each piece.
+/// Progress on standard error: a bar on a terminal, else a line for each piece.
 pub(super) struct Bar {
     terminal: bool,
 }
@@ -22,7 +22,7 @@ impl Bar {
         let full = ((progress.done * CELLS as f64) as usize).min(CELLS);
         let left = clock(progress.left);
         let mut stderr = std::io::stderr().lock();
-        // Nobody is to lose a measurement for a terminal that went away.
+        // A lost terminal must not end a measurement.
         let _ = match self.terminal {
             true => write!(
                 stderr,

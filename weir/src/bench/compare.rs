@@ -1,4 +1,4 @@
-//! `weir bench compare`: two reports, and what can be told apart.
+//! `weir bench compare`: compares two reports.
 
 use std::path::{Path as File, PathBuf};
 

@@ -194,12 +194,12 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
     Ok(())
 }
 
-/// As JSON: the report, and what follows from it.
+/// JSON output: the report and the ranking.
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    /// Names, the fastest first; those that cannot be told apart together.
+    /// Names, the fastest first; scenarios within the noise share a rank.
     ranking: Vec<Vec<&'a str>>,
 }
 
@@ -268,7 +268,7 @@ fn print_tcp(tcp: &Bulk, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(table.finish(output)?)
 }
 
-/// The functions that take the most, side by side.
+/// Prints the functions that take the most time, side by side.
 fn print_profiles(profiles: &[Profile], output: &mut Output<'_>) -> Result<(), Error> {
     const MOST: usize = 8;
     output.line("")?;

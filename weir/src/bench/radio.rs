@@ -1,4 +1,4 @@
-//! `weir bench radio`: power that follows throughput, beside others.
+//! `weir bench radio`: measures transmit power that follows throughput, next to other methods.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `weir bench receive`: counts what `weir bench send` sends from the other side of a router.
+//! `weir bench receive`: counts the packets of `weir bench send` on the other side of a router.
 
 use std::io::Write;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -41,7 +41,7 @@ pub struct ReceiveArgs {
 pub(super) fn run(args: &ReceiveArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let receiver = match args.listen {
         Some(address) => Receiver::listen(address),
-        // Without IPv6, by IPv4 alone.
+        // Falls back to IPv4 on a machine without IPv6.
         None => Receiver::listen((Ipv6Addr::UNSPECIFIED, PORT).into())
             .or_else(|_| Receiver::listen(([0, 0, 0, 0], PORT).into())),
     };
@@ -65,7 +65,7 @@ pub(super) fn run(args: &ReceiveArgs, output: &mut Output<'_>) -> Result<(), Err
         .map_err(wire_trouble)
 }
 
-/// On standard error: it goes on whether somebody reads or not.
+/// Reports an event on standard error. The receiver continues if standard error fails.
 fn tell(event: Event) {
     let text = match event {
         Event::Began(from) => format!("{from}: measures"),

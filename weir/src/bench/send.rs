@@ -1,4 +1,4 @@
-//! `weir bench send`: to a receiver on the other side of a real router.
+//! `weir bench send`: sends to a receiver on the other side of a real router.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path as File, PathBuf};
@@ -17,7 +17,7 @@ use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 
-/// More than any code has.
+/// Limit on the length of a code; all codes are shorter.
 const LONGEST_CODE: u64 = 256;
 
 /// Measure a real router: send through it to `weir bench receive`
@@ -101,7 +101,7 @@ fn link(text: &str) -> Result<f64, String> {
     number(text, 0.01, 1e6, "Mbit/s, 0.01 to 1000000")
 }
 
-/// The first line of a file or of standard input, or what is typed.
+/// Reads the code from the first line of a file or of standard input, or from the terminal.
 fn code(file: Option<&File>) -> Result<Code, Error> {
     let failed = |name: &str, error: &io::Error| {
         Error::because(
@@ -124,7 +124,7 @@ fn code(file: Option<&File>) -> Result<Code, Error> {
             first(&mut opened, &name)?
         }
         None if io::stdin().is_terminal() => {
-            // Nobody is to wait for a prompt that did not show.
+            // The command reads the code even if the prompt cannot be shown.
             let _ = write!(io::stderr(), "Code that the receiver shows: ");
             let _ = io::stderr().flush();
             first(&mut io::stdin().lock(), "the terminal")?
@@ -161,7 +161,7 @@ pub(super) fn run(args: &SendArgs, output: &mut Output<'_>) -> Result<(), Error>
         link: args.link,
         force: args.force,
     };
-    // Before anyone types: whether it is there at all.
+    // Checks that the receiver is reachable before the user types the code.
     let reached = reach(&settings).map_err(wire_trouble)?;
     let code = code(args.code_file.as_deref())?;
     let mut bar = Bar::new();
@@ -257,7 +257,7 @@ fn row(report: &Report, trial: &Trial) -> [Cell; 10] {
         .link_pps
         .zip(arrived)
         .map(|(most, pps)| format!("{:.1} %", pps / most * 100.0));
-    // On the wire, with checksum, preamble and gap: what is to be compared with the link.
+    // The rate on the wire includes checksum, preamble and gap, for comparison with the link.
     let mbit = arrived.map(|pps| format!("{:.1}", pps * frame::bits(report.length) / 1e6));
     let lost = arrived.map(|_| thousands(trial.lost as f64));
     [

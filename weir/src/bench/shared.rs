@@ -1,10 +1,10 @@
-//! What the commands of `weir bench` share: a file that is asked for, and errors.
+//! Helpers for the commands of `weir bench`: an optional output file, and errors.
 
 use std::path::Path as File;
 
 use runtime::Error;
 
-/// Writes a text to the file that was asked for.
+/// Writes a text to the requested file, if any.
 pub fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Error> {
     let Some(file) = file else { return Ok(()) };
     std::fs::write(file, text()).map_err(|error| {
@@ -13,7 +13,7 @@ pub fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Er
     })
 }
 
-/// A measurement that failed, with a hint.
+/// Converts a failed measurement to an error with a hint.
 pub fn failed(error: bench::Error) -> Error {
     let hint = match &error {
         bench::Error::Lab(_) | bench::Error::Datapath(_) => {
@@ -27,7 +27,7 @@ pub fn failed(error: bench::Error) -> Error {
     Error::because("it cannot be measured", &error, hint)
 }
 
-/// A measurement over real wires that failed, with its hint.
+/// Converts a failed measurement over real wires to an error with its hint.
 pub fn wire_trouble(trouble: bench::wires::Trouble) -> Error {
     Error::new(trouble.what, trouble.hint)
 }

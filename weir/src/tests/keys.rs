@@ -1,4 +1,4 @@
-//! Each key: read, listed, with its bounds.
+//! Tests of each key: parsing, listing and bounds.
 
 use super::*;
 
@@ -398,7 +398,7 @@ fn bounds_belong_to_the_key() {
     }
 }
 
-/// Wherever it stands by mistake, no message has it.
+/// No message contains a misplaced pairing line.
 #[test]
 fn a_pairing_line_is_not_shown() {
     const LINE: &str = "weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349";
@@ -423,7 +423,7 @@ fn a_pairing_line_is_not_shown() {
     }
 }
 
-/// No reader of a time, a size or a rate passes over what stands behind the value.
+/// Every parser of a time, a size or a rate refuses text behind the value.
 #[test]
 fn nothing_behind_a_value_is_passed_over() {
     let measured = |allowed: &str| {

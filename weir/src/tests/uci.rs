@@ -1,4 +1,4 @@
-//! Keys as options of OpenWrt's own format.
+//! Tests of keys as options in OpenWrt's format.
 
 use super::*;
 use runtime::config::lay_uci;
@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Effective, Vec<String>> {
     done.map(|()| effective).map_err(told)
 }
 
-/// What a key comes to, as JSON.
+/// Returns the effective value of a key, as JSON.
 fn value(effective: &Effective, key: &str) -> String {
     let entries = effective.to_api().entries;
     let entry = entries.into_iter().find(|entry| entry.key == key);

@@ -1,5 +1,5 @@
-//! `weir check` in routers of the lab: what it makes of devices, rules and qdiscs, without a daemon
-//! and with one. Needs root.
+//! Tests of `weir check` in routers of the lab: findings on devices, rules and qdiscs, with and
+//! without a daemon. Needs root.
 
 use crate::router;
 use std::process::Command;
@@ -10,7 +10,7 @@ use lab::gateway;
 use lab::namespace::Namespace;
 use serde_json::{Value, json};
 
-/// Runs it in a namespace, where no daemon is unless `socket` names one's.
+/// Runs `weir check` in a namespace, without a daemon unless `socket` names one's socket.
 fn check(node: &Namespace, options: &[&str], socket: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
     command
@@ -40,7 +40,7 @@ fn device<'a>(report: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{name} in {devices:?}"))
 }
 
-/// `6.1.0-50-amd64` to 6 and 1.
+/// Parses `6.1.0-50-amd64` to 6 and 1.
 fn version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
     let mut next = || numbers.next()?.parse().ok();
@@ -65,8 +65,7 @@ fn a_plain_router_can_be_used() {
     }
     assert_eq!(report["devices"].as_array().map(Vec::len), Some(2), "no lo");
     let features = report["features"].as_array().expect("a list");
-    // What the tests' kernel should have by its version, it has: a probe that fails must not pass
-    // unseen.
+    // The tests' kernel has every feature of its version: a failing probe must not go unnoticed.
     let running = version(report["kernel"].as_str().expect("text"));
     for feature in features {
         let since = feature["min_version"].as_str().map_or((0, 0), version);
@@ -86,8 +85,8 @@ fn a_plain_router_can_be_used() {
     }
 }
 
-/// With a partner there are rows of what that needs; on the tests' kernel it is all there, but for
-/// a switch that is off.
+/// A partner adds rows of requirements; the tests' kernel meets all of them except for a disabled
+/// switch.
 #[test]
 fn multipath_has_its_own_rows() {
     let lab = gateway();
@@ -139,7 +138,7 @@ fn multipath_has_its_own_rows() {
     std::fs::remove_dir_all(folder).expect("removed");
 }
 
-/// The interface: names and kinds of all fields.
+/// Names and kinds of all JSON fields are part of the interface.
 #[test]
 fn json_has_this_shape() {
     let lab = gateway();
@@ -247,7 +246,7 @@ fn a_chain_at_ingress_and_a_shaper_are_kept() {
     let (_, told) = report(router);
     let place = told["firewall"][0]["place"].as_str().expect("text");
     assert!(place.starts_with("netdev n early, handle "), "{place}");
-    // Not asked of lan0: nft 1.0.6 does not tell the chain's device, and then every device is left
+    // The test skips lan0: nft 1.0.6 does not show the chain's device, so weir leaves every device
     // alone.
     let wan = device(&told, "wan0");
     assert_eq!(
@@ -323,7 +322,7 @@ fn what_stands_on_a_device_is_shown_with_what_it_forbids() {
     let (_, shown) = check(router, &[], "/nonexistent/weir.sock");
     assert!(shown.contains("  below    br0\n"), "{shown}");
     assert!(shown.contains("carries br0"), "{shown}");
-    // A daemon says the same, by its own eyes.
+    // A daemon reports equal devices from its own observation.
     let daemon = router::Daemon::start(router, "", |_| {});
     daemon.wait_for_ports(&["lan0", "wan0"]);
     let socket = daemon.socket();
@@ -332,7 +331,7 @@ fn what_stands_on_a_device_is_shown_with_what_it_forbids() {
     let told: Value = serde_json::from_str(&told).expect("one document");
     assert_eq!(told["running"], true);
     assert_eq!(told["devices"], report["devices"]);
-    // And notices when it changes.
+    // The daemon notices a change.
     router
         .run("tc filter del dev wan0 ingress")
         .expect("deleted");
@@ -388,7 +387,7 @@ fn devices_are_as_a_running_daemon_has_them() {
     let router = lab.node("router").expect("a router");
     let daemon = router::Daemon::start(router, "[ports.lan0]\nhook = \"xdp\"\n", |_| {});
     daemon.wait_for_ports(&["lan0", "wan0"]);
-    // The check itself reads no such configuration: what it says comes from the daemon.
+    // The check itself does not read this configuration: the answer comes from the daemon.
     let socket = daemon.socket();
     let socket = socket.to_str().expect("text");
     let (code, text) = check(router, &["--json"], socket);
@@ -396,14 +395,14 @@ fn devices_are_as_a_running_daemon_has_them() {
     assert_eq!(code, Some(0), "{report:#}");
     assert_eq!(report["running"], true);
     assert_eq!(device(&report, "lan0")["hook"], "xdp");
-    // A daemon of another namespace says nothing about this one.
+    // The check ignores a daemon of another namespace.
     let client = lab.node("client").expect("a client");
     let (_, text) = check(client, &["--json"], socket);
     let report: Value = serde_json::from_str(&text).expect("one document");
     assert_eq!(report["running"], false);
 }
 
-/// Without privileges it says so, and claims nothing that it could not try.
+/// Without privileges the check reports this, and claims nothing that it could not try.
 #[test]
 fn without_privileges_it_says_so() {
     let lab = gateway();

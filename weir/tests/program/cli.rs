@@ -1,4 +1,4 @@
-//! The command as it is typed: what it prints, where, and with which exit code.
+//! Tests of the command line: output, streams and exit codes.
 
 mod configuration;
 mod manual;
@@ -168,7 +168,7 @@ fn the_pictures_of_the_documentation_are_true() {
             false => "",
         };
         let picture = read(&format!("{folder}tests/golden/{name}.txt"));
-        // Empty rows in a row are one there.
+        // docs/terminal.md has a single empty row for several.
         let mut rows: Vec<&str> = picture.lines().collect();
         rows.dedup_by(|next, row| next.is_empty() && row.is_empty());
         assert!(
@@ -234,7 +234,7 @@ fn what_people_say_of_a_device_is_told_to_the_daemon() {
             &["device", "icon", "02-00-5E-10-00-77", "tv"],
             "02:00:5e:10:00:77 has no name given, is shown as tv\n",
         ),
-        // An icon of the configuration is not asked for to go.
+        // `forget` keeps an icon from the configuration.
         (
             &["device", "forget", "laptop"],
             "02:00:5e:10:00:01 has no name given\n",

@@ -1,5 +1,5 @@
-//! What a running `weir run` may still do, and that it is enough for all it has to do later. Needs
-//! root.
+//! Tests that a running `weir run` keeps few privileges, and that these suffice for all later work.
+//! Needs root.
 
 use crate::router;
 use std::fs;
@@ -14,7 +14,7 @@ fn gateway() -> Lab {
     Lab::gateway(&gateway::Options::default()).expect("a lab, as root")
 }
 
-/// The value of a line of /proc/PID/status.
+/// Returns the value of a line of /proc/PID/status.
 fn status(daemon: &Daemon, name: &str) -> String {
     let path = format!("/proc/{}/status", daemon.process.id());
     let text = fs::read_to_string(path).expect("its status");
@@ -27,7 +27,7 @@ fn status(daemon: &Daemon, name: &str) -> String {
 /// Bits of include/uapi/linux/capability.h: NET_ADMIN 12, PERFMON 38, BPF 39.
 const KEPT: u64 = 1 << 12 | 1 << 38 | 1 << 39;
 
-/// For the page's process, which is somebody else's: KILL 5, SETGID 6, SETUID 7.
+/// Capabilities for the page's process, which has another user: KILL 5, SETGID 6, SETUID 7.
 const FOR_THE_PAGE: u64 = 1 << 5 | 1 << 6 | 1 << 7;
 
 #[test]
@@ -45,18 +45,17 @@ fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
         assert_eq!(bits, Ok(KEPT), "{set}");
     }
     assert_eq!(status(&daemon, "NoNewPrivs"), "1");
-    // The tests' kernel has landlock; where it has not, this line is not there and nothing else
-    // changes.
+    // The tests' kernel has landlock. Without landlock only this log line would be missing.
     daemon.wait("it is confined", |daemon| {
         daemon.log().contains("confined to what is needed")
     });
 
-    // A device that comes later, at TC.
+    // A device that appears later, at TC.
     lab.wire(("router", "lan1"), ("client", "eth1"), Offloads::Default)
         .expect("a wire");
     daemon.wait_for_ports(&["lan1"]);
 
-    // A ruleset that changes later: read by `nft`, as a child.
+    // A ruleset that changes later: `nft` reads the ruleset as a child.
     router
         .nft(
             "table inet f { chain c { type filter hook ingress device lan1 priority 0; policy \
@@ -70,7 +69,7 @@ fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
     router.nft("delete table inet f").expect("rules");
     daemon.wait_for_ports(&["lan1"]);
 
-    // A configuration that changes later; XDP is attached anew.
+    // A configuration that changes later; XDP is attached again.
     fs::write(daemon.config(), "[ports.lan1]\nhook = \"xdp\"\n").expect("written");
     let reloaded = daemon.run(&["reload"]);
     assert!(reloaded.status.success(), "{reloaded:?}");
@@ -106,12 +105,12 @@ fn a_hang_up_reloads_and_a_broken_file_changes_nothing() {
     .expect("written");
     daemon.signal(Signal::SIGHUP);
     daemon.wait("the file is read", |_| value("offload.reprove") == "7s");
-    // What takes a restart is said, and shown as it runs.
+    // The log lists keys that need a restart; `weir config` shows their running values.
     daemon.wait("it says what waits", |daemon| {
         daemon.log().contains("after_restart=[\"offload.bridge\"]")
     });
     assert_eq!(value("offload.bridge"), false);
-    // The level of the log is among it: the next change of a route is told of.
+    // The log level is among the new values: the log reports the next route change.
     router
         .run("ip route add 198.51.100.0/24 via 10.0.0.2")
         .expect("a route");
@@ -132,7 +131,7 @@ fn a_hang_up_reloads_and_a_broken_file_changes_nothing() {
     assert_eq!(value("offload.udp"), true);
 }
 
-/// Meanwhile it keeps three capabilities more, for the page.
+/// With the page enabled, weir keeps three further capabilities for the page.
 #[test]
 fn the_service_manager_is_told() {
     let lab = gateway();
@@ -159,7 +158,7 @@ fn the_service_manager_is_told() {
     fs::remove_file(&path).expect("removed");
 }
 
-/// In a directory that is closed to others.
+/// Another user owns the configuration, in a directory closed to others.
 #[test]
 fn the_configuration_may_be_somebody_elses() {
     let lab = gateway();

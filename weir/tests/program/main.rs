@@ -1,4 +1,4 @@
-//! The program, from outside.
+//! Tests of the program from outside.
 
 mod check;
 mod cli;

@@ -1,5 +1,4 @@
-//! What Prometheus scrapes is right by OpenMetrics' own rules, bounded, and all that the dashboard
-//! asks for.
+//! Tests of the metrics: valid OpenMetrics, bounded, and complete for the dashboard.
 
 mod exposition;
 mod paths;
@@ -68,7 +67,7 @@ fn bytes(samples: &BTreeMap<Key, f64>, mac: &str, direction: &str) -> Option<f64
     get(samples, "weir_device_bytes_total", &labels)
 }
 
-/// All that are exported, but those of probes.
+/// Returns all exported metrics except for those of probes.
 fn all_metrics() -> impl Iterator<Item = &'static Metric> {
     let each = [
         daemon::metrics::METRICS,
@@ -78,7 +77,7 @@ fn all_metrics() -> impl Iterator<Item = &'static Metric> {
     each.into_iter().flatten()
 }
 
-/// As a daemon does that does all of it.
+/// Renders all metrics, as a daemon with all modules does.
 fn render(metrics: &mut Metrics, devices: &Devices, status: &Status, paths: &Paths) -> String {
     let mut text = Text::default();
     daemon::metrics::write(&mut text, status);
@@ -186,7 +185,7 @@ fn promtool_finds_nothing_to_complain_of() {
     ));
 }
 
-/// Its traffic is everybody's.
+/// The gateway's traffic is the traffic of all devices.
 #[test]
 fn what_leads_out_is_no_device() {
     let gateway = Device {
@@ -244,9 +243,9 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
         Some(9.0)
     );
 
-    // A device that grows a little past another does not take its place; one that grows far past it
-    // does. The others' sum only rises: by what they had while they were among them, and never by
-    // what a device had before.
+    // A device that grows slightly past another does not displace the other; one that grows far
+    // past does. The sum of the others only rises: by the traffic of a device while among the
+    // others, never by its earlier traffic.
     let samples = read(&render(
         &mut metrics,
         &all(vec![
@@ -285,7 +284,7 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
     );
     assert_eq!(bytes(&samples, "02:00:00:00:00:04", "received"), None);
     assert_eq!(bytes(&samples, "other", "received"), Some(8500.0 + 1.0));
-    // Gone from the list: nothing is taken back.
+    // A device that left the list keeps its bytes in the sum.
     let samples = read(&render(
         &mut metrics,
         &all(vec![device(5, 5000, 50)]),
@@ -314,7 +313,7 @@ fn what_a_radio_does_not_tell_is_left_out() {
     assert_eq!(of("signal_dbm", wired), None);
     assert_eq!(of("signal_dbm", wireless), Some(-61.0));
     assert_eq!(of("airtime_seconds_total", wireless), None);
-    // One that is not told by itself has no signal; nor have all others together.
+    // A device without its own row has no signal; neither has the row of all others.
     let mut one = Metrics::new(1);
     let devices = all(vec![device(4, 9000, 0), device(2, 1000, 0)]);
     let samples = read(&render(
@@ -372,7 +371,7 @@ proptest! {
 
 const DASHBOARD: &str = include_str!("../../../packaging/grafana/weir.json");
 
-/// Every string under this key, however deep.
+/// Collects every string under this key, at any depth.
 fn strings<'a>(value: &'a serde_json::Value, key: &str, found: &mut Vec<&'a str>) {
     match value {
         serde_json::Value::Object(object) => {
@@ -388,7 +387,7 @@ fn strings<'a>(value: &'a serde_json::Value, key: &str, found: &mut Vec<&'a str>
     }
 }
 
-/// Words of a query: names of metrics, labels and functions.
+/// Returns the words of a query: names of metrics, labels and functions.
 fn words(query: &str) -> impl Iterator<Item = &str> {
     query
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
@@ -410,7 +409,7 @@ fn the_dashboard_asks_only_for_what_there_is() {
             assert!(metric.is_some(), "{word} in {query}");
             used.insert(word);
         }
-        // Each selector {…} uses labels of the metric before it, and every rate is of a counter.
+        // Each selector {…} uses labels of the preceding metric, and every rate is of a counter.
         for (before, selector) in query.match_indices('{').map(|(at, _)| query.split_at(at)) {
             let name = words(before).last().unwrap_or_default();
             let metric = all_metrics()
@@ -448,7 +447,7 @@ fn the_dashboard_asks_only_for_what_there_is() {
             metric.name
         );
     }
-    // Grafana wants each panel to have a number of its own.
+    // Grafana needs a unique number for each panel.
     let panels = dashboard["panels"].as_array().expect("panels");
     let ids: HashSet<_> = panels.iter().map(|panel| panel["id"].as_u64()).collect();
     assert_eq!(ids.len(), panels.len());

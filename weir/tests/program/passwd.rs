@@ -1,4 +1,4 @@
-//! `weir passwd` as it is typed: on a terminal of its own, and with the password on standard input.
+//! Tests of `weir passwd`: on its own terminal, and with the password on standard input.
 
 use crate::support;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ fn from_stdin(file: &str, input: &[u8]) -> Ran {
         .spawn()
         .expect("the command runs");
     let mut stdin = child.stdin.take().expect("piped");
-    // It need not read to the end.
+    // The command may stop reading early.
     let _ = stdin.write_all(input);
     drop(stdin);
     ran(child.wait_with_output().expect("it ends"))
@@ -75,7 +75,7 @@ fn says_what_stands_in_the_way() {
     assert!(nowhere.err.contains("Hint: "), "{}", nowhere.err);
 }
 
-/// The other side of a terminal: what a person sees and types.
+/// The user's side of a terminal: screen and keyboard.
 struct Person {
     screen: File,
     terminal: OwnedFd,
@@ -101,7 +101,7 @@ impl Person {
         }
     }
 
-    /// Reads until this is on the screen, and the terminal shows nothing of what is typed.
+    /// Reads until the prompt is on the screen and the terminal no longer echoes.
     fn asked(&mut self, prompt: &str) {
         while !self.seen.ends_with(prompt) {
             let mut piece = [0; 256];
@@ -122,7 +122,7 @@ impl Person {
         self.screen.write_all(text).expect("typed");
     }
 
-    /// Waits for the end; the exit code, and all that was seen.
+    /// Waits for the end; returns the exit code and all output.
     fn leaves(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().expect("it ends").code();
         assert!(self.shows(), "the terminal is as it was");

@@ -1,4 +1,4 @@
-//! `weir paths --watch` in a terminal, against a daemon made of paper.
+//! Tests of `weir paths --watch` in a terminal, with a simulated daemon.
 
 use crate::support;
 use support::Daemon;
@@ -21,7 +21,7 @@ fn figures_are_drawn_anew_in_place() {
     };
     let first = rows(&screen, "ppp0");
     assert_eq!(first.len(), 1, "{screen:?}");
-    // Twice what the other carries: 20 and 10 Mbit/s, but for the time that a look takes.
+    // ppp0 carries twice as much as the other path: 20 and 10 Mbit/s, minus the time of a query.
     let rate = |row: &str| -> f64 {
         let words: Vec<_> = row.split_whitespace().collect();
         let at = words.iter().position(|word| *word == "Mbit/s").expect(row);

@@ -1,4 +1,4 @@
-//! `weir top` in a terminal, against a daemon made of paper.
+//! Tests of `weir top` in a terminal, with a simulated daemon.
 
 use crate::support;
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::Path;
 use support::tmux::{Pane, has};
 use support::{Daemon, Directory};
 
-/// The script of a person: something on the screen, `weir top`, and then a look at how the terminal
-/// was left.
+/// Returns a shell script: text on the screen, `weir top`, then the terminal's settings after the
+/// end.
 fn script(environment: &str, socket: &str, pid: &Path) -> String {
     let weir = env!("CARGO_BIN_EXE_weir");
     let pid = pid.to_str().expect("text");
@@ -38,7 +38,7 @@ impl Top {
         }
     }
 
-    /// It ended, and the terminal is as it was.
+    /// Checks the exit code, and that the terminal is restored.
     fn left(&self, code: u8) {
         let screen = self.pane.wait_for(&format!("ended with {code}"));
         let screen = self
@@ -64,7 +64,7 @@ impl Top {
     }
 }
 
-/// In which row a text is.
+/// Returns the row of a text.
 fn row(screen: &[String], text: &str) -> usize {
     let row = screen.iter().position(|row| row.contains(text));
     row.unwrap_or_else(|| panic!("{text} is not on\n{}", screen.join("\n")))
@@ -75,7 +75,7 @@ fn a_person_looks_around() {
     let daemon = Daemon::start(0);
     let top = Top::start(120, 30, XTERM, daemon.socket());
     let pane = &top.pane;
-    // Devices, the one that receives most first; the way to the Internet is above, not among them.
+    // Devices, the one that receives most first; the gateway is above the list, not in the list.
     let screen = pane.wait_for("> laptop");
     for text in [
         "3 devices  20 talks",
@@ -98,7 +98,7 @@ fn a_person_looks_around() {
     assert!(!has(&screen, "203.0.113.1"));
     assert!(has(&screen, "█"), "a chart");
 
-    // Sorted by another column, and back.
+    // Sort by another column, and back.
     pane.press(&["3"]);
     let screen = pane.wait("sorted by UP", |screen| {
         has(screen, "UP b/s") && row(screen, "Zoë") < row(screen, "laptop")
@@ -111,12 +111,12 @@ fn a_person_looks_around() {
     pane.press(&["2"]);
     pane.wait_for("> laptop");
 
-    // Uplinks too, and not.
+    // Show uplinks, and hide them.
     pane.press(&["u"]);
     pane.wait_for("203.0.113.1");
     pane.press(&["u"]);
 
-    // Conversations of one device; all of one; back.
+    // Conversations of one device; details of one conversation; back.
     pane.press(&["Home", "Enter"]);
     let screen = pane.wait_for("video.example.org:443");
     assert!(
@@ -145,7 +145,7 @@ fn a_person_looks_around() {
     pane.press(&["Escape"]);
     pane.wait_for("> laptop");
 
-    // Conversations of all, a filter, and none.
+    // Conversations of all devices, with a filter and without.
     pane.press(&["c"]);
     let screen = pane.wait_for("?]0;owned?evil.example");
     assert!(
@@ -166,7 +166,7 @@ fn a_person_looks_around() {
     pane.press(&["Escape"]);
     pane.wait_for("evil.example");
 
-    // Help, pause, and the end.
+    // Help, pause and quit.
     pane.write("?");
     pane.wait_for("only rows that contain a text");
     pane.write("x");
@@ -251,7 +251,7 @@ fn it_waits_for_a_daemon_that_is_gone() {
         "what was known stays: {}",
         screen.join("\n")
     );
-    // Keys work all the same.
+    // Keys still work.
     top.pane.press(&["Down"]);
     top.pane.wait_for("> Zoë");
     let _daemon = Daemon::start_at(&socket);
@@ -284,8 +284,7 @@ fn signals_leave_the_terminal_well() {
     }
 }
 
-/// Not a test by itself: what [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs in a
-/// terminal.
+/// Helper that [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs in a terminal.
 #[test]
 fn panics_on_the_screen() {
     if std::env::var_os("WEIR_TEST_PANIC").is_none() {

@@ -1,7 +1,7 @@
-//! `weir uci` says what libuci's `uci` says: `uci/cases.txt`, which was recorded from the real one.
+//! Tests that `weir uci` equals libuci's `uci`: `uci/cases.txt` was recorded from the latter.
 //!
-//! With `WEIR_UCI_PEER=PROGRAM` the cases are those of that program: it is held against them, and
-//! with `WEIR_UPDATE_GOLDEN=1` they are recorded anew.
+//! With `WEIR_UCI_PEER=PROGRAM` the cases run with this program instead; with
+//! `WEIR_UPDATE_GOLDEN=1` its output is recorded.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder of its own, with `c` for configuration and a `uci` in `bin`.
+/// A temporary folder, with `c` for configuration and a `uci` in `bin`.
 struct Place(PathBuf);
 
 impl Place {
@@ -37,7 +37,7 @@ impl Place {
         Self(folder)
     }
 
-    /// What a command line says, and its exit code where that is not 0.
+    /// Returns the output of a command line, and its exit code unless 0.
     fn run(&self, line: &str) -> String {
         let script = format!("exec 2>&1\nuci() {{ command uci -c c -t s \"$@\"; }}\n{line}");
         let mut path = OsString::from(self.0.join("bin"));
@@ -73,7 +73,7 @@ fn peer() -> Option<PathBuf> {
     std::env::var_os("WEIR_UCI_PEER").map(PathBuf::from)
 }
 
-/// Tells whether a shell would wait for the other apostrophe or quotation mark.
+/// Returns true if a shell would wait for a closing apostrophe or quotation mark.
 fn is_open(command: &str) -> bool {
     let (mut within, mut escaped) = (None, false);
     for letter in command.chars() {
@@ -88,7 +88,7 @@ fn is_open(command: &str) -> bool {
     within.is_some()
 }
 
-/// The cases, each command with what it said now.
+/// Returns the cases with the present output of each command.
 fn played(cases: &str) -> String {
     let mut lines = cases.lines().peekable();
     let mut text = String::new();
@@ -117,14 +117,14 @@ fn played(cases: &str) -> String {
             let mut command = command.to_owned();
             while is_open(&command) {
                 let more = lines.next().expect("the end of a command");
-                // An apostrophe too many would take the cases that follow for its text.
+                // An unmatched apostrophe would swallow the following cases.
                 assert!(!more.starts_with(['$', '|', '=']), "{command:?} has no end");
                 keep(more);
                 command = command + "\n" + more;
             }
             let said = place.as_ref().expect("a case").run(&command);
             for line in said.lines() {
-                // So that nothing it says is taken for a command.
+                // Marks output lines, so that none is taken for a command.
                 keep(format!("| {line}").trim_end());
             }
             while lines.next_if(|line| line.starts_with('|')).is_some() {}
@@ -166,7 +166,7 @@ fn it_says_what_libuci_says() {
     );
 }
 
-/// What these files say, by libuci's program: `uci/routers/RELEASE.said`.
+/// Compares these files with the recorded output of libuci's program: `uci/routers/RELEASE.said`.
 #[test]
 fn configurations_of_routers_are_read_as_libuci_reads_them() {
     let routers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/uci/routers");
@@ -198,7 +198,7 @@ fn configurations_of_routers_are_read_as_libuci_reads_them() {
         if peer().is_some() {
             continue;
         }
-        // And of each file only that line is another.
+        // Only this line of the files differs.
         for entry in fs::read_dir(routers.join(release)).expect("a router") {
             let entry = entry.expect("a file");
             let name = entry.file_name();

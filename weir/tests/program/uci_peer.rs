@@ -1,7 +1,7 @@
-//! Random files and commands, by `weir uci` and by libuci's own program: both say the same, and
-//! leave the same.
+//! Runs random files and commands through `weir uci` and libuci's program: output and resulting
+//! files must be equal.
 //!
-//! `WEIR_SECONDS` is for how long (20), `WEIR_SEED` which ones.
+//! `WEIR_SECONDS` is the duration (default 20), `WEIR_SEED` the seed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use lab::random::Random;
 
-/// A file of a few sections, written as people write them, and worse.
+/// Returns a file of a few sections, written as by humans, or worse.
 fn document(random: &mut Random) -> String {
     const VALUES: [&str; 12] = [
         "'v1'",
@@ -108,8 +108,8 @@ fn address(random: &mut Random) -> String {
     }
 }
 
-/// A command. What libuci does and weir refuses, as nobody could read it again, is not among them
-/// (docs/uci.md).
+/// Returns a command. Commands whose result would be unreadable are excluded: libuci accepts them,
+/// weir refuses them (docs/uci.md).
 fn command(random: &mut Random) -> Vec<String> {
     let value = random.pick(&[
         "1",
@@ -151,7 +151,7 @@ fn command(random: &mut Random) -> Vec<String> {
             {
                 address = "t.lan.li".to_owned();
             }
-            // A type is written as it is.
+            // Types are written without quotes.
             let value = if address.matches('.').count() < 2 {
                 "kind"
             } else {
@@ -163,7 +163,7 @@ fn command(random: &mut Random) -> Vec<String> {
     vec![name.to_owned(), argument]
 }
 
-/// One of the two programs, with a folder of its own.
+/// A program of the two, with its own folder.
 struct Program {
     program: PathBuf,
     first: Vec<String>,
@@ -177,8 +177,8 @@ impl Program {
         fs::write(self.folder.join("c/t"), text).expect("a file");
     }
 
-    /// Exit code, output, and what is wrong, without the place: lines in order of the alphabet, as
-    /// libuci of 2021 puts an option that was set behind the others.
+    /// Returns exit code, output and error without the path. Output lines are sorted, because
+    /// libuci of 2021 places a set option behind the others.
     fn run(&self, words: &[String]) -> (Option<i32>, Vec<String>, String) {
         let output = Command::new(&self.program)
             .args(&self.first)

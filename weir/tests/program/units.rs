@@ -1,9 +1,9 @@
-//! What systemd is told of weir, held against what weir needs. Each was seen to fail under a real one.
+//! Compares the systemd units with weir's needs. Each of these failures occurred under systemd.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// systemd gives up after so many starts in ten seconds, where a unit says no other.
+/// systemd gives up after this many starts in ten seconds, unless the unit sets another number.
 const STARTS: u32 = 5;
 
 struct Unit {
@@ -22,7 +22,7 @@ impl Unit {
         Self::of(&packaging().join(name))
     }
 
-    /// The last value of a setting.
+    /// Returns the last value of a setting.
     fn last<'a>(&'a self, key: &'a str) -> Option<&'a str> {
         self.values(key).last()
     }
@@ -32,7 +32,7 @@ impl Unit {
         lines.filter_map(move |line| line.strip_prefix(key)?.strip_prefix('='))
     }
 
-    /// Whether a word stands in any value of a setting.
+    /// Returns true if a value of a setting contains this word.
     fn has(&self, key: &str, word: &str) -> bool {
         let mut words = self.values(key).flat_map(str::split_whitespace);
         words.any(|it| it == word)
@@ -72,8 +72,8 @@ fn what_restarts_does_so_for_ever() {
     }
 }
 
-/// The tunnel's device and the kernel's settings; and where the latter are noted has to outlive
-/// a weir that is killed.
+/// weir needs the tunnel's device and the kernel's settings. The record of changed settings must
+/// outlive a killed weir.
 #[test]
 fn multipath_has_what_it_needs() {
     let unit = Unit::named("weir.service");
@@ -85,7 +85,7 @@ fn multipath_has_what_it_needs() {
     assert_eq!(unit.last("RuntimeDirectoryPreserve"), Some("restart"));
 }
 
-/// Files that root obeys are beside the password's folder, and not in it.
+/// Files that root obeys are next to the password's folder, not in the folder.
 #[test]
 fn the_daemon_writes_no_configuration() {
     let unit = Unit::named("weir.service");
@@ -94,8 +94,8 @@ fn the_daemon_writes_no_configuration() {
     assert!(unit.has("ConfigurationDirectory", "weir/page"));
 }
 
-/// A partner makes the tunnel's device, switches forwarding on, and keeps its key; at its end `nft`
-/// takes its rules away.
+/// A partner makes the tunnel's device, switches forwarding on, and keeps its key. At the partner's
+/// end, `nft` removes its rules.
 #[test]
 fn a_partner_has_what_it_needs() {
     let unit = Unit::named("weir-partner.service");
@@ -106,8 +106,8 @@ fn a_partner_has_what_it_needs() {
     assert_eq!(unit.last("KillMode"), Some("mixed"));
 }
 
-/// The lock is there before the network, and after who empties the ruleset; to stop the unit opens
-/// nothing.
+/// The lock is set before the network starts, and after units that empty the ruleset. A stopped
+/// unit keeps the lock.
 #[test]
 fn a_lock_comes_before_the_network() {
     let unit = Unit::named("weir-lock.service");
@@ -118,14 +118,14 @@ fn a_lock_comes_before_the_network() {
     assert_eq!(unit.last("ExecStop"), None);
 }
 
-/// The example of `listen` under `[web]` has it.
+/// The example of `listen` under `[web]` uses port 443.
 #[test]
 fn the_page_may_have_port_443() {
     let unit = Unit::named("weir.service");
     assert!(unit.has("CapabilityBoundingSet", "CAP_NET_BIND_SERVICE"));
 }
 
-/// `nft` takes the rules away, and who gives radios their power back comes after weir.
+/// `nft` removes the rules, and the restorer of the radios' power outlives weir.
 #[test]
 fn what_weir_starts_for_its_end_is_not_ended_before() {
     assert_eq!(
@@ -134,8 +134,8 @@ fn what_weir_starts_for_its_end_is_not_ended_before() {
     );
 }
 
-/// A change that nobody confirms is taken back, and services are told of it, also where the process
-/// that the page asks is stopped.
+/// An unconfirmed change is reverted and the services are reloaded, even if the process that the
+/// page queries is stopped.
 #[test]
 fn a_change_is_taken_back_without_the_setup_process() {
     let unit = Unit::named("weir-setup.service");
@@ -143,7 +143,7 @@ fn a_change_is_taken_back_without_the_setup_process() {
     assert_eq!(unit.last("RuntimeDirectoryPreserve"), Some("yes"));
 }
 
-/// A free query's process is the server's to end.
+/// The server ends the process of a free query.
 #[test]
 fn a_query_gets_its_answer_before_the_atlas_stops() {
     let unit = Unit::named("atlas/weir-atlas.service");

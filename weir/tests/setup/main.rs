@@ -1,4 +1,4 @@
-//! The wizard and its document, from outside.
+//! Tests of the wizard and its document from outside.
 
 mod setup;
 mod setup_debian;

@@ -1,4 +1,4 @@
-//! `weir setup`: a change that stays only when it is confirmed, whatever happens meanwhile.
+//! Tests of `weir setup`: a change stays only if confirmed, regardless of crashes and failures.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ const NETWORK: &str = "# the roof\nconfig interface 'lan'\n\toption proto 'stati
 const CHANGED: &str = "# the roof\nconfig interface 'lan'\n\toption proto 'static'   # by hand\n\toption ipaddr '192.168.7.1'\n";
 const SYSTEM: &str = "config system\n\toption hostname 'old'\n";
 
-/// A router's folders, in one of their own.
+/// A router's folders, inside a temporary folder.
 struct Place(PathBuf);
 
 impl Place {
@@ -58,7 +58,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// `weir setup …`
+    /// Returns the command `weir setup …`.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(WEIR);
         command
@@ -73,7 +73,7 @@ impl Place {
         self.command(words).output().expect("weir runs")
     }
 
-    /// The same, which has to succeed; what it says.
+    /// Runs a command that must succeed; returns its output.
     fn done(&self, words: &[&str]) -> String {
         let output = self.run(words);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -81,7 +81,7 @@ impl Place {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The same, which has to fail; what it says.
+    /// Runs a command that must fail; returns its error.
     fn refused(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert!(!output.status.success(), "{words:?} was done");
@@ -103,13 +103,13 @@ impl Place {
         assert!(status.expect("weir runs").success(), "{words:?}");
     }
 
-    /// Two changes that wait.
+    /// Makes two pending changes.
     fn changed(&self) {
         self.uci(&["set", "network.lan.ipaddr=192.168.7.1"]);
         self.uci(&["set", "system.@system[0].hostname=new"]);
     }
 
-    /// What is in the files: the former state, the new one, or neither.
+    /// Returns the state of the files: old, new or neither.
     fn state(&self) -> &'static str {
         let hostname = self.read("config/system");
         match (
@@ -123,13 +123,13 @@ impl Place {
         }
     }
 
-    /// As after a start of the machine: the boot has another name.
+    /// Simulates a reboot: the boot gets another id.
     fn start(&self) {
         let file = self.path("state/pending/change.json");
         if let Ok(text) = fs::read_to_string(&file) {
             let mut change: Value = serde_json::from_str(&text).expect("a change is written whole");
             change["until"]["boot"] = "another start".into();
-            // Whole, as the guard of the change may read it now.
+            // Renamed into place, because the change's guard may read the file now.
             let written = file.with_extension("new");
             fs::write(&written, change.to_string()).expect("a file");
             fs::rename(&written, &file).expect("a file");
@@ -151,7 +151,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Whoever guards a change of this place ends when there is none.
+        // The guard of a change ends once the change is gone.
         let _ = self.run(&["revert"]);
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -197,7 +197,7 @@ fn a_change_that_is_confirmed_stays() {
     assert_eq!(place.state(), "new");
     assert!(place.refused(&["confirm"]).contains("no change waits"));
 
-    // Any time later.
+    // A state can be restored at any later time.
     let said = place.done(&["revert", "1"]);
     assert!(
         said.contains("+ network.lan.ipaddr='192.168.1.1'"),
@@ -226,7 +226,7 @@ fn a_change_that_nobody_confirms_goes() {
     place.wait("services", || {
         place.read("told") == "network system\nnetwork system\n"
     });
-    // What was wanted waits again, to be put right.
+    // The reverted change is pending again, for correction.
     assert!(place.done(&["diff"]).contains("192.168.7.1"));
     assert!(place.refused(&["confirm"]).contains("no change waits"));
 }
@@ -305,8 +305,8 @@ fn a_link_to_no_file_is_a_package_that_is_not_there() {
     assert!(link.is_symlink());
 }
 
-/// A file that became a link meanwhile stays as it is: the other files come back, and the start goes
-/// on.
+/// A file that meanwhile became a link stays unchanged; the other files are restored, and the start
+/// continues.
 #[test]
 fn a_link_keeps_no_other_file_from_coming_back() {
     let place = Place::new();
@@ -340,7 +340,7 @@ fn secrets_are_in_no_listing() {
     assert_eq!(mode & 0o777, 0o700);
 }
 
-/// Calls that change what is on the disk, or wait for it.
+/// System calls that change the disk, or wait for the disk.
 const CALLS: &str = "openat,mkdir,rename,unlink,fsync,fdatasync,fchmod,fchown,write,flock,rmdir,unlinkat,getdents64";
 
 fn injected(place: &Place, inject: &str, words: &[&str]) -> Output {
@@ -360,7 +360,7 @@ fn injected(place: &Place, inject: &str, words: &[&str]) -> Output {
         .expect("strace")
 }
 
-/// How many of these calls a run makes.
+/// Returns the number of these calls in a run.
 fn calls(place: &Place, words: &[&str]) -> u32 {
     let log = place.path("strace");
     let weir = place.command(words);
@@ -383,8 +383,8 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-/// The machine goes on first, and somebody keeps what they see waiting. The journal's own tests stop at
-/// each step; here every other call is enough.
+/// After the kill, a user tries to confirm before the reboot. The journal's own tests stop at each
+/// step; here every other call suffices.
 #[test]
 fn killed_at_any_call_the_next_start_finds_the_former_files_or_the_new_ones() {
     let counted = Place::new();
@@ -398,7 +398,7 @@ fn killed_at_any_call_the_next_start_finds_the_former_files_or_the_new_ones() {
         place.changed();
         injected(&place, &format!("signal=KILL:when={n}"), &["apply"]);
         seen[usize::from(place.state() != "old")] += 1;
-        // Half a change is not confirmed.
+        // A half-made change cannot be confirmed.
         let confirmed = place.run(&["confirm"]);
         let said = String::from_utf8_lossy(&confirmed.stderr);
         let is_kept = confirmed.status.success();
@@ -411,7 +411,7 @@ fn killed_at_any_call_the_next_start_finds_the_former_files_or_the_new_ones() {
         place.start();
         let state = if is_kept { "new" } else { "old" };
         assert_eq!(place.state(), state, "killed at call {n}");
-        // Nothing stands in the way of the next one, and what was wanted still waits.
+        // The next change can proceed, and the wanted one is still pending.
         if !is_kept {
             place.done(&["apply"]);
             place.done(&["confirm"]);
@@ -447,7 +447,7 @@ fn a_full_flash_at_any_call_changes_nothing() {
         let place = Place::new();
         place.changed();
         let output = injected(&place, &format!("error=ENOSPC:when={n}"), &["apply"]);
-        // What is no matter of the disk may have gone well: the program itself is read, too.
+        // Calls unrelated to the disk may succeed: the list also covers the loading of the program.
         let wanted = if output.status.success() {
             ["new", "new"]
         } else {

@@ -1,4 +1,4 @@
-//! `weir setup debian`: which files it writes, and whom it tells.
+//! Tests of `weir setup debian`: written files and executed commands.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ const NETWORK: &str = "config device\n\toption name 'br-lan'\n\toption type 'bri
     \toption username 'me'\n\toption password 'sesame street'\n";
 const SYSTEM: &str = "config system\n\toption hostname 'attic'\n";
 
-/// A machine's folders, in one of their own.
+/// A machine's folders, inside a temporary folder.
 struct Place(PathBuf);
 
 impl Place {
@@ -45,7 +45,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// Whoever is given commands: it notes them, and does what the text says.
+    /// Writes the command runner: a script that records commands, then runs `text`.
     fn runner(&self, text: &str) {
         let told = self.path("told").display().to_string();
         let script = format!("#!/bin/sh\necho \"$@\" >>{told}\n{text}\n");
@@ -63,7 +63,7 @@ impl Place {
         command.output().expect("weir runs")
     }
 
-    /// The same, which has to succeed. Gives the commands that were run.
+    /// Runs a command that must succeed; returns the recorded commands.
     fn done(&self, words: &[&str]) -> Vec<String> {
         let output = self.run(words);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -71,7 +71,7 @@ impl Place {
         self.told()
     }
 
-    /// The commands since it was last asked, with the root left out.
+    /// Returns the commands recorded since the last call, without the root folder.
     fn told(&self) -> Vec<String> {
         let text = self.read("told");
         let _ = fs::remove_file(self.path("told"));
@@ -134,17 +134,17 @@ fn what_changes_is_written_and_told_and_nothing_else() {
     );
     assert_eq!(place.read("root/etc/hostname"), "attic\n");
 
-    // Again: nothing. What is not rendered is of a package that did not change.
+    // A second run changes nothing. The only unrendered part belongs to an unchanged package.
     let output = place.run(&["system"]);
     assert!(output.status.success() && output.stderr.is_empty());
     assert!(place.told().is_empty());
-    // Somebody opened a file to all, or wrote another: it is put right.
+    // If a file's mode or content was changed by hand, weir restores the file.
     let peer = place.path("root/etc/ppp/peers/weir-wan");
     fs::set_permissions(&peer, fs::Permissions::from_mode(0o644)).expect("a mode");
     assert_eq!(place.done(&[]), ALL[4..]);
     assert_eq!(place.mode("root/etc/ppp/peers/weir-wan"), 0o600);
 
-    // What goes is stopped first, and its file is gone; the files of others are not.
+    // A removed service is stopped first, and its file is deleted; foreign files stay.
     place.write("config/network", &NETWORK.replace("pppoe", "dhcp"));
     place.write("root/etc/ppp/peers/.weir-setup-new", "half of");
     let wanted = [
@@ -199,7 +199,7 @@ fn what_cannot_be_rendered_is_named_and_changes_nothing() {
 #[test]
 fn whoever_was_not_told_is_told_by_the_next_call() {
     let place = Place::new();
-    // Killed with all files written; files have not changed since.
+    // Killed after all files are written; the files stay unchanged since.
     place.runner("kill -9 $PPID");
     assert!(!place.run(&[]).status.success());
     assert_eq!(place.told(), ALL[..1]);
@@ -207,7 +207,7 @@ fn whoever_was_not_told_is_told_by_the_next_call() {
     assert_eq!(place.done(&[]), ALL);
     assert!(place.done(&[]).is_empty());
 
-    // One of them fails: the others are told all the same, and all of them again.
+    // If a command fails, the others still run, and all of them run again next time.
     place.write(
         "config/system",
         "config system\n\toption hostname 'cellar'\n",
@@ -223,7 +223,7 @@ fn whoever_was_not_told_is_told_by_the_next_call() {
     );
     let wanted = ["hostname cellar", ALL[4], ALL[5]];
     assert_eq!(place.told(), wanted);
-    // The former files come back, and whoever failed is told what was.
+    // With the former files restored, the failed command runs with the former value.
     place.write("config/system", SYSTEM);
     place.write("config/network", NETWORK);
     place.runner("exit 0");

@@ -1,4 +1,4 @@
-//! `weir setup export`, `import` and `serve`: what is decided, as one document, and by the API.
+//! Tests of `weir setup export`, `import` and `serve`: choices as one document, and by the API.
 
 mod many;
 mod openvpn;
@@ -24,7 +24,7 @@ country = "DE"
 networks = [{ ssid = "Zur Linde", key = "correct horse battery staple" }]
 "#;
 
-/// The password by openssl, which knows crypt(3), too.
+/// Checks the password with openssl, which implements crypt(3) too.
 fn is_password(hash: &str, password: &str) -> bool {
     let salt = hash.split('$').nth(2).expect("a salt");
     let output = Command::new("openssl")
@@ -85,7 +85,7 @@ fn a_document_makes_a_hundred_nodes_the_same() {
     for secret in ["battery", "$6$"] {
         assert!(!public.contains(secret), "{public}");
     }
-    // Secrets that it does not have stay as they are.
+    // Secrets that the document lacks stay unchanged.
     assert!(first.import(&public).contains("nothing changes"));
 }
 
@@ -122,7 +122,7 @@ fn another_node_joins_by_a_code() {
     );
     assert!(first.done(&["export", "--mesh", "--qr"]).contains('█'));
 
-    // The picture that the page shows is read as a phone reads it.
+    // The page's QR code is read as by a phone.
     let client = first.serve();
     let join: Value = client.get("/v1/setup/join").expect("a code");
     assert_eq!(join["document"], document);
@@ -141,18 +141,18 @@ fn another_node_joins_by_a_code() {
 
     let second = Router::new("25.12");
     second.write("lib/netifd/proto/batadv.sh", "");
-    // The channel says which of its radios it takes.
+    // The channel selects the radio.
     second.import(&document);
     let wireless = second.read("etc/config/wireless");
     assert!(
         wireless.contains("option mesh_id 'roofs'") && wireless.contains("'ES'"),
         "{wireless}"
     );
-    // Its own network stays as it was.
+    // The second router's own network stays unchanged.
     assert!(wireless.contains("option ssid 'OpenWrt'"), "{wireless}");
 }
 
-/// What a QR code says, drawn as the page draws it.
+/// Returns the text of a QR code, drawn as on the page.
 fn read_code(code: &Value) -> String {
     const SCALE: usize = 4;
     let side = code["side"]
@@ -239,7 +239,7 @@ fn documents_that_cannot_be_are_refused() {
         assert!(said.contains(says), "{document}\n{said}");
         assert!(said.contains("Hint:") || said.contains(';'), "{said}");
     }
-    // Half a document is another one.
+    // A truncated document would be another document.
     let long = format!(
         "format = 1\n{}[router]\nname = \"late\"\n",
         "# more\n".repeat(40_000)
@@ -247,7 +247,7 @@ fn documents_that_cannot_be_are_refused() {
     let said = router.import_refused(&long);
     let length = format!("has {} bytes, and 262144 are the most", long.len());
     assert!(said.contains(&length), "{said}");
-    // Wherever that cuts it.
+    // The limit applies at any byte, also within a character.
     let umlauts = format!("format = 1\n#{}", "ä".repeat(140_000));
     assert!(
         router
@@ -269,7 +269,7 @@ fn documents_that_cannot_be_are_refused() {
     );
     fs::remove_file(router.path("changes/network")).expect("removed");
 
-    // A release that nobody has tried: what would change is shown, and nothing is done.
+    // For an unknown release the changes are shown, and none is made.
     let unknown = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='29.02.0'\n";
     router.write("etc/openwrt_release", unknown);
     assert!(
@@ -300,7 +300,7 @@ fn the_rule_of_four_classes_is_a_policy() {
 
 const FORWARD: &str = "format = 1\n[firewall]\nforwards = [{ name = \"NAME\", port = \"80\", to = \"192.168.1.9\" }]\n";
 
-/// fw4 of a router, whose judgement is that of `test`; nft lists its table if `loaded` is there.
+/// Installs a simulated fw4 with the verdict of `test`; nft lists the table if `loaded` exists.
 fn with_firewall(router: &Router, test: &str) {
     let script = |name: &str, text: &str| {
         router.write(
@@ -335,14 +335,14 @@ fn rules_that_the_firewall_refuses_are_taken_back() {
     );
     assert_eq!(router.configuration(), before);
     assert_eq!(router.read("judged"), "check\ncheck\n");
-    // Nothing waits, and what is good is taken.
+    // No change is pending, and valid rules are accepted.
     router.import(&FORWARD.replace("NAME", "good"));
     router.done(&["confirm"]);
-    // The firewall does not judge a change of files that it does not read.
+    // The firewall does not judge changes of files that the firewall does not read.
     router.import("format = 1\n[router]\nname = \"linde\"\n");
     router.done(&["confirm"]);
     assert_eq!(router.read("judged"), "check\n".repeat(4));
-    // If the rules were refused before, the change is not to blame, and may mend them.
+    // If the rules were refused before, the change is not the cause, and may be the repair.
     let text = router
         .read("etc/config/firewall")
         .replace("'good'", "'BAD'");
@@ -351,7 +351,7 @@ fn rules_that_the_firewall_refuses_are_taken_back() {
     router.done(&["confirm"]);
 }
 
-/// fw4 reads what waits by `uci`, too: it refuses such rules before the change is made.
+/// fw4 also reads pending changes of `uci`: fw4 refuses such rules before the change is made.
 #[test]
 fn rules_that_wait_by_uci_are_judged() {
     let router = Router::new("24.10");
@@ -367,7 +367,7 @@ fn rules_that_wait_by_uci_are_judged() {
         "{said}"
     );
     assert_eq!(router.configuration(), before);
-    // If the rules are not in the kernel either, the change is not to blame.
+    // If the rules are not in the kernel either, the change is not the cause.
     fs::remove_file(router.path("loaded")).expect("removed");
     router.done(&["apply"]);
 }

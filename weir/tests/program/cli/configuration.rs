@@ -1,4 +1,4 @@
-//! `weir config`, and what is said of a configuration that is not good.
+//! Tests of `weir config`, and of the errors for an invalid configuration.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What weir says of itself: help, lines it does not understand, completions, the manual.
+//! Tests of weir's own documentation: help, errors for unknown lines, completions, the manual.
 
 use std::fs;
 use std::process::Command;
@@ -176,14 +176,14 @@ fn the_manual_is_written_and_formats() {
     assert!(!text.contains("SUBCOMMANDS"), "{text}");
     for page in &pages {
         let text = fs::read_to_string(page).expect("a page");
-        // Each page that a page names is there.
+        // Each page named by a page exists.
         for name in text.lines().filter_map(|line| line.strip_suffix("(1)")) {
             let file = format!("/{}.1", name.replace('\\', ""));
             let is_there = pages.iter().any(|page| page.ends_with(&file));
             assert!(is_there || name.contains(' '), "{page}: {name}");
         }
         assert!(text.contains(".TH") && text.contains(".SH NAME"), "{page}");
-        // man is not everywhere; where it is, it has the last word.
+        // If `man` is installed, `man` must accept the page.
         let formatted = Command::new("man")
             .args(["--warnings", "-l", page])
             .env("MANPAGER", "cat")
@@ -207,7 +207,7 @@ fn the_example_is_what_weir_does_without_a_file() {
     let directory = Directory::new();
     let file = directory.path().join("weir.toml");
     let without = run(&["config", "--json"]).out;
-    // As it is, and with every line that may be written uncommented.
+    // The example is tested unchanged, and with every line uncommented that may be.
     let mut named = false;
     let uncommented = example.out.lines().map(|line| {
         named = if line.contains('[') && line.contains("NAME]") {

@@ -1,4 +1,4 @@
-//! `weir multipath` at the partner: who may come, with which line, ports and limits.
+//! Tests of `weir multipath` at the partner: routers, pairing lines, ports and limits.
 
 use crate::support::{Directory, run};
 
@@ -50,7 +50,7 @@ fn a_pairing_is_a_line_and_a_code_if_asked_for() {
     );
 }
 
-/// What is wrong, where, and what to do about it: of each file of a partner.
+/// For each file of a partner, the error names the problem, the file and a remedy.
 #[test]
 fn what_is_wrong_with_a_partners_state_is_told_of_the_file() {
     let directory = Directory::new();
@@ -185,7 +185,7 @@ fn ports_are_given_to_one_router_each() {
         "{}",
         nobody.err
     );
-    // The rest of the list stays.
+    // The other entries of the list stay.
     let taken = told("forward", &["home"]);
     assert_eq!((taken.code, taken.err.as_str()), (Some(0), ""));
     assert_eq!(pair("other", "udp/8050").code, Some(0));

@@ -1,11 +1,11 @@
-//! Reading what Prometheus reads, by its grammar.
+//! Parser of the metrics, by Prometheus' grammar.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// A sample: name and labels.
+/// Key of a sample: name and labels.
 pub type Key = (String, BTreeMap<String, String>);
 
-/// Reads a label's value up to its closing quote; gives the value and the rest.
+/// Parses a label's value up to the closing quote; returns the value and the remaining text.
 fn quoted(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut rest = text.char_indices();
@@ -23,7 +23,7 @@ fn quoted(text: &str) -> (String, &str) {
     panic!("no end of {text:?}");
 }
 
-/// Reads a whole exposition, and insists on its grammar.
+/// Parses a whole exposition; panics on any violation of the grammar.
 pub fn read(text: &str) -> BTreeMap<Key, f64> {
     let lines = text.strip_suffix("# EOF\n").expect("an end");
     assert!(!lines.contains('\r'));
@@ -74,7 +74,7 @@ pub fn read(text: &str) -> BTreeMap<Key, f64> {
     samples
 }
 
-/// The value of the first sample of that name with these labels, and perhaps more.
+/// Returns the first sample of this name that has at least these labels.
 pub fn get(samples: &BTreeMap<Key, f64>, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
     let fits = |(have, with): &Key| {
         have == name

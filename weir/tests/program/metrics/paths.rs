@@ -1,4 +1,4 @@
-//! Paths of several uplinks.
+//! Tests of the metrics of several uplinks.
 
 use answers::{Carriage, PartnerState, Path, PathUse, Paths, Status};
 use monitor::metrics::Metrics;
@@ -28,7 +28,7 @@ fn path(device: &str, address: &str, octets: u64) -> Path {
     }
 }
 
-/// Two addresses of one family at one device, one of another, and an uplink in reserve.
+/// Returns a device with two IPv4 addresses and one IPv6 address, and an uplink in reserve.
 pub fn paths() -> Paths {
     Paths {
         partner: Some("203.0.113.10:9349".into()),

@@ -1,4 +1,4 @@
-//! Ports, and what is plugged in.
+//! Tests of the metrics of ports and cables.
 
 use answers::Cable;
 use api::metrics::Text;

@@ -1,13 +1,13 @@
-//! Prometheus' own check of names, units and help texts.
+//! Runs Prometheus' own check of names, units and help texts.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Rates of links are told in bits a second, as everywhere.
+/// Link rates use bits per second, as is usual.
 const LINKS: &str = "use base unit \"bytes\" instead of \"bits\"";
 
-/// Has promtool look at a text in the format that who asks without a word of OpenMetrics gets.
+/// Runs promtool on a text in the plain format, for clients that do not request OpenMetrics.
 pub fn check(openmetrics: &str) {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     let tools = target.expect("the target directory").join("tools");

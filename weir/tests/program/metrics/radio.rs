@@ -1,4 +1,4 @@
-//! Access points that are peers.
+//! Tests of the metrics of access points that are peers.
 
 use answers::{RadioPeer, RadioPeers};
 use api::metrics::Text;

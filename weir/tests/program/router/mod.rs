@@ -14,10 +14,10 @@ use lab::namespace::{Namespace, Process, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// How long anything may take on a loaded machine.
+/// Time limit for any step on a loaded machine.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
-/// Stopped when dropped.
+/// A running daemon. Stopped when dropped.
 pub struct Daemon {
     pub process: Process,
     folder: PathBuf,
@@ -25,13 +25,13 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it with a configuration, `more` having a say about the command, and waits until it
-    /// answers.
+    /// Starts a daemon with a configuration and waits for its first answer. `more` can change the
+    /// command.
     pub fn start(namespace: &Namespace, config: &str, more: impl FnOnce(&mut Command)) -> Self {
         Self::start_with(namespace, None, config, more)
     }
 
-    /// The same with a file of the caller's.
+    /// Starts a daemon whose configuration is in the caller's file.
     pub fn start_with(
         namespace: &Namespace,
         file: Option<&Path>,
@@ -90,7 +90,7 @@ impl Daemon {
         Client::new(&self.socket()).expect("a runtime")
     }
 
-    /// Runs a command against it.
+    /// Runs a command with the daemon's socket.
     pub fn run(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_weir"))
             .args(arguments)

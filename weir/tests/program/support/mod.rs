@@ -1,4 +1,4 @@
-//! Runs the command against a daemon made of paper.
+//! Runs commands against a simulated daemon.
 #![allow(
     dead_code,
     unused_imports,
@@ -20,7 +20,7 @@ use paper::Paper;
 pub use testing::{Directory, Ran, golden, ran, tmux};
 use tokio::sync::oneshot;
 
-/// The command, in an environment that says nothing.
+/// Returns the command with an empty environment.
 pub fn weir(arguments: &[&str]) -> Command {
     testing::command(env!("CARGO_BIN_EXE_weir"), arguments)
 }
@@ -29,7 +29,7 @@ pub fn run(arguments: &[&str]) -> Ran {
     ran(weir(arguments).output().expect("the command runs"))
 }
 
-/// A running daemon of paper; stops when dropped.
+/// A running simulated daemon; stops when dropped.
 pub struct Daemon {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -38,7 +38,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// With so many flows besides the three that are shown.
+    /// Starts a daemon with `more` flows besides the three that are shown.
     pub fn start(more: u64) -> Self {
         Self::with(Paper {
             more,
@@ -46,7 +46,7 @@ impl Daemon {
         })
     }
 
-    /// One that does not count who uses the network.
+    /// Starts a daemon without a monitor.
     pub fn without_monitor() -> Self {
         Self::with(Paper {
             monitor: false,
@@ -54,7 +54,7 @@ impl Daemon {
         })
     }
 
-    /// One whose socket is at a certain place.
+    /// Starts a daemon with its socket at this path.
     pub fn start_at(socket: &Path) -> Self {
         Self::serving(Paper::default(), socket.to_owned(), Directory::new())
     }
@@ -98,7 +98,7 @@ impl Daemon {
         &self.socket
     }
 
-    /// Runs a command against it.
+    /// Runs a command with the daemon's socket.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         run(&[arguments, &["--socket", &self.socket]].concat())
     }

@@ -1,4 +1,4 @@
-//! What a monitor of paper has counted.
+//! Counters of the simulated daemon's monitor.
 
 use answers::{
     Count, Device, DeviceLabelled, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook,
@@ -6,7 +6,7 @@ use answers::{
     Talk, TalksQuery, Wifi,
 };
 
-/// When all of it was, seconds since 1970: 2023-11-15 23:14 UTC.
+/// Time of all records, seconds since 1970: 2023-11-15 23:14 UTC.
 pub const NOW: u64 = 1_700_090_061;
 
 fn count(bytes: u64, packets: u64) -> Count {
@@ -30,7 +30,7 @@ fn device(mac: u8, name: Option<&str>, addresses: &[&str]) -> Device {
     }
 }
 
-/// A part of what there is memory for; a flood once came.
+/// Returns a partial use of the memory, after a flood.
 pub fn remembered() -> Remembered {
     Remembered {
         conversations: 1_203,
@@ -41,8 +41,8 @@ pub fn remembered() -> Remembered {
     }
 }
 
-/// Four: a laptop that downloads, a telephone with a hostile name, one without any name, and the
-/// way to the Internet.
+/// Returns four devices: a laptop that downloads, a telephone with a hostile name, a device without
+/// a name, and the gateway to the Internet.
 pub fn devices() -> Devices {
     let mut laptop = device(1, Some("laptop"), &["192.168.1.2", "2001:db8::2"]);
     laptop.received = count(3_650_722_201, 2_600_000);
@@ -123,8 +123,8 @@ pub fn devices() -> Devices {
     }
 }
 
-/// Conversations: two of the laptop, one of the telephone, one of the router itself; and the first
-/// once more, as it is seen at the uplink, where only that is asked for.
+/// Returns conversations: two of the laptop, one of the telephone, one of the router itself. A
+/// query for the uplink also gets the first one as seen there.
 pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
     let web = Talk {
         id: 1,
@@ -237,7 +237,7 @@ pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
     all
 }
 
-/// Three days, or hours; months are these days too.
+/// Returns three days or hours; a query for months gets the days.
 pub fn history(asked: &HistoryQuery) -> History {
     let length = match asked.unit {
         HistoryUnit::Hour => 3600,

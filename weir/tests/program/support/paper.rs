@@ -1,4 +1,4 @@
-//! A daemon on paper: what it tells is written down here.
+//! A simulated daemon with fixed answers.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use super::{monitor, paths, probes};
 pub struct Paper {
     pub more: u64,
     pub monitor: bool,
-    /// How often it was asked for paths: with each time they have carried more.
+    /// Number of queries for paths: with each query, the paths have carried more.
     pub asked: Cell<u64>,
 }
 
@@ -378,7 +378,7 @@ impl Paper {
 
 type Get = fn(&Paper) -> Result<serde_json::Value, Problem>;
 
-/// A loop, and a full upload.
+/// Returns a loop and a full upload.
 fn conditions() -> answers::Conditions {
     let one = |severity, key: &str, text: &str, since| answers::Condition {
         id: format!("{key} lan1"),
@@ -407,13 +407,13 @@ fn conditions() -> answers::Conditions {
     }
 }
 
-/// As JSON, whatever it is.
+/// Converts a value to JSON.
 fn told(value: impl serde::Serialize) -> Result<serde_json::Value, Problem> {
     Ok(serde_json::to_value(value).expect("JSON"))
 }
 
 impl Paper {
-    /// What it answers.
+    /// Returns the routes with the daemon's answers.
     pub fn routes(self) -> Routes {
         let paper = Rc::new(self);
         let all: [(&'static str, Get); 9] = [

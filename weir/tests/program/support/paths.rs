@@ -1,9 +1,9 @@
-//! Paths of the daemon made of paper.
+//! Paths of the simulated daemon.
 
 use answers::{Candidate, Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths};
 
-/// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve;
-/// looked at so many times.
+/// Returns two uplinks, one of them with a name unsafe for a terminal, and one in reserve. `looks`
+/// is the number of queries so far.
 pub fn paths(looks: u64) -> Paths {
     let path = |device: &str, address: &str, subflows, carried| Path {
         device: device.into(),

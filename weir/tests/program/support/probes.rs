@@ -1,8 +1,8 @@
-//! Probes of paper.
+//! Probes of the simulated daemon.
 
 use answers::{Probe, ProbeKind, ProbeRecord, Probes};
 
-/// A counter, a histogram, and one that cannot be.
+/// Returns a counter, a histogram and an invalid probe.
 pub fn probes() -> Probes {
     let record = |port: &str, device: &str, label: &str, count| ProbeRecord {
         port: Some(port.into()),

@@ -1,4 +1,4 @@
-//! One document for many nodes, each of which has a name and an address of its own.
+//! Tests of one document for many nodes, each with its own name and address.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::setup_document::router::Router;
 const MANY: &str =
     "format = 1\n[router]\nname = \"roof-{mac}\"\n[lan]\naddress = \"10.23.{mac}/16\"\n";
 
-/// A node whose board has this hardware address.
+/// Returns a node whose board has this hardware address.
 fn node(mac: &str) -> Router {
     let node = Router::new("24.10");
     let board = json!({"model": {"name": "Roof Box 3"}, "system": {"label_macaddr": mac}});

@@ -1,4 +1,4 @@
-//! OpenVPN: keys and certificates, clients, and what of them is told to whom.
+//! Tests of OpenVPN: keys, certificates, clients, and disclosure of secrets.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::router::Router;
 use super::send;
 
-/// What the router makes for itself.
+/// Files that the router generates for itself.
 const KEYS: [&str; 5] = [
     "ca.crt",
     "ca.key",
@@ -27,7 +27,7 @@ fn router(release: &str) -> Router {
     router
 }
 
-/// The files of OpenVPN, in order.
+/// Returns the files of OpenVPN, sorted.
 fn files(router: &Router) -> Vec<PathBuf> {
     let folder = router.path("etc/openvpn/weir");
     let mut all = Vec::new();
@@ -80,7 +80,7 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     router.done(&["confirm"]);
     assert!(key("server.conf").contains("port 1195"));
     assert_eq!(KEYS.map(key), before, "the authority is the same");
-    // As it was: what follows from the configuration comes with it, keys do not.
+    // A revert restores files that follow from the configuration; keys stay.
     router.done(&["revert", "3"]);
     assert!(key("server.conf").contains("port 1194"));
     router.done(&["confirm"]);
@@ -89,7 +89,7 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     assert_eq!(key("server.conf"), "");
     assert_eq!(KEYS.map(key), before);
 
-    // No key of it is in what a change says of itself, nor in a former state.
+    // Neither the description of a change nor a former state contains a key.
     let states = fs::read_dir(router.path("state/states")).expect("states");
     for state in states.flatten() {
         for file in fs::read_dir(state.path()).expect("a state").flatten() {
@@ -146,7 +146,7 @@ fn the_page_lets_clients_of_openvpn_in() {
 
         assert_eq!(apply(&["Laptop"]), [Value::Null; 0]);
         assert_eq!(clients(), 1);
-        // Whoever else put a file there lets nobody in for long.
+        // A foreign file grants access only until the next change.
         router.write("etc/openvpn/weir/clients/stranger", "");
         assert_eq!(apply(&["Laptop", "Ana's phone"]).len(), 1);
         assert_eq!(clients(), 2);
@@ -157,8 +157,8 @@ fn the_page_lets_clients_of_openvpn_in() {
     }
 }
 
-/// Whoever may have read the authority's key is out with the next change, and all services that
-/// keep the former one in their memory are told.
+/// A thief of the authority's key loses access with the next change, and all services that hold the
+/// former key are reloaded.
 #[test]
 fn another_authority_has_the_server_started_anew_and_all_clients_told() {
     for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
@@ -222,7 +222,7 @@ fn a_file_by_which_nobody_finds_the_router_is_not_told() {
             "{problems}"
         );
         assert_eq!(problems[0]["problem"], "required");
-        // Whose key is known gets no file here.
+        // A client with a known key gets no file here.
         let key = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=";
         if tunnel == "wireguard" {
             let known = json!([{ "name": "Laptop", "public_key": key }]);
@@ -231,7 +231,7 @@ fn a_file_by_which_nobody_finds_the_router_is_not_told() {
     }
 }
 
-/// A key that is cut off is made anew, and that is said; who has a file keeps it.
+/// A truncated key is generated again, and the plan shows this; clients with files keep them.
 #[test]
 fn a_broken_key_of_the_server_is_mended_and_shown() {
     let router = router("25.12");
@@ -254,7 +254,7 @@ fn a_broken_key_of_the_server_is_mended_and_shown() {
     assert!(router.import(ON).contains("the router is that already"));
 }
 
-/// A device is lost, and taken out of the list: no former configuration lets it in again.
+/// A lost device was removed from the list: no former configuration grants access again.
 #[test]
 fn a_former_configuration_lets_no_lost_device_in() {
     for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
@@ -285,7 +285,7 @@ fn a_former_configuration_lets_no_lost_device_in() {
         all.retain(|path| path.to_string_lossy().contains("lost-"));
         assert!(all.is_empty(), "{all:?}");
         router.done(&["confirm"]);
-        // Nothing is left to be told to the server.
+        // The server needs no further reload.
         let found: Value = client.get("/v1/setup").expect("a router");
         let asked = json!({ "choices": found["choices"] });
         let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");

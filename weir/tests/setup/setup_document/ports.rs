@@ -1,4 +1,4 @@
-//! The API by which the daemon has ports used for something else.
+//! Tests of the API by which the daemon assigns another use to ports.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -54,7 +54,7 @@ fn the_daemon_has_a_port_used_for_something_else() {
     assert_eq!(used(&client, "lan1"), lan1("uplink", true));
     assert_eq!(used(&client, "wan")["used"], "none");
 
-    // While it waits, nothing else is done; what is done already is told apart.
+    // A pending change blocks others; a request that changes nothing gets another error.
     let waits = problem(send(&client, PATH, &uplink("lan2")));
     assert_eq!((waits.status, &*waits.error), (409, "waits"));
     assert!(waits.detail.contains("weir cables"), "{}", waits.detail);
@@ -63,7 +63,7 @@ fn the_daemon_has_a_port_used_for_something_else() {
     let nothing = problem(send(&client, PATH, &uplink("lan1")));
     assert_eq!((nothing.status, &*nothing.error), (409, "nothing"));
 
-    // It is one of the changes, and goes as they do.
+    // The assignment is one of the changes and can be reverted like them.
     let shown = router.done(&["show"]);
     assert!(shown.contains("weir cables"), "{shown}");
     let first = change["number"].as_u64().expect("a number").to_string();
@@ -71,7 +71,7 @@ fn the_daemon_has_a_port_used_for_something_else() {
     router.done(&["confirm"]);
     assert_eq!(router.configuration(), before);
 
-    // Nobody confirms.
+    // Without confirmation the change is reverted.
     let mut short = uplink("lan1");
     short["within"] = 1.into();
     let done = send(&client, PATH, &short).expect("it is done");
@@ -115,8 +115,8 @@ fn what_cannot_be_is_named_and_changes_nothing() {
     assert_eq!(router.configuration(), before);
 }
 
-/// LibreMesh makes the files of others of its own. Its programs are mocks here: they note that they
-/// were called, and what `lime-node` said then.
+/// LibreMesh generates other files from its own. Its programs are simulated here: they record each
+/// call, and the content of `lime-node` at the time.
 #[test]
 fn libremesh_makes_its_files_anew() {
     let mut router = Router::new("24.10");
@@ -143,7 +143,7 @@ fn libremesh_makes_its_files_anew() {
         "config 1\napply\nlime-node\nconfig 0\napply\nlime-node\n"
     );
 
-    // After a start of the machine nobody reloads anything: the files are made, no more.
+    // After a reboot no service is reloaded: the files are only generated.
     send(&client, PATH, &uplink("lan1")).expect("it is done");
     let change = router.read("state/pending/change.json");
     let mut change: Value = serde_json::from_str(&change).expect("a change");

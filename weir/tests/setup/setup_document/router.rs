@@ -1,4 +1,4 @@
-//! A fresh router of a release, in a folder of its own.
+//! A fresh router of a release, in a temporary folder.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use serde_json::json;
 const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 pub const SHADOW: &str = "root:::0:99999:7:::\ndaemon:*:0:0:99999:7:::\n";
 
-/// A fresh router of a release, in a folder of its own.
+/// A fresh router of a release, in a temporary folder.
 pub struct Router {
     folder: PathBuf,
     serving: Option<Child>,
@@ -80,7 +80,7 @@ impl Router {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// All of the configuration.
+    /// Returns all configuration files.
     pub fn configuration(&self) -> Vec<String> {
         ["dhcp", "firewall", "network", "system", "wireless"]
             .map(|name| self.read(&format!("etc/config/{name}")))
@@ -97,7 +97,7 @@ impl Router {
             .expect("weir runs")
     }
 
-    /// The same, which has to succeed; what it says.
+    /// Runs a command that must succeed; returns its output.
     pub fn done(&self, words: &[&str]) -> String {
         let output = self.run(words);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -105,7 +105,7 @@ impl Router {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The same, which has to fail; what it says.
+    /// Runs a command that must fail; returns its error.
     pub fn refused(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert!(!output.status.success(), "{words:?}");
@@ -124,7 +124,7 @@ impl Router {
         self.refused(&["import", file.to_str().expect("text")])
     }
 
-    /// Starts the process that the daemon asks.
+    /// Starts the process that the daemon queries.
     pub fn serve(&mut self) -> Client {
         let child = Command::new(WEIR)
             .args(["setup", "serve", "--config"])
@@ -134,7 +134,7 @@ impl Router {
             .expect("weir runs");
         self.serving = Some(child);
         let begin = Instant::now();
-        // A socket is there a little before somebody listens at it.
+        // The socket exists shortly before the process listens.
         while UnixStream::connect(self.path("run/socket")).is_err() {
             assert!(begin.elapsed() < Duration::from_secs(20), "nobody listens");
             sleep(Duration::from_millis(20));
@@ -149,7 +149,7 @@ impl Drop for Router {
             let _ = child.kill();
             let _ = child.wait();
         }
-        // Guards of changes that were made end by themselves.
+        // Guards of made changes end by themselves.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

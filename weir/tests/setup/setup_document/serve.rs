@@ -1,4 +1,4 @@
-//! The API by which the page decides, and changes that services or somebody else get in the way of.
+//! Tests of the page's API, and of changes hindered by services or other users.
 
 use std::fs;
 use std::process::Command;
@@ -24,14 +24,14 @@ fn the_page_decides_by_the_api() {
     assert_eq!(found["radios"][1]["bands"], json!(["5g"]));
     let mut choices = found["choices"].clone();
 
-    // As it is, nothing changes; but anybody can log in as root, and that is not to stay so.
+    // Unchanged choices change nothing; but root has no password, which the page must fix.
     let asked = json!({"choices": choices});
     let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
     assert_eq!(plan["lines"], json!([]), "{plan}");
     assert_eq!(plan["problems"][0]["field"], "router.password", "{plan}");
     assert_eq!(plan["problems"][0]["problem"], "required", "{plan}");
     assert_eq!(plan["problems"][1], Value::Null, "{plan}");
-    // Half of what somebody types is no error of the request's.
+    // Half-typed values are problems of fields, not errors of the request.
     let mut typed = choices.clone();
     typed["internet"] = json!({"kind": "static", "address": "192.", "gateway": "1", "dns": ["9"]});
     let plan = send(&client, "/v1/setup/plan", &json!({"choices": typed})).expect("a plan");
@@ -83,7 +83,7 @@ fn the_page_decides_by_the_api() {
     assert!(router.read("etc/config/network").contains("192.168.77.1"));
     assert!(hash(&router.read("etc/shadow")).starts_with("$6$"));
 
-    // A second one has to wait, and is told for what.
+    // A second change is refused with the name of the first.
     choices["router"]["name"] = "other".into();
     let second = send(&client, "/v1/setup/apply", &json!({"choices": choices}));
     let Err(ClientError::Problem(problem)) = second else {
@@ -94,7 +94,7 @@ fn the_page_decides_by_the_api() {
         "{problem:?}"
     );
 
-    // Whoever looked at another change keeps nothing.
+    // A client that looked at another change cannot confirm this one.
     let (number, when) = (&done["change"]["number"], &done["change"]["when"]);
     for stale in [json!({"number": 7}), json!({"number": number, "when": 1})] {
         let refused = send(&client, "/v1/setup/confirm", &stale);
@@ -120,7 +120,7 @@ fn the_page_decides_by_the_api() {
             "wireguard.private_key"
         ])
     );
-    // Without its secrets it is what it is.
+    // Choices without their secrets change nothing.
     let asked = json!({"choices": found["choices"]});
     let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
     assert_eq!(
@@ -148,7 +148,7 @@ fn the_setup_process_undoes_what_a_dead_guard_would_have() {
         &json!({"choices": choices, "within": 5}),
     );
     let number = done.expect("applied")["change"]["number"].to_string();
-    // The guard of this change: ended, as nobody should.
+    // Kills the guard of this change.
     let guard = ["setup", "guard", &number];
     let processes = fs::read_dir("/proc").expect("processes").flatten();
     let config = router.path("weir.toml").display().to_string();
@@ -200,7 +200,7 @@ fn what_was_written_by_hand_meanwhile_is_not_lost_unsaid() {
     assert_eq!(fs::read_to_string(kept).unwrap_or_default(), wireless);
 }
 
-/// Who asks by a page has no terminal, and a document that is refused has fields.
+/// Clients of the page have no terminal, and errors of a refused document name fields.
 #[test]
 fn errors_name_fields_and_no_commands() {
     let mut router = Router::new("24.10");
@@ -216,7 +216,7 @@ fn errors_name_fields_and_no_commands() {
     assert_eq!(*refused.fields, fields, "{refused:?}");
     assert_eq!(refused.errors.len(), fields.len());
 
-    // What waits was changed elsewhere: by LuCI, for one.
+    // The pending change was made elsewhere, such as in LuCI.
     router.write("changes/network", "network.lan.proto='dhcp'\n");
     let refused = problem("/v1/setup/plan", &asked);
     assert!(refused.detail.contains("wait in network"), "{refused:?}");
