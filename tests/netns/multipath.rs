@@ -1,6 +1,6 @@
-//! Unmodified clients get the sum of a router's uplinks, by way of a partner: the real binary at
-//! both ends, real TCP between them, in the lab of several uplinks (tests/netns/uplinks.rs says
-//! what that is worth).
+//! Unmodified clients get the sum of a router's uplinks through a partner. The real binary runs at
+//! both ends, with real TCP between them. tests/netns/uplinks.rs says how far to trust the lab of
+//! several uplinks.
 
 mod addresses;
 mod beside;
@@ -45,7 +45,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// What no one else would have sent: bytes that go by a seed, from 1 on.
+/// Returns bytes that depend on the seed, from 1 on, and that no other sender uses.
 fn octets(seed: u64, number: usize) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! A router that sends from an address that is not its own, or that a NAT gives it.
+//! Routers that send from a foreign address, or whose address a NAT changes.
 
 use std::net::SocketAddr;
 use std::thread::sleep;
@@ -12,10 +12,10 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{MBIT, SECOND};
 
-/// Whose address it says it has: somebody beside the server.
+/// Source address that the router forges; it belongs to a host next to the server.
 const VICTIM: &str = "198.51.100.77";
 
-/// What a namespace counted by this name, packets.
+/// Returns the packets that a counter of this namespace has counted.
 fn counted(namespace: &Namespace, name: &str) -> Result<u64, Error> {
     let told = namespace.run(&format!("nft list counter inet watch {name}"))?;
     let mut words = told.split_whitespace();
@@ -24,8 +24,8 @@ fn counted(namespace: &Namespace, name: &str) -> Result<u64, Error> {
     packets.ok_or_else(|| Error::Unexpected(format!("nft says {told}")))
 }
 
-/// While datagrams come down by both paths, one of them is said to be of somebody else. A malicious
-/// router would do that to have the partner flood him; a NAT does it too, when it begins anew.
+/// While datagrams come down by both paths, one path claims another host's address. A malicious
+/// router would do that to flood that host; a NAT does it too when it restarts.
 #[test]
 fn nothing_is_carried_to_where_a_router_has_not_shown_to_be() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[20, 20]))?;
@@ -60,11 +60,11 @@ fn nothing_is_carried_to_where_a_router_has_not_shown_to_be() -> Result<(), Erro
     ))?;
     answers(false)?;
     sleep(2 * SECOND);
-    // It is asked whether it is there, and not much.
+    // The partner probes the address, and sends only little to it.
     let asked = counted(victim, "small")?;
     assert!((1..200).contains(&asked), "{asked}");
     assert_eq!(counted(victim, "large")?, 0, "{asked} small ones");
-    // And what is a NAT takes back what is for it.
+    // A NAT translates the packets that are for it.
     internet.nft(&format!(
         "table inet watch {{\n counter back {{}}\n chain c {{\n \
             type filter hook prerouting priority -300\n \
@@ -78,7 +78,7 @@ fn nothing_is_carried_to_where_a_router_has_not_shown_to_be() -> Result<(), Erro
     assert_eq!(counted(victim, "large")?, 0);
     for stream in streams {
         let series = stream.stop()?;
-        // The other path had room for most of it.
+        // The other path had room for most of the data.
         let rate = series.rate(SECOND..3 * SECOND) / MBIT;
         assert!(rate > 2.0, "{rate} Mbit/s");
     }

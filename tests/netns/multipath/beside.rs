@@ -1,5 +1,5 @@
-//! Multipath and the fast path on one router: each has what is its own, whatever comes and goes,
-//! and no byte is another.
+//! Multipath and the fast path run on one router: each handles its own traffic whatever comes and
+//! goes, and no byte changes.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -15,18 +15,18 @@ use weir_tests::{LIMIT, Weir};
 use crate::multipath::lock::tell;
 use crate::multipath::{ms, octets};
 
-/// Counts what should not come to a provider: packets of the tunnel's network, and of the LAN.
+/// Counts packets that must not reach a provider: those of the tunnel's network and of the LAN.
 const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \
     raw; policy accept;\n\t\tiifname home ip saddr { 10.93.0.0/16, 192.168.77.0/24 } \
     counter\n\t}\n}\n";
-/// Bytes that are sent at once, and come back.
+/// Bytes that are sent at once and echoed.
 const PIECE: usize = 50_000;
 
 fn failed() -> impl FnOnce(std::io::Error) -> Error {
     Error::system("talk to the server")
 }
 
-/// The router with both, and its partner.
+/// A router with multipath and the fast path, and its partner.
 struct Scene {
     weir: Weir,
     partner: Partner,
@@ -34,7 +34,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// The partner is not there yet.
+    /// Builds the router without a running partner.
     fn build(hook: &str, more: &str) -> Result<Self, Error> {
         let options = Options {
             paths: vec![Path::default(); 2],
@@ -70,7 +70,7 @@ impl Scene {
         })
     }
 
-    /// The client's flows to a port of the server: who forwards them, and packets that weir did.
+    /// Returns state and weir's packet count of the client's flows to a port of the server.
     fn flows(&self, port: u16) -> Result<Vec<(FlowState, u64)>, Error> {
         let flows = self.weir.flows()?.into_iter();
         let flows = flows.filter(|flow| {
@@ -84,7 +84,7 @@ impl Scene {
     }
 }
 
-/// As simple network cards would have it, so that XDP takes what comes.
+/// Makes the devices act like simple network cards, so that XDP receives the packets.
 fn plain(uplinks: &Uplinks) -> Result<(), Error> {
     let mut ends = vec![
         (uplinks.client(), "eth0".to_owned()),
@@ -103,7 +103,7 @@ fn plain(uplinks: &Uplinks) -> Result<(), Error> {
     Ok(())
 }
 
-/// A connection to a server that returns what it hears.
+/// A connection to a server that echoes its input.
 struct Stream {
     near: TcpStream,
     source: IpAddr,
@@ -128,7 +128,7 @@ impl Stream {
         })
     }
 
-    /// There and back, byte for byte.
+    /// Sends bytes and compares each byte of the echo.
     fn exchange(&mut self) {
         self.seed += 1;
         let sent = octets(self.seed, PIECE);
@@ -141,7 +141,7 @@ impl Stream {
         assert!(back == sent, "what came back is what was sent");
     }
 
-    /// Until weir forwards it, with so many packets more.
+    /// Exchanges data until weir forwards the flow and its packet count has grown.
     fn until_offloaded(&mut self, scene: &Scene, port: u16) -> Result<(), Error> {
         let now = |scene: &Scene| -> Result<u64, Error> {
             let flows = scene.flows(port)?;
@@ -155,7 +155,7 @@ impl Stream {
     }
 }
 
-/// A conversation by UDP, each datagram of other bytes.
+/// A conversation by UDP; each datagram has other bytes.
 struct Datagrams {
     talk: Talk,
     seed: u64,
@@ -171,7 +171,7 @@ impl Datagrams {
         })
     }
 
-    /// Whom the server sees, if it hears it, and the client its answer.
+    /// Returns the source that the server sees, if the server's answer reaches the client.
     fn ask(&mut self) -> Result<Option<IpAddr>, Error> {
         self.seed += 1;
         self.talk.ask(&octets(self.seed, 1000), ms(300))
@@ -182,7 +182,6 @@ impl Datagrams {
 fn each_has_what_is_its_own() -> Result<(), Error> {
     let mut scene = Scene::build("xdp", "")?;
     let own = scene.own();
-    // Before the partner is there.
     let mut first = Stream::open(&scene, 5000)?;
     assert_eq!(first.source, own);
     first.until_offloaded(&scene, 5000)?;
@@ -191,12 +190,12 @@ fn each_has_what_is_its_own() -> Result<(), Error> {
     scene.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
     first.until_offloaded(&scene, 5000)?;
 
-    // By the partner, and directly as the configuration says.
+    // The first goes by the partner, the second directly, as configured.
     let mut carried = Stream::open(&scene, 5001)?;
     let mut direct = Stream::open(&scene, 5002)?;
     assert_eq!((carried.source, direct.source), (PARTNER, own));
     direct.until_offloaded(&scene, 5002)?;
-    // A proof may just have ended: rules change when the partner comes.
+    // The proof of the flow may just have ended: rules change when the partner comes.
     let hook = scene.weir.way_out("wan0", "xdp")?;
     wait_until(&format!("it is forwarded by {hook}"), LIMIT, || {
         direct.exchange();
@@ -225,7 +224,7 @@ fn each_has_what_is_its_own() -> Result<(), Error> {
     assert!(answered >= 198, "{answered} of 200");
     let flows = scene.flows(5003)?;
     assert!(none(&flows), "a conversation of the tunnel: {flows:?}");
-    // It is counted all the same, at the LAN.
+    // The meter still counts the conversation at the LAN.
     wait_until("the count", LIMIT, || {
         let talks = scene.weir.client()?.talks(&answers::TalksQuery::default());
         let talks = talks.map_err(|e| Error::Unexpected(e.to_string()))?.talks;
@@ -236,8 +235,7 @@ fn each_has_what_is_its_own() -> Result<(), Error> {
             .is_some_and(|talk| talk.sent.packets >= 200 && talk.received.packets >= 198))
     })?;
 
-    // Without the partner: what was direct goes on, the rest is direct from now on, and weir
-    // forwards that.
+    // Without the partner, direct flows go on. Other flows become direct, and weir forwards them.
     scene.partner.stop();
     scene.wait_for("the fall back", |told| !told.redirects)?;
     first.until_offloaded(&scene, 5000)?;
@@ -262,7 +260,7 @@ fn each_has_what_is_its_own() -> Result<(), Error> {
     Ok(())
 }
 
-/// The lock looks at what begins; what goes on is as fast as without.
+/// The lock checks new flows only, so an established flow is as fast as without the lock.
 #[test]
 fn what_goes_directly_is_forwarded_under_a_lock() -> Result<(), Error> {
     let mut scene = Scene::build("tc", "fallback = \"stop\"\n")?;

@@ -1,4 +1,4 @@
-//! A client of the LAN that wants everything.
+//! A client of the LAN that tries to take all connections.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -11,17 +11,16 @@ use weir_tests::{LIMIT, Weir, binary};
 
 use crate::multipath::{at, rules};
 
-/// Another client's address.
 const OTHER: &str = "192.168.77.7";
 
-/// A router that may have few descriptors has room for 64 connections. One client gets half of it.
+/// A router with few descriptors has room for 64 connections. One client gets half of it.
 #[test]
 fn one_client_does_not_take_all_the_room() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[100]))?;
     let partner = Partner::start(uplinks.partner(), &[])?;
     let line = partner.pair(&PARTNER.to_string())?;
     let narrow = std::env::temp_dir().join(format!("{}-narrow", uplinks.router().name()));
-    // Without the capability it would give itself more with.
+    // With the capability, weir would raise its own limit.
     let script = format!(
         "#!/bin/sh\nexec prlimit --nofile=700 setpriv --bounding-set -sys_resource --inh-caps \
             -sys_resource {} \"$@\"\n",

@@ -1,4 +1,4 @@
-//! Paths that are lost under way, and come back; a partner that is not there.
+//! Paths that fail and come back during a transfer; a partner that is away.
 
 use std::thread::sleep;
 
@@ -12,7 +12,7 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{SECOND, at, ms};
 
-/// Nothing is lost or changed, whichever path goes, and however.
+/// Whichever path fails, and however, no byte is lost or changed.
 #[test]
 fn no_octet_is_lost() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[20, 20]))?;
@@ -29,8 +29,8 @@ fn no_octet_is_lost() -> Result<(), Error> {
             sleep(ms(300));
         }
     }
-    // Without any path nothing is left of a connection but its two ends: it goes on by the first one
-    // that is back.
+    // Without any path, only the two ends of a connection remain: the connection goes on by the
+    // first path that is back.
     for back in 0..2 {
         uplinks.cut(0, Cut::Link)?;
         uplinks.cut(1, Cut::Link)?;
@@ -45,7 +45,7 @@ fn no_octet_is_lost() -> Result<(), Error> {
     Ok(())
 }
 
-/// New subflows carry nothing at first: docs/limits.md says why.
+/// New subflows carry nothing at first: docs/limits.md gives the reason.
 #[test]
 fn a_path_that_is_back_waits_for_its_subflows() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[20, 20]))?;
@@ -70,7 +70,7 @@ fn a_path_that_is_back_waits_for_its_subflows() -> Result<(), Error> {
         Ok(now == Some(false))
     })?;
     assert_eq!(seen.first(), Some(&true), "it waits at first");
-    // And then it does what it is there for.
+    // Later the path carries data.
     let carried = || -> Result<u64, Error> {
         let told = pair.paths()?.paths;
         let mut paths = told.iter().filter(|path| path.address == address);
@@ -91,8 +91,8 @@ fn without_the_partner_connections_go_directly() -> Result<(), Error> {
     let before = pair.paths()?.connections;
     assert_eq!((before.all, before.direct), (1, 0));
 
-    // Killed: the next connection is carried on directly, with what its client has said, and those
-    // after it are not brought here.
+    // Killed: the next connection goes on directly, with the data that its client has sent. Later
+    // connections are not redirected.
     pair.partner.stop();
     assert_eq!(ask(&pair)?, b"who is there");
     pair.wait_for("that the partner is missed", |told| {
@@ -112,7 +112,7 @@ fn without_the_partner_connections_go_directly() -> Result<(), Error> {
     let now = pair.paths()?.connections;
     assert_eq!((now.all, now.direct), (3, 1));
 
-    // Its whole network is gone: nobody answers at all, not even that nobody is there.
+    // The partner's network is gone: the router gets no answer, not even an error.
     let internet = pair.uplinks.lab().node("internet")?;
     internet.nft(&format!(
         "table inet gone {{\n chain c {{\n type filter hook forward priority 0\n ip daddr \
@@ -130,11 +130,11 @@ fn a_partner_that_begins_anew_is_met_again() -> Result<(), Error> {
     let _echo = lab::transfer::Echo::serve(pair.uplinks.server(), at(SERVER))?;
     for _ in 0..3 {
         pair.partner.restart(pair.uplinks.partner())?;
-        // It knows no session: the connection waits for a new one, and goes by it.
+        // The partner knows no session: the connection waits for a new session and uses it.
         let answer = ask_tcp(pair.uplinks.client(), at(SERVER), b"again")?;
         assert_eq!(answer, b"again");
     }
-    // They are counted a moment after they were answered.
+    // The partner counts connections a moment after the answer.
     let mut told = (0, 0);
     wait_until("three connections", LIMIT, || {
         let now = pair.paths()?.connections;

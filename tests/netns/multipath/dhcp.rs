@@ -1,5 +1,5 @@
-//! Uplinks whose addresses are leased: dnsmasq at the providers, BusyBox's udhcpc at the router
-//! with a script that writes what OpenWrt's writes.
+//! Uplinks with leased addresses: dnsmasq at the providers, BusyBox's udhcpc at the router with a
+//! script that does what OpenWrt's script does.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{MBIT, SECOND, at, ms};
 
-/// What udhcpc runs (BusyBox's networking/udhcp): addresses go when they are no longer leased, and
-/// come with a default route.
+/// Script of udhcpc (BusyBox's networking/udhcp): removes addresses when their lease ends, and adds
+/// them with a default route.
 const SCRIPT: &str = "#!/bin/sh
 case $1 in
 deconfig) ip -4 addr flush dev $interface ;;
@@ -30,7 +30,7 @@ bound | renew)
 esac
 ";
 
-/// A path's provider and its client. Stopped when dropped.
+/// A path's DHCP server and client. Stopped when dropped.
 struct Lease<'a> {
     uplinks: &'a Uplinks,
     path: usize,
@@ -40,7 +40,7 @@ struct Lease<'a> {
 }
 
 impl<'a> Lease<'a> {
-    /// In place of the address that the lab gave the path.
+    /// Replaces the address that the lab gave the path.
     fn begin(uplinks: &'a Uplinks, path: usize) -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(uplinks.provider(path).name());
         let script = folder.join("script");
@@ -64,12 +64,11 @@ impl<'a> Lease<'a> {
         Ok(lease)
     }
 
-    /// Starts a server.
     fn offer(&mut self) -> Result<(), Error> {
         let leases = self.folder.join("leases");
         let network = format!("10.64.{}", self.path);
         let mut dnsmasq = Command::new("dnsmasq");
-        // Those that begin at once would be in each other's way.
+        // Servers that start at once would share a file.
         dnsmasq.arg("--pid-file=");
         dnsmasq.args([
             "--no-daemon",
@@ -95,7 +94,6 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Starts a client.
     fn ask(&mut self) -> Result<(), Error> {
         let mut udhcpc = Command::new("busybox");
         udhcpc.args(["udhcpc", "-f", "-t", "30", "-T", "1", "-A", "1", "-i"]);
@@ -108,7 +106,7 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Tells the client something: to renew by USR1, to release by USR2.
+    /// Signals the client: USR1 renews, USR2 releases.
     fn tell(&self, signal: Signal) -> Result<(), Error> {
         let id = self.client.as_ref().map_or(0, Process::id);
         let id = i32::try_from(id).unwrap_or_default();
@@ -116,7 +114,7 @@ impl<'a> Lease<'a> {
         kill(Pid::from_raw(id), signal).map_err(Error::system(format!("send {signal}")))
     }
 
-    /// What the path's device has.
+    /// Returns the address of the path's device.
     fn address(&self) -> Result<Option<IpAddr>, Error> {
         let device = self.uplinks.device(self.path);
         let told = self
@@ -130,7 +128,7 @@ impl<'a> Lease<'a> {
         Ok(word.and_then(|word| word.split('/').next()?.parse().ok()))
     }
 
-    /// Until there is one.
+    /// Waits for a leased address.
     fn wait(&self) -> Result<IpAddr, Error> {
         let mut found = None;
         wait_until("a lease", LIMIT, || {
@@ -155,7 +153,7 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Both paths leased; the router has found them again.
+/// Leases both paths, and waits until the router has found them again.
 fn leased(pair: &Pair) -> Result<Vec<Lease<'_>>, Error> {
     let uplinks = &pair.uplinks;
     let paths = 0..uplinks.paths();
@@ -167,7 +165,7 @@ fn leased(pair: &Pair) -> Result<Vec<Lease<'_>>, Error> {
     Ok(leases)
 }
 
-/// Waits until the router goes by this address.
+/// Waits until the router uses this address.
 fn uses(pair: &Pair, path: usize, address: IpAddr) -> Result<(), Error> {
     let device = pair.uplinks.device(path);
     pair.wait_for(&format!("{device} with {address}"), |told| {
@@ -186,8 +184,8 @@ fn a_lease_that_is_lost_and_had_again() -> Result<(), Error> {
     sleep(4 * SECOND);
     let sum = goodput.series().rate(SECOND..4 * SECOND);
     assert!(sum > 32.0 * MBIT, "{sum} bit/s before");
-    // As netifd does: the client ends with the link, and another begins with it; or the same one is
-    // told.
+    // As with netifd, the client ends with the link and another starts with the link; or the client
+    // stays and gets a signal.
     for (path, away, restarts) in [(1, 3, true), (0, 7, false)] {
         let lease = &mut leases[path];
         let cut = goodput.now();

@@ -1,4 +1,4 @@
-//! What the tests say to a partner themselves, and hear.
+//! Raw frames between the tests and a partner.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use multipath_core::{Frame, Identity, Initiator, Key, Open, Pairing, Session, St
 use weir_tests::LIMIT;
 use weir_tests::partner::Partner;
 
-/// A partner without a router: what speaks to it here is the test, from the router's place.
+/// A partner without a router: the test speaks to the partner at the router's address.
 pub struct Door {
     pub partner: Partner,
     pub uplinks: Uplinks,
@@ -23,7 +23,7 @@ impl Door {
         Ok(Self { partner, uplinks })
     }
 
-    /// A partner that may have so many descriptors.
+    /// Starts a partner that may have this many descriptors.
     pub fn narrow(descriptors: u32) -> Result<Self, Error> {
         let uplinks = Uplinks::build(&Options::mbit(&[100]))?;
         let partner = Partner::narrow(uplinks.partner(), descriptors)?;
@@ -43,7 +43,7 @@ impl Door {
         Ok(stream)
     }
 
-    /// What is answered to these bytes until the connection ends, in whatever way.
+    /// Returns the partner's answer to these bytes until the connection ends in any way.
     pub fn answer(&self, octets: &[u8]) -> Result<Vec<u8>, Error> {
         let mut stream = self.knock()?;
         stream.write_all(octets).expect("written");
@@ -68,12 +68,12 @@ impl Door {
         Ok(session)
     }
 
-    /// What becomes of a connection to there.
+    /// Opens a connection to the destination and returns its status.
     pub fn open(&self, session: &Session, destination: SocketAddr) -> Result<Status, Error> {
         Ok(self.hold(session, destination)?.0)
     }
 
-    /// The same, and the connection.
+    /// Opens a connection; returns its status and its stream.
     pub fn hold(&self, session: &Session, to: SocketAddr) -> Result<(Status, TcpStream), Error> {
         let (opened, frame) = session.open(&open_to(to));
         let mut stream = self.knock()?;
@@ -84,12 +84,12 @@ impl Door {
     }
 }
 
-/// Who the router is that the tests play.
+/// Returns the identity of the router that the tests play.
 pub fn own() -> Identity {
     Identity::from([7; 32])
 }
 
-/// Its handshake.
+/// Begins a handshake of that router.
 pub fn begin(key: &Key) -> (Initiator, Vec<u8>) {
     Initiator::begin(key, &own()).expect("random")
 }

@@ -1,5 +1,5 @@
-//! The experiment that weir's predecessor made: two bridges of 20 Mbit/s, a client that knows
-//! nothing of it, a cable that is pulled and put back.
+//! Repeats the experiment of weir's predecessor: two bridges of 20 Mbit/s, a client without
+//! multipath, a cable that is pulled and put back.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{MBIT, PORT, SECOND, at};
 
-/// All but the first second, and what follows a change for two.
+/// Returns the phases without the first second and without two seconds after each change.
 fn phases(course: &Course) -> [Range<Duration>; 3] {
     [
         SECOND..course.lost.start,
@@ -23,10 +23,10 @@ fn phases(course: &Course) -> [Range<Duration>; 3] {
     ]
 }
 
-/// No flow may be silent for longer: some tenths of a second is usual, and the machine may be busy.
+/// Longest allowed silence of a flow: tenths of a second are usual, but the machine may be busy.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Two paths, one, two: Mbit/s at least in each. More than the wires carry cannot be either.
+/// Expects at least these rates (Mbit/s) with two paths, one, and two; at most the wires' rate.
 fn forty_twenty_forty(times: [u32; 3], demands: &[Demand], least: [f64; 3]) -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[20, 20]))?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
@@ -50,7 +50,7 @@ fn forty_twenty_forty(times: [u32; 3], demands: &[Demand], least: [f64; 3]) -> R
         assert!((least..most).contains(rate), "{rates:?}: {course:?}");
     }
     assert!(silent < SILENCE, "{silent:?} of silence: {course:?}");
-    // Both carried data, before and after; then one did.
+    // Both paths carried data before and after the cut, one path during the cut.
     for (phase, carried) in shares.iter().enumerate() {
         assert!(carried[0] > 5.0, "{shares:?}");
         assert_eq!(carried[1] > 5.0, phase != 1, "{shares:?}");
@@ -71,8 +71,8 @@ fn of_a_download() -> Result<(), Error> {
     forty_twenty_forty([5, 5, 6], &[demand], [32.0, 15.0, 32.0])
 }
 
-/// Together they are a little less than the sum. What the paths carry has to be found out first, and
-/// again.
+/// Together the streams are a little below the sum. The tunnel must first measure the capacity of
+/// the paths, and again after each change.
 #[test]
 fn of_streams_of_datagrams() -> Result<(), Error> {
     let stream = |number| {

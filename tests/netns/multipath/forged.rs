@@ -1,4 +1,4 @@
-//! Addresses that are somebody else's, and errors that nobody sent.
+//! Forged source addresses and forged ICMP errors.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -15,11 +15,11 @@ use weir_tests::partner::{Pair, Partner};
 use crate::multipath::lock::{build, tell};
 use crate::multipath::{SECOND, at, ms};
 
-/// Of nobody in the lab; a client takes them.
+/// Addresses that no host of the lab has; a client takes them.
 const FORGED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 77);
 const FORGED6: &str = "2001:db8:f::77";
 
-/// An IPv4 packet; the kernel fills in its sum and its length.
+/// Builds an IPv4 packet; the kernel fills in checksum and length.
 fn packet(protocol: u8, from: Ipv4Addr, to: Ipv4Addr, payload: &[u8]) -> Vec<u8> {
     let mut octets = vec![0x45, 0, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0];
     octets.extend(from.octets());
@@ -28,7 +28,7 @@ fn packet(protocol: u8, from: Ipv4Addr, to: Ipv4Addr, payload: &[u8]) -> Vec<u8>
     octets
 }
 
-/// A segment of no connection: ACK alone, with a secret in it.
+/// Builds a TCP segment without a connection: a pure ACK with a secret as payload.
 fn acknowledgement(from: Ipv4Addr, to: Ipv4Addr, port: u16) -> Vec<u8> {
     let mut tcp = vec![0x9c, 0x40];
     tcp.extend(port.to_be_bytes());
@@ -57,7 +57,7 @@ fn ipv4(address: IpAddr) -> Ipv4Addr {
     }
 }
 
-/// Counts what leaves for the forged addresses, or with them.
+/// Counts packets that leave to the forged addresses or from them.
 fn count(uplinks: &Uplinks) -> Result<(), Error> {
     for path in 0..uplinks.paths() {
         uplinks.provider(path).nft(&format!(
@@ -81,7 +81,7 @@ fn counted(uplinks: &Uplinks) -> Result<u64, Error> {
     Ok(all)
 }
 
-/// Datagrams, openings and segments of nothing, from there.
+/// Sends datagrams, SYNs and stray segments from the forged addresses.
 fn forge(uplinks: &Uplinks) -> Result<(), Error> {
     let all = || -> io::Result<()> {
         let six: IpAddr = FORGED6.parse().expect("an address");
@@ -120,7 +120,7 @@ fn who_forges_his_address_is_answered_nowhere() -> Result<(), Error> {
     pair.weir.end(Signal::SIGTERM)?;
     forge(&pair.uplinks)?;
     assert_eq!(counted(&pair.uplinks)?, 0, "locked, without weir");
-    // Who has an address of the LAN is let in as before, and what is looked for is seen.
+    // Clients with an address of the LAN still get through, and the counters do see forged packets.
     pair.uplinks.client().run("ping -c 1 -W 5 192.168.77.1")?;
     tell(pair.uplinks.router(), &pair.weir, &["unlock"])?;
     forge(&pair.uplinks)?;
@@ -129,7 +129,7 @@ fn who_forges_his_address_is_answered_nowhere() -> Result<(), Error> {
     Ok(())
 }
 
-/// What somebody would be told whose datagrams were too long, of a length that nothing has.
+/// Builds an error for a too long datagram, whose quoted length fits no real packet.
 fn too_long(partner: Ipv4Addr, port: u16, router: Ipv4Addr) -> Vec<u8> {
     let mut udp = port.to_be_bytes().to_vec();
     udp.extend([0x04, 0x57, 0, 40, 0, 0]);
@@ -169,7 +169,7 @@ fn who_claims_that_packets_are_too_long_is_not_believed(pair: &Pair) -> Result<(
         .client()
         .run(&format!("ping -c 3 -i 0.2 -W 5 -s 1300 {SERVER}"))?;
     assert!(told.contains("3 received"), "{told}");
-    // A socket that does not know better believes it.
+    // A socket without more knowledge believes the error.
     let socket = there.enter(|| UdpSocket::bind("0.0.0.0:7777"))?;
     let _socket = socket.map_err(Error::system("bind"))?;
     let told = claim(7777)?;
@@ -177,7 +177,7 @@ fn who_claims_that_packets_are_too_long_is_not_believed(pair: &Pair) -> Result<(
     Ok(())
 }
 
-/// An error about a conversation that there is not, by the tunnel: conntrack translates nothing of it.
+/// Sends an error about an unknown conversation by the tunnel: conntrack does not translate it.
 fn nothing_leaves_a_partner_with_an_address_of_the_tunnel(pair: &Pair) -> Result<(), Error> {
     let (server, router) = (pair.uplinks.server(), pair.uplinks.router());
     server.nft(
@@ -207,15 +207,15 @@ fn nothing_leaves_a_partner_with_an_address_of_the_tunnel(pair: &Pair) -> Result
         Ok(!told.contains("counter packets 0 "))
     };
     assert!(!seen()?);
-    // What is sent would arrive.
+    // Without the partner's rule the error would arrive.
     let partner = pair.uplinks.partner();
     partner.run("nft flush chain inet weir_partner known")?;
     assert!(seen()?);
     Ok(())
 }
 
-/// The partner has room for 64 connections, and gives its only router half of them: that one's first
-/// client gets half of these, and the next one some too.
+/// The partner has room for 64 connections and gives its only router half of them. The first client
+/// gets half of that half, and the next client some too.
 #[test]
 fn clients_share_what_the_partner_gives() -> Result<(), Error> {
     const OTHER: &str = "192.168.77.7";
@@ -239,7 +239,7 @@ fn clients_share_what_the_partner_gives() -> Result<(), Error> {
     let other: IpAddr = OTHER.parse().expect("an address");
     let to = SocketAddr::new(SERVER, 5003);
     assert_eq!(crate::multipath::rules::by_tcp(&pair, other, to)?, PARTNER);
-    // Where they may, those that get no place go directly.
+    // With `fallback = "direct"`, connections without a slot go directly.
     let file = pair.weir.config_file();
     let text = std::fs::read_to_string(&file).expect("the configuration");
     std::fs::write(&file, text.replace("\"stop\"", "\"direct\"")).expect("written");

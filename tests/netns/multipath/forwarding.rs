@@ -1,4 +1,4 @@
-//! Ports of the partner lead to hosts of the LAN, those and no others.
+//! Ports of the partner lead to hosts of the LAN; other ports and hosts stay closed.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -12,7 +12,7 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{SECOND, octets};
 
-/// Where in the LAN it goes, and what the partner gives: not the same.
+/// The requested ports and their targets differ from the ports that the partner grants.
 const FORWARD: &str = "forward = [\"tcp/8022 = 192.168.77.2:22\", \"udp/51820 = \
     192.168.77.2\", \"tcp/8100-8101 = 192.168.77.2\"]\n";
 const GIVEN: [&str; 8] = [
@@ -29,7 +29,7 @@ const GIVEN: [&str; 8] = [
 fn build() -> Result<Pair, Error> {
     let pair = Pair::paired(&Options::mbit(&[20, 20]), FORWARD, &GIVEN)?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
-    // It was paired while the partner ran, which looks at its list now and then.
+    // The router was paired while the partner ran; the partner rereads its list now and then.
     lab::namespace::wait_until("the partner's rules", LIMIT, || {
         Ok(pair.partner.log().contains("other ports lead to routers"))
     })?;
@@ -40,7 +40,7 @@ fn failed() -> impl FnOnce(std::io::Error) -> Error {
     Error::system("reach a host of the LAN")
 }
 
-/// Who answers at that port, within a time in which somebody would.
+/// Connects to a port, with time enough for an answer.
 fn knock(from: &Namespace, to: SocketAddr) -> Result<Result<TcpStream, ErrorKind>, Error> {
     let stream = from.enter(|| TcpStream::connect_timeout(&to, 2 * SECOND))?;
     Ok(stream.map_err(|error| error.kind()))
@@ -50,8 +50,8 @@ fn partner(port: u16) -> SocketAddr {
     SocketAddr::new(PARTNER, port)
 }
 
-/// A connection from the Internet, while a path fails: all arrives, both ways, and the host sees
-/// who it is.
+/// A connection from the Internet while a path fails: all bytes arrive both ways, and the host sees
+/// the client's address.
 #[test]
 fn a_port_leads_to_a_host() -> Result<(), Error> {
     let pair = build()?;
@@ -113,7 +113,7 @@ fn datagrams_come_in_too(pair: &Pair) -> Result<(), Error> {
         sources
     });
     for number in 0..40 {
-        // What goes while a path fails may be lost, as on any path.
+        // A failing path may lose datagrams, as any path may.
         let asked = octets(number + 1, 1000);
         lab::namespace::wait_until("an answer", LIMIT, || talk.ask(&asked, SECOND))?;
         match number {
@@ -129,7 +129,7 @@ fn datagrams_come_in_too(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ports that were not given, or not asked for, stay closed; those that were can be taken away.
+/// Ports without a grant or without a request stay closed; the partner can revoke granted ports.
 #[test]
 fn nothing_else_comes_in() -> Result<(), Error> {
     let pair = build()?;
@@ -159,16 +159,16 @@ fn nothing_else_comes_in() -> Result<(), Error> {
     let _own = Echo::serve(uplinks.router(), "0.0.0.0:2222".parse().expect("one"))?;
     assert_eq!(ask_tcp(server, partner(8022), b"open")?, b"open");
 
-    // Asked for, and not given: nobody is there.
+    // The router requested this port without a grant: it is closed.
     let refused = knock(server, partner(8100))?.expect_err("not given");
     assert_eq!(refused, ErrorKind::ConnectionRefused);
-    // Given, and not asked for; the router's own as well.
+    // Granted ports without a request, and the router's own port.
     for port in [8200, 2222] {
         let silent = knock(server, partner(port))?.expect_err("not asked for");
         assert_eq!(silent, ErrorKind::TimedOut, "{port}");
     }
-    // By who knows the router's address in the tunnel, or routes to the LAN; the partner itself
-    // tries, too.
+    // Attackers know the router's address in the tunnel, or route to the LAN; the partner itself
+    // tries too.
     let router = |port| SocketAddr::new("10.93.0.2".parse().expect("one"), port);
     let lan = |port| SocketAddr::new(CLIENT, port);
     uplinks.lab().node("internet")?.ip(&format!(

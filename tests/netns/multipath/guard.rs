@@ -1,6 +1,5 @@
-//! A path that is far away takes bytes, and all that comes by a fast one waits for them: together
-//! they carry less than the fast one alone. The guard finds that out, and has TCP leave the far one
-//! alone.
+//! Bytes on a distant path delay all bytes of a fast path, so that both carry less than the fast
+//! path alone. The guard detects this and makes TCP stop using the distant path.
 
 use lab::Error;
 use lab::counters::Octets;
@@ -13,11 +12,11 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{MBIT, SECOND, at, ms};
 
-/// Both ends with CUBIC, by which it was measured (docs/multipath.md).
+/// Both ends use CUBIC, as in the measurements (docs/multipath.md).
 fn pair(paths: Vec<Path>) -> Result<Pair, Error> {
     let pair = Pair::build(&Options { paths, ipv6: false })?;
     for node in pair.uplinks.lab().nodes() {
-        // Not in all namespaces there is TCP that could have another.
+        // Some namespaces offer no choice of congestion control.
         let _ = node.sysctl("net.ipv4.tcp_congestion_control", "cubic");
     }
     Ok(pair)
@@ -27,8 +26,8 @@ fn rests(told: &answers::Paths) -> bool {
     told.paths.iter().any(|path| path.rests)
 }
 
-/// What tells the partner that a path is to rest is one option in one segment, which may be lost,
-/// again and again: here it is.
+/// A single option in a single segment asks the partner to let a path rest. The network may lose
+/// this option again and again; here it does.
 #[test]
 fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     let hushed = Treatment {
@@ -40,7 +39,7 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     let down = Demand::down(Transport::Tcp, at(SERVER));
     let goodput = Goodput::start(uplinks.client(), uplinks.server(), &down)?;
     pair.wait_for("the far path to rest", rests)?;
-    // The first word, and each half of the second: that it is not to rest, and that it is.
+    // The relay drops the first option, and both halves of the second: not to rest, and to rest.
     wait_until("the word to be lost twice", LIMIT, || {
         Ok(uplinks.relay(1)?.counts().hushed >= 3)
     })?;
@@ -58,12 +57,12 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     let octets = Octets::of(uplinks.router(), &far)?.received - before;
     let series = goodput.stop()?;
     let rate = series.rate(begin..begin + 4 * SECOND) / MBIT;
-    // 37.5 is what the fast one carries alone; with the far one it was 18 to 22.
+    // The fast path alone carries 37.5 Mbit/s; with the distant path it was 18 to 22.
     assert!(rate > 34.0, "{rate} Mbit/s: {:?}", series.slots());
-    // A second of what it can carry would be twice as much; the tunnel's probes go by it too.
+    // A second at full rate would be twice as much; the tunnel's probes use the path too.
     assert!(octets < 250_000, "{octets} bytes by the path that rests");
 
-    // So does it for the other way, and for new connections: from their beginning on.
+    // The other direction and new connections avoid the path too, from their beginning on.
     let up = Demand::up(Transport::Tcp, at(SERVER));
     let series = Goodput::measure(uplinks.client(), uplinks.server(), &up, 6 * SECOND)?;
     let rate = series.rate(SECOND..6 * SECOND) / MBIT;
@@ -71,7 +70,6 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     Ok(())
 }
 
-/// As far, but not farther than it helps.
 #[test]
 fn a_path_that_helps_is_left_alone() -> Result<(), Error> {
     let far = Path::mbit(20).with_relay(Treatment::delay(ms(30)));

@@ -1,5 +1,4 @@
-//! What a user says of a path: metered, backup, never; at the start, and while connections are
-//! open.
+//! Path settings of the user (metered, backup, never), at the start and while connections are open.
 
 use std::net::IpAddr;
 use std::thread::sleep;
@@ -15,18 +14,18 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{MBIT, SECOND, at, ms};
 
-/// What probes, names and the like may take of a path that carries nothing, bytes in a few
-/// seconds: a tenth of a second of its 20 Mbit/s.
+/// Bytes that probes and name lookups may use of an idle path in a few seconds: a tenth of a second
+/// of its 20 Mbit/s.
 const NOTHING: u64 = 250_000;
-/// Times that what the other path carries is looked at, each of two seconds: while others use the
-/// processors, one may be slow.
+/// Number of windows of two seconds in which the other path's bytes are counted; a busy machine may
+/// slow one window down.
 const WINDOWS: usize = 3;
 
 fn hint(path: usize, text: &str) -> String {
     format!("[multipath.paths.wan{path}]\n{text}\n")
 }
 
-/// What a path carried, both ways.
+/// Returns the bytes that a path carried both ways.
 fn octets(pair: &Pair, path: usize) -> Result<u64, Error> {
     let octets = Octets::of(pair.uplinks.router(), &pair.uplinks.device(path))?;
     Ok(octets.sent + octets.received)
@@ -37,7 +36,7 @@ fn is_in_use(told: &answers::Paths, device: &str) -> bool {
     paths.any(|path| path.device == device && path.in_use)
 }
 
-/// Waits for nothing to go by a path any more, and for half a second more of that.
+/// Waits until a path carries nothing for half a second.
 fn falls_silent(pair: &Pair, path: usize) -> Result<(), Error> {
     lab::namespace::wait_until("a path to be left", LIMIT, || {
         let before = octets(pair, path)?;
@@ -46,7 +45,7 @@ fn falls_silent(pair: &Pair, path: usize) -> Result<(), Error> {
     })
 }
 
-/// One conversation, while the first path is cut and comes back; its rate by either path, bit/s.
+/// Runs one conversation while the first path is cut and comes back; checks its rate by each path.
 fn takes_over(pair: &Pair, demand: &Demand, least: f64) -> Result<(), Error> {
     let uplinks = &pair.uplinks;
     let before = octets(pair, 1)?;
@@ -77,11 +76,11 @@ fn takes_over(pair: &Pair, demand: &Demand, least: f64) -> Result<(), Error> {
     let waits = octets(pair, 1)? - before;
     assert!(waits < NOTHING, "{demand:?}: {waits} bytes in reserve");
     assert!(rate > least, "{demand:?}: {rate} bit/s by the first again");
-    // Its connection was the same all the time.
+    // The connection stayed open all the time.
     goodput.stop().map(drop)
 }
 
-/// By TCP what the router sends, by the tunnel what the partner does.
+/// TCP checks the router's choice of path, the tunnel the partner's choice.
 #[test]
 fn a_backup_is_left_alone_until_it_is_needed() -> Result<(), Error> {
     let pair = Pair::with(&Options::mbit(&[20, 20]), &hint(1, "use = \"backup\""))?;
@@ -125,7 +124,7 @@ fn what_costs_is_used_before_the_last_resort() -> Result<(), Error> {
     goodput.stop().map(drop)
 }
 
-/// The configuration is read anew, with this at its end.
+/// Reloads the configuration with more lines at its end.
 fn reload(pair: &Pair, original: &str, more: &str) -> Result<(), Error> {
     std::fs::write(pair.weir.config_file(), format!("{original}{more}"))
         .map_err(Error::system("write a configuration"))?;
@@ -181,13 +180,13 @@ fn another_word_is_heeded_at_once_and_breaks_nothing() -> Result<(), Error> {
         told(PathUse::Always, true)?;
         both()?;
     }
-    // Of many words at once the last counts.
+    // After several changes in a row the last one counts.
     for word in ["never", "metered", "never", "always", "never", "backup"] {
         reload(&pair, &original, &hint(1, &format!("use = \"{word}\"")))?;
         sleep(ms(3));
     }
     told(PathUse::Backup, false)?;
-    // While a change is made nothing is told.
+    // The report does not change while a change is applied.
     pair.wait_for("the one connection is still carried", |told| {
         (told.connections.all, told.connections.direct) == (1, 0)
     })?;

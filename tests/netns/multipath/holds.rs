@@ -1,5 +1,5 @@
-//! What nobody authenticated says ends nothing: a session, its tunnel and the rules stay until the
-//! next session has been made.
+//! Unauthenticated messages end nothing: a session, its tunnel and the rules stay until the next
+//! session has been made.
 
 use std::fs;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use weir_tests::partner::Pair;
 use crate::multipath::rules::{by_tcp, say};
 use crate::multipath::{SECOND, at, ms};
 
-/// Refuses what matches on its way to the partner, as somebody on the way would.
+/// Resets matching connections to the partner, as an attacker on the path would.
 fn refuse(pair: &Pair, which: &str) -> Result<(), Error> {
     let internet = pair.uplinks.lab().node("internet")?;
     internet.nft(&format!(
@@ -33,7 +33,7 @@ fn refuse_no_more(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-/// A conversation by the tunnel.
+/// Opens a conversation through the tunnel.
 pub(crate) fn talk(pair: &Pair) -> Result<Talk, Error> {
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     Talk::open(
@@ -58,7 +58,7 @@ fn who_refuses_connections_ends_nothing() -> Result<(), Error> {
     refuse(&pair, "tcp flags & (syn | ack) == syn")?;
     let begun = Instant::now();
     while begun.elapsed() < 5 * SECOND {
-        // It may go directly, as nobody answers.
+        // The connection may go directly, as the partner does not answer.
         assert_eq!(ask_tcp(client, echo, b"new")?, b"new");
         assert_eq!(say(&talk, "meanwhile")?, PARTNER, "{:?}", begun.elapsed());
         carried.advance(200_000, LIMIT)?;
@@ -77,7 +77,7 @@ fn who_refuses_connections_ends_nothing() -> Result<(), Error> {
         by_tcp(&pair, lab::uplinks::CLIENT, (SERVER, 5003).into())?,
         PARTNER
     );
-    // The new session's tunnel has taken over by now, and the former one is gone.
+    // The new session's tunnel has taken over by now, and the former tunnel is gone.
     for _ in 0..30 {
         assert_eq!(say(&talk, "after")?, PARTNER);
         std::thread::sleep(ms(100));
@@ -87,7 +87,7 @@ fn who_refuses_connections_ends_nothing() -> Result<(), Error> {
     Ok(())
 }
 
-/// Only one path, so that a reset of its subflow is one of the connection.
+/// Uses one path only, so that a reset of its subflow resets the connection.
 #[test]
 fn one_reset_sends_nothing_in_the_clear() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[20]))?;
@@ -101,7 +101,7 @@ fn one_reset_sends_nothing_in_the_clear() -> Result<(), Error> {
         let to = (SERVER, 5010 + number).into();
         assert_eq!(by_tcp(&pair, lab::uplinks::CLIENT, to)?, PARTNER);
         refuse_no_more(&pair)?;
-        // Each question and each answer arrives, while another session takes over.
+        // Each question and each answer arrives while another session takes over.
         let begun = Instant::now();
         while begun.elapsed() < 3 * SECOND {
             let heard = talk.ask(b"meanwhile", LIMIT)?;
@@ -115,7 +115,7 @@ fn one_reset_sends_nothing_in_the_clear() -> Result<(), Error> {
     Ok(())
 }
 
-/// With `returns` it comes back: `lost::a_conversation_that_lives_on_is_not_stuck`.
+/// With `returns` the conversation returns: `lost::a_conversation_that_lives_on_is_not_stuck`.
 #[test]
 fn what_went_directly_goes_on_directly_where_it_is_to() -> Result<(), Error> {
     let mut pair = Pair::with(&Options::mbit(&[20, 20]), "returns = false\n")?;
@@ -133,7 +133,7 @@ fn what_went_directly_goes_on_directly_where_it_is_to() -> Result<(), Error> {
     Ok(())
 }
 
-/// Only another partner is met anew.
+/// Only a change of the partner makes a new session.
 #[test]
 fn a_reload_ends_nothing() -> Result<(), Error> {
     let pair = Pair::with(&Options::mbit(&[20, 20]), "fallback = \"stop\"\n")?;
@@ -168,8 +168,8 @@ fn a_reload_ends_nothing() -> Result<(), Error> {
     Ok(())
 }
 
-/// The keys of a session are used for so long only: another takes its place, more often here than the
-/// partner remembers sessions, and neither a connection nor a datagram is lost by it.
+/// Session keys expire: new sessions follow, more here than the partner remembers, and no
+/// connection and no datagram is lost.
 #[test]
 fn keys_are_renewed_under_what_is_carried() -> Result<(), Error> {
     let pair = Pair::with(&Options::mbit(&[20, 20]), "renew = \"2s\"\n")?;
@@ -183,7 +183,7 @@ fn keys_are_renewed_under_what_is_carried() -> Result<(), Error> {
         assert!(begun.elapsed() < 60 * SECOND, "{} times only", renewed());
         std::thread::sleep(ms(20));
     }
-    // Not one after the other: handshakes keep a pace.
+    // Handshakes have a minimum interval.
     assert!(begun.elapsed() > 9 * SECOND, "{:?}", begun.elapsed());
     assert_eq!(say(&talk, "after all")?, PARTNER);
     carried.advance(200_000, LIMIT)?;

@@ -1,4 +1,4 @@
-//! Whoever answers in the partner's place, and what a router makes of it.
+//! Impostors that answer instead of the partner, and the router's reaction.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,7 +21,7 @@ use weir_tests::{LIMIT, Weir};
 use crate::multipath::door::frame_of;
 use crate::multipath::{SECOND, at, ms};
 
-/// Answers handshakes as it is told, and to each open says that it knows no session.
+/// Answers handshakes with a given frame, and each open with "unknown session".
 struct Impostor {
     stopping: Arc<AtomicBool>,
     handshakes: Arc<AtomicUsize>,
@@ -29,7 +29,7 @@ struct Impostor {
 }
 
 impl Impostor {
-    /// `answer` makes a frame of a handshake's body.
+    /// Starts to listen; `answer` makes a frame from a handshake's body.
     fn start(
         uplinks: &Uplinks,
         answer: impl Fn(&[u8]) -> Vec<u8> + Send + 'static,
@@ -82,14 +82,14 @@ impl Drop for Impostor {
     }
 }
 
-/// Payload behind an open that nobody read would make the end a reset, and the answer be lost.
+/// Reads all payload behind an open: unread payload would turn the end into a reset.
 fn linger(mut stream: &TcpStream) {
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let _ = stream.set_read_timeout(Some(ms(200)));
     let _ = std::io::copy(&mut stream, &mut std::io::sink());
 }
 
-/// Whom the router takes for its partner.
+/// Returns the identity that the router takes for its partner's.
 fn identity() -> Identity {
     Identity::from([6; 32])
 }
@@ -135,10 +135,10 @@ fn unknown_sessions_lead_to_few_handshakes() -> Result<(), Error> {
     let _echo = lab::transfer::Echo::serve(uplinks.server(), at(SERVER))?;
     let begun = Instant::now();
     while begun.elapsed() < 6 * SECOND {
-        // Twice it is told that there is no such session: then it goes directly.
+        // After two answers of "unknown session" the connection goes directly.
         assert_eq!(ask_tcp(uplinks.client(), at(SERVER), b"still")?, b"still");
     }
-    // After 0, 1, 2, 3, 4 and 6 seconds, and not for each of the connections.
+    // Handshakes follow after 0, 1, 2, 3, 4 and 6 seconds, not for each connection.
     let (made, took) = (impostor.handshakes(), begun.elapsed());
     assert!((2..=2 + took.as_secs() as usize).contains(&made), "{made}");
     Ok(())

@@ -1,4 +1,4 @@
-//! Whose a pairing line is: of the router that came first with it.
+//! A pairing line belongs to the router that uses it first.
 
 use std::fs;
 use std::io::Write;
@@ -32,7 +32,7 @@ fn key_file(pair: &Pair) -> PathBuf {
     pair.weir.config_file().with_file_name("multipath.key")
 }
 
-/// What somebody is told who comes with the line.
+/// Returns the partner's answer to a router with this line.
 fn told(pair: &Pair, line: &str, own: &Identity) -> Result<Result<(), HandshakeError>, Error> {
     let line: Pairing = line.parse().expect("a line");
     let to = SocketAddr::new(PARTNER, multipath_core::PORT);
@@ -83,7 +83,7 @@ fn a_line_is_worth_nothing_once_its_router_came() -> Result<(), Error> {
     wait_until("it to be told", LIMIT, || {
         Ok(pair.partner.log().contains("used by somebody else"))
     })?;
-    // Nor is it after the partner began anew.
+    // A restart of the partner does not change the owner.
     pair.partner.restart(pair.uplinks.partner())?;
     assert_eq!(told(&pair, &line, &thief)?, Err(HandshakeError::Another));
     a_router_that_lost_its_key_is_told_what_to_do(&mut pair)
@@ -97,7 +97,7 @@ fn a_router_that_lost_its_key_is_told_what_to_do(pair: &mut Pair) -> Result<(), 
         (32, 0o600)
     );
     pair.weir.end(Signal::SIGTERM)?;
-    // One that others can read is told of, and used.
+    // weir warns about a key file that others can read, and uses it.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644))
         .map_err(Error::system("let others read it"))?;
     pair.weir.restart(pair.uplinks.router())?;
@@ -125,8 +125,8 @@ fn a_router_that_lost_its_key_is_told_what_to_do(pair: &mut Pair) -> Result<(), 
     carries(pair)
 }
 
-/// Where nothing can be written, a router is what its line says; and once it can keep a key of its own,
-/// it is that, and its line is worth nothing to others.
+/// Without a writable folder, the router's identity comes from its line. With a key of its own, the
+/// router uses that key, and the line is worthless to others.
 #[test]
 fn a_router_that_can_keep_no_key_comes_all_the_same() -> Result<(), Error> {
     let mut pair = Pair::build(&Options::mbit(&[100]))?;

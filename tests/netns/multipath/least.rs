@@ -1,4 +1,4 @@
-//! What is not needed is not there: privileges of a partner, readers of a secret.
+//! Least privilege: the partner's capabilities, and the readers of a secret.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,14 +13,14 @@ use weir_tests::{LIMIT, binary};
 
 use crate::multipath::at;
 
-/// CAP_NET_ADMIN, as `/proc/PID/status` has it.
+/// CAP_NET_ADMIN as in `/proc/PID/status`.
 const NET_ADMIN: &str = "0000000000001000";
 
 #[test]
 fn a_partner_keeps_one_capability_and_serves_alone() -> Result<(), Error> {
     let mut pair = Pair::build(&Options::mbit(&[100]))?;
     let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
-    // In each of its threads: what strangers speak to, too.
+    // Every thread counts, also the threads that talk to unauthenticated clients.
     let threads = fs::read_dir(format!("/proc/{}/task", pair.partner.id())).expect("it runs");
     let threads: Vec<_> = threads.map(|thread| thread.expect("one").path()).collect();
     assert!(threads.len() > 3, "{threads:?}");
@@ -35,7 +35,7 @@ fn a_partner_keeps_one_capability_and_serves_alone() -> Result<(), Error> {
         }
         assert_eq!(value("NoNewPrivs:"), "1");
     }
-    // It pairs, serves, begins anew and tidies up with that.
+    // The partner pairs, serves, restarts and cleans up with this capability.
     assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"one")?, b"one");
     pair.partner.restart(pair.uplinks.partner())?;
     assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"two")?, b"two");
@@ -75,7 +75,7 @@ fn a_secret_that_others_can_read_is_told_of(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-/// Its end would undo what the first one set of the kernel.
+/// The second partner's end would undo the first partner's kernel settings.
 fn a_second_partner_leaves_the_first_alone(pair: &Pair) -> Result<(), Error> {
     let limits = || pair.uplinks.partner().run("ip mptcp limits show");
     let before = limits()?;
@@ -84,7 +84,7 @@ fn a_second_partner_leaves_the_first_alone(pair: &Pair) -> Result<(), Error> {
     let told = told.expect_err("it serves too").to_string();
     assert!(told.contains("another partner serves"), "{told}");
     assert!(!told.contains("no tunnel"), "{told}");
-    // Nor does one with a folder of its own take its connections.
+    // A second partner with its own folder does not take the first partner's connections either.
     let folder = std::env::temp_dir().join(format!("{}-second", pair.uplinks.partner().name()));
     let other = |more: &[&str]| {
         let mut command = Command::new(binary());

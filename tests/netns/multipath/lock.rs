@@ -1,5 +1,5 @@
-//! The lock: whatever becomes of weir and of the partner, no uplink sees a packet of a client. All
-//! that leaves is looked at where it arrives, at the providers, and clients never rest.
+//! The lock: whatever happens to weir and the partner, no uplink carries a client's packet. The
+//! providers check all packets that leave, and the clients send all the time.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -22,8 +22,8 @@ use crate::multipath::holds::talk;
 use crate::multipath::rules::{by_tcp, say};
 use crate::multipath::{SECOND, ms};
 
-/// What else than these partners is sent to, by protocol and destination; of ICMP what asks, as errors
-/// and neighbours are the router's own.
+/// Records packets to destinations other than these partners, by protocol and destination. Of ICMP
+/// only echo requests count: errors and neighbour discovery are the router's own.
 pub fn watch(uplinks: &Uplinks, partners: &[IpAddr]) -> Result<(), Error> {
     let family = |ip: &IpAddr| if ip.is_ipv4() { "ip" } else { "ip6" };
     let own = partners.iter().map(|partner| {
@@ -53,7 +53,7 @@ pub fn watch(uplinks: &Uplinks, partners: &[IpAddr]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was seen since the last look.
+/// Returns the destinations recorded since the last call.
 fn seen(uplinks: &Uplinks) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for path in 0..uplinks.paths() {
@@ -74,15 +74,15 @@ fn seen(uplinks: &Uplinks) -> Result<Vec<String>, Error> {
     Ok(all)
 }
 
-/// Begins a conversation each moment, by UDP and TCP and where it `pings` by ICMP, of both families,
-/// until dropped.
+/// Sends new UDP and TCP conversations all the time, and ICMP if `pings`, for both families, until
+/// dropped.
 pub struct Restless {
     ends: Arc<AtomicBool>,
     work: Option<JoinHandle<Result<(), Error>>>,
 }
 
 impl Restless {
-    /// Datagrams alone, to one.
+    /// Sends datagrams only, to one destination.
     pub fn to(namespace: &Namespace, far: SocketAddr) -> Result<Self, Error> {
         let ends = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&ends);
@@ -113,14 +113,14 @@ impl Restless {
                 };
                 UdpSocket::bind((any, 0))
             };
-            // These go on under their first port, whatever comes in between.
+            // These sockets keep their first port.
             let lasting = to.iter().map(|to| (open(to), to));
             let lasting: Vec<_> = lasting
                 .filter_map(|(socket, to)| Some((socket.ok()?, *to)))
                 .collect();
             let mut connecting = Vec::new();
             while !until.load(Ordering::Relaxed) {
-                // Refused is as good as sent: what counts is what arrives.
+                // A refused send is fine: only arriving packets count.
                 for (socket, to) in &lasting {
                     let _ = socket.send_to(b"lasting", to);
                 }
@@ -153,13 +153,13 @@ fn connect(to: &SocketAddr) -> Option<Socket> {
     Some(socket)
 }
 
-/// An echo request (RFC 792, 4443), by a raw socket.
+/// Sends an echo request (RFC 792, 4443) by a raw socket.
 fn ping(to: &SocketAddr) {
     let (protocol, kind) = match to.is_ipv4() {
         true => (Protocol::ICMPV4, 8),
         false => (Protocol::ICMPV6, 128),
     };
-    // Of IPv4 the sum: of all words, with its carry; of IPv6 the kernel's.
+    // IPv4 needs the sum of all words with its carry; the kernel sums IPv6.
     let sum = !(u16::from(kind) << 8);
     let [high, low] = sum.to_be_bytes();
     if let Ok(socket) = Socket::new(Domain::for_address(*to), Type::RAW, Some(protocol)) {
@@ -177,7 +177,6 @@ impl Drop for Restless {
     }
 }
 
-/// Runs `weir multipath` with the router's configuration, at the router.
 pub fn tell(router: &Namespace, weir: &Weir, arguments: &[&str]) -> Result<String, Error> {
     let mut command = Command::new(binary());
     command.arg("multipath").args(arguments);
@@ -196,7 +195,7 @@ pub fn none_seen(uplinks: &Uplinks, phase: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A router that lets nothing out but by its partner, of both families.
+/// Builds a router whose clients of both families may only use the partner.
 pub fn build() -> Result<Pair, Error> {
     let mut options = Options::mbit(&[100, 100]);
     options.ipv6 = true;
@@ -216,9 +215,9 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     tunnel(&pair)?;
     watch(&pair.uplinks, &[PARTNER, PARTNER6])?;
     let _client = Restless::at(pair.uplinks.client(), 5007, true)?;
-    // What asks for names asks for clients.
+    // Name lookups of the router serve its clients.
     let _names = Restless::at(pair.uplinks.router(), 53, false)?;
-    // Without a lock it leaks, also where `fallback` is "stop": what is looked at is seen.
+    // Without a lock packets leak, also with `fallback = "stop"`: the watch sees them.
     pair.weir.end(Signal::SIGTERM)?;
     let _echo = Echo::serve(pair.uplinks.server(), (SERVER, 5007).into())?;
     sleep(SECOND);
@@ -226,7 +225,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     let without = seen(&pair.uplinks)?;
     assert!(without.len() >= 6, "{without:?}");
     tell(pair.uplinks.router(), &pair.weir, &["lock", "lan0"])?;
-    // A flow table of the kernel's forwards what conntrack knows without a look at the rules.
+    // The kernel's flow table forwards known connections past the rules.
     assert_eq!(entry_to(pair.uplinks.router(), 5007)?, None);
     seen(&pair.uplinks)?;
     let check = |pair: &Pair, phase: &str| none_seen(&pair.uplinks, phase);
@@ -240,7 +239,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     assert_eq!(by_tcp(&pair, CLIENT, (SERVER, 5003).into())?, PARTNER);
     let talk = talk(&pair)?;
     assert_eq!(say(&talk, "by the tunnel")?, PARTNER);
-    // A name, asked for by the router.
+    // A name lookup by the router.
     let (router, server) = (pair.uplinks.router(), pair.uplinks.server());
     let name = Talk::open(router, None, server, (SERVER, 853).into())?;
     assert_eq!(say(&name, "a name")?, PARTNER);
@@ -289,7 +288,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     tunnel(&pair)?;
     check(&pair, "the partner is back")?;
 
-    // As the service does at a boot, before there is a network.
+    // Loads the file as the service does at boot, before the network is up.
     pair.weir.end(Signal::SIGKILL)?;
     let lock = file.with_file_name("lock.nft");
     let router = pair.uplinks.router();
@@ -302,7 +301,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     check(&pair, "weir after a boot")
 }
 
-/// A table that others flush comes back, and meanwhile what clients send leads nowhere.
+/// If a lock's table is flushed, it comes back; meanwhile clients' packets are dropped.
 #[test]
 fn a_lock_that_is_flushed_is_put_back() -> Result<(), Error> {
     let pair = build()?;
@@ -328,7 +327,7 @@ fn a_lock_that_is_flushed_is_put_back() -> Result<(), Error> {
     }
     let talk = talk(&pair)?;
     assert_eq!(say(&talk, "after")?, PARTNER);
-    // Written once, and not all the time.
+    // weir writes the routes once, not all the time.
     let settled = || {
         router
             .run("timeout 1 ip monitor rule route")
@@ -368,7 +367,7 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
     );
     assert!(pair.paths()?.locked);
 
-    // With `fallback = "direct"` it would break what goes directly.
+    // With `fallback = "direct"` the lock would break direct connections.
     let file = pair.weir.config_file();
     let before = fs::read_to_string(&file).expect("the configuration");
     fs::write(&file, before.replace("stop", "direct")).expect("written");
@@ -380,7 +379,7 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
     assert!(told.starts_with("unlocked"), "{told}");
     let told = tell(router, &pair.weir, &["unlock"])?;
     assert_eq!(told, "it was not locked\n");
-    // All but the lock is put back when somebody flushes it.
+    // weir restores all its rules but the lock after a flush.
     let talk = talk(&pair)?;
     assert_eq!(say(&talk, "before")?, PARTNER);
     for _ in 0..2 {

@@ -1,5 +1,5 @@
-//! Conversations by the tunnel when the partner is lost: those that live on begin anew, and nothing
-//! leaves under the tunnel's addresses.
+//! Conversations in the tunnel when the partner is lost: live ones restart, and no packet leaves
+//! with the tunnel's addresses.
 
 use std::net::{IpAddr, SocketAddr};
 use std::thread::sleep;
@@ -14,22 +14,22 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{SECOND, ms};
 
-/// Counts what comes to a provider from the tunnel's network.
+/// Counts packets of the tunnel's network that reach a provider.
 const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \
     raw; policy accept;\n\t\tip saddr 10.93.0.0/16 counter\n\t}\n}\n";
 
-/// A client that asks on, from one port, and a server that says whom it saw.
+/// Opens a client that asks from one port, and a server that reports the client's source.
 fn open(pair: &Pair, port: u16) -> Result<Talk, Error> {
     let to = SocketAddr::new(SERVER, port);
     Talk::open(pair.uplinks.client(), None, pair.uplinks.server(), to)
 }
 
-/// Whom the server sees, if that gets there, and the answer back.
+/// Returns the source that the server sees, if the answer comes back.
 fn ask(talk: &Talk) -> Result<Option<IpAddr>, Error> {
     talk.ask(b"who am I?", ms(100))
 }
 
-/// The same, again and again until it is so.
+/// Asks again and again until the source is as wanted.
 fn until(talk: &Talk, what: &str, so: impl Fn(IpAddr) -> bool) -> Result<(), Error> {
     wait_until(what, LIMIT, || {
         sleep(ms(20));
@@ -45,14 +45,14 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
         pair.uplinks.provider(path).nft(WATCH)?;
     }
     let direct = pair.uplinks.address(0);
-    // One that is asked all the time, and one that pauses while the partner is lost.
+    // The first conversation asks all the time, the second pauses while the partner is lost.
     let talks = [open(&pair, 5001)?, open(&pair, 5002)?];
     for talk in &talks {
         until(talk, "by the tunnel", |source| source == PARTNER)?;
     }
     pair.partner.stop();
     let begun = Instant::now();
-    // A new one need not wait for long.
+    // A new conversation waits only briefly.
     let mut ports = 5100..;
     wait_until("a new one, directly", 6 * SECOND, || {
         let port = ports.next().expect("a port");
@@ -72,7 +72,7 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
 
     pair.partner.restart(pair.uplinks.partner())?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
-    // And comes back.
+    // Both conversations come back.
     for talk in &talks {
         until(talk, "by the tunnel again", |source| source == PARTNER)?;
     }
@@ -88,7 +88,7 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     Ok(())
 }
 
-/// Nothing leaves without a partner, where nothing is to; but what goes directly does.
+/// With this fallback no redirected traffic leaves without a partner; direct ports still work.
 #[test]
 fn with_fallback_stop_all_waits_for_the_partner() -> Result<(), Error> {
     let more = "fallback = \"stop\"\ndirect_ports = [\"udp/5353-5354\"]\n";
@@ -108,8 +108,8 @@ fn with_fallback_stop_all_waits_for_the_partner() -> Result<(), Error> {
     let told = pair.paths()?;
     assert!(told.redirects && told.connections.direct == 0, "{told:?}");
     let begun = Instant::now();
-    // A conversation that was there, and new ones: each at a port of its own, as a process that is
-    // being started beside this may hold a socket a moment longer.
+    // Tests an old conversation and new ones. Each new one has its own port, as a starting process
+    // may hold a socket a moment longer.
     for port in 5001.. {
         assert_eq!(ask(&talk)?, None);
         assert_eq!(ask(&open(&pair, port)?)?, None);

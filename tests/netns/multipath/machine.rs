@@ -1,4 +1,4 @@
-//! What becomes of the machine that a partner runs on.
+//! Effects on the machine that runs a partner.
 
 use lab::Error;
 use lab::namespace::wait_until;
@@ -10,13 +10,13 @@ use weir_tests::partner::{Pair, Partner};
 
 use crate::multipath::at;
 
-/// Beyond the partner, as somebody beside it thinks.
+/// Address beyond the partner, from a neighbour's view.
 const BEYOND: &str = "192.0.2.77";
 
-/// Packets that the partner forwards to where only its neighbour sends.
+/// Returns the packets that the partner forwards to an address that only its neighbour uses.
 fn forwarded(pair: &Pair) -> Result<u64, Error> {
     let ping = format!("ping -c 3 -i 0.2 -W 1 {BEYOND}");
-    // Nobody answers.
+    // The ping gets no answer.
     let _ = pair.uplinks.lab().node("internet")?.run(&ping);
     let rules = pair.uplinks.partner().run("nft list table ip watch")?;
     let counter = rules.split("counter packets ").nth(1).unwrap_or_default();
@@ -26,7 +26,7 @@ fn forwarded(pair: &Pair) -> Result<u64, Error> {
         .map_err(|_| Error::Unexpected(format!("no count: {rules}")))
 }
 
-/// A machine that forwarded nothing forwards what is its routers', and one that did goes on.
+/// A machine without forwarding forwards its routers' packets only; a forwarding one goes on.
 #[test]
 fn a_partner_becomes_no_router_for_its_neighbours() -> Result<(), Error> {
     for before in ["0", "1"] {
@@ -51,8 +51,7 @@ fn a_partner_becomes_no_router_for_its_neighbours() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whatever ports a router was given: it comes to those that the partner listens on, of which there may
-/// be several.
+/// Forwarded ports never replace a port that the partner listens on, of which there may be several.
 #[test]
 fn the_ports_that_routers_come_to_lead_to_none_of_them() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
@@ -92,7 +91,7 @@ fn the_ports_that_routers_come_to_lead_to_none_of_them() -> Result<(), Error> {
     Ok(())
 }
 
-/// A partner that is a user of its own, with one capability: what root writes for it, it reads.
+/// A partner without root and with one capability reads files that root writes.
 #[test]
 fn a_partner_needs_not_be_root() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
@@ -116,7 +115,7 @@ fn a_partner_needs_not_be_root() -> Result<(), Error> {
         assert_eq!(ask_tcp(client, at(SERVER), b"hello")?, b"hello");
         let told = client.run(&format!("ping -c 2 -i 0.2 -W 5 {SERVER}"))?;
         assert!(told.contains("2 received"), "{told}");
-        // The rules are its own, the list is root's word.
+        // The partner owns its rules; root's command changes the list.
         wait_until("the ports", LIMIT, || {
             let rules = pair
                 .uplinks

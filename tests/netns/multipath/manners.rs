@@ -1,4 +1,4 @@
-//! A connection that is carried behaves like one that is not: who ends it, how, and who speaks
+//! A carried connection behaves like a direct one: which end closes, how, and which end speaks
 //! first.
 
 use std::io::{ErrorKind, Read, Write};
@@ -14,7 +14,7 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{SECOND, at, ms};
 
-/// Both ends of a new connection: the client's and the server's.
+/// Opens a connection and returns the client's end and the server's end.
 fn ends(pair: &Pair, to: SocketAddr) -> Result<(TcpStream, TcpStream), Error> {
     let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
     let listener = server
@@ -41,12 +41,12 @@ fn read(mut stream: &TcpStream, octets: usize) -> Vec<u8> {
     buffer
 }
 
-/// What comes first: bytes (1), the end (0) or why there is none.
+/// Reads first: bytes (1), the end (0) or an error.
 fn first(stream: &mut TcpStream) -> std::io::Result<usize> {
     lab::uninterrupted(|| stream.read(&mut [0; 1]))
 }
 
-/// Each of these is to be so whether streams are encrypted or not.
+/// Each case must hold with and without encrypted streams.
 #[test]
 fn a_connection_ends_as_its_ends_end_it() -> Result<(), Error> {
     for encrypt in ["all", "none"] {
@@ -63,10 +63,10 @@ fn a_connection_ends_as_its_ends_end_it() -> Result<(), Error> {
 
 fn either_end_speaks_and_ends_first(pair: &Pair) -> Result<(), Error> {
     let (mut near, mut far) = ends(pair, SocketAddr::new(SERVER, 5001))?;
-    // A server with a banner, to a client that waits for it.
+    // The server sends a banner to a waiting client.
     far.write_all(b"220 ready").expect("written");
     assert_eq!(read(&near, 9), b"220 ready");
-    // The client has said all, and the server goes on.
+    // The client closes its side, and the server goes on.
     near.write_all(b"last words").expect("written");
     near.shutdown(Shutdown::Write).expect("shut down");
     let mut all = Vec::new();
@@ -77,7 +77,7 @@ fn either_end_speaks_and_ends_first(pair: &Pair) -> Result<(), Error> {
     drop(far);
     assert_eq!(first(&mut near).expect("the end comes"), 0);
 
-    // The other way round.
+    // The server closes first.
     let (mut near, far) = ends(pair, SocketAddr::new(SERVER, 5002))?;
     far.shutdown(Shutdown::Write).expect("shut down");
     assert_eq!(first(&mut near).expect("the end comes"), 0);
@@ -112,8 +112,8 @@ fn resets_are_resets(pair: &Pair) -> Result<(), Error> {
 }
 
 fn refused_is_refused(pair: &Pair) -> Result<(), Error> {
-    // Accepted in its place, and broken off as soon as it is known: on a busy machine, before the
-    // client looks.
+    // weir accepts for the server and aborts as soon as the server refuses: on a busy machine,
+    // before the client reads.
     let seen = match connect(pair.uplinks.client(), SocketAddr::new(SERVER, 5005)) {
         Ok(mut near) => {
             near.set_read_timeout(Some(10 * SECOND)).expect("set");
@@ -146,8 +146,7 @@ fn many_at_once(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-/// What went directly before goes on directly; and when weir is killed, connections go as routes
-/// say.
+/// Direct connections stay direct. When weir is killed, connections follow the routes.
 #[test]
 fn weir_comes_and_goes() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[100, 100]))?;
@@ -155,7 +154,7 @@ fn weir_comes_and_goes() -> Result<(), Error> {
     let _echo = Echo::serve(uplinks.server(), at(SERVER))?;
     let rules = uplinks.router().run("ip rule list")?;
     assert!(rules.contains("proto 119"), "{rules}");
-    // Linux before 6.12 has none.
+    // Linux before 6.12 lacks this setting.
     let hole = |router: &Namespace| {
         let text = router.run("cat /proc/sys/net/mptcp/blackhole_timeout");
         text.ok().map(|text| text.trim().to_owned())
@@ -165,8 +164,8 @@ fn weir_comes_and_goes() -> Result<(), Error> {
     weir.end(Signal::SIGKILL)?;
     assert_eq!(ask_tcp(uplinks.client(), at(SERVER), b"killed")?, b"killed");
 
-    // While it is away a connection begins; it goes on when weir is back, which finds its own rules
-    // there and more of them.
+    // A connection begins while weir is away. It goes on when weir returns, finds its own rules and
+    // adds more.
     let mut direct = connect(uplinks.client(), at(SERVER))?;
     direct.write_all(b"one").expect("written");
     assert_eq!(read(&direct, 3), b"one");
@@ -186,7 +185,7 @@ fn weir_comes_and_goes() -> Result<(), Error> {
         "the direct one is none of weir's"
     );
 
-    // Ended in order, nothing is left.
+    // An orderly end leaves nothing.
     assert!(pair.weir.end(Signal::SIGTERM)?.success());
     let router = pair.uplinks.router();
     for family in ["-4", "-6"] {

@@ -1,4 +1,4 @@
-//! Programs as they are, without a setting that would tell them of it: by the partner, whole.
+//! Unmodified programs without special settings use the partner, and their data stays whole.
 
 mod calls;
 mod quic;
@@ -19,11 +19,11 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::PORT;
 
-/// Bytes of the files.
+/// Size of the files in bytes.
 const FILE: usize = 20 << 20;
 
-/// A router, its partner, and a server that counts who comes; with a folder for the programs'
-/// files.
+/// A router, its partner, and a server that counts packets by source; with a folder for the
+/// programs' files.
 struct Stage {
     pair: Pair,
     folder: PathBuf,
@@ -51,7 +51,6 @@ impl Stage {
         self.pair.uplinks.server()
     }
 
-    /// A file of that name in the folder.
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -62,12 +61,12 @@ impl Stage {
         Ok(path)
     }
 
-    /// One that nothing can shorten.
+    /// Writes a file that compression cannot shrink.
     fn big(&self, name: &str) -> Result<PathBuf, Error> {
         self.write(name, &Random::new(7).bytes(FILE))
     }
 
-    /// Whether two files are the same, byte for byte.
+    /// Asserts that two files are equal, byte for byte.
     fn same(&self, one: &str, other: &str) -> Result<(), Error> {
         let read = |name: &str| {
             std::fs::read(self.path(name)).map_err(Error::system(format!("read {name}")))
@@ -78,7 +77,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A server's program, once it listens at that port.
+    /// Starts a server's program and waits until it listens at that port.
     fn serve(&self, command: &mut Command, protocol: &str, port: u16) -> Result<Process, Error> {
         let log = std::fs::File::create(self.path("log")).map_err(Error::system("open a log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -94,7 +93,7 @@ impl Stage {
         Ok(process)
     }
 
-    /// What came to the server, came from the partner: something did, and nothing from elsewhere.
+    /// Asserts that all packets at the server came from the partner, and that some came.
     fn by_the_partner(&self) -> Result<(), Error> {
         let packets = |name: &str| -> Result<u64, Error> {
             let told = self
@@ -176,7 +175,7 @@ fn curl_nginx_and_ssh() -> Result<(), Error> {
 }
 
 fn ssh_and_its_copies(stage: &Stage) -> Result<(), Error> {
-    // Where Debian's waits for attackers.
+    // Debian's sshd needs this folder for its privilege separation.
     std::fs::create_dir_all("/run/sshd").map_err(Error::system("make /run/sshd"))?;
     for key in ["host", "own"] {
         let mut keygen = Command::new("ssh-keygen");
@@ -217,7 +216,7 @@ fn ssh_and_its_copies(stage: &Stage) -> Result<(), Error> {
 fn iperf3() -> Result<(), Error> {
     let stage = Stage::build(&[20, 20])?;
     let iperf = Iperf::serve(stage.server(), 5201)?;
-    // The server tells the two connections apart by the order in which they arrive.
+    // The server identifies the two connections by the order in which they arrive.
     iperf.wait()?;
     let told = stage.client().run(&format!(
         "iperf3 --json --client {SERVER} --time 5 --bidir --connect-timeout 10000"
@@ -233,10 +232,10 @@ fn iperf3() -> Result<(), Error> {
 #[test]
 fn dig_ping_traceroute_mtr_and_wireguard() -> Result<(), Error> {
     let stage = Stage::build(&[20, 20])?;
-    // Before anybody answers at port 53, where traceroute hopes that nobody does.
+    // traceroute expects a closed port 53, so it runs before dnsmasq.
     ping_traceroute_and_mtr(&stage)?;
     let mut dnsmasq = Command::new("dnsmasq");
-    // Those that begin at once would be in each other's way.
+    // Servers that start at once would share a file.
     dnsmasq.arg("--pid-file=");
     dnsmasq.args([
         "--no-daemon",
@@ -258,8 +257,8 @@ fn ping_traceroute_and_mtr(stage: &Stage) -> Result<(), Error> {
     let router = stage.pair.uplinks.router();
     let sent = || Octets::of(router, "weir-tunnel").map(|octets| octets.sent);
     let before = sent()?;
-    // The second is larger than the tunnel takes: the client is told, and asks with smaller ones,
-    // or in fragments.
+    // The second size exceeds the tunnel's MTU: the client gets an error and sends smaller packets
+    // or fragments.
     for more in ["", "-s 1472 -M dont "] {
         let told = stage
             .client()
@@ -279,7 +278,7 @@ fn ping_traceroute_and_mtr(stage: &Stage) -> Result<(), Error> {
                 .is_some_and(|hop| hop.contains(&SERVER.to_string())),
             "{told}"
         );
-        // Providers are not seen: packets pass them sealed.
+        // Providers do not appear as hops: packets pass them sealed.
         assert!(!told.contains("10.64.") && hops.len() == 4, "{told}");
     }
     let told = stage.client().run(&format!(
@@ -293,7 +292,7 @@ fn ping_traceroute_and_mtr(stage: &Stage) -> Result<(), Error> {
     Ok(())
 }
 
-/// Stopped when dropped.
+/// A tunnel device. Stopped when dropped.
 struct WireGuard<'a> {
     namespace: &'a Namespace,
     device: String,
@@ -302,16 +301,16 @@ struct WireGuard<'a> {
 }
 
 impl<'a> WireGuard<'a> {
-    /// One that runs in user space: a module the kernel may lack.
+    /// Starts a user-space WireGuard, as the kernel may lack the module.
     fn start(namespace: &'a Namespace, stage: &Stage, own: &str) -> Result<Self, Error> {
-        // Its control socket is outside the namespace.
+        // The control socket is outside the namespace, so the name must be unique.
         let device = format!("wg{}{}", &namespace.role()[..1], std::process::id());
         let mut command = Command::new("wireguard-go");
         command
             .args(["--foreground", &device])
             .env("LOG_LEVEL", "error");
         command.stdin(Stdio::null());
-        // It says at length that the kernel's would be faster.
+        // wireguard-go prints a long notice that the kernel's would be faster.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let process = namespace.start(&mut command)?;
         wait_until("wireguard-go", LIMIT, || {

@@ -1,5 +1,5 @@
-//! A firewall that does not take what it is told, for a while: another program is at its rules, or there
-//! is no memory.
+//! A firewall that refuses changes for a while, because another program edits its rules or memory
+//! is short.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use weir_tests::{LIMIT, Weir, binary};
 
 use crate::multipath::{SECOND, at};
 
-/// A folder with an `nft` that refuses while there is a file beside it.
+/// A folder with an `nft` that refuses while a flag file exists beside it.
 struct Firewall(PathBuf);
 
 impl Firewall {
@@ -116,7 +116,7 @@ fn rules_that_were_refused_are_tried_again() -> Result<(), Error> {
         Ok(tables.contains("weir_partner"))
     };
     wait_until("the partner's rules", LIMIT, is_there)?;
-    // Somebody takes them away, and nothing refuses them.
+    // The rules are flushed, and nothing refuses changes.
     pair.uplinks.partner().run("nft flush ruleset")?;
     wait_until("the partner's rules again", LIMIT, || {
         Ok(is_there()? && pair.partner.log().contains("they are back"))

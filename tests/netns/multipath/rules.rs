@@ -1,4 +1,4 @@
-//! What goes directly: by destination, port and client. The server tells whom it saw.
+//! Direct traffic by destination, port and client. The server reports the source that it sees.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -12,16 +12,15 @@ use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
 
-/// Another of the client's own addresses.
 const OTHER: &str = "192.168.77.7";
-/// Of somebody in the Internet.
+/// Address of a host in the Internet.
 const LISTED: &str = "203.0.113.1";
 
 fn failed() -> impl FnOnce(std::io::Error) -> Error {
     Error::system("talk to the server")
 }
 
-/// Who comes to the server by TCP.
+/// Returns the source of a TCP connection at the server.
 pub(crate) fn by_tcp(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<IpAddr, Error> {
     let listener = pair.uplinks.server().enter(|| TcpListener::bind(to))?;
     let listener = listener.map_err(failed())?;
@@ -47,7 +46,7 @@ fn talk(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<Talk, Error> {
     Talk::open(pair.uplinks.client(), Some(from), pair.uplinks.server(), to)
 }
 
-/// Whom the server sees.
+/// Returns the source that the server sees.
 pub(crate) fn say(talk: &Talk, text: &str) -> Result<IpAddr, Error> {
     let seen = talk.ask(text.as_bytes(), LIMIT)?;
     seen.ok_or_else(|| Error::Timeout(format!("an answer to {text:?}")))
@@ -101,7 +100,7 @@ fn ports_clients_and_networks_go_directly() -> Result<(), Error> {
     Ok(())
 }
 
-/// A reload counts for what begins; what is carried goes on as it began.
+/// A reload applies to new connections; carried ones go on unchanged.
 #[test]
 fn rules_change_under_what_is_carried() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[100, 100]))?;
@@ -159,7 +158,7 @@ fn rules_change_under_what_is_carried() -> Result<(), Error> {
     Ok(())
 }
 
-/// IPv6, to a partner that forwards none: TCP by it, the rest directly.
+/// The partner does not forward IPv6: TCP uses the partner, the rest goes directly.
 #[test]
 fn clients_of_ipv6_go_directly() -> Result<(), Error> {
     let other: IpAddr = "fd77::7".parse().expect("an address");
@@ -181,8 +180,8 @@ fn clients_of_ipv6_go_directly() -> Result<(), Error> {
     Ok(())
 }
 
-/// What is reached directly without a word: neither whatever a name's answer says, nor, with
-/// `fallback = "stop"`, a translator to IPv4 at the provider.
+/// A DNS answer makes no destination direct; nor does the provider's translator to IPv4 with
+/// `fallback = "stop"`.
 #[test]
 fn only_a_partner_that_proved_itself_is_reached_directly() -> Result<(), Error> {
     for (fallback, translator) in [("direct", true), ("stop", false)] {

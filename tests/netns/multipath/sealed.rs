@@ -1,5 +1,5 @@
-//! Encryption between router and partner: what is on the wire, and what becomes of it when somebody
-//! meddles.
+//! Encryption between router and partner: the bytes on the wire, and the effect of an attacker's
+//! changes.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use weir_tests::partner::Pair;
 use crate::multipath::door::{Door, frame_of, open_to};
 use crate::multipath::{SECOND, at, ms};
 
-/// What both directions of a wire carried.
+/// Both directions of a wire.
 struct Wire(Tap, Tap);
 
 impl Wire {
@@ -26,7 +26,7 @@ impl Wire {
         Ok(Self(Tap::open(one.0, one.1)?, Tap::open(other.0, other.1)?))
     }
 
-    /// The payload of all its segments so far, up and down.
+    /// Returns the payload of all segments so far, up and down.
     fn said(&mut self) -> Result<[Vec<u8>; 2], Error> {
         let of = |tap: &mut Tap| -> Result<Vec<u8>, Error> {
             let frames = tap.drain(ms(300))?;
@@ -40,7 +40,7 @@ impl Wire {
     }
 }
 
-/// Of a TCP segment.
+/// Returns the payload of a TCP segment.
 fn payload(frame: &[u8]) -> &[u8] {
     let found = View::of(frame)
         .filter(|view| view.protocol == 6)
@@ -63,7 +63,7 @@ struct Wires {
 }
 
 impl Wires {
-    /// One path, so that what is said on it is all that is said.
+    /// Uses one path, so that its wire carries all the data.
     fn build(encrypt: &str) -> Result<Self, Error> {
         let more = format!("encrypt = \"{encrypt}\"\n");
         let pair = Pair::with(&Options::mbit(&[100]), &more)?;
@@ -99,7 +99,7 @@ fn with_all_no_word_of_a_client_is_on_the_wire() -> Result<(), Error> {
     Ok(())
 }
 
-/// OpenSSL's server, which says each line backwards, and its client. Ended with their namespaces.
+/// Runs OpenSSL's server, which reverses each line, and its client. They end with their namespaces.
 fn backwards(pair: &Pair, line: &str) -> Result<String, Error> {
     let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
     let folder = std::env::temp_dir().join(format!("{}-tls", server.name()));
@@ -122,7 +122,7 @@ fn backwards(pair: &Pair, line: &str) -> Result<String, Error> {
     lab::namespace::wait_until("openssl to listen", LIMIT, || {
         Ok(server.run("ss -Hltn sport = :5000")?.contains("LISTEN"))
     })?;
-    // Before others on a busy machine: its first word is waited for 50 ms.
+    // The priority is for busy machines: the router waits 50 ms for the client's first bytes.
     let mut ask = Command::new("nice");
     ask.args(["-n", "-15", "openssl", "s_client", "-quiet"]);
     ask.args(["-servername", NAME, "-connect"]);
@@ -146,8 +146,8 @@ fn backwards(pair: &Pair, line: &str) -> Result<String, Error> {
 const NAME: &str = "cake.example.net";
 const TRIES: u32 = 10;
 
-/// On a busy machine it is tried again: a client whose first word comes later than the router waits is
-/// encrypted, and what is sent twice is on the wire twice.
+/// Retries on a busy machine: if a client's first bytes come after the router's wait, its stream is
+/// encrypted; retransmitted bytes appear on the wire twice.
 #[test]
 fn tls_is_encrypted_once_with_auto() -> Result<(), Error> {
     let mut tries = 0;
@@ -167,7 +167,7 @@ fn tls_is_encrypted_once_with_auto() -> Result<(), Error> {
     }
 }
 
-/// A reader that does not read holds its sender up, and loses nothing.
+/// A reader that does not read blocks its sender and loses nothing.
 #[test]
 fn who_does_not_read_is_waited_for() -> Result<(), Error> {
     let pair = Pair::with(&Options::mbit(&[200]), "encrypt = \"all\"\n")?;
@@ -200,7 +200,7 @@ fn who_does_not_read_is_waited_for() -> Result<(), Error> {
     Ok(())
 }
 
-/// How somebody on the way may end a stream, or change it.
+/// Ways in which an attacker on the path may end or change a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     InOrder,
@@ -239,7 +239,7 @@ fn what_is_cut_off_or_changed_is_no_end() -> Result<(), Error> {
         server.read_exact(&mut heard).expect("it comes");
         assert_eq!(&heard, b"hello");
         router.write_all(&last(sealer, end)).expect("written");
-        // The partner may have broken it off by now.
+        // The partner may have aborted the connection by now.
         let _ = router.shutdown(Shutdown::Write);
         let seen = lab::uninterrupted(|| server.read(&mut [0; 1]));
         if end != End::InOrder {
@@ -248,7 +248,7 @@ fn what_is_cut_off_or_changed_is_no_end() -> Result<(), Error> {
             continue;
         }
         assert_eq!(seen.expect("an end"), 0);
-        // The other way is open still.
+        // The other direction is still open.
         server.write_all(b"and you").expect("written");
         drop(server);
         let (mut sealed, mut plain) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Another partner, where the first is not reached.
+//! A second partner for times when the first is unreachable.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use weir_tests::partner::{Pair, Partner};
 use crate::multipath::lock::{Restless, none_seen, tell, watch};
 use crate::multipath::{SECOND, at};
 
-/// Somebody in the Internet who is neither.
+/// Host in the Internet that is not a partner.
 const FAR: &str = "203.0.113.1";
 
 fn carries(pair: &Pair) -> Result<(), Error> {
@@ -29,7 +29,7 @@ fn carries(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-/// A router with two partners: the second is in the server.
+/// Builds a router with two partners; the second one runs on the server.
 fn build(more: &str) -> Result<(Pair, Partner), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[50, 50]))?;
     let partner = Partner::start(uplinks.partner(), &[])?;
@@ -40,7 +40,7 @@ fn build(more: &str) -> Result<(Pair, Partner), Error> {
     Ok((Pair::join(uplinks, partner, &first, &more)?, standby))
 }
 
-/// Counts what goes to that one past the partners.
+/// Counts packets to the far host that bypass the partners.
 fn count_direct(pair: &Pair) -> Result<(), Error> {
     for path in 0..pair.uplinks.paths() {
         pair.uplinks.provider(path).nft(&format!(
@@ -63,7 +63,7 @@ fn is_direct(pair: &Pair) -> Result<bool, Error> {
     Ok(seen)
 }
 
-/// Waits until clients go by this one.
+/// Waits until clients use this partner.
 fn by(pair: &Pair, whom: IpAddr, limit: Duration) -> Result<(), Error> {
     let whom = Some(format!("{whom}:9349"));
     wait_until("that partner", limit, || {
@@ -73,7 +73,7 @@ fn by(pair: &Pair, whom: IpAddr, limit: Duration) -> Result<(), Error> {
     })
 }
 
-/// UDP and the like may go directly, and do not in between: who hears them would be told one more
+/// UDP and the like may go directly, but not during a switch: a receiver would learn one more
 /// address.
 #[test]
 fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
@@ -85,7 +85,7 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
     carries(&pair)?;
     count_direct(&pair)?;
     let _client = Restless::to(pair.uplinks.client(), far)?;
-    // Whether the other is there is known before it is needed, and its line is nobody else's.
+    // weir checks the standby before it is needed; the check binds the standby's pairing line.
     wait_until("a look at the other", LIMIT, || {
         Ok(pair.paths()?.partners[1].reached == Some(true))
     })?;
@@ -109,7 +109,7 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
         1,
         "{log}"
     );
-    // The look is a good one: without either they go directly, and soon.
+    // The check of the standby is accurate: without both partners clients soon go directly.
     pair.partner.stop();
     drop(standby);
     wait_until("them to go directly", LIMIT, || is_direct(&pair))
@@ -136,13 +136,13 @@ fn a_lock_lets_out_to_each_partner_and_to_nobody_else() -> Result<(), Error> {
     none_seen(&pair.uplinks, "the first is back")
 }
 
-/// Whoever is on the way can end a connection or two: that is no reason to change the address under
-/// which clients are known.
+/// An attacker on the path can reset a connection or two. This must not change the address that the
+/// clients appear under.
 fn a_reset_or_two_are_no_reason_to_go_elsewhere(pair: &Pair) -> Result<(), Error> {
     let internet = pair.uplinks.lab().node("internet")?;
     let far = at(FAR.parse().expect("an address"));
     let _echo = Echo::serve(internet, far)?;
-    // By each path one of a client's connection, and one of the handshake that it leads to.
+    // Resets one client's connection by each path, and one of the handshakes that follow.
     for path in 0..pair.uplinks.paths() {
         pair.uplinks.provider(path).nft(&format!(
             "table inet once {{ chain c {{ type filter hook forward priority -10;

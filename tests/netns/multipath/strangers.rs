@@ -1,4 +1,4 @@
-//! Whoever knocks at a partner and is none of its routers, or one that wants too much.
+//! Clients that are not one of a partner's routers, and a router that requests too much.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -37,12 +37,12 @@ fn strangers_get_nothing() -> Result<(), Error> {
         let _ = stream.read_to_end(&mut answer);
         assert!(answer.is_empty(), "{garbage:?}: {answer:?}");
     }
-    // Another version is told which there are: the one answer that strangers get, as they may be
-    // friends of another age.
+    // Another version gets the list of versions: the only answer to unauthenticated clients, as
+    // they may run another release.
     for other in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[9, 1, 0, 2, 1, 2]] {
         assert_eq!(door.answer(other)?, multipath_core::frame::other_version());
     }
-    // A key that was never given away, with the id of one that was.
+    // A key that was never issued, with the id of an issued key.
     let key = door.key()?;
     let wrong = Key::new(key.id(), [7; 32], key.partner());
     let (_, frame) = begin(&wrong);
@@ -50,7 +50,7 @@ fn strangers_get_nothing() -> Result<(), Error> {
     let unknown = Key::new(multipath_core::KeyId([9; 8]), *key.secret(), key.partner());
     let (_, frame) = begin(&unknown);
     assert!(door.answer(&frame)?.is_empty());
-    // And the right one is welcome all the same.
+    // The right key still works.
     let session = door.session(&key)?;
     what_was_heard_cannot_be_said_again(&door, &session)?;
     a_frame_must_be_whole_in_time(&door)
@@ -78,7 +78,7 @@ fn what_was_heard_cannot_be_said_again(door: &Door, session: &Session) -> Result
 fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
     let door = Door::build(&["--allow", "10.0.0.0/8", "--smtp"])?;
     let session = door.session(&door.key()?)?;
-    // Mail is what the operator allows here, and nobody listens.
+    // The operator allows mail here, but the port is closed.
     let mail = SocketAddr::new(SERVER, 25);
     assert_eq!(door.open(&session, mail)?, Status::Refused);
     let _local = Echo::serve(
@@ -94,18 +94,18 @@ fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
         ("192.168.1.1", Status::Forbidden),
         ("224.0.0.1", Status::Forbidden),
         ("203.0.113.10", Status::Forbidden),
-        // Nobody listens there, and it was tried.
+        // The partner tried this closed port.
         ("198.51.100.20", Status::Refused),
     ] {
         let address: IpAddr = address.parse().expect("an address");
         let found = door.open(&session, SocketAddr::new(address, 5001))?;
         assert_eq!(found, status, "{address}");
     }
-    // What the operator allows: the providers' networks are of 10/8 here, and reached.
+    // The operator allows 10/8, which holds the providers' networks.
     let modem = SocketAddr::new(door.uplinks.gateway(0), 5001);
     let _modem = Echo::serve(door.uplinks.provider(0), modem)?;
     assert_eq!(door.open(&session, modem)?, Status::Connected);
-    // The partner's own address of that network is not in what is allowed, nor is one that it gets now.
+    // The partner's own addresses in 10/8 stay forbidden, old and new ones.
     let partner = door.uplinks.partner();
     for own in ["10.200.0.1", "198.51.100.99"] {
         partner.ip(&format!("address add {own}/32 dev eth0"))?;
@@ -120,7 +120,7 @@ fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
     Ok(())
 }
 
-/// Who sends mail that nobody wants does not do so in the partner's name: by an open or by the tunnel.
+/// Mail servers are closed to open requests and to the tunnel, unless the operator allows them.
 #[test]
 fn mail_servers_are_reached_where_the_operator_says_so() -> Result<(), Error> {
     let mail = SocketAddr::new(SERVER, 25);
@@ -132,14 +132,14 @@ fn mail_servers_are_reached_where_the_operator_says_so() -> Result<(), Error> {
     let (_mail, _submission) = (Echo::serve(server, mail)?, Echo::serve(server, submission)?);
     assert!(ask_tcp(client, mail, b"HELO").is_err());
     assert_eq!(ask_tcp(client, submission, b"EHLO")?, b"EHLO");
-    // A router that does as it likes.
+    // A router that ignores the rules.
     router.ip(&format!("route add {SERVER}/32 dev weir-tunnel\n"))?;
     assert!(ask_tcp(router, mail, b"HELO").is_err());
     assert_eq!(ask_tcp(router, submission, b"EHLO")?, b"EHLO");
     Ok(())
 }
 
-/// Whether nothing has been said and nothing was ended yet.
+/// Returns true if no byte and no end has arrived yet.
 fn is_open(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).expect("a socket");
     let found = stream.peek(&mut [0; 1]);
@@ -147,7 +147,7 @@ fn is_open(stream: &TcpStream) -> bool {
     matches!(found, Err(error) if error.kind() == ErrorKind::WouldBlock)
 }
 
-/// A stranger that says a little now and then gets no more time than a silent one; both are ended.
+/// A client that trickles bytes gets no more time than a silent client; both are disconnected.
 fn a_frame_must_be_whole_in_time(door: &Door) -> Result<(), Error> {
     let (mut stream, mut silent) = (door.knock()?, door.knock()?);
     let begun = Instant::now();
@@ -165,13 +165,13 @@ fn a_frame_must_be_whole_in_time(door: &Door) -> Result<(), Error> {
     Ok(())
 }
 
-/// Twelve addresses take all that there is: before, nobody else got in.
+/// Twelve addresses fill the partner: without a bound per address, other clients would stay out.
 #[test]
 fn many_addresses_keep_nobody_out() -> Result<(), Error> {
     let door = Door::build(&[])?;
     let key = door.key()?;
     let server = door.uplinks.server();
-    // This program holds them.
+    // The test's own process holds these sockets.
     server.run(&format!(
         "prlimit --pid {} --nofile=4096:",
         std::process::id()
@@ -187,7 +187,7 @@ fn many_addresses_keep_nobody_out() -> Result<(), Error> {
                 stream.bind(&SocketAddr::new(from.into(), 0).into())?;
                 match stream.connect_timeout(&to.into(), LIMIT) {
                     Ok(()) => Ok(Some(TcpStream::from(stream))),
-                    // Turned away for another of this address, which the other thread took later.
+                    // The partner evicted this connection for a later one of the same address.
                     Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(None),
                     Err(error) => Err(error),
                 }
@@ -205,7 +205,7 @@ fn many_addresses_keep_nobody_out() -> Result<(), Error> {
         let log = door.partner.log();
         log.matches("many connect that do not").count()
     };
-    // The partner's threads take them in their own time.
+    // The partner's threads accept with some delay.
     wait_until("the partner to be full", LIMIT, || Ok(warned() > 0))?;
     let begun = Instant::now();
     door.session(&key)?;
@@ -216,8 +216,8 @@ fn many_addresses_keep_nobody_out() -> Result<(), Error> {
     Ok(())
 }
 
-/// A partner has room for 64 connections at least; one router gets half of it, and hears so when it
-/// wants more.
+/// A partner has room for at least 64 connections; one router gets half of it, and gets an error
+/// for more.
 #[test]
 fn one_router_does_not_take_all_the_room() -> Result<(), Error> {
     let door = Door::narrow(600)?;
@@ -233,7 +233,7 @@ fn one_router_does_not_take_all_the_room() -> Result<(), Error> {
     let key = door.key()?;
     let modest = door.session(&key)?;
     assert_eq!(door.open(&modest, at(SERVER))?, Status::Connected);
-    // One may be given fewer.
+    // The operator may set a lower limit.
     let (_, one) = door.hold(&modest, at(SERVER))?;
     let id = key.id().to_string();
     for (most, status) in [("1", Status::Busy), ("none", Status::Connected)] {
@@ -249,7 +249,7 @@ fn one_router_does_not_take_all_the_room() -> Result<(), Error> {
     })
 }
 
-/// Without descriptors it waits until there are some, and does not spin.
+/// Without descriptors the partner waits for free ones, and does not spin.
 #[test]
 fn a_partner_without_descriptors_waits_for_some() -> Result<(), Error> {
     let door = Door::build(&[])?;
@@ -268,7 +268,7 @@ fn a_partner_without_descriptors_waits_for_some() -> Result<(), Error> {
     assert_eq!(waiting.len(), 10, "the kernel takes them");
     let before = processor_time(process)?;
     std::thread::sleep(2 * SECOND);
-    // Twenty tries a second, of each thread, are less than 1/100 s.
+    // Twenty tries a second by each thread cost less than 1/100 s.
     let spent = processor_time(process)? - before;
     assert!(spent < ms(400), "{spent:?}");
     limit(most.trim())?;

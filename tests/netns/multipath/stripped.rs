@@ -1,4 +1,4 @@
-//! A box on the way that takes MPTCP's options out.
+//! A middlebox that strips MPTCP options.
 
 use lab::Error;
 use lab::counters::Counters;
@@ -21,14 +21,14 @@ fn is_told_and_connections_begin_elsewhere() -> Result<(), Error> {
     };
     let pair = Pair::build(&options)?;
     let uplinks = &pair.uplinks;
-    // Weir's own first connection went by the best path, and lost MPTCP there.
+    // weir's own first connection went by the best path, and lost MPTCP there.
     pair.wait_for("that it is told", |told| {
         told.paths
             .iter()
             .all(|path| path.strips == (path.device == "wan0"))
     })?;
     assert!(pair.weir.log().contains("takes MPTCP out"));
-    // Those after it begin by the other one, where MPTCP passes.
+    // Later connections begin on the other path, where MPTCP passes.
     let before = Counters::of(uplinks.router())?;
     let demand = Demand::down(Transport::Tcp, at(SERVER));
     let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 4 * SECOND)?;
@@ -39,7 +39,7 @@ fn is_told_and_connections_begin_elsewhere() -> Result<(), Error> {
     Ok(())
 }
 
-/// Where all paths are such, connections go by plain TCP, as fast as one path is.
+/// If all paths strip options, connections use plain TCP at the rate of one path.
 #[test]
 fn everywhere_leaves_plain_tcp() -> Result<(), Error> {
     let strip = Treatment {

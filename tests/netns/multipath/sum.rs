@@ -1,4 +1,4 @@
-//! One connection of a client that knows nothing of it gets the sum.
+//! A single connection of an unmodified client gets the sum of the paths.
 
 use std::net::IpAddr;
 
@@ -22,8 +22,8 @@ fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Resul
         let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 5 * SECOND)?;
         let rate = series.rate(SECOND..5 * SECOND) / MBIT;
         assert!(range.contains(&rate), "{demand:?}: {rate} Mbit/s");
-        // Both subflows carried data, as the kernel tells: it joined one, and weir's figures come
-        // from its sockets.
+        // The kernel's counters show data on both subflows; weir's own figures come from its
+        // sockets.
         let change = Counters::of(uplinks.router())?.since(&counters);
         assert_eq!(change.get("MPTcpExtMPCapableSYNACKRX")?, 1, "{change:?}");
         let joined = i64::try_from(options.paths.len() - 1).expect("few");
@@ -59,7 +59,7 @@ fn of_two_paths_by_ipv6() -> Result<(), Error> {
     sums(&options, SERVER6, 32.0..40.0)
 }
 
-/// A slow path that is far away beside a fast one: never worse than the fast one alone.
+/// A slow, distant path beside a fast one: never worse than the fast path alone.
 #[test]
 fn of_unequal_paths_is_no_less_than_the_best() -> Result<(), Error> {
     let options = Options {
@@ -77,7 +77,7 @@ fn of_unequal_paths_is_no_less_than_the_best() -> Result<(), Error> {
     ] {
         let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 8 * SECOND)?;
         let rate = series.rate(2 * SECOND..8 * SECOND) / MBIT;
-        // 38.2 Mbit/s of payload is what the fast path carries alone.
+        // The fast path alone carries 38.2 Mbit/s of payload.
         assert!(
             rate > 34.0,
             "{demand:?}: {rate} Mbit/s: {:?}",

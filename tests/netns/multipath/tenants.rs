@@ -1,4 +1,4 @@
-//! A partner has several routers: what becomes of the others when one is sent away, and of that one.
+//! A partner with several routers: effects of a revocation on the revoked router and the others.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -23,7 +23,7 @@ use weir_tests::{LIMIT, Weir};
 use crate::multipath::door::{Door, begin, frame_of};
 use crate::multipath::{SECOND, at, ms};
 
-/// Says its name to who connects.
+/// Sends its name to each client.
 struct Named {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), Error>>>,
@@ -62,7 +62,7 @@ impl Drop for Named {
     }
 }
 
-/// Who answers at that port of the partner.
+/// Returns the name of the host that answers at that port of the partner.
 fn who(from: &Namespace, port: u16) -> Result<Option<String>, Error> {
     let to = SocketAddr::new(PARTNER, port);
     from.enter(|| {
@@ -74,7 +74,6 @@ fn who(from: &Namespace, port: u16) -> Result<Option<String>, Error> {
     })
 }
 
-/// A second household, with one uplink.
 struct Household {
     weir: Weir,
     client: Namespace,
@@ -130,13 +129,12 @@ impl Drop for Household {
     }
 }
 
-/// The partner's list of routers.
 fn list(pair: &Pair) -> PathBuf {
     let name = format!("{}-partner", pair.uplinks.partner().name());
     std::env::temp_dir().join(name).join("state/routers")
 }
 
-/// As somebody does with an editor.
+/// Deletes a line as an editor would.
 fn delete_by_hand(pair: &Pair, name: &str) -> Result<(), Error> {
     let path = list(pair);
     let text = std::fs::read_to_string(&path).map_err(Error::system("read the list"))?;
@@ -146,8 +144,8 @@ fn delete_by_hand(pair: &Pair, name: &str) -> Result<(), Error> {
     std::fs::write(&path, left).map_err(Error::system("write the list"))
 }
 
-/// Whatever a revoked router says, its own connection and its tunnel end: nobody else has to come
-/// for that.
+/// A revoked router's connections and its tunnel end at once, whatever the router sends and without
+/// another event.
 #[test]
 fn what_a_revoked_router_has_ends_at_once() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[20]))?;
@@ -165,7 +163,7 @@ fn what_a_revoked_router_has_ends_at_once() -> Result<(), Error> {
         assert!(begun.elapsed() < 6 * SECOND, "the connection goes on");
         sleep(ms(50));
     }
-    // Nothing comes out of the tunnel any more; the router, when it has noticed, lets the client go
+    // Nothing leaves the tunnel any more; as soon as the router notices, it lets the client go
     // directly.
     let out = || Octets::of(uplinks.partner(), "weir-partner").map(|octets| octets.received);
     loop {
@@ -185,7 +183,7 @@ fn what_a_revoked_router_has_ends_at_once() -> Result<(), Error> {
     Ok(())
 }
 
-/// The one whose line is deleted asks for the other's port, too: it never gets it.
+/// The router whose line is deleted also requests the other's port, and never gets it.
 #[test]
 fn ports_of_others_stay_where_they_are() -> Result<(), Error> {
     let greedy = "forward = [\"tcp/8022 = 192.168.77.2:22\", \"tcp/8122 = 192.168.77.2:22\"]\n";
@@ -273,7 +271,7 @@ fn a_new_key_has_the_place_of_the_old_one() -> Result<(), Error> {
     );
     assert_eq!(door.open(&session, at(SERVER))?, Status::Connected);
 
-    // Its place is nobody's, once it is gone.
+    // The next router does not get the address of a revoked router.
     door.partner.tell(&["revoke", "second"])?;
     assert!(is_refused(&door, &new)?);
     let (_, fourth) = welcomed(&door, &key_of(&pair("second", "tcp/8001")?))?;
@@ -281,9 +279,8 @@ fn a_new_key_has_the_place_of_the_old_one() -> Result<(), Error> {
     Ok(())
 }
 
-/// Who recorded a router's handshakes, for as long as it had one partner, sends all of them to the
-/// partner that has just been started, a hundred a second and over again: the router, which comes
-/// and says nothing for a while, keeps its session.
+/// An attacker replays a router's recorded handshakes, a hundred a second, to a freshly started
+/// partner. The router connects, is silent for a while, and keeps its session.
 #[test]
 fn recorded_handshakes_keep_nobody_out() -> Result<(), Error> {
     let door = Door::build(&[])?;
@@ -374,7 +371,7 @@ fn the_list_shows_who_is_there() -> Result<(), Error> {
     let text = door.partner.tell(&["list"])?;
     assert!(text.contains("does not serve"), "{text}");
 
-    // One that is killed says nothing of it.
+    // A killed partner does not report its end.
     door.partner.restart(door.uplinks.partner())?;
     wait_until("it to serve", LIMIT, || {
         Ok(json(&door.partner)?["serves"] == true)

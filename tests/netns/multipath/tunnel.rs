@@ -1,4 +1,4 @@
-//! All but TCP: by the tunnel, over all paths.
+//! Traffic other than TCP uses the tunnel over all paths.
 
 use std::net::SocketAddr;
 use std::thread::sleep;
@@ -15,15 +15,15 @@ use weir_tests::{LIMIT, Weir};
 
 use crate::multipath::{MBIT, SECOND, at, ms};
 
-/// Both ends, with the tunnel at work.
+/// Builds both ends and waits for the tunnel.
 fn tunnelled(options: &Options) -> Result<Pair, Error> {
     let pair = Pair::build(options)?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     Ok(pair)
 }
 
-/// A partner with a second address, from which the kernel would send: the router asked the first, and takes
-/// answers from no other.
+/// The kernel would send from the partner's second address. The router asked the first, and takes
+/// answers from no other address.
 #[test]
 fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;
@@ -32,7 +32,7 @@ fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Res
         .partner()
         .ip("address add 203.0.113.11/24 dev eth0\n\
          route replace default via 203.0.113.1 src 203.0.113.11")?;
-    // Whoever is not answered is given up within this time.
+    // The router gives up an unanswered partner within this time.
     sleep(3 * SECOND);
     let octets = || -> Result<Vec<u64>, Error> {
         let of = |path| Octets::of(uplinks.router(), &uplinks.device(path));
@@ -62,7 +62,7 @@ fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Res
     Ok(())
 }
 
-/// A partner's word opens no hole in the LAN: this one gives the router the client's address.
+/// A partner cannot open a hole in the LAN: this one assigns the client's address to the router.
 #[test]
 fn a_partner_gives_a_router_no_address_of_its_own_networks() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
@@ -82,8 +82,8 @@ fn a_partner_gives_a_router_no_address_of_its_own_networks() -> Result<(), Error
     })
 }
 
-/// One stream that outgrows a path gets no less than that path. The sum it gets as well in most
-/// runs, not in all (docs/limits.md).
+/// A stream that outgrows a path gets at least the rate of that path. In most runs, not in all, it
+/// gets the sum (docs/limits.md).
 #[test]
 fn one_stream_of_datagrams_gets_no_less_than_a_path() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;
@@ -93,7 +93,7 @@ fn one_stream_of_datagrams_gets_no_less_than_a_path() -> Result<(), Error> {
         Demand::down(Transport::Udp, at(SERVER)),
     ] {
         let demand = demand.with_rate(36_000_000);
-        // What a busy machine takes away, it takes from some runs: the best of four counts.
+        // A busy machine slows down some runs: the best of four counts.
         let mut rates = Vec::new();
         while rates.len() < 4 && !rates.last().is_some_and(|rate| *rate >= 16.0) {
             let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 5 * SECOND)?;
@@ -105,8 +105,8 @@ fn one_stream_of_datagrams_gets_no_less_than_a_path() -> Result<(), Error> {
     Ok(())
 }
 
-/// A path that is silent, without its link going down, is left within half a second, by TCP as
-/// well, and used again a second after it is back. The first one, by which connections begin;
+/// If a path is silent while its link stays up, TCP and the tunnel leave it within half a second.
+/// They use it again a second after its return. New connections begin by this first path;
 /// `programs::calls` loses the other.
 #[test]
 fn a_black_hole_is_left_and_found_again() -> Result<(), Error> {
@@ -119,7 +119,7 @@ fn a_black_hole_is_left_and_found_again() -> Result<(), Error> {
     sleep(2 * SECOND);
     let cut = goodput.now();
     uplinks.cut(0, Cut::Hole)?;
-    // Someone who asks all the time, and waits a little for each answer.
+    // The client asks all the time, and waits a little for each answer.
     let (begun, mut answered, mut silence) = (Instant::now(), Instant::now(), ms(0));
     while begun.elapsed() < 5 * SECOND {
         if talk.ask(b"anybody", ms(50))? {

@@ -1,5 +1,4 @@
-//! Uplinks that look alike: modems as they come have the same network, the same address, or that of
-//! the LAN.
+//! Uplinks that look alike: factory modems share a network or an address, or use the LAN's network.
 
 use lab::Error;
 use lab::namespace::wait_until;
@@ -13,7 +12,7 @@ use crate::multipath::{SECOND, at, ms};
 
 const ECHO: SocketAddr = SocketAddr::new(SERVER, 5001);
 
-/// Two uplinks that masquerade, as modems do.
+/// Builds two uplinks that masquerade, as modems do.
 fn modems() -> Result<Pair, Error> {
     let path = Path {
         masquerade: true,
@@ -27,8 +26,8 @@ fn modems() -> Result<Pair, Error> {
     Ok(pair)
 }
 
-/// Of two with the same address one is used, and the other when that fails; that is told. Of two
-/// with the same network both are.
+/// Of two uplinks with the same address, weir uses one and keeps the other as a reserve, and
+/// reports that. Of two with the same network weir uses both.
 #[test]
 fn of_two_with_the_same_address_one_waits_for_the_other() -> Result<(), Error> {
     let pair = modems()?;
@@ -64,7 +63,7 @@ fn of_two_with_the_same_address_one_waits_for_the_other() -> Result<(), Error> {
         "{checked}"
     );
 
-    // Nothing goes round: no endpoint comes or goes while nothing changes.
+    // Nothing oscillates: no endpoint comes or goes while nothing changes.
     let lines = pair.weir.log().lines().count();
     std::thread::sleep(2 * SECOND);
     let log = pair.weir.log();
@@ -83,7 +82,7 @@ fn of_two_with_the_same_address_one_waits_for_the_other() -> Result<(), Error> {
         pair.wait_for("the twin", |told| told.twins.len() == 1)?;
         transfer.advance(1_000_000, LIMIT)?;
     }
-    // Given a network of its own, both are used.
+    // With different networks weir uses both.
     uplinks.imitate(1, 0, 3)?;
     pair.wait_for("both", |told| {
         told.twins.is_empty() && told.paths.len() == 2
@@ -93,7 +92,7 @@ fn of_two_with_the_same_address_one_waits_for_the_other() -> Result<(), Error> {
     carry(&pair, 1)
 }
 
-/// A path carries its part of a new transfer.
+/// Waits until a path carries its part of a new transfer.
 fn carry(pair: &Pair, path: usize) -> Result<(), Error> {
     let uplinks = &pair.uplinks;
     let device = uplinks.device(path);
@@ -110,7 +109,7 @@ fn carry(pair: &Pair, path: usize) -> Result<(), Error> {
     transfer.stop().map(drop)
 }
 
-/// The modem's network is the LAN's as well.
+/// The modem's network is also the LAN's.
 #[test]
 fn an_uplink_may_have_the_lans_network() -> Result<(), Error> {
     let pair = modems()?;

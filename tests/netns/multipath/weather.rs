@@ -1,4 +1,4 @@
-//! What goes wrong in the field, and goes on going wrong.
+//! Faults in the field that last or repeat.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -21,14 +21,13 @@ use crate::multipath::{MBIT, SECOND, at, ms};
 
 const ECHO: SocketAddr = SocketAddr::new(SERVER, 5001);
 
-/// Both ends, with the tunnel at work.
 fn tunnelled(options: &Options) -> Result<Pair, Error> {
     let pair = Pair::build(options)?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     Ok(pair)
 }
 
-/// Descriptors that a process has.
+/// Returns the number of a process's open descriptors.
 fn descriptors(process: u32) -> Result<usize, Error> {
     let folder = std::fs::read_dir(format!("/proc/{process}/fd"));
     folder
@@ -36,7 +35,7 @@ fn descriptors(process: u32) -> Result<usize, Error> {
         .map_err(Error::system("count descriptors"))
 }
 
-/// Memory that a process has, KiB.
+/// Returns the resident memory of a process, KiB.
 fn memory(process: u32) -> Result<u64, Error> {
     let text = std::fs::read_to_string(format!("/proc/{process}/status"));
     let text = text.map_err(Error::system("look at a process"))?;
@@ -46,7 +45,7 @@ fn memory(process: u32) -> Result<u64, Error> {
         .ok_or_else(|| Error::Unexpected("no VmRSS".into()))
 }
 
-/// What whoever reads a log without `-v` sees of it.
+/// Returns the lines of a log that appear without `-v`.
 fn shown(log: &str) -> Vec<&str> {
     let loud = |line: &&str| {
         [" INFO ", " WARN ", "ERROR "]
@@ -56,7 +55,7 @@ fn shown(log: &str) -> Vec<&str> {
     log.lines().filter(loud).collect()
 }
 
-/// Killed with four transfers under way, and started again a second later.
+/// Kills the partner during four transfers and starts it again a second later.
 #[test]
 fn a_partner_that_dies_under_load_leaves_nothing_hanging() -> Result<(), Error> {
     let mut pair = tunnelled(&Options::mbit(&[20, 20]))?;
@@ -95,7 +94,7 @@ fn a_partner_that_dies_under_load_leaves_nothing_hanging() -> Result<(), Error> 
     let process = Pid::from_raw(i32::try_from(pair.partner.id()).expect("an id"));
     kill(process, Signal::SIGKILL).map_err(Error::system("kill the partner"))?;
     let killed = Instant::now();
-    // Both who is at it and who only waits hear of it.
+    // Active and idle connections both break.
     wait_until("transfers to break", LIMIT, || {
         Ok(transfers.iter().all(Transfer::broke))
     })?;
@@ -107,7 +106,7 @@ fn a_partner_that_dies_under_load_leaves_nothing_hanging() -> Result<(), Error> 
     assert!(said.as_ref().is_err_and(reset), "{said:?}");
     let took = killed.elapsed();
     assert!(took < 10 * SECOND, "they hung for {took:?}");
-    // Nobody has to wait for the partner.
+    // New connections do not wait for the partner.
     let asked = Instant::now();
     assert_eq!(
         ask_tcp(pair.uplinks.client(), ECHO, b"directly")?,
@@ -139,7 +138,7 @@ fn a_partner_that_dies_under_load_leaves_nothing_hanging() -> Result<(), Error> 
     Ok(())
 }
 
-/// A path that is lost and found five times a second, beside one that works.
+/// A path goes down and up five times a second, beside a stable one.
 #[test]
 fn a_link_that_flaps_is_told_once() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;
@@ -155,7 +154,7 @@ fn a_link_that_flaps_is_told_once() -> Result<(), Error> {
         sleep(ms(100));
     }
     let rate = (transfer.progress() - had) as f64 * 8.0 / begun.elapsed().as_secs_f64() / MBIT;
-    // 19.1 Mbit/s is what the good path carries alone.
+    // The good path alone carries 19.1 Mbit/s.
     assert!(rate > 9.5, "{rate} Mbit/s while the other path flapped");
     let log = pair.weir.log();
     let said = &shown(&log)[lines..];
@@ -185,7 +184,7 @@ fn a_link_that_flaps_is_told_once() -> Result<(), Error> {
     Ok(())
 }
 
-/// New leases in the middle of everything.
+/// New leases arrive during a transfer.
 #[test]
 fn addresses_may_change_under_way() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;
@@ -210,7 +209,7 @@ fn addresses_may_change_under_way() -> Result<(), Error> {
         wait_until("the conversation to go on", LIMIT, || {
             talk.ask(b"still there", SECOND)
         })?;
-        // By this path too, with what was open before.
+        // The path carries data too, for connections that were open before.
         wait_until("the path to carry", LIMIT, || {
             let told = pair.paths()?;
             let of = told.paths.iter().find(|path| path.address == now);
@@ -222,7 +221,7 @@ fn addresses_may_change_under_way() -> Result<(), Error> {
     Ok(())
 }
 
-/// Garbage from a stranger, and of a client twenty times what the paths carry.
+/// Floods: garbage from an unknown host, and from a client twenty times what the paths carry.
 #[test]
 fn a_flood_is_dropped_and_not_kept() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[5, 5]))?;
@@ -263,7 +262,7 @@ fn a_flood_is_dropped_and_not_kept() -> Result<(), Error> {
     Ok(())
 }
 
-/// Someone who sends the partner 50,000 datagrams a second that are none of a router's.
+/// An unknown host sends the partner 50,000 datagrams a second that belong to no router.
 fn garbage_at_the_partners_door_costs_little(pair: &Pair, talk: &Datagrams) -> Result<(), Error> {
     const EACH_MS: u64 = 50;
     let uplinks = &pair.uplinks;
@@ -278,7 +277,7 @@ fn garbage_at_the_partners_door_costs_little(pair: &Pair, talk: &Datagrams) -> R
             let due = begun.elapsed().as_millis() as u64 * EACH_MS;
             while sent.load(Ordering::Relaxed) < due {
                 let number = sent.fetch_add(1, Ordering::Relaxed);
-                // Some nonsense, some with a version that is right.
+                // Most datagrams are nonsense; some have a valid version.
                 octets[0] = u8::try_from(number % 4).unwrap_or(0);
                 octets[1..9].copy_from_slice(&number.to_be_bytes());
                 let _ = socket.send(&octets);
@@ -308,7 +307,7 @@ fn garbage_at_the_partners_door_costs_little(pair: &Pair, talk: &Datagrams) -> R
     let sent = sent.load(Ordering::Relaxed);
     assert!(sent > 40_000, "{sent} sent: no flood");
     assert!(answered * 2 > asked, "{answered} of {asked} answered");
-    // One thread reads datagrams, whatever comes.
+    // A single thread reads datagrams, whatever arrives.
     assert!(spent < 4 * SECOND + SECOND / 2, "{spent:?} of four seconds");
     let now = memory(process)?;
     assert!(
@@ -325,7 +324,7 @@ fn garbage_at_the_partners_door_costs_little(pair: &Pair, talk: &Datagrams) -> R
     Ok(())
 }
 
-/// A path whose socket cannot be had at first gets one as soon as it can.
+/// A path whose socket cannot be opened at first gets one as soon as possible.
 #[test]
 fn a_path_without_a_socket_is_tried_again() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;

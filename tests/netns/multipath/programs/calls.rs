@@ -1,4 +1,4 @@
-//! A call: fifty packets of 200 bytes a second each way, as telephones send them, beside a full
+//! A call sends fifty packets of 200 bytes a second each way, as telephones do, beside a full
 //! download and while a path is lost.
 
 use std::net::UdpSocket;
@@ -13,27 +13,27 @@ use lab::uplinks::{Cut, SERVER};
 use super::Stage;
 use crate::multipath::{SECOND, at, ms};
 
-/// Bytes after IP and UDP: with them 200, which is what G.711 makes of 20 ms, with its header (RFC
+/// Bytes after IP and UDP; with them 200 bytes, as G.711 sends for 20 ms with its RTP header (RFC
 /// 3550).
 const PAYLOAD: usize = 172;
 const EVERY: Duration = Duration::from_millis(20);
-/// How long a call takes: 50 packets a second.
+/// Length of a call, at 50 packets a second.
 const CALL: Duration = Duration::from_secs(14);
 const PACKETS: usize = 700;
 
-/// What one end heard: when each packet was sent and came, in order of their arrival.
+/// Packets that one end received: number, send time and arrival time, in order of arrival.
 #[derive(Clone, Debug, Default)]
 struct Heard(Vec<(usize, Duration, Duration)>);
 
 impl Heard {
-    /// Packets that never came.
+    /// Returns the number of packets that never came.
     fn lost(&self) -> usize {
         let mut seen = [false; PACKETS];
         self.0.iter().for_each(|(number, ..)| seen[*number] = true);
         seen.iter().filter(|seen| !**seen).count()
     }
 
-    /// Those that came again.
+    /// Returns the number of duplicates.
     fn twice(&self) -> usize {
         self.0.len() + self.lost() - PACKETS
     }
@@ -43,7 +43,7 @@ impl Heard {
         self.0.iter().map(delay)
     }
 
-    /// The most that the interarrival jitter of RFC 3550, section 6.4.1, came to.
+    /// Returns the greatest interarrival jitter (RFC 3550, section 6.4.1).
     fn jitter(&self) -> Duration {
         let delays: Vec<_> = self.delays().collect();
         let mut jitter = 0.0_f64;
@@ -55,7 +55,7 @@ impl Heard {
         Duration::from_secs_f64(grown.fold(0.0, f64::max))
     }
 
-    /// The longest time without a packet.
+    /// Returns the longest time without a packet.
     fn silence(&self) -> Duration {
         let pairs = self.0.windows(2);
         let silences = pairs.map(|pair| pair[1].2.saturating_sub(pair[0].2));
@@ -65,7 +65,7 @@ impl Heard {
 
 type Hearing = JoinHandle<()>;
 
-/// Speaks for the length of a call, and hears; the two ends share a clock.
+/// Sends and receives for the length of a call; the two ends share a clock.
 fn talk(socket: UdpSocket, clock: Instant, heard: &Arc<Mutex<Heard>>) -> std::io::Result<Hearing> {
     socket.set_read_timeout(Some(SECOND))?;
     let (ear, heard) = (socket.try_clone()?, heard.clone());
@@ -92,7 +92,7 @@ fn talk(socket: UdpSocket, clock: Instant, heard: &Arc<Mutex<Heard>>) -> std::io
         let mut packet = [0; PAYLOAD];
         packet[..8].copy_from_slice(&(number as u64).to_be_bytes());
         packet[8..16].copy_from_slice(&(clock.elapsed().as_micros() as u64).to_be_bytes());
-        // What cannot be sent is lost.
+        // A packet that cannot be sent is lost.
         let _ = socket.send(&packet);
     }
     Ok(hearing)

@@ -1,4 +1,4 @@
-//! QUIC, by an implementation of it that knows nothing of weir.
+//! QUIC, by an implementation that knows nothing of weir.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const NAME: &str = "server.example";
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Runs it on a thread of its own, in whose namespace the sockets are.
+/// Runs the work on the calling thread, whose namespace the sockets use.
 fn block<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -28,7 +28,7 @@ fn block<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     runtime.block_on(async { tokio::time::timeout(LIMIT, work).await? })
 }
 
-/// Answers one client with what it sends; tells who it was.
+/// Echoes one client's data and returns the client's address.
 async fn answer(config: ServerConfig, to: SocketAddr) -> Outcome<IpAddr> {
     let endpoint = Endpoint::server(config, to)?;
     let incoming = endpoint.accept().await.ok_or("nobody came")?;
@@ -41,7 +41,7 @@ async fn answer(config: ServerConfig, to: SocketAddr) -> Outcome<IpAddr> {
     Ok(connection.remote_address().ip())
 }
 
-/// Sends, and takes the answer.
+/// Sends the bytes and returns the answer.
 async fn ask(config: ClientConfig, to: SocketAddr, octets: &[u8]) -> Outcome<Vec<u8>> {
     let mut endpoint = Endpoint::client(([0, 0, 0, 0], 0).into())?;
     endpoint.set_default_client_config(config);
@@ -77,7 +77,7 @@ fn quic_both_ways() -> Result<(), Error> {
     let serving = stage
         .server()
         .background(move || block(answer(server, at(SERVER))))?;
-    // Asks again until it is answered.
+    // Gives the server time to start.
     std::thread::sleep(Duration::from_millis(100));
     let octets = Random::new(5).bytes(OCTETS);
     let begun = std::time::Instant::now();
@@ -87,7 +87,7 @@ fn quic_both_ways() -> Result<(), Error> {
     let told = told.map_err(failed)?;
     let rate = 2.0 * OCTETS as f64 * 8e-6 / begun.elapsed().as_secs_f64();
     eprintln!("QUIC: {rate:.1} Mbit/s, up and then down");
-    // One path carries 18.
+    // A single path carries 18.
     assert!(rate > 12.0, "{rate} Mbit/s");
     assert!(told == octets, "{} of {OCTETS} bytes", told.len());
     let caller = serving.join().expect("no panic")?.map_err(failed)?;
