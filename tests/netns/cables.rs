@@ -77,8 +77,8 @@ fn the_port_that_the_administrator_comes_by_stays_a_clients() -> Result<(), Erro
     Ok(())
 }
 
-/// Somebody in the LAN asks for an address: a server of others at the port is named, and not heard.
-/// Without weir it is.
+/// A client of the LAN asks for an address: weir names the foreign server at the port, and keeps
+/// its answers out. Without weir the client gets them.
 #[test]
 fn a_server_of_others_is_kept_out_of_the_lan_where_that_is_asked() -> Result<(), Error> {
     let mut scene = Scene::new()?;

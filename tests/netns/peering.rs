@@ -1,5 +1,5 @@
-//! Access points that peer: each is a stock hostapd with weir beside it. Radios are those of
-//! mac80211_hwsim, which hear each other at -30 dBm.
+//! Access points that peer: each is a stock hostapd with weir beside it. The radios are those of
+//! mac80211_hwsim, which receive each other at -30 dBm.
 
 mod apup;
 mod bands;

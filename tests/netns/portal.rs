@@ -1,5 +1,5 @@
-//! Guests behind a portal: they get no further before they log in, and no longer than they may,
-//! whoever forwards their packets.
+//! Guests behind a portal: the router lets them through only after a log-in and only for their
+//! time, whether weir or the kernel forwards their packets.
 
 mod accounts;
 mod browser;
@@ -45,7 +45,7 @@ fn before_the_log_in_all_leads_to_the_portal() -> Result<(), Error> {
     past::forged_sources_hear_nothing(&place)
 }
 
-/// The predecessor's failure was a loop: every way there ends at the page, with one step.
+/// The predecessor looped: here every address redirects to the page in a single step.
 fn pages_lead_to_the_portal(place: &Place) -> Result<(), Error> {
     let wanted = format!("302>{PAGE}");
     for url in [
@@ -69,7 +69,7 @@ fn pages_lead_to_the_portal(place: &Place) -> Result<(), Error> {
         page.contains("<h2>Rules</h2>") && !page.contains("<script"),
         "{page}"
     );
-    // As a QR code has it: the code stands in the form, and nothing else of the address.
+    // A QR code's address: the page fills in the code and ignores the rest of the address.
     let scanned = "http://portal.weir/?code=k7qm3xwd&next=http://evil.example/";
     let line = format!("--resolve portal.weir:80:192.168.1.1 {scanned}");
     let filled = format!("{PAGE}?code=K7QM-3XWD");
@@ -78,7 +78,7 @@ fn pages_lead_to_the_portal(place: &Place) -> Result<(), Error> {
     assert!(page.contains("value=\"K7QM-3XWD\""), "{page}");
     let nothing = place.curl(&format!("{PAGE}?code=%22%3E%3Cscript%3E"))?;
     assert_eq!(nothing, "200>");
-    // By IPv6 too, with its own address.
+    // IPv6 redirects to the router's IPv6 address.
     let six = place.curl(&format!("http://[{SERVER6}]/"))?;
     assert_eq!(six, "302>http://[2001:db8:1::1]:2080/");
     let captive = place
@@ -88,7 +88,7 @@ fn pages_lead_to_the_portal(place: &Place) -> Result<(), Error> {
     Ok(())
 }
 
-/// Wherever names are asked for, the portal answers, and nobody else hears of it.
+/// The portal answers DNS queries to any server, and no query leaves the router.
 fn names_are_answered_here(place: &Place) -> Result<(), Error> {
     let question = b"\xab\xcd\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x06secret\x07example\x00\x00\x01\x00\x01";
     let server = place.lab.node("server")?;
@@ -100,7 +100,7 @@ fn names_are_answered_here(place: &Place) -> Result<(), Error> {
         ("192.168.1.1:53", [192, 168, 1, 1]),
         ("10.0.0.1:53", [192, 168, 1, 1]),
         ("8.8.8.8:53", [192, 168, 1, 1]),
-        // By IPv6 there is no IPv4 address of the router at hand: any leads here.
+        // For IPv6 queries the portal has no IPv4 address at hand; any leads to the page.
         ("[2001:db8:2::2]:53", [192, 0, 2, 1]),
     ] {
         let to: SocketAddr = to.parse().expect("an address");
@@ -134,9 +134,9 @@ fn names_are_answered_here(place: &Place) -> Result<(), Error> {
     Ok(())
 }
 
-/// The log-in ends what led to the portal: a browser's connection that was kept open would bring it
-/// there again, and a resolver may ask from one port always. Other addresses of the device are let
-/// in, too.
+/// The log-in resets connections and DNS flows that led to the portal: a browser may keep its
+/// connection open, and a resolver may always use one port. The device's other addresses are
+/// admitted too.
 #[test]
 fn a_log_in_ends_what_led_here_and_holds_for_all_addresses() -> Result<(), Error> {
     use std::io::{Read, Write};
@@ -185,12 +185,12 @@ fn a_log_in_ends_what_led_here_and_holds_for_all_addresses() -> Result<(), Error
     let answered = client.enter(|| ask(&mut kept))?;
     let reset = answered.map_err(|error| error.kind());
     assert_eq!(reset, Err(std::io::ErrorKind::ConnectionReset));
-    // The page itself goes on.
+    // Connections to the page itself go on.
     assert_eq!(place.curl(PAGE)?, "200>");
     wait_until("the true answer", LIMIT, || Ok(look_up() == b"true"))?;
 
-    // A device that knows the router already asks it for nothing before it connects from a new IPv4
-    // address: its first connection is slow, but it is not refused.
+    // A device that knows the router's hardware address sends no ARP request before it connects
+    // from a new IPv4 address: its first connection is slow but succeeds.
     let known = |address: &IpAddr| -> Result<(), Error> {
         let known = place.clients()?;
         assert!(known.clients[0].addresses.contains(address), "{known:?}");
@@ -208,7 +208,7 @@ fn a_log_in_ends_what_led_here_and_holds_for_all_addresses() -> Result<(), Error
         assert_eq!(ask_tcp(client, to, b"in")?, b"in", "{another}");
         known(&another)?;
     }
-    // By IPv6 it uses one after the other.
+    // By IPv6 the device uses one address after the other.
     let to = SocketAddr::new(SERVER6, ECHO);
     let _echo = Echo::serve(server, to)?;
     assert_eq!(ask_tcp(client, to, b"six")?, b"six");

@@ -1,4 +1,4 @@
-//! An arrangement: who is at the other end of a cable, and what weir is to say of it.
+//! An arrangement: the peers at the other end of a cable, and weir's expected report.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,6 @@ use crate::cables::scene::Scene;
 /// every 30 s where it did not see the link.
 const LATER: Duration = Duration::from_secs(45);
 
-/// One of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrangement {
     /// As the test is called, where there is one.
@@ -60,26 +59,25 @@ macro_rules! arrangements {
 }
 pub(crate) use arrangements;
 
-/// What weir said of one.
+/// weir's report on an arrangement.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// At first.
     pub first: Cable,
-    /// At last, where the first was not it.
+    /// The last report, if the first was not the right one.
     pub last: Cable,
     /// From the link to the first, by the wall's clock.
     pub wall: Duration,
 }
 
 impl Said {
-    /// Whether weir had to ask.
+    /// Returns true if weir had to send probes.
     pub fn asked(&self) -> bool {
         self.first.evidence.iter().any(|it| it.kind == "look")
     }
 }
 
 impl Arrangement {
-    /// Whether a role is one of those that will do.
+    /// Returns true if the role is one of the accepted ones.
     pub fn allows(&self, role: &str) -> bool {
         self.is == role || self.or.contains(&role)
     }
@@ -108,7 +106,7 @@ impl Arrangement {
     }
 }
 
-/// That one of these is as it is to be.
+/// Asserts that weir reports an accepted role for this arrangement.
 #[track_caller]
 pub fn holds(all: &[Arrangement], name: &str) -> Result<(), Error> {
     let found = all.iter().find(|it| it.name == name);

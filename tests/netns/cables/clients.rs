@@ -1,4 +1,4 @@
-//! Who uses the network, switches and radios.
+//! Users of the network, switches and radios.
 
 use crate::cables::arrangement::arrangements;
 use crate::cables::frames;

@@ -50,7 +50,7 @@ pub fn llmnr(own: Mac) -> Frame {
 pub fn nak(own: Mac) -> Frame {
     let mut message = vec![2, 1, 6, 0, 0, 0, 0, 7, 0, 0, 0x80, 0];
     message.resize(236, 0);
-    // What is put in front of options; the type, 6; who refuses; the end.
+    // The magic cookie; the message type, 6; the server's address; the end.
     message.extend([99, 130, 83, 99, 53, 1, 6, 54, 4, 169, 254, 7, 7, 255]);
     message.resize(300, 0);
     udp(own, (EVERYBODY, [255; 4]), (67, 68), message)

@@ -1,5 +1,4 @@
-//! What the decision makes of frames that are not what they seem, of others on the wire, and of
-//! ports that are not there.
+//! Decisions on deceptive frames, on other hosts of the wire, and on missing ports.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -199,7 +198,7 @@ fn a_third_station_at_the_wire_puts_the_mesh_into_a_vxlan_at_both_ends() -> Resu
     let laptop = hub.lab.node("laptop")?;
     laptop.ip("address add 192.168.7.7/24 dev eth0")?;
     for weir in &hub.weirs {
-        // It is listened again once a minute at the latest.
+        // weir listens again once a minute at the latest.
         let begin = Instant::now();
         let mut cable = None;
         while begin.elapsed() < Duration::from_secs(70) && cable.is_none() {

@@ -1,4 +1,4 @@
-//! docs/ports-arrangements.md: what weir said of each arrangement, and after how long.
+//! docs/ports-arrangements.md: weir's report on each arrangement, and its delay.
 //!
 //! `WEIR_ARRANGEMENTS=5 … --test routers cables::matrix` builds each five times, and writes the page anew.
 

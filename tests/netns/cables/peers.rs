@@ -1,4 +1,4 @@
-//! Who is at the other end of a cable: programs, radios, other nodes.
+//! Peers at the other end of a cable: programs, radios, other nodes.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,14 +20,14 @@ pub const PORT2: &str = "port2";
 /// The mesh's secret, and another's.
 pub const SECRET: &str = "the valley's long secret";
 pub const OTHER_SECRET: &str = "the mountain's long secret";
-/// What a radio does to frames, each way.
+/// Treatment of frames by a radio, each way.
 const BY_RADIO: Treatment = Treatment {
     delay: Duration::from_millis(15),
     loss: 0.05,
     strip: false,
     hush: false,
 };
-/// What stands in for the time that a frame is in a switch, where it goes round for ever.
+/// Delay that replaces a switch's forwarding time where frames circle for ever.
 const ROUND: Duration = Duration::from_millis(20);
 
 impl Scene {
@@ -70,7 +70,7 @@ impl Scene {
         self.start(role, command.arg("-P").arg(file("bird.pid")), None)
     }
 
-    /// A node with weir and this secret; it looks at its port.
+    /// Starts a node with weir and this secret, which probes its port.
     pub fn weir(&mut self, role: &str, secret: &str) -> Result<(), Error> {
         let folder = self.folder.join(role);
         let write = |name: &str, text: &str| {
@@ -190,7 +190,7 @@ impl Scene {
         self.switch("sw3", &["r5", "r1"])
     }
 
-    /// What somebody says again and again, as that one's hardware address is needed for it.
+    /// Repeats a frame that needs the sender's hardware address.
     pub fn speaks(&mut self, role: &str, frame: impl Fn(Mac) -> Vec<u8>) -> Result<(), Error> {
         self.says(role, frame(mac(role, UP)))
     }

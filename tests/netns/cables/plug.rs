@@ -21,22 +21,22 @@ pub const LAN_MAC: &str = "02:6c:61:6e:00:01";
 pub const DESK: &str = "desk";
 const LAN1: &str = "lan1";
 
-/// What the port is used for when the cable comes.
+/// Use of the port when the cable comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Used {
     /// Nothing.
     Not,
-    /// It is a member of the LAN's bridge.
+    /// The port is a member of the LAN's bridge.
     Lan,
-    /// The same, and this router serves addresses there.
+    /// The port is in the LAN's bridge, and this router serves addresses there.
     Serves,
-    /// The same, somebody else is in the LAN, and nothing is to pass before the decision.
+    /// A served LAN with another host; nothing may pass before the decision.
     Apart,
-    /// It is one of a LAN in which somebody is, without a server, and others' are kept out.
+    /// The port is in a LAN with a host and without a server; foreign servers are kept out.
     Guarded,
 }
 
-/// The port, the cable, and who is at its other end.
+/// A port, a cable, and the peers at its other end.
 pub struct Plug {
     // In this order: weir ends before its devices go.
     weir: Weir,
@@ -169,14 +169,14 @@ impl Plug {
         line.ip(&links(&self.scene, "down")).map(drop)
     }
 
-    /// What is decided.
+    /// Waits for the decision on the port.
     pub fn decided(&self) -> Result<Cable, Error> {
         self.wait("a decision", |cable| {
             cable.link && (cable.decided.is_some() || cable.held_by.is_some())
         })
     }
 
-    /// Waits until so much is known of the port.
+    /// Waits until the port's report satisfies `so`.
     pub fn wait(&self, what: &str, so: impl Fn(&Cable) -> bool) -> Result<Cable, Error> {
         let mut found = None;
         let waited = wait_until(what, DECIDED, || {
@@ -188,7 +188,7 @@ impl Plug {
         found.ok_or_else(|| Error::Unexpected("no port".into()))
     }
 
-    /// What is known of the port.
+    /// Returns the report on the port.
     pub fn cable(&self) -> Result<Option<Cable>, Error> {
         let unexpected = |error| Error::Unexpected(format!("{error}"));
         let all = self.weir.client()?.cables().map_err(unexpected)?;

@@ -37,8 +37,8 @@ const AT_ONCE: usize = 4;
 /// A frame, and when it came.
 type Heard = (Instant, Frame);
 
-/// What weir itself says at a port: a hello, or a question of its look, which it asks in a VLAN that
-/// it hears, too.
+/// Returns true for weir's own frames at a port: a hello, or a probe, also in a VLAN that weir has
+/// seen.
 fn is_own(frame: &[u8]) -> bool {
     let mut frame = frame.to_vec();
     if frame.get(12..14) == Some(&[0x81, 0]) && frame.len() >= 16 {
@@ -62,7 +62,7 @@ fn is_own(frame: &[u8]) -> bool {
     hello || looks_for_a_loop || probe || discover || padi || solicitation || solicit
 }
 
-/// What came by a tap until it is over.
+/// Collects a tap's frames until `over` is set.
 fn listen(mut tap: Tap, over: &AtomicBool) -> Result<Vec<Heard>, Error> {
     let mut heard = Vec::new();
     while !over.load(Ordering::Relaxed) {
@@ -85,7 +85,7 @@ fn speak(tap: &Tap, over: &AtomicBool) -> Result<(), Error> {
     Ok(())
 }
 
-/// What passed before the decision that should not have: at the cable, and in the LAN.
+/// Returns frames that leaked before the decision, at the cable and in the LAN.
 fn leaks(arrangement: &Arrangement) -> Result<Vec<String>, Error> {
     let mut scene = Scene::new()?;
     (arrangement.build)(&mut scene)?;

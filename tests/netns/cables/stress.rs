@@ -22,7 +22,7 @@ const PAGES: u64 = 2048;
 const PLUGS: usize = 50;
 /// A link holds so long, in all less than a minute.
 const HELD: Duration = Duration::from_millis(100);
-/// What is sent at a port with a link: a look's frames and the first hellos.
+/// Frames that weir sends at a port with a link: a probe's frames and the first hellos.
 const SENT: usize = 12 + 8;
 
 /// Open files, and threads.
@@ -112,7 +112,7 @@ fn a_ring_of_switches_gets_no_more_than_is_asked_and_said_at_any_port() -> Resul
     let mut ear = Tap::open(plug.scene.lab.node(LINE)?, PORT)?;
     is(&plug.plugged()?, "loop");
     std::thread::sleep(Duration::from_secs(5));
-    // What came in at the switch by the cable: what goes round comes by other ports.
+    // Frames that entered the switch by the cable: circling frames enter by other ports.
     let sent = ear.drain(Duration::from_millis(100))?;
     println!("{} frames", sent.len());
     assert!(sent.iter().all(|frame| frame[6..12] == own), "{sent:02x?}");

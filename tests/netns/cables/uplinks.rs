@@ -1,4 +1,4 @@
-//! Ways to the Internet, and what looks like one.
+//! Uplinks to the Internet, and their look-alikes.
 
 use crate::cables::arrangement::arrangements;
 use crate::cables::frames;

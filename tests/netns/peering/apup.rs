@@ -14,7 +14,7 @@ use super::scene::{SECRET, Scene, between, mac, unexpected};
 
 const NODES: [&str; 4] = ["north", "south", "hand", "client"];
 const APUP: &str = "compat = \"apup\"";
-/// How the kernel calls the device of the first peer.
+/// The kernel's name for the device of the first peer.
 const LINK: &str = "wlan0.sta2007";
 
 /// Waits until one has a peer in clear, of this address.
@@ -107,13 +107,13 @@ fn peers_in_clear_as_openwrt_has_them() -> Result<(), Error> {
     println!("data frames between the two: {protected} protected, {clear} in clear");
     assert!(clear >= 20 && protected == 0, "{protected}, {clear}");
 
-    // It goes once its beacons do.
+    // The peer's device goes when the peer's beacons stop.
     scene.end_access_point(1);
     wait_until("its device is gone", LIMIT, || {
         Ok(scene.devices("north", LINK)? == 0)
     })?;
 
-    // One that is no weir.
+    // A peer without weir.
     scene.access_point("hand", false)?;
     let _kernel = by_hand(&scene, "hand", 2, 0)?;
     wait_until("a device for it", LIMIT, || {

@@ -9,7 +9,7 @@ use super::scene::{SECRET, Scene, unexpected};
 
 pub const PEER: &str = "02:00:00:00:01:00";
 const CLIENT: &str = "02:00:00:00:02:00";
-/// How many frames are looked at: now and then, rate control tries one of the band's first rates.
+/// Number of inspected frames: now and then, rate control tries one of the band's first rates.
 pub const FRAMES: usize = 10;
 const NODES: [&str; 3] = ["north", "south", "client"];
 /// 80 MHz, without which the kernel uses no VHT (`ieee80211_vht_cap_ie_to_sta_vht_cap`,

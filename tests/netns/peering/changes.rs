@@ -1,4 +1,4 @@
-//! What becomes of peers where their access point changes under them.
+//! Changes of an access point under its peers.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ pub fn to_another_channel(scene: &Scene) -> Result<(), Error> {
     }
     found(scene, ordered, ordered, "the order")?;
     speak(scene)?;
-    // One alone: it has no peer until the other follows.
+    // A single access point switches: it has no peer until the other follows.
     scene.switch(0, 2462)?;
     for (at, role) in NODES.iter().enumerate() {
         let mut seen = Vec::new();

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 const PAGES: u64 = 512;
 /// A header of radiotap that says nothing.
 pub const RADIOTAP: [u8; 8] = [0, 0, 8, 0, 0, 0, 0, 0];
-/// What a vendor's public action frame of ours begins with, past its header.
+/// First bytes of weir's vendor-specific public action frame, past its header.
 const OURS: [u8; 5] = [4, 9, 0x02, b'w', b'r'];
 
 /// A device of kind monitor.
@@ -54,7 +54,7 @@ fn false_one(number: u16) -> [u8; 6] {
     [2, 0xfa, 0, 0, high, low]
 }
 
-/// What was heard, without what was heard of it: as it can be sent again.
+/// Returns a received frame with an empty radiotap header, ready to be sent.
 fn again(heard: &[u8]) -> Option<Frame> {
     let length = u16::from_le_bytes([*heard.get(2)?, *heard.get(3)?]);
     let rest = heard.get(usize::from(length)..)?;
@@ -65,8 +65,8 @@ fn is_ours(frame: &Frame) -> bool {
     frame.get(8) == Some(&0xd0) && frame.get(32..37) == Some(&OURS)
 }
 
-/// All that a stranger says: beacons of strangers, of one of us, and frames that were recorded, as
-/// they were and changed.
+/// Returns an attacker's frames: beacons of foreign networks and of ours, and recorded frames, both
+/// original and changed.
 fn said(recorded: &[Frame]) -> Vec<Frame> {
     let mut all = Vec::new();
     for number in 0..FALSE {

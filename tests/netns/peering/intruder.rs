@@ -1,4 +1,4 @@
-//! Who says an access point's address, and wants to be a client by it.
+//! An intruder associates as a client under an access point's address.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn frame(kind: u8, from: [u8; 6], to: [u8; 6], body: &[u8]) -> Vec<u8> {
     [&head.concat(), body].concat()
 }
 
-/// What the hostapd of north denies.
+/// Returns the deny list of north's hostapd.
 fn denied(scene: &Scene) -> Result<String, Error> {
     let control = scene.folder.join("north/control");
     let asks = format!(
@@ -29,8 +29,8 @@ fn denied(scene: &Scene) -> Result<String, Error> {
     scene.lab.node("north")?.run(&asks)
 }
 
-/// Somebody joins north by the address of south, its peer: hostapd would take it for a client that
-/// begins anew, and remove what the kernel has of the address.
+/// An intruder joins north under the address of its peer south. hostapd would take that for a
+/// restarted client and remove the kernel's state of the address.
 pub fn joins_by_a_peers_address(scene: &Scene, role: &str) -> Result<(), Error> {
     let somebody = scene.lab.node(role)?;
     let air = monitor(somebody, "mon0")?;
@@ -56,7 +56,7 @@ pub fn joins_by_a_peers_address(scene: &Scene, role: &str) -> Result<(), Error> 
     Ok(())
 }
 
-/// What hostapd was told goes with weir.
+/// weir's entries in hostapd's deny list vanish when weir ends.
 pub fn nobody_is_denied_after_the_end(scene: &Scene) -> Result<(), Error> {
     let before = denied(scene)?;
     assert!(before.contains("02:00:00:00:01:00"), "{before}");

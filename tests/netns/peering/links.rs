@@ -1,4 +1,4 @@
-//! What batman-adv knows of links, that whole frames fit in them, and that they go out at rates of HT.
+//! Link throughput in batman-adv, whole frames without fragments, and rates of HT.
 
 use lab::Error;
 use lab::namespace::wait_until;
@@ -9,13 +9,13 @@ use super::scene::{SECRET, Scene, unexpected};
 
 const NODES: [&str; 2] = ["north", "south"];
 
-/// What a program of batman-adv's says first, Mbit/s.
+/// Parses the first word of batman-adv's output, Mbit/s.
 fn mbit(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// What batman-adv is told of a node's only link, what it takes for the throughput of it, and what
-/// weir tells: Mbit/s.
+/// Returns for a node's only link, in Mbit/s: the override set in batman-adv, batman-adv's
+/// throughput, and weir's figure.
 fn speeds(scene: &Scene, at: usize) -> Result<[f64; 3], Error> {
     let node = scene.lab.node(NODES[at])?;
     let peers = scene.peers(at)?;
@@ -95,7 +95,7 @@ fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Er
         best = best.or(kind(&dump, PEER)?);
     }
     assert_eq!(best, Some("MCS"), "as its beacon says");
-    // What somebody takes away is made anew.
+    // weir recreates a deleted device.
     let device = device.replacen("peer-", "mesh-", 1);
     north.ip(&format!("link del {device}\n"))?;
     wait_until("a way again", LIMIT, || {

@@ -1,5 +1,5 @@
-//! What is measured of peers, in a machine whose clock counts instructions (`tests/vm/run --icount`).
-//! No figure is asserted: they are printed, for docs/radio-peering.md.
+//! Measurements of peers, in a machine whose clock counts instructions (`tests/vm/run --icount`).
+//! The tests print the figures for docs/radio-peering.md and assert none.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,8 +21,8 @@ fn memory(weir: &Weir) -> Result<u64, Error> {
     size.ok_or_else(|| unexpected(text))
 }
 
-/// The same datagrams by a peer's link and by one that hostapd has with a client of four addresses
-/// (WDS), in turns, in one medium.
+/// Sends the same datagrams over a peer's link and over hostapd's link to a client of four
+/// addresses (WDS), in turns, in one medium.
 #[test]
 #[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
 fn a_link_beside_one_of_wds() -> Result<(), Error> {
@@ -33,7 +33,7 @@ fn a_link_beside_one_of_wds() -> Result<(), Error> {
         .with("south", 5.0, 0.0)
         .with("relay", 0.0, 5.0);
     let mut scene = Scene::begin_in(&NODES, Some(air))?;
-    // One rate, which an emulated machine can fill the air with.
+    // A single rate, which an emulated machine can fill the air with.
     let more = "supported_rates=60\nbasic_rates=60\nwds_sta=1\ndisassoc_low_ack=0";
     for role in &NODES[..2] {
         scene.access_point_with(role, false, more)?;

@@ -11,7 +11,7 @@ use super::scene::{SECRET, Scene, between, mac};
 
 const NODES: [&str; 6] = ["north", "south", "east", "stranger", "old", "new"];
 
-/// One of the first three hears another, by what is above their links.
+/// Waits until one of the first three nodes reaches another above their links.
 fn reaches(scene: &Scene, from: usize, to: usize) -> Result<(), Error> {
     let node = scene.lab.node(NODES[from])?;
     wait_until("a way", LIMIT, || {
@@ -81,7 +81,7 @@ fn three_access_points_are_a_mesh_that_goes_round_what_is_missing() -> Result<()
         assert!(protected >= 20 && clear == 0, "{protected}, {clear}");
     }
 
-    // One is killed, and the others go on.
+    // A node is killed, and the others go on.
     scene.weirs[0].end(Signal::SIGKILL)?;
     wait_until("its devices are gone", LIMIT, || {
         let left = scene.devices("north", "peer-")? + scene.devices("north", "mesh-")?;
@@ -89,7 +89,7 @@ fn three_access_points_are_a_mesh_that_goes_round_what_is_missing() -> Result<()
     })?;
     assert_eq!(inside(&scene, "north", "bat0")?, 0);
     reaches(&scene, 1, 2)?;
-    // It comes back and is not to speak with one of them: frames go round by the other.
+    // The node returns with one peer denied: frames take the detour by the other.
     let deny = format!("{batman}\ndeny = [\"02:00:00:00:02:00\"]");
     let config = scene.config("north", SECRET, &deny)?;
     std::fs::write(scene.weirs[0].config_file(), config).map_err(Error::system("write"))?;

@@ -61,7 +61,7 @@ fn two_access_points_peer_and_stay_so_whoever_else_is_there() -> Result<(), Erro
     speak(&scene, [&north, &south])?;
     println!("{:?}", scene.peers(0)?);
 
-    // One more access point of this name, with a weir, but without the secret.
+    // Another access point of this name, with weir but without the secret.
     scene.access_point("stranger", false)?;
     scene.weir("stranger", "another secret, just as long", "")?;
     std::thread::sleep(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! Access points of one network, clients, and who only listens.
+//! Access points of one network, clients, and listeners.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,7 +23,6 @@ pub fn mac(number: u8) -> [u8; 6] {
     [2, 0, 0, 0, number, 0]
 }
 
-/// Access points of one network, and others with a radio.
 pub struct Scene {
     // In the order in which they end.
     pub weirs: Vec<Weir>,
@@ -36,12 +35,12 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A radio for each. No access point yet.
+    /// Gives each node a radio, without access points yet.
     pub fn begin(nodes: &'static [&'static str]) -> Result<Self, Error> {
         Self::begin_with(nodes, |all| radios(all).map(|_| None))
     }
 
-    /// The same, with radios that keep to the rules of a country.
+    /// Begins a scene whose radios obey the rules of a country.
     pub fn begin_under(country: &str, nodes: &'static [&'static str]) -> Result<Self, Error> {
         let mut scene = Self::begin(nodes)?;
         scene.in_country = true;
@@ -49,7 +48,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The same as [`Scene::begin`], with radios that may use 5 and 6 GHz, in a medium where a scene is given.
+    /// Like [`Scene::begin`], with radios that may use 5 and 6 GHz, and with a medium if given.
     pub fn begin_in(
         nodes: &'static [&'static str],
         air: Option<lab::medium::Scene>,
@@ -97,13 +96,13 @@ impl Scene {
         self.access_point_with(role, wpa3, "")
     }
 
-    /// The same, with more lines of hostapd.conf.
+    /// Starts an access point with more lines of hostapd.conf.
     pub fn access_point_with(&mut self, role: &str, wpa3: bool, more: &str) -> Result<(), Error> {
         self.access_point_to_be(role, wpa3, more)?;
         self.sends(role)
     }
 
-    /// The same, which need not send yet.
+    /// Starts such an access point without waiting for its beacons.
     pub fn access_point_to_be(&mut self, role: &str, wpa3: bool, more: &str) -> Result<(), Error> {
         let folder = self.folder.join(role);
         std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
@@ -136,12 +135,11 @@ impl Scene {
         })
     }
 
-    /// The hostapd of this number ends.
     pub fn end_access_point(&mut self, at: usize) {
         self.hostapds[at].stop();
     }
 
-    /// It begins anew.
+    /// Restarts the access point of this number and waits for its beacons.
     pub fn restart_access_point(&mut self, at: usize) -> Result<(), Error> {
         self.hostapds[at] = self.hostapd(self.nodes[at])?;
         self.sends(self.nodes[at])
@@ -178,7 +176,7 @@ impl Scene {
         Ok(process)
     }
 
-    /// The same without addresses, with more lines of wpa_supplicant.conf, and of its network.
+    /// Joins without addresses, with more lines of wpa_supplicant.conf and of its network.
     pub fn join(
         &self,
         role: &str,
@@ -242,7 +240,7 @@ impl Scene {
         ))
     }
 
-    /// It begins anew.
+    /// Restarts weir of this number.
     pub fn restart(&mut self, at: usize) -> Result<(), Error> {
         let node = self.lab.node(self.nodes[at])?;
         self.weirs[at].restart_with(node, &ONLY)
@@ -273,14 +271,14 @@ impl Scene {
         Ok(devices)
     }
 
-    /// The devices of a node whose names begin so.
+    /// Returns the number of a node's devices whose names begin with this prefix.
     pub fn devices(&self, role: &str, prefix: &str) -> Result<usize, Error> {
         let shown = self.lab.node(role)?.run("ip -brief link show")?;
         let found = shown.lines().filter(|line| line.starts_with(prefix));
         Ok(found.count())
     }
 
-    /// Somebody only listens, into a file.
+    /// Captures a node's monitor device into a file.
     pub fn listen(&self, role: &str) -> Result<(Process, PathBuf), Error> {
         let node = self.lab.node(role)?;
         node.run(&format!("iw dev {RADIO} interface add mon0 type monitor"))?;
@@ -344,7 +342,7 @@ pub fn captured(file: &Path) -> Result<Vec<(f64, Vec<u8>)>, Error> {
     Ok(frames)
 }
 
-/// Whether it is data from one of two access points to the other.
+/// Returns true for data from one of two access points to the other.
 pub fn is_between(frame: &[u8], pair: [[u8; 6]; 2]) -> bool {
     // Data, and with octets in it (IEEE 802.11, 9.2.4.1.3).
     let is_data = frame[0] & 0x0c == 0x08 && frame[0] & 0x40 == 0;

@@ -1,4 +1,4 @@
-//! Guests with accounts, which a real RADIUS server knows.
+//! Guests with accounts on a real RADIUS server.
 
 use std::fs;
 use std::net::UdpSocket;
@@ -9,8 +9,8 @@ use md5::{Digest, Md5};
 
 use super::*;
 
-/// Nothing but accounts in a file. It insists on the proof that weir sends; its own is in its answers
-/// by what stands under `post-auth` (from 3.2.5 on it is so by itself).
+/// FreeRADIUS with accounts in a file only. The server requires weir's Message-Authenticator; the
+/// one in its answers comes from `post-auth` (since 3.2.5 this is the default).
 const SERVER_CONFIG: &str = "prefix = /usr
 libdir = /usr/lib/freeradius
 raddbdir = FOLDER
@@ -73,7 +73,7 @@ server accounts {
     }
 }
 ";
-/// Whom it knows.
+/// Accounts of the server.
 const USERS: &str =
     "ada Cleartext-Password := \"caf\u{e9} & more\", Calling-Station-Id =~ \"^[0-9A-F-]+$\", \
     NAS-Identifier == \"the roof\"
@@ -86,7 +86,7 @@ long Cleartext-Password := \"long\"
 ";
 pub(crate) const SECRET: &str = "a secret, with blanks\n";
 
-/// A running one.
+/// A running FreeRADIUS.
 pub(crate) struct Radius {
     process: Process,
     folder: PathBuf,
@@ -123,7 +123,7 @@ impl Radius {
     }
 }
 
-/// A portal with these servers, and a secret.
+/// Opens a portal with these servers and this secret.
 pub(crate) fn open(servers: &str, secret: &str, more: &str) -> Result<Place, Error> {
     let more = format!(
         "[portal.radius]\nservers = [{servers}]\nsecret = \"FOLDER/secret\"\nname = \"the roof\"\n{more}"
@@ -136,8 +136,7 @@ fn is_in(place: &Place) -> Result<bool, Error> {
     Ok(ask_tcp(place.client()?, to, b"in").is_ok_and(|said| said == b"in"))
 }
 
-/// In for as long as the server says, by the name that it says, as fast as it says; also after weir
-/// was killed.
+/// Admits a guest for the server's time, name and rate; also after weir was killed.
 #[test]
 fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
     let mut place = open("\"10.0.0.2\"", SECRET, "")?;
@@ -183,7 +182,7 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
         serde_json::from_str(&place.weir("voucher list --json")?).map_err(unexpected)?;
     assert!(sold.vouchers.is_empty(), "nobody sold one");
     assert!(!place.browse("jar")?.contains("/account"), "no need of it");
-    // Nobody has the code that his session has in the file.
+    // The code of the guest's session in the file lets no other device in.
     let code = || -> Result<Option<String>, Error> {
         let stored = place.stored()?;
         let mut codes = stored.iter().filter_map(|e| e["voucher"]["code"].as_str());
@@ -196,13 +195,13 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
         &format!("code={}", code()?.unwrap_or_default()),
     )?;
     assert!(said.starts_with("403>"), "{said}");
-    // What is left goes on after the power failed.
+    // The remaining time goes on after a power failure.
     place.weir.end(nix::sys::signal::Signal::SIGKILL)?;
     place.weir.restart(place.lab.node("router")?)?;
     wait_until("he is in again", LIMIT, || is_in(&place))?;
     let guest = place.clients()?.clients[0].clone();
     assert_eq!(guest.account.as_deref(), Some("Ada Lovelace"));
-    // What is cut while it asks hears nothing for half a minute: the last answer counts.
+    // A query that is cut off waits half a minute: the last answer counts.
     let mut lasted = began.elapsed();
     wait_until("it is over", LIMIT, || {
         let asked = began.elapsed();
@@ -212,15 +211,15 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
         }
         Ok(over)
     })?;
-    // What was used is noted each minute: the 8 seconds may begin again.
+    // weir stores usage each minute, so the 8 seconds may begin again.
     assert!((7..20).contains(&lasted.as_secs()), "in until {lasted:?}");
-    // Guesses wait, and so does who knows it.
+    // A rate limit delays guesses, and the right password too.
     while !place.send("jar", "account", known)?.starts_with("429>") {
         assert!(began.elapsed() < LIMIT, "guesses do not wait");
     }
     let waits = place.send("jar", "account", right)?;
     assert!(waits.starts_with("429>"), "{waits}");
-    // Nobody has to know who was here.
+    // The store forgets the guest's name.
     place.weir.end(nix::sys::signal::Signal::SIGTERM)?;
     place.weir.restart(place.lab.node("router")?)?;
     wait_until("his name is forgotten", LIMIT, || {
@@ -244,11 +243,11 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
     Ok(())
 }
 
-/// A server that is silent is asked last; where none says anything, nobody gets in, and the page says
-/// so. Bytes end, too; what is used up lets nobody in; one device makes room for another.
+/// weir asks a silent server last. If no server answers, no account lets a guest in, and the page
+/// says so. A byte limit ends a session; a new device replaces an old one.
 #[test]
 fn an_account_is_good_for_what_the_server_says_that_answers() -> Result<(), Error> {
-    // Nobody has the first address.
+    // No host has the first address.
     let servers = "\"10.0.0.77:1812\", \"[2001:db8:2::2]:1812\"";
     let more = "devices = 1\ntime = \"2h\"\n";
     let place = open(servers, "another secret\n", more)?;
@@ -304,7 +303,7 @@ fn an_account_is_good_for_what_the_server_says_that_answers() -> Result<(), Erro
         .map(|one| one.mac)
         .collect();
     assert_eq!(inside, ["02:00:00:00:77:02"], "and not {}", first.mac);
-    // He goes by his own wish.
+    // The guest logs out.
     let said = place.send("other", "logout", "x=1")?;
     assert!(said.starts_with("303>"), "{said}");
     assert!(!is_in(&place)?);
@@ -322,7 +321,7 @@ fn an_account_is_good_for_what_the_server_says_that_answers() -> Result<(), Erro
     Ok(())
 }
 
-/// Without its secret there is a portal, and nobody comes by an account; nobody is let in by that.
+/// Without the secret file the portal runs without accounts, and no log-in by account succeeds.
 #[test]
 fn a_portal_without_the_secret_is_a_portal() -> Result<(), Error> {
     let more = "[portal.radius]\nservers = [\"10.0.0.2\"]\nsecret = \"FOLDER/none\"\n";
@@ -338,8 +337,8 @@ fn a_portal_without_the_secret_is_a_portal() -> Result<(), Error> {
     Ok(())
 }
 
-/// Who is on the way makes answers whose older proof is right (CVE-2024-3596), and others: none counts,
-/// and the true one that comes after them does.
+/// A forger sends answers whose older proof is right (CVE-2024-3596), and other forgeries. weir
+/// drops them all and accepts the true answer that follows.
 #[test]
 fn what_a_forger_says_does_not_count() -> Result<(), Error> {
     let place = open("\"10.0.0.2\"", "known to the forger\n", "")?;

@@ -1,4 +1,4 @@
-//! A guest's browser: from any page to the portal's, and with a code to where he wanted to go.
+//! A guest's browser: redirected from any page to the portal's, and back after a log-in by code.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ fn a_browser_logs_in_at_the_portal() -> Result<(), Error> {
         .node("server")?
         .enter(|| TcpListener::bind((SERVER, 80)))?;
     let listener = listener.map_err(unexpected)?;
-    // Ends with the test's process.
+    // The thread ends with the test's process.
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let _ = answer(stream);
@@ -40,7 +40,7 @@ fn a_browser_logs_in_at_the_portal() -> Result<(), Error> {
     Ok(())
 }
 
-/// One short page, whatever is asked for.
+/// Sends the same short page to every request.
 fn answer(mut stream: std::net::TcpStream) -> std::io::Result<()> {
     stream.set_read_timeout(Some(LIMIT))?;
     let _ = stream.read(&mut [0; 4096])?;

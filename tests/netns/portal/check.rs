@@ -1,8 +1,8 @@
-//! What `weir check` says of what is in a portal's way.
+//! Conflicts with a portal that `weir check` reports.
 
 use super::*;
 
-/// What a lab's rules have of their own is in nobody's way; these are.
+/// The lab's own rules do not conflict with a portal; these rules do.
 const IN_THE_WAY: &str = "
 table inet pirania { chain c { }; }
 table ip early {
@@ -23,11 +23,11 @@ table ip early {
     }
 }";
 
-/// What `weir check` with this configuration says is missing, and can be done something about: its
-/// name, and what is wrong.
+/// Returns the missing features with a remedy that `weir check` reports for this configuration:
+/// name and problem.
 pub(crate) fn missing(router: &Namespace, config: &Path) -> Result<Vec<(String, String)>, Error> {
     let mut command = router.command(&weir_tests::binary().display().to_string());
-    // What it says counts, not whether it is content with this machine.
+    // The output counts, not the exit status.
     let told = command.args(["check", "--json", "--config"]).arg(config);
     let told = told.output().map_err(unexpected)?.stdout;
     let told: serde_json::Value = serde_json::from_slice(&told).map_err(unexpected)?;
@@ -42,7 +42,7 @@ pub(crate) fn missing(router: &Namespace, config: &Path) -> Result<Vec<(String, 
         .collect())
 }
 
-/// Each that is in the way, with what to do; and nothing where nothing is.
+/// The check lists each conflict with a remedy, and lists nothing without a conflict.
 #[test]
 fn check_names_what_is_in_the_way() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;

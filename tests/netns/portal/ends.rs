@@ -1,9 +1,9 @@
-//! How it ends: with the time, by a call back; and what does not end it.
+//! Ends of a session: by time or by revocation, and events that do not end a session.
 
 use super::*;
 
-/// Weir forwards a guest's packets in the driver. Called back, there are none at once, and whoever is
-/// ended by hand may come again; nor are there any when the time is over.
+/// weir forwards a guest's packets in the driver. A revocation and the end of the time stop them at
+/// once; a guest whose session was ended by hand may log in again.
 #[test]
 fn what_weir_forwards_ends_when_it_is_called_back_and_with_its_time() -> Result<(), Error> {
     let place = Place::open("xdp", "")?;
@@ -36,12 +36,12 @@ fn what_weir_forwards_ends_when_it_is_called_back_and_with_its_time() -> Result<
     );
 
     let voucher = place.sell("--name guest --duration 8s")?;
-    // Its time begins somewhere in here.
+    // The voucher's time begins between these two instants.
     let before = Instant::now();
     place.log_in(&voucher.code.to_lowercase())?;
     let after = Instant::now();
     assert_eq!(place.clients()?.clients[0].state, PortalState::Admitted);
-    // Another one: of the first, conntrack may know a datagram of the server's that began anew.
+    // Another port: conntrack may know a datagram of the server from the first stream.
     let stream = Stream::start(&place, 4001)?;
     let to = SocketAddr::new(SERVER, 5000);
     let transfer = Transfer::start(place.client()?, server, to, 1, Some(2_000_000))?;
@@ -77,13 +77,13 @@ fn what_weir_forwards_ends_when_it_is_called_back_and_with_its_time() -> Result<
         serde_json::from_str(&place.weir(&format!("voucher show {} --json", voucher.id))?)
             .map_err(unexpected)?;
     assert_eq!(shown.vouchers[0].state, "expired");
-    // The page is there again, and says why.
+    // The page is back and gives the reason.
     let said = place.curl(&format!("-d code={} {PAGE}login", voucher.code))?;
     assert_eq!(said, "403>");
     Ok(())
 }
 
-/// Weir is killed while a guest is in: the kernel goes on by itself, and ends it to the second.
+/// weir is killed during a session: the kernel alone ends the session to the second.
 #[test]
 fn the_kernel_ends_it_by_its_own_clock() -> Result<(), Error> {
     let place = Place::open("tc", "")?;

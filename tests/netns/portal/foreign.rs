@@ -1,5 +1,5 @@
-//! Portals that are not weir's: weir forwards guests' packets beside them, and what they end is over,
-//! no later than with the kernel alone; what they leave running goes on.
+//! Foreign portals: weir forwards their guests' packets. Sessions that the portal ends are over no
+//! later than with the kernel alone; other flows go on.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,17 @@ use weir_tests::scene::{self, By, ENOUGH, WAYS, at_once};
 
 use super::*;
 
-/// Bytes per second.
 const RATE: u64 = 2_000_000;
-/// HTTPS, of which Pirania looks at each packet.
+/// HTTPS: Pirania checks each packet of this port.
 const HTTPS: u16 = 443;
-/// Of anything else it looks at the first packet.
+/// Pirania checks only the first packet of other ports.
 const OTHER: u16 = 5001;
 
-/// Both portals go by the hardware address of each packet, of which weir sees none: by itself it
-/// leaves their guests to the kernel, and forwards them where it is told to.
+/// Both portals check each packet's hardware address, which weir does not see. By default weir
+/// leaves their guests to the kernel; with this setting weir forwards them.
 const IGNORE: &str = "[offload]\neach_packet = \"ignore\"\n";
 
-/// A gateway, weir on it where it is to forward, and a foreign portal.
+/// A gateway with a foreign portal, and with weir if weir is to forward.
 struct Beside {
     weir: Option<Weir>,
     lab: Lab,
@@ -37,7 +36,7 @@ impl Beside {
         self.lab.node("router")
     }
 
-    /// Sends to a port of the server, and waits until weir, where there is one, forwards that.
+    /// Sends to a port of the server, and waits until a running weir forwards the flow.
     fn send_fast(&self, port: u16) -> Result<Transfer, Error> {
         let transfer = self.send(port)?;
         if let Some(weir) = &self.weir {
@@ -55,12 +54,12 @@ impl Beside {
     }
 }
 
-/// The guest, as rules call it.
+/// The guest's hardware address as in rules.
 fn guest() -> String {
     text(mac("client", "eth0"))
 }
 
-/// When the last of a transfer came to the server: nothing did for a while.
+/// Returns the time of a transfer's last progress, after a while without any.
 fn last(transfer: &Transfer) -> Result<Instant, Error> {
     let mut moved = (transfer.progress(), Instant::now());
     let begun = moved.1;
@@ -77,7 +76,7 @@ fn last(transfer: &Transfer) -> Result<Instant, Error> {
     Ok(moved.1)
 }
 
-/// The tables of Pirania (LibreMesh), with a guest who is in: what its script makes, in one text.
+/// Returns the tables of Pirania (LibreMesh) with an admitted guest, as its script makes them.
 /// `guest` is the element of the set.
 fn pirania(flags: &str, guest: &str) -> String {
     format!(
@@ -127,8 +126,8 @@ fn pirania(flags: &str, guest: &str) -> String {
     )
 }
 
-/// Each way's end of the running HTTPS after what ended it: with weir no later than a second after
-/// the kernel's. What Pirania's rules do not end goes on, by each way.
+/// Compares the end of the running HTTPS for each forwarder: with weir at most a second after the
+/// kernel's. Flows that Pirania's rules do not end go on with each forwarder.
 fn pirania_ends(run: impl Fn(&Beside) -> Result<Instant, Error> + Sync, flags: &str, set: &str) {
     let ends = Mutex::new(HashMap::new());
     at_once(&WAYS, |by| {
@@ -148,7 +147,7 @@ fn pirania_ends(run: impl Fn(&Beside) -> Result<Instant, Error> + Sync, flags: &
         if let Some(weir) = &beside.weir {
             weir.wait_for_forwarding(OTHER)?;
         }
-        // Nobody new gets in.
+        // New connections are refused.
         let to = SocketAddr::new(SERVER, ECHO);
         let _echo = Echo::serve(beside.lab.node("server")?, to)?;
         assert!(ask_tcp(beside.lab.node("client")?, to, b"in?").is_err());
@@ -164,7 +163,7 @@ fn pirania_ends(run: impl Fn(&Beside) -> Result<Instant, Error> + Sync, flags: &
     }
 }
 
-/// The kernel takes a guest out of the set, and tells nobody.
+/// The kernel removes an expired guest from the set without a notification.
 #[test]
 fn piranias_guests_are_out_when_their_element_times_out() {
     let time = Duration::from_secs(10);
@@ -185,7 +184,7 @@ fn piranias_guests_are_out_when_their_element_times_out() {
     pirania_ends(expires, "flags timeout;", " timeout 1h");
 }
 
-/// As its script does it each minute: the set is emptied, and filled with who is in.
+/// Each minute Pirania's script empties the set and adds the current guests again.
 #[test]
 fn piranias_guests_are_out_when_it_takes_them_out() {
     let update = |beside: &Beside| -> Result<Instant, Error> {
@@ -199,20 +198,20 @@ fn piranias_guests_are_out_when_it_takes_them_out() {
 }
 
 impl Beside {
-    /// openNDS, which knows of the guest.
+    /// Starts openNDS and makes the guest known to it.
     fn opennds(&self) -> Result<OpenNds, Error> {
         let portal = OpenNds::start(self.router()?, &[(guest(), CLIENT)])?;
         self.comes(&portal)?;
         Ok(portal)
     }
 
-    /// The guest asks for a page, and is known from then on.
+    /// Requests a page as the guest, which makes the guest known to openNDS.
     fn comes(&self, portal: &OpenNds) -> Result<(), Error> {
         wait_until("openNDS's own page", LIMIT, || {
             let line = format!("curl -s -m 5 -o /dev/null -w %{{redirect_url}} http://{SERVER}/");
             let led = self.lab.node("client")?.run(&line);
             let led = led.is_ok_and(|led| led.starts_with("http://192.168.1.1:2050/"));
-            // Its page is there before its last rules are.
+            // openNDS answers on its page before its last rules are in place.
             Ok(led
                 && portal
                     .tell("json")
@@ -221,7 +220,7 @@ impl Beside {
     }
 }
 
-/// When openNDS took its rule for the guest away.
+/// Returns the time at which openNDS removed the guest's rule.
 fn ruled_out(router: &Namespace) -> Result<Instant, Error> {
     wait_until("openNDS to end the session", LIMIT, || {
         std::thread::sleep(Duration::from_millis(20));
@@ -231,7 +230,7 @@ fn ruled_out(router: &Namespace) -> Result<Instant, Error> {
     Ok(Instant::now())
 }
 
-/// By hand. By its own clock it takes the same rules away.
+/// A deauthentication by hand; a timeout in openNDS removes the same rules.
 #[test]
 fn opennds_guests_are_out_when_it_says_so() {
     at_once(&WAYS, |by| {
@@ -241,7 +240,7 @@ fn opennds_guests_are_out_when_it_says_so() {
         let to = SocketAddr::new(SERVER, ECHO);
         let _echo = Echo::serve(beside.lab.node("server")?, to)?;
         assert!(ask_tcp(beside.lab.node("client")?, to, b"in?").is_err());
-        // For a minute: it knows no less.
+        // The session lasts a minute, openNDS's shortest time.
         portal.tell(&format!("auth {} 1", guest()))?;
         let transfer = beside.send_fast(OTHER)?;
         portal.tell(&format!("deauth {}", guest()))?;
@@ -255,7 +254,7 @@ fn opennds_guests_are_out_when_it_says_so() {
     });
 }
 
-/// Not told to, weir leaves guests to the kernel: what ends then ends by it.
+/// By default weir leaves guests of a foreign portal to the kernel, which ends their flows.
 #[test]
 fn the_kernel_forwards_guests_of_others_by_default() -> Result<(), Error> {
     for of in ["Pirania", "openNDS"] {

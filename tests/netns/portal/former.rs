@@ -6,15 +6,15 @@ use answers::Imported;
 
 use super::*;
 
-/// One of Pirania's.
+/// Returns a voucher file of Pirania.
 fn file(id: &str, code: &str, more: &str) -> String {
     format!(
         "{{\"id\":\"{id}\",\"name\":\"{id}\",\"code\":\"{code}\",\"creation_date\":1700000000{more}}}"
     )
 }
 
-/// Who is in stays in, and what was sold is good, by the code that is printed on it, and after a
-/// restart too.
+/// Admitted guests stay admitted, and sold vouchers stay valid by their printed code, also after a
+/// restart.
 #[test]
 fn vouchers_of_pirania_hold_on() -> Result<(), Error> {
     let mut place = Place::open("tc", "")?;
@@ -45,7 +45,7 @@ fn vouchers_of_pirania_hold_on() -> Result<(), Error> {
             .weir(&import)?
             .contains("0 vouchers were new, 2 known.")
     );
-    // What is none of them is named, and the others are taken.
+    // The import names files that are not vouchers, and takes the others.
     fs::write(folder.join("wrong.json"), "{}").map_err(unexpected)?;
     fs::write(folder.join("no-text.json"), [0xff]).map_err(unexpected)?;
     fs::write(folder.join("long.json"), vec![b' '; 1 << 20]).map_err(unexpected)?;

@@ -1,5 +1,5 @@
-//! The garden by names: a real dnsmasq at the router, another one outside, and sites beside each
-//! other, of which one is in the garden.
+//! The garden by names: a real dnsmasq on the router and another outside. Of the neighbouring sites
+//! only one is in the garden.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,15 +9,14 @@ use lab::namespace::Process;
 
 use super::*;
 
-/// A site of the garden, and one beside it at the same machine.
+/// A site of the garden, and another site on the same machine.
 const SITE: [&str; 2] = ["203.0.113.7", "2001:db8:77::7"];
 const OTHER: [&str; 2] = ["203.0.113.8", "2001:db8:77::8"];
-/// The names that are in it.
 const NAMES: &str = "garden = [\"garden.example\", \"*.below.example\", \"near.example\"]\n\
     resolver = \"127.0.0.1\"\n";
 
-/// One that reads no file of the machine's. Without a file of its number: those that begin at once would
-/// be in each other's way.
+/// Returns a dnsmasq that reads no file of the machine. It writes no PID file: servers that start
+/// at once would share that file.
 fn dnsmasq() -> Command {
     let mut dnsmasq = Command::new("dnsmasq");
     dnsmasq.args([
@@ -33,7 +32,6 @@ fn dnsmasq() -> Command {
     dnsmasq
 }
 
-/// A portal with name servers and sites around it.
 struct Grounds {
     place: Place,
     log: PathBuf,
@@ -101,13 +99,13 @@ impl Grounds {
         })
     }
 
-    /// What a guest hears.
+    /// Returns dig's output at the guest.
     fn dig(&self, arguments: &str) -> Result<String, Error> {
         let line = format!("dig +time=6 +tries=1 @192.168.1.1 {arguments}");
         self.place.client()?.run(&line)
     }
 
-    /// What curl says of a name that it has looked up itself.
+    /// Returns curl's output for a name that curl resolved itself.
     fn curl(&self, arguments: &str) -> Result<String, Error> {
         let (told, script) = (
             self.place.folder.join("resolv.conf"),
@@ -124,7 +122,7 @@ impl Grounds {
         self.place.client()?.run(&line)
     }
 
-    /// Addresses that names have opened.
+    /// Returns the addresses that names have opened.
     fn opened(&self) -> Result<String, Error> {
         let router = self.place.lab.node("router")?;
         let lists = ["names4", "names6"].map(|set| {
@@ -138,7 +136,7 @@ impl Grounds {
 
     fn reaches(&self, address: &str) -> Result<bool, Error> {
         let to = SocketAddr::new(address.parse().map_err(unexpected)?, 80);
-        // No redirection to the portal is an answer of the site.
+        // An answer of the site, as a redirection to the portal has another status.
         let said = ask_tcp(self.place.client()?, to, b"GET / HTTP/1.0\r\n\r\n");
         Ok(said.is_ok_and(|said| said.starts_with(b"HTTP/1.0 200")))
     }
@@ -150,8 +148,8 @@ fn serve(mut stream: TcpStream) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nwell")
 }
 
-/// What guests reach is reached by its name, also where an alias leads there, by both families; and
-/// no question for another name gets out.
+/// Guests reach sites of the garden by name, also through an alias and by both families. Queries
+/// for other names do not leave the router.
 #[test]
 fn names_of_the_garden_lead_there_and_no_others() -> Result<(), Error> {
     let grounds = Grounds::open("xdp", "")?;
@@ -185,7 +183,7 @@ fn names_of_the_garden_lead_there_and_no_others() -> Result<(), Error> {
     let asked = std::fs::read_to_string(&grounds.log).map_err(unexpected)?;
     assert!(asked.contains("none.garden.example"), "{asked}");
     assert!(!asked.contains("other"), "{asked}");
-    // Asked again it is there already: no set changes.
+    // A repeated query finds the address in place: the set does not change.
     std::thread::sleep(2 * AT_ONCE);
     assert_eq!(short("garden.example")?.trim(), SITE[0]);
     let opened = grounds.opened()?;
@@ -193,7 +191,7 @@ fn names_of_the_garden_lead_there_and_no_others() -> Result<(), Error> {
         opened.contains(SITE[0]) && !opened.contains("19m59s"),
         "{opened}"
     );
-    // Forwarded past the kernel it is nobody else's.
+    // Forwarding past the kernel opens only this site.
     let server = place.lab.node("server")?;
     let at = |address: &str| SocketAddr::new(address.parse().expect("one"), 5000);
     let transfer = Transfer::start(place.client()?, server, at(SITE[0]), 1, Some(1_000_000))?;
@@ -201,7 +199,7 @@ fn names_of_the_garden_lead_there_and_no_others() -> Result<(), Error> {
     let _echo = Echo::serve(server, at(OTHER[0]))?;
     assert!(ask_tcp(place.client()?, at(OTHER[0]), b"in?").is_err());
     transfer.advance(500_000, LIMIT)?;
-    // Taken out of the list, it is closed with all that runs.
+    // Removed from the list, the name is closed with all its connections.
     let config = configuration("xdp", &place.folder, "");
     std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
     place.weir.client()?.reload().map_err(unexpected)?;
@@ -215,12 +213,12 @@ fn names_of_the_garden_lead_there_and_no_others() -> Result<(), Error> {
     })
 }
 
-/// The kernel closes what nobody asks for, but not under a connection that runs, whoever forwards it;
-/// where weir is dead, that too.
+/// The kernel closes an address without queries, but not during a connection, by either forwarder.
+/// If weir is dead, the kernel closes such an address too.
 #[test]
 fn what_is_open_is_closed_by_the_kernel() -> Result<(), Error> {
     const TIME: Duration = Duration::from_secs(10);
-    // Another router, whose kernel forwards alone.
+    // On the second router the kernel forwards alone.
     let alone = Grounds::open("off", "garden_time = \"10s\"\n")?;
     alone.dig("garden.example")?;
     let by_the_kernel = Transfer::start(
@@ -261,8 +259,8 @@ fn what_is_open_is_closed_by_the_kernel() -> Result<(), Error> {
     Ok(())
 }
 
-/// The router's addresses, a name server of the administrator's, and one who forges answers: in this
-/// order, as each leaves something open.
+/// The router's addresses, a name server of the administrator, and a forger: in this order, as each
+/// step leaves addresses open.
 #[test]
 fn only_answers_of_name_servers_open_anything() -> Result<(), Error> {
     let grounds = Grounds::open("tc", "")?;
@@ -271,7 +269,7 @@ fn only_answers_of_name_servers_open_anything() -> Result<(), Error> {
     forged_answers_open_nothing(&grounds)
 }
 
-/// Who owns a name of the garden opens nothing of the router, nor of a network that it is in.
+/// The owner of a garden name cannot open the router's addresses or the router's networks.
 fn no_name_leads_to_what_is_here(grounds: &Grounds) -> Result<(), Error> {
     for name in ["printer", "router", "lan"] {
         for kind in ["A", "AAAA"] {
@@ -285,7 +283,7 @@ fn no_name_leads_to_what_is_here(grounds: &Grounds) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where dnsmasq is built with `nftset`, it opens addresses itself; a refresh leaves them.
+/// A dnsmasq built with `nftset` opens addresses itself; a refresh keeps them.
 fn dnsmasq_may_open_addresses_too(grounds: &Grounds) -> Result<(), Error> {
     let (place, far) = (&grounds.place, grounds.place.lab.node("server")?);
     let router = place.lab.node("router")?;
@@ -321,8 +319,8 @@ fn dnsmasq_may_open_addresses_too(grounds: &Grounds) -> Result<(), Error> {
     Ok(())
 }
 
-/// What comes as an answer and is none does not count: another number, another question, records
-/// of others, private addresses.
+/// Forged answers do not count: those with another id, another question, foreign records or private
+/// addresses.
 fn forged_answers_open_nothing(grounds: &Grounds) -> Result<(), Error> {
     let router = grounds.place.lab.node("router")?;
     let config = configuration(
@@ -367,8 +365,8 @@ fn forged_answers_open_nothing(grounds: &Grounds) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whatever names are asked for of a name server that is silent, the page and all other names are
-/// answered, and the rest is told that it failed.
+/// While a name server is silent, the portal still answers the page and all other names. The
+/// remaining queries fail with an error.
 #[test]
 fn a_silent_name_server_is_in_nobodys_way() -> Result<(), Error> {
     let place = Place::open("tc", &NAMES.replace("0.0.1", "0.0.2"))?;
@@ -385,7 +383,7 @@ fn a_silent_name_server_is_in_nobodys_way() -> Result<(), Error> {
         let to = "192.168.1.1:53";
         socket.send_to(&asked, to).map_err(unexpected)?;
     }
-    // All of them are under way.
+    // All queries are pending.
     std::thread::sleep(AT_ONCE);
     let began = Instant::now();
     assert_eq!(place.curl(PAGE)?, "200>");

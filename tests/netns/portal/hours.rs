@@ -1,4 +1,4 @@
-//! Hours of the week: when nobody gets in, and when everybody.
+//! Hours of the week during which the portal is closed, or open to all.
 
 use super::*;
 
@@ -19,8 +19,8 @@ impl Place {
     }
 }
 
-/// Open, everybody is in. Closed, who is in is out, but for devices that need no voucher; and open
-/// again, he is in without a word. The kernel knows when either ends.
+/// Open hours admit all devices. Closed hours admit only exempt devices, and afterwards guests are
+/// admitted again without a log-in. The kernel ends both kinds of hours by itself.
 #[test]
 fn hours_let_everybody_in_or_nobody() -> Result<(), Error> {
     let place = Place::open("tc", "open = [\"Mon-Sun\"]\n")?;
@@ -75,7 +75,7 @@ fn hours_let_everybody_in_or_nobody() -> Result<(), Error> {
     );
     let refused = place.curl(&format!("-d code={} {PAGE}login", voucher.code))?;
     assert_eq!(refused, "403>");
-    // With a device that needs none.
+    // The device is exempt.
     let mac = place.clients()?.clients[0].mac.clone();
     place.reload(&format!("closed = [\"Mon-Sun\"]\nexempt = [\"{mac}\"]\n"))?;
     wait_until("who is exempt is in", LIMIT, || Ok(stream.flows()))?;

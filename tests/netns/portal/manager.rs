@@ -1,4 +1,4 @@
-//! NetworkManager, a guest that looks for portals by itself.
+//! NetworkManager, a guest that detects portals by itself.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use lab::Process;
 
 use super::*;
 
-/// Where it looks is where GNOME has it look; how, is its own way.
+/// The URL of the check is GNOME's, the way of checking NetworkManager's own.
 const CONFIG: &str = "[main]
 plugins=keyfile
 dhcp=internal
@@ -17,7 +17,6 @@ auth-polkit=false
 uri=http://nmcheck.gnome.org/check_network_status.txt
 response=NetworkManager is online
 ";
-/// A wire with DHCP.
 const PROFILE: &str = "[connection]
 id=wire
 type=ethernet
@@ -27,8 +26,8 @@ method=auto
 [ipv6]
 method=disabled
 ";
-/// It sees an `/etc` and a `/run` of its own, with a bus on which it is alone; and as in a container,
-/// whose `/sys` cannot be written to, it asks no udev for devices.
+/// Gives NetworkManager its own `/etc`, `/run` and message bus. As in a container, `/sys` is
+/// read-only, so that udev is not asked for devices.
 const MANAGER: &str = "set -e
 mount --make-rprivate /
 mount -t tmpfs none /mnt
@@ -49,7 +48,7 @@ chmod 600 $profile
 dbus-daemon --system --nopidfile --fork
 exec NetworkManager --no-daemon";
 
-/// A running one.
+/// A running NetworkManager.
 struct Manager {
     process: Process,
     log: PathBuf,
@@ -70,7 +69,7 @@ impl Manager {
         Ok(Self { process, log })
     }
 
-    /// What nmcli says, nothing while it cannot.
+    /// Returns nmcli's output, empty on failure.
     fn ask(&self, line: &str) -> Result<String, Error> {
         if let Some(status) = self.process.ended()? {
             let log = fs::read_to_string(&self.log).unwrap_or_default();
@@ -88,7 +87,7 @@ impl Manager {
         Ok(said.trim().to_owned())
     }
 
-    /// Waits until it says so of its network.
+    /// Waits until NetworkManager reports this connectivity.
     fn says(&self, wanted: &str) -> Result<(), Error> {
         let mut said = String::new();
         let found = wait_until(wanted, LIMIT, || {
@@ -102,8 +101,8 @@ impl Manager {
     }
 }
 
-/// It is told of the portal before the log-in, and of none after it; and again when the voucher is
-/// called back.
+/// NetworkManager sees the portal before the log-in, full access after it, and the portal again
+/// after the voucher's revocation.
 #[test]
 fn network_manager_sees_the_portal_until_the_log_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;

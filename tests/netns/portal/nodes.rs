@@ -1,9 +1,9 @@
-//! Nodes that are not in touch: one sells, another lets in; and when they meet.
+//! Nodes without contact: one sells vouchers, another accepts them; and both exchange notes later.
 
 use super::*;
 use answers::NotesHeard;
 
-/// Longer than clocks may differ unnoticed.
+/// Longer than the tolerated difference of two clocks.
 const BOTH: Duration = Duration::from_secs(7);
 
 impl Place {
@@ -37,8 +37,8 @@ impl Place {
     }
 }
 
-/// A voucher that a trusted node signed holds here unheard of, once; where two let somebody in by
-/// it, both find that out when they meet; and who is called back at one goes at the other.
+/// A node accepts an unknown voucher that a trusted node signed, once. Two nodes that accepted the
+/// same voucher detect that by their notes; a revocation at one node reaches the other.
 #[test]
 fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Error> {
     let (seller, other) = (Place::open("tc", "")?, Place::open("tc", "")?);
@@ -52,12 +52,12 @@ fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Er
     let came = |code: &str| other.curl(&format!("-d code={code} {PAGE}login"));
     assert_eq!(came(&signed)?, "403>", "nobody trusts the seller");
     other.trust(&format!("{} the square", seller.key()?))?;
-    // One letter, of the time that it is good for.
+    // Forges a single letter of the voucher's time.
     let mut forged = signed.clone().into_bytes();
     forged[24] = if forged[24] == b'A' { b'B' } else { b'A' };
     let forged = String::from_utf8(forged).map_err(unexpected)?;
     assert_eq!(came(&forged)?, "403>");
-    // As a QR code has it, and as somebody types it.
+    // Uses the voucher from a QR code and as typed text.
     let page = format!("{PAGE}?code={signed}");
     let shown = other.client()?.run(&format!("curl -s -m 10 {page}"))?;
     assert!(shown.contains(&format!("value=\"{signed}\"")), "{shown}");
@@ -68,11 +68,11 @@ fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Er
     let there = other.show(&voucher.id)?;
     assert_eq!(there.sold_by.as_deref(), Some("the square"));
     assert!(there.seconds_remaining.is_some_and(|left| left <= 3600));
-    // Somebody else, at the seller.
+    // Another guest uses the voucher at the seller.
     seller.log_in(&voucher.code)?;
     std::thread::sleep(BOTH);
     let told = other.export()?;
-    // A timer hears of that.
+    // A timer sees the error.
     let stranger = seller.import(&told).expect_err("refused").to_string();
     assert!(stranger.contains("not all notes were taken"), "{stranger}");
     seller.trust(&format!("{} the hill", other.key()?))?;
@@ -93,7 +93,7 @@ fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Er
         double.nodes.contains(&"the square".to_owned()),
         "{double:?}"
     );
-    // Called back at one.
+    // The seller revokes the voucher.
     let stream = Stream::start(&other, 4000)?;
     other.weir.wait_for_forwarding(4000)?;
     seller.weir(&format!("voucher invalidate {}", voucher.id))?;
@@ -107,7 +107,7 @@ fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Er
     }
     assert_eq!(other.show(&voucher.id)?.state, "invalidated");
     assert_eq!(came(&signed)?, "403>");
-    // What is no file of notes, and one that was cut.
+    // A file that is not a file of notes, and a truncated file.
     let text = std::fs::read_to_string(&told).map_err(unexpected)?;
     let wrong = other.folder.join("wrong.txt");
     for (text, says) in [

@@ -1,13 +1,13 @@
-//! What a stranger found who attacked it, and what others take away.
+//! Findings of an external attacker, and the repair of rules that others remove.
 
 use super::*;
 
-/// A question for a name (RFC 1035): A of `a.example`.
+/// DNS query (RFC 1035): A of `a.example`.
 pub(super) const QUESTION: &[u8] =
     b"\xab\xcd\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x07example\x00\x00\x01\x00\x01";
 
 impl Place {
-    /// The client is another device, with another address by IPv6.
+    /// Gives the client another hardware address and another IPv6 address.
     fn becomes(&self, mac: &str, address6: &str) -> Result<(), Error> {
         let client = self.client()?;
         for line in [
@@ -24,8 +24,8 @@ impl Place {
     }
 }
 
-/// Somebody flushes or deletes the table, or a chain of it, also while weir is dead: it comes again,
-/// with who is in. A device that goes is told of, and what was used is on the disk when weir stops.
+/// If the table or its chains are flushed or deleted, even while weir is dead, weir restores them
+/// with all sessions. weir warns about a missing device, and stores usage on exit.
 #[test]
 fn what_others_take_away_comes_anew() -> Result<(), Error> {
     let mut place = Place::open("tc", "")?;
@@ -41,7 +41,7 @@ fn what_others_take_away_comes_anew() -> Result<(), Error> {
         router(&place, &format!("nft flush {flush}"))?;
         wait_until(flush, LIMIT, || Ok(!asks(&place)?))?;
     }
-    // More milliseconds than 32 bits hold.
+    // The duration in milliseconds exceeds 32 bits.
     let voucher = place.sell("--name guest --duration 90d")?;
     let spare = place.sell("--name spare --permanent")?;
     let begun = Instant::now();
@@ -55,7 +55,7 @@ fn what_others_take_away_comes_anew() -> Result<(), Error> {
     router(&place, "nft flush table inet weir_portal")?;
     wait_until("who is in stays in", LIMIT, || is_in(&place))?;
     assert!(asks(&place)?);
-    // By a refresh, too, also where the table went just before.
+    // A reload keeps sessions too, even if the table was deleted just before.
     for (before, garden) in [
         (None, "garden = [\"198.51.100.7/32\"]\n"),
         (Some("nft delete table inet weir_portal"), ""),
@@ -73,7 +73,7 @@ fn what_others_take_away_comes_anew() -> Result<(), Error> {
         })?;
     }
 
-    // Killed, and its table taken away.
+    // weir is killed and its table deleted.
     place.weir.end(nix::sys::signal::Signal::SIGKILL)?;
     router(&place, "nft list set inet weir_portal guests4")?;
     router(&place, "nft delete table inet weir_portal")?;
@@ -91,7 +91,7 @@ fn what_others_take_away_comes_anew() -> Result<(), Error> {
     assert!(states.contains(&(&voucher.code, "active")), "{states:?}");
     assert!(states.contains(&(&spare.code, "available")), "{states:?}");
 
-    // A device that is called otherwise is none of the portal's.
+    // A renamed device leaves the portal.
     router(&place, "ip link set lan0 name lanx")?;
     wait_until("a word of it", LIMIT, || {
         let log = place.weir.log();
@@ -110,8 +110,8 @@ fn what_others_take_away_comes_anew() -> Result<(), Error> {
     Ok(())
 }
 
-/// Guessing is slow, and what is no code is said to be none. Wrong codes of one device are its own,
-/// by IPv6 too: others have the same network.
+/// Guesses are rate-limited, and malformed codes get an error. The limit applies to one device, by
+/// IPv6 too, where other devices share its network.
 #[test]
 fn wrong_codes_wait_and_keep_no_neighbour_out() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
@@ -123,7 +123,7 @@ fn wrong_codes_wait_and_keep_no_neighbour_out() -> Result<(), Error> {
         said.push(place.curl(&format!("-g -d code=AAAA-AAAA {page}"))?);
     }
     assert_eq!((&*said[0], &*said[6]), ("403>", "429>"));
-    // A form of another page.
+    // A form from another site.
     let forged = format!("-g -H Origin:http://evil.example -d code=AAAA-AAAA {page}");
     assert_eq!(place.curl(&forged)?, "403>");
     assert_eq!(place.curl(&format!("-g -X DELETE {page}"))?, "405>");

@@ -1,8 +1,8 @@
-//! What browsers keep, so that their devices are known again; and a password that all have.
+//! Cookies by which the portal recognises devices, and a password for all guests.
 
 use super::*;
 
-/// What of the page is sent along with its forms.
+/// Returns the token that the page's forms send along.
 pub(crate) fn token(page: &str) -> Result<&str, Error> {
     let (_, rest) = page
         .split_once("name=\"token\" value=\"")
@@ -11,7 +11,7 @@ pub(crate) fn token(page: &str) -> Result<&str, Error> {
 }
 
 impl Place {
-    /// A browser with a jar of its own sees the page.
+    /// Loads the page in a browser with its own cookie jar.
     pub(crate) fn browse(&self, jar: &str) -> Result<String, Error> {
         let jar = self.folder.join(jar);
         let jar = jar.display();
@@ -19,7 +19,7 @@ impl Place {
             .run(&format!("curl -s -m 10 -b {jar} -c {jar} {PAGE}"))
     }
 
-    /// It sends a form.
+    /// Sends a form from that browser.
     pub(crate) fn send(&self, jar: &str, path: &str, said: &str) -> Result<String, Error> {
         let page = self.browse(jar)?;
         let (token, jar) = (token(&page)?, self.folder.join(jar));
@@ -31,7 +31,7 @@ impl Place {
 }
 
 impl Place {
-    /// The client has another hardware address from now on.
+    /// Gives the client another hardware address.
     pub(crate) fn become_one(&self, mac: &str) -> Result<(), Error> {
         let client = self.client()?;
         let device = client.run("ip -o link show type veth")?;
@@ -43,15 +43,15 @@ impl Place {
         client.run(&format!("ip link set {device} down"))?;
         client.run(&format!("ip link set {device} address {mac} up"))?;
         if !routes.is_empty() {
-            // It went with the link.
+            // The route vanished with the link.
             let _ = client.run(&format!("ip route add {routes}"));
         }
         Ok(())
     }
 }
 
-/// A device with another hardware address goes on by one tap, and its former address goes; who copies
-/// that later is noticed.
+/// A device with a new hardware address continues by one tap, and its former address is removed.
+/// weir notices a copy of the cookie later.
 #[test]
 fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
@@ -68,14 +68,14 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
         Ok(place.browse("phone")?.contains("Go on with your voucher"))
     })?;
     assert!(ask_tcp(client, to, b"in?").is_err());
-    // What was changed, or called back, leads nowhere.
+    // A changed or revoked cookie does not work.
     let jar = std::fs::read_to_string(place.folder.join("phone")).map_err(unexpected)?;
     let cut = jar.trim_end();
     let (kept, last) = cut.split_at(cut.len() - 1);
     let changed = format!("{kept}{}\n", if last == "2" { "3" } else { "2" });
     std::fs::write(place.folder.join("changed"), changed).map_err(unexpected)?;
     assert!(!place.browse("changed")?.contains("Go on with"));
-    // Another browser knows nothing of it.
+    // Another browser lacks the cookie.
     assert!(!place.browse("other")?.contains("Go on with"));
     let page = place.browse("phone")?;
     let (_, rest) = page
@@ -85,7 +85,7 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
     let said = place.send("phone", "login", &format!("code={signed}"))?;
     assert!(said.starts_with("303>"), "{said}");
     assert_eq!(ask_tcp(client, to, b"in")?, b"in");
-    // Its former address has made room, though there is room for two.
+    // The former address is removed, although the voucher allows two devices.
     let admitted = |mac: &str| {
         let clients = place.clients()?.clients.into_iter();
         let mut found = clients.filter(|one| one.state == PortalState::Admitted && one.mac == mac);
@@ -94,20 +94,20 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
     assert!(admitted(&first)?.is_none());
     let guest = admitted("02:00:00:00:77:01")?.ok_or_else(|| unexpected("not in"))?;
     assert_eq!(guest.other_browser, None);
-    // Somebody else by this address, with a pass of his own.
+    // A thief logs in from this address with another pass.
     let second = place.sell("--duration 1h")?;
     let said = place.send("thief", "login", &format!("code={}", second.code))?;
     assert!(said.starts_with("303>"), "{said}");
     let guest = admitted("02:00:00:00:77:01")?.ok_or_else(|| unexpected("not in"))?;
     assert!(guest.other_browser.is_some());
     assert!(place.weir.log().contains("another browser"));
-    // For scripts there is nothing to see, and it is of no other's making.
+    // The cookie is hidden from scripts and bound to this host.
     let jar = std::fs::read_to_string(place.folder.join("phone")).map_err(unexpected)?;
     assert!(jar.contains("#HttpOnly_192.168.1.1"), "{jar}");
     Ok(())
 }
 
-/// A password lets in for a while; guesses wait like those of codes.
+/// A password admits a guest for a while; guesses are rate-limited like codes.
 #[test]
 fn a_password_lets_in() -> Result<(), Error> {
     let more = "free = \"password\"\nfree_password = \"FOLDER/password\"\nfree_time = \"10s\"\n\

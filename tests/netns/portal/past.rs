@@ -1,4 +1,4 @@
-//! Tricks to get past the portal: tunnels through names, other protocols, other people's addresses.
+//! Tricks to bypass the portal: DNS tunnels, other protocols, stolen addresses.
 
 use std::net::{SocketAddrV6, TcpListener, TcpStream};
 
@@ -6,11 +6,11 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::*;
 
-/// Somebody else's device on the same wire.
+/// Another device on the same wire.
 const THIEF: &str = "02:00:00:00:99:01";
 
 impl Place {
-    /// Counts what a host outside receives, but for what belongs to its own link.
+    /// Counts packets that a host outside receives, except those of its own link.
     fn listen_outside(&self) -> Result<(), Error> {
         self.lab.node("server")?.nft(
             "table inet heard { counter heard { }; chain c { type filter hook prerouting \
@@ -32,12 +32,12 @@ impl Place {
     }
 }
 
-/// Nothing passes before the log-in, of whatever kind, and what is refused is refused at once; for who
-/// is let in it works.
+/// Before the log-in no packet of any kind passes, and refusals are immediate; after the log-in all
+/// traffic works.
 #[test]
 fn nothing_gets_past_it_before_the_log_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
-    // Not even one way.
+    // Not even one direction works.
     place.listen_outside()?;
     ordinary_traffic_is_refused(&place)?;
     send_strange_protocols(&place)?;
@@ -66,7 +66,7 @@ fn ordinary_traffic_is_refused(place: &Place) -> Result<(), Error> {
             let to = SocketAddr::new(address, port);
             let _echo = Echo::serve(server, to)?;
             let answered = Datagrams::open(client, to)?.ask(b"out", Duration::from_millis(150));
-            // Refused at once is as good; 53 is answered by the portal, with what was not sent.
+            // An immediate refusal is fine; on port 53 the portal answers with other bytes.
             assert!(!answered.unwrap_or(false), "{to}");
         }
         assert!(
@@ -80,14 +80,14 @@ fn ordinary_traffic_is_refused(place: &Place) -> Result<(), Error> {
     Ok(())
 }
 
-/// Tunnels of their own, fragments, what has no ports.
+/// Sends foreign protocols, fragments, and packets without ports.
 fn send_strange_protocols(place: &Place) -> Result<(), Error> {
     let client = place.client()?;
     let sent = client.enter(|| -> std::io::Result<()> {
         for server in [SERVER, SERVER6] {
             let at = SocketAddr::new(server, 0);
             let to = SockAddr::from(at);
-            // IPIP, 6in4, GRE, ESP, SCTP, UDP-Lite, and one of nobody's.
+            // IPIP, 6in4, GRE, ESP, SCTP, UDP-Lite, and an unassigned protocol.
             for protocol in [4, 41, 47, 50, 132, 136, 253] {
                 let protocol = Some(Protocol::from(protocol));
                 let raw = Socket::new(Domain::for_address(at), Type::RAW, protocol)?;
@@ -99,13 +99,13 @@ fn send_strange_protocols(place: &Place) -> Result<(), Error> {
     sent.map_err(unexpected)?;
     for server in [SERVER, SERVER6] {
         let to = SocketAddr::new(server, 4500);
-        // More than a frame holds.
+        // The datagram exceeds a frame.
         let _ = Datagrams::open(client, to)?.ask(&[7; 4000], Duration::from_millis(50));
     }
     Ok(())
 }
 
-/// A tunnel through questions for names: iodine, whose server stands outside, and its raw mode.
+/// Starts DNS tunnels: iodine with a server outside, and its raw mode.
 fn tunnels(place: &Place) -> Result<lab::Process, Error> {
     let server = place.lab.node("server")?;
     let mut served = server.command("iodined");
@@ -130,7 +130,7 @@ fn dig(place: &Place) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
-/// The router's own services are not reached by any of its addresses, that of the link neither.
+/// Guests cannot reach the router's own services by any address, including the link-local one.
 fn the_router_itself_is_closed(place: &Place) -> Result<(), Error> {
     let (client, router) = (place.client()?, place.lab.node("router")?);
     let link = router.run("ip -6 -o addr show dev lan0 scope link")?;
@@ -158,17 +158,17 @@ fn the_router_itself_is_closed(place: &Place) -> Result<(), Error> {
     for to in all.into_iter().chain([SocketAddr::V6(link)]) {
         assert!(!connect(to)?, "{to}");
     }
-    // But the page is there, by that too.
+    // The page is reachable by the link-local address, too.
     let page = SocketAddrV6::new(*link.ip(), 2080, 0, scope);
     assert!(connect(SocketAddr::V6(page))?);
     Ok(())
 }
 
-/// No answer of the router goes to who did not ask: so nothing gets out in one.
+/// The router sends no answers to forged sources, which could carry data out.
 pub(super) fn forged_sources_hear_nothing(place: &Place) -> Result<(), Error> {
     let client = place.client()?;
     place.listen_outside()?;
-    // As if it were the server.
+    // The client takes the server's address.
     client.run(&format!("ip addr add {SERVER}/32 dev lo"))?;
     client.run(&format!("ip -6 addr add {SERVER6}/128 dev lo nodad"))?;
     for (own, router) in [(SERVER, "192.168.1.1"), (SERVER6, "2001:db8:1::1")] {
@@ -188,8 +188,8 @@ pub(super) fn forged_sources_hear_nothing(place: &Place) -> Result<(), Error> {
     Ok(())
 }
 
-/// Who takes the address of somebody who is let in, by ARP or NDP, is not let in; and the address is
-/// its owner's again when he uses it.
+/// A thief who takes a guest's address by ARP or NDP is not admitted. The guest gets the address
+/// back as soon as the guest's device uses it.
 #[test]
 fn a_stolen_address_lets_nobody_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
@@ -208,7 +208,7 @@ fn a_stolen_address_lets_nobody_in() -> Result<(), Error> {
         )
     };
     assert_eq!(asks(), (true, true));
-    // Another device with the same addresses, which tells everybody so.
+    // Another device announces the same addresses.
     let own = place.clients()?.clients[0].mac.clone();
     let announce = format!(
         "ip link set eth0 down\nip link set eth0 address {THIEF}\nip link set eth0 up\n\

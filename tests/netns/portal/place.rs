@@ -1,18 +1,17 @@
-//! A client, a router with a portal, a server; and what is asked of them.
+//! A client, a router with a portal, a server, and their commands.
 
 use super::*;
 
-/// The page, as guests are sent to it.
+/// Address of the page, as in redirects to it.
 pub(crate) const PAGE: &str = "http://192.168.1.1:2080/";
-/// What it says.
+/// Text of the page.
 pub(crate) const SAID: &str =
     "# Rules\n\nBe kind; [all of them](https://example.org/).<script>alert(1)</script>\n";
-/// Where echoes are.
+/// Port of echo servers.
 pub(crate) const ECHO: u16 = 7;
-/// What is over is over within this.
+/// Time within which an end takes effect.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// A client, a router with a portal, a server.
 pub(crate) struct Place {
     pub(crate) weir: Weir,
     pub(crate) lab: Lab,
@@ -24,7 +23,7 @@ impl Place {
         Self::open_with(hook, more, &[])
     }
 
-    /// The same, with files in its folder, which `more` names as `FOLDER/name`.
+    /// Opens a place with files in its folder, which `more` names as `FOLDER/name`.
     pub(crate) fn open_with(hook: &str, more: &str, files: &[(&str, &str)]) -> Result<Self, Error> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -51,7 +50,7 @@ impl Place {
         self.lab.node("client")
     }
 
-    /// The table is there.
+    /// Waits for the portal's table.
     pub(crate) fn is_closed(&self) -> Result<(), Error> {
         let router = self.lab.node("router")?;
         wait_until("the portal's table", LIMIT, || {
@@ -66,7 +65,7 @@ impl Place {
         self.lab.node("router")?.run(&line)
     }
 
-    /// What the file of vouchers says, line by line.
+    /// Returns the entries of the voucher file.
     pub(crate) fn stored(&self) -> Result<Vec<serde_json::Value>, Error> {
         let text = std::fs::read_to_string(self.folder.join("vouchers")).map_err(unexpected)?;
         let entries = text.lines().map(|line| {
@@ -89,7 +88,7 @@ impl Place {
         serde_json::from_str(&self.weir("clients --json")?).map_err(unexpected)
     }
 
-    /// What curl says: status, and where it is sent.
+    /// Returns curl's status and redirect target.
     pub(crate) fn curl(&self, arguments: &str) -> Result<String, Error> {
         let line =
             format!("curl -s -m 30 -o /dev/null -w %{{http_code}}>%{{redirect_url}} {arguments}");
@@ -127,10 +126,10 @@ pub(crate) fn unexpected(what: impl ToString) -> Error {
     Error::Unexpected(what.to_string())
 }
 
-/// Datagrams there and back, all the time; when the last of each came.
+/// Sends datagrams back and forth all the time; keeps each direction's last arrival.
 pub(crate) struct Stream {
     pub(crate) stop: Arc<AtomicBool>,
-    /// At the server, and back at the client.
+    /// Arrivals at the server, and back at the client.
     pub(crate) last: Arc<[Mutex<Instant>; 2]>,
 }
 
@@ -161,7 +160,7 @@ impl Stream {
                     guest = Some(from);
                     mark(&seen, 0);
                 }
-                // Also unasked.
+                // The server also sends unrequested datagrams.
                 if let Some(guest) = guest {
                     let _ = server.send_to(&[7; 1200], guest);
                 }
@@ -174,7 +173,7 @@ impl Stream {
                 if client.recv_from(&mut [0; 2000]).is_ok() {
                     mark(&seen, 1);
                 }
-                // Some hundred a second say as much as all that two processors can do.
+                // A few hundred a second suffice and do not load the two processors.
                 std::thread::sleep(Duration::from_millis(2));
             }
         });

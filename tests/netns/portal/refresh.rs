@@ -1,4 +1,4 @@
-//! The portal's rules come anew while somebody uses the network.
+//! The portal's rules are rebuilt during a guest's download.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,14 +7,12 @@ use lab::Process;
 
 use super::*;
 
-/// Bytes of the file.
 const SIZE: usize = 16 << 20;
-/// What curl takes of it in a second: it lasts longer than all refreshes.
+/// curl's rate, so low that the download outlasts all refreshes.
 const RATE: &str = "1M";
-/// Where it is.
 const HTTPS: u16 = 443;
 
-/// A file behind TLS: openssl serves it, with a certificate made here.
+/// Serves a file by TLS: openssl, with a certificate made here.
 fn serve(place: &Place) -> Result<Process, Error> {
     let folder = &place.folder;
     let mut make = Command::new("openssl");
@@ -27,7 +25,7 @@ fn serve(place: &Place) -> Result<Process, Error> {
     if !made.map_err(unexpected)?.success() {
         return Err(unexpected("openssl made no certificate"));
     }
-    // No two blocks of it are the same.
+    // All blocks of the file differ.
     let octets =
         (0..SIZE as u64 / 8).flat_map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
     fs::write(folder.join("file"), octets.collect::<Vec<_>>()).map_err(unexpected)?;
@@ -66,8 +64,8 @@ fn sum(file: &Path) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A download by HTTPS goes on through ten refreshes, by one connection, and what comes is right.
-/// With Pirania none of three lived through one.
+/// A single HTTPS connection survives ten refreshes, and its bytes are right. With Pirania none of
+/// three downloads survived one refresh.
 #[test]
 fn refreshes_disturb_nobody() -> Result<(), Error> {
     let place = Place::open("tc", "")?;

@@ -1,4 +1,4 @@
-//! The page by HTTPS, with a certificate that clients trust, and DHCP that says where (RFC 8908, 8910).
+//! The page by HTTPS with a trusted certificate, and its DHCP option (RFC 8908, 8910).
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ use super::*;
 
 const HOST: &str = "portal.example.net";
 
-/// An authority, and what it vouches for.
+/// A certificate authority and its certificates.
 struct Authority(PathBuf);
 
 impl Authority {
@@ -34,7 +34,7 @@ impl Authority {
         }
     }
 
-    /// A certificate with this serial number, in hexadecimal.
+    /// Issues a certificate with this serial number, in hexadecimal.
     fn vouch(&self, serial: &str) -> Result<(), Error> {
         self.openssl(&format!(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN={HOST} -days 2 \
@@ -60,7 +60,7 @@ impl Drop for Authority {
 }
 
 impl Place {
-    /// Asks for a path, as a client that trusts the authority alone.
+    /// Requests a path as a client that trusts only the authority.
     fn https(&self, authority: &Authority, arguments: &str, path: &str) -> Result<String, Error> {
         let trusted = authority.0.join("ca.pem");
         let trusted = trusted.display();
@@ -88,7 +88,7 @@ fn the_page_goes_by_https_and_dhcp_says_where() -> Result<(), Error> {
     let before = told(&place)?;
     assert_eq!(before["captive"], true, "{before}");
     assert_eq!(before["user-portal-url"], format!("https://{HOST}:2443/"));
-    // By another name than its own it sends there, and is no relay.
+    // Under another host name the server redirects to its own name, and does not relay.
     let trusted = authority.0.join("ca.pem");
     let line = format!(
         "-k --cacert {} https://192.168.1.1:2443/x",
@@ -107,16 +107,16 @@ fn the_page_goes_by_https_and_dhcp_says_where() -> Result<(), Error> {
             .as_u64()
             .is_some_and(|left| left > 3500)
     );
-    // From outside nobody gets there.
+    // The page is closed from outside.
     assert!(
         server
             .run("curl -s -m 2 -k https://10.0.0.1:2443/")
             .is_err()
     );
-    // A new certificate counts without a restart.
+    // A new certificate takes effect without a restart.
     authority.vouch("2002")?;
     wait_until("the new certificate", LIMIT, || {
-        // Who connects all the time is kept waiting.
+        // A permanent series of connections would be rate-limited.
         std::thread::sleep(AT_ONCE);
         let trusted = authority.0.join("ca.pem");
         let shown = client.run(&format!(
@@ -126,7 +126,7 @@ fn the_page_goes_by_https_and_dhcp_says_where() -> Result<(), Error> {
         let shown = client.feed("openssl x509 -noout -serial", &shown)?;
         Ok(shown.contains("2002"))
     })?;
-    // DHCP, as docs/portal.md has it.
+    // DHCP as in docs/portal.md.
     let mut dnsmasq = Command::new("dnsmasq");
     dnsmasq.args([
         "--keep-in-foreground",
@@ -166,14 +166,14 @@ fn the_page_goes_by_https_and_dhcp_says_where() -> Result<(), Error> {
     let leased = client.run(&format!(
         "busybox udhcpc -i {device} -n -q -t 10 -T 1 -O 114 -s {script}"
     ))?;
-    // BusyBox has no name for it: octets in hexadecimal.
+    // BusyBox prints the unknown option's bytes in hexadecimal.
     let api = format!("https://{HOST}:2443/captive-portal/api");
     let octets = net::hex::text(api.as_bytes());
     assert!(leased.contains(&octets), "{leased}");
     Ok(())
 }
 
-/// A certificate that is not there, or not of this key, is told before anybody is kept out by it.
+/// A missing certificate, or one of another key, is reported before it shuts guests out.
 #[test]
 fn a_certificate_of_no_use_is_told() -> Result<(), Error> {
     let authority = Authority::new()?;

@@ -10,7 +10,7 @@ use super::*;
 /// The addresses of the slow device.
 const ADDRESSES: std::ops::Range<u8> = 64..128;
 
-/// Connects from an address of this host.
+/// Connects from the given address of this host.
 fn connect(host: &Namespace, from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream, Error> {
     let stream = host.enter(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -28,8 +28,8 @@ fn connect(host: &Namespace, from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream
     stream.map_err(unexpected)
 }
 
-/// A device with 64 addresses begins requests and never ends one: another guest gets the page 20
-/// times of 20, and gets names by TCP.
+/// A device with 64 addresses begins requests and ends none of them. Another guest still gets the
+/// page 20 times of 20, and DNS answers by TCP.
 #[test]
 fn a_slow_device_keeps_no_guest_out() -> Result<(), Error> {
     let folder = std::env::temp_dir().join(format!("weir-portal-slow-{}", std::process::id()));

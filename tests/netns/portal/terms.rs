@@ -1,14 +1,14 @@
-//! Terms of vouchers: how fast, and time that goes by only on-line.
+//! Terms of vouchers: a rate, and time that counts only on-line.
 
 use lab::peer::{Iperf, Load};
 
 use super::*;
 
-/// Bits a second of the voucher.
+/// The voucher's rate, bits per second.
 const RATE: u64 = 8_000_000;
 
-/// A device is no faster than its voucher says, either way, by both families together; what another
-/// voucher lets in goes past the kernel as ever.
+/// A device gets at most its voucher's rate in either direction, by both families together. weir
+/// still forwards a device with another voucher.
 #[test]
 fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
     let place = Place::open("xdp", "")?;
@@ -26,11 +26,11 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
             ..Load::tcp(to, 6)
         };
         let rate = peer.run(client, &load)?.bits_per_second;
-        // A second's worth comes at once.
+        // The burst holds a second's worth.
         let fits = (RATE as f64 * 0.4..RATE as f64 * 1.3).contains(&rate);
         assert!(fits, "{to}, reverse {reverse}: {rate}");
     }
-    // Both families, and both addresses, have one limit.
+    // Both families and both addresses share one limit.
     let second = &Iperf::serve(server, 5202)?;
     let both = std::thread::scope(|scope| {
         let load = |to| Load {
@@ -54,7 +54,7 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
         flow.reason.map(|reason| reason.code).as_deref(),
         Some("rate-limited")
     );
-    // Another voucher, and the same connection is weir's.
+    // With another voucher weir forwards the same device.
     place.weir(&format!("voucher invalidate {}", slow.id))?;
     place.log_in(&fast.code)?;
     let transfer = Transfer::start(client, server, SocketAddr::new(SERVER, 5001), 1, None)?;
@@ -68,7 +68,7 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
         "{}",
         place.weir.log()
     );
-    // Nothing of it is left in the kernel.
+    // The kernel keeps no trace of the limit.
     let table = place
         .lab
         .node("router")?
@@ -80,8 +80,8 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
     Ok(())
 }
 
-/// What of `--online` is left is left when its device was silent, and ends to the second when it is
-/// used.
+/// Time of an `--online` voucher stops while the device is silent, and ends to the second while the
+/// device is in use.
 #[test]
 fn time_goes_by_only_on_line() -> Result<(), Error> {
     let place = Place::open("xdp", "")?;
@@ -92,7 +92,7 @@ fn time_goes_by_only_on_line() -> Result<(), Error> {
     let to = SocketAddr::new(SERVER, 8080);
     let _echo = Echo::serve(server, to)?;
     assert_eq!(ask_tcp(place.client()?, to, b"in")?, b"in");
-    // Longer than it is good for.
+    // The pause exceeds the voucher's time.
     std::thread::sleep(Duration::from_secs(25));
     let guest = place.clients()?.clients[0].clone();
     assert_eq!(guest.state, PortalState::Admitted);
@@ -107,7 +107,7 @@ fn time_goes_by_only_on_line() -> Result<(), Error> {
     })?;
     std::thread::sleep(2 * AT_ONCE);
     let last = stream.last(0);
-    // The first packet is seen within a second.
+    // weir sees the first packet within a second.
     let late = last.saturating_duration_since(over);
     assert!(late < 2 * AT_ONCE, "{late:?} late");
     assert!(over.saturating_duration_since(last) < 2 * AT_ONCE, "early");

@@ -1,9 +1,9 @@
-//! Ways in: a garden, an exempt device, a voucher of bytes, one used by hand, a click.
+//! Ways in: a garden, an exempt device, a voucher of bytes, an activation by hand, a click.
 
 use super::*;
 
-/// Everybody may reach the garden, and who is exempt everything, from the next reload on. What cannot
-/// show a page is let in by hand; and a sheet has what nobody used yet.
+/// After a reload all guests reach the garden, and exempt devices reach everything. The operator
+/// admits devices without a browser by hand; a printed sheet holds unused vouchers only.
 #[test]
 fn what_needs_no_page_is_let_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
@@ -35,7 +35,7 @@ fn what_needs_no_page_is_let_in() -> Result<(), Error> {
 
     let (used, spare) = (place.sell("--duration 1h")?, place.sell("--duration 2d")?);
     place.weir(&format!("voucher activate {} {mac}", used.code))?;
-    // Right after another change, the kernel has it a quarter of a second later.
+    // After another change, the kernel gets this one a quarter of a second later.
     wait_until("it is let in", LIMIT, || {
         Ok(ask_tcp(client, to, b"in").is_ok_and(|it| it == b"in"))
     })?;
@@ -59,7 +59,7 @@ fn what_needs_no_page_is_let_in() -> Result<(), Error> {
     Ok(())
 }
 
-/// A voucher of bytes is over when they are gone, whoever forwarded them.
+/// A voucher of bytes ends with its bytes, by either forwarder.
 #[test]
 fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
     const SOLD: u64 = 4_000_000;
@@ -83,7 +83,7 @@ fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
             Ok(place.clients()?.clients[0].state == PortalState::Waiting)
         })?;
         let carried = transfer.progress();
-        // It is looked each second, later on a busy machine; and headers count, too.
+        // weir checks each second, later on a busy machine; headers count too.
         let fits = (SOLD * 8 / 10..SOLD + 6_000_000).contains(&carried);
         assert!(fits, "{hook}: {carried} bytes were carried");
         std::thread::sleep(AT_ONCE);
@@ -97,7 +97,7 @@ fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
     Ok(())
 }
 
-/// Of the bytes that are gone, no more come back when weir is killed than a sixteenth of the voucher.
+/// If weir is killed, at most a sixteenth of the voucher's bytes come back.
 #[test]
 fn bytes_that_are_gone_stay_so_when_weir_is_killed() -> Result<(), Error> {
     const SOLD: u64 = 16_000_000;
@@ -112,7 +112,7 @@ fn bytes_that_are_gone_stay_so_when_weir_is_killed() -> Result<(), Error> {
         let left = place.clients()?.clients[0].bytes_remaining;
         left.ok_or_else(|| unexpected("the voucher is not in use"))
     };
-    // Counted within two seconds.
+    // weir counts them within two seconds.
     std::thread::sleep(3 * AT_ONCE);
     let before = left(&place)?;
     assert!(before < SOLD / 2, "{before} bytes are left");
@@ -127,7 +127,7 @@ fn bytes_that_are_gone_stay_so_when_weir_is_killed() -> Result<(), Error> {
     Ok(())
 }
 
-/// Without a voucher, for a while; and then again, after a pause.
+/// A click admits a guest without a voucher for a while, and again after a pause.
 #[test]
 fn a_click_lets_in_for_a_while() -> Result<(), Error> {
     let free = "free = \"click\"\nfree_time = \"10s\"\nfree_pause = \"1h\"\n";
@@ -136,7 +136,7 @@ fn a_click_lets_in_for_a_while() -> Result<(), Error> {
     let to = SocketAddr::new(SERVER, 8080);
     let _echo = Echo::serve(server, to)?;
     let click = format!("-X POST {PAGE}free");
-    // By the button of the page, which has to be there before.
+    // The button works only after the page was loaded.
     assert_eq!(place.curl(&click)?, "403>");
     let page = client.run(&format!("curl -s -m 10 {PAGE}"))?;
     assert!(

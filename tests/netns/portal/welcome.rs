@@ -1,4 +1,4 @@
-//! What the guests' page says, edited while weir runs; and figures by day.
+//! The content of the guests' page, edited while weir runs; and figures by day.
 
 use std::fs;
 
@@ -7,13 +7,13 @@ use nix::sys::signal::Signal;
 
 use super::*;
 
-/// One pixel.
+/// PNG of one pixel.
 const PNG: [u8; 67] =
     *b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\
     \x9cc`\0\0\0\x02\0\x01H\xaf\xa4q\0\0\0\0IEND\xaeB`\x82";
 
 impl Place {
-    /// The page, as a guest sees it who is not in.
+    /// Loads the page as a guest before the log-in.
     fn page(&self) -> Result<String, Error> {
         self.client()?.run(&format!("curl -s -m 10 {PAGE}"))
     }
@@ -25,7 +25,7 @@ impl Place {
     }
 }
 
-/// At once, without a restart; and after one. Their devices are told of the place.
+/// Edits appear at once and after a restart. The captive portal API reports the venue.
 #[test]
 fn what_is_edited_is_what_guests_see() -> Result<(), Error> {
     let mut place = Place::open("off", "venue = \"https://example.org/?a=1&b=2\"\n")?;
@@ -47,7 +47,7 @@ fn what_is_edited_is_what_guests_see() -> Result<(), Error> {
     let longest = [&PNG[..], &vec![0; 100 * 1024]].concat();
     let longest = place.file("long.png", &longest)?;
     assert!(place.weir(&format!("picture set {longest}")).is_err());
-    // As long as it may be, and with it the body of the request.
+    // A picture of the greatest size, and with it the request's greatest body.
     let long = [&PNG[..], &vec![0; 100 * 1024 - PNG.len()]].concat();
     let long = place.file("full.png", &long)?;
     place.weir(&format!("picture set {long}"))?;
@@ -86,7 +86,7 @@ fn what_is_edited_is_what_guests_see() -> Result<(), Error> {
     assert_eq!(place.page()?.len(), before.len());
     assert_eq!(place.curl(&format!("{PAGE}picture"))?, "404>");
 
-    // RFC 8908: where more is said of the place, and whether a voucher would add time.
+    // RFC 8908: the venue's URL, and if a voucher can extend the session.
     let ask = || -> Result<serde_json::Value, Error> {
         let line = format!("curl -s -m 10 {PAGE}captive-portal/api");
         serde_json::from_str(&place.client()?.run(&line)?).map_err(unexpected)
@@ -102,20 +102,20 @@ fn what_is_edited_is_what_guests_see() -> Result<(), Error> {
     let (first, second) = (first?, second?);
     place.log_in(&first.code)?;
     assert_eq!(state(&ask()?), (false, true));
-    // Bought in time, another one waits.
+    // Another voucher, bought in time, waits.
     place.log_in(&second.code)?;
     let guest = place.clients()?.clients[0].clone();
     assert_eq!(
         (guest.voucher, guest.next),
         (Some(first.id), vec![second.id])
     );
-    // Behind one that has no end none begins.
+    // A voucher without an end blocks all later ones.
     place.log_in(&place.sell("--permanent")?.code)?;
     assert_eq!(state(&ask()?), (false, false));
     Ok(())
 }
 
-/// A guest is one, however often it comes, whatever becomes of weir; nobody reads whose they were.
+/// A guest counts once a day, also after a restart; the file does not reveal addresses.
 #[test]
 fn days_are_counted() -> Result<(), Error> {
     let mut place = Place::open("tc", "")?;
@@ -126,7 +126,7 @@ fn days_are_counted() -> Result<(), Error> {
         last.ok_or_else(|| unexpected("no day"))
     };
     assert_eq!(today(&place)?.guests, 0);
-    // Of a voucher of bytes the counters are read each second, and not each minute.
+    // weir reads the counters of a voucher of bytes each second instead of each minute.
     let voucher = place.sell("--name guest --duration 1h --bytes 1GB --count 3")?;
     place.log_in(&voucher.code)?;
     let first = today(&place)?;
@@ -135,7 +135,7 @@ fn days_are_counted() -> Result<(), Error> {
     let server = place.lab.node("server")?;
     let to = SocketAddr::new(SERVER, 5000);
     let transfer = Transfer::start(place.client()?, server, to, 1, Some(400_000))?;
-    // What weir forwards is in no counter of the kernel's.
+    // The kernel's counters miss packets that weir forwards.
     place.weir.wait_for_forwarding(5000)?;
     let to = SocketAddr::new(SERVER, ECHO);
     let _echo = Echo::serve(server, to)?;
@@ -153,14 +153,13 @@ fn days_are_counted() -> Result<(), Error> {
     let kept = || fs::read_to_string(&file).map_err(unexpected);
     place.weir.end(Signal::SIGTERM)?;
     assert!(!kept()?.contains(&mac), "{}", kept()?);
-    // Torn, as by a power cut.
+    // The file is torn, as by a power cut.
     let torn = kept()?;
     fs::write(&file, format!("{torn}5c2f0a9be1d7c634 {{\"day\":[\"20")).map_err(unexpected)?;
     place.weir.restart(place.lab.node("router")?)?;
     place.is_closed()?;
     let again = today(&place)?;
     if again.day != counted.day {
-        // Midnight went by.
         return Ok(());
     }
     assert_eq!((again.guests, again.log_ins, again.sold), (1, 1, 3));
