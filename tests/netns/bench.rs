@@ -136,7 +136,7 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_nothing() {
     let own = format!("weir-{}-", child.id());
     let begun = Instant::now();
     while !namespaces().iter().any(|name| name.starts_with(&own)) {
-        // One laboratory at a time: another test's goes before this one.
+        // Laboratories run one at a time: this one waits for another test's.
         if begun.elapsed() > 3 * weir_tests::LIMIT {
             child.kill().and_then(|()| child.wait()).expect("it ends");
             panic!("it makes no namespaces");
@@ -220,7 +220,8 @@ fn series_and_a_page_are_written() {
             assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
         }
     }
-    // What this machine has is measured; of the rest the reason is told.
+    // The bench measures what this machine can run, and gives the reason for each scenario left
+    // out.
     let left_out = told["left_out"].as_array().expect("what was left out");
     for wires in [
         "VLAN to VLAN",

@@ -1,5 +1,5 @@
-//! What a bridge passes on from one member to another, with `bridge = true`: forwarded by weir as
-//! long as nothing but addresses decides, and by the kernel from the moment something else may.
+//! Frames between members of a bridge, with `bridge = true`: weir forwards them while addresses
+//! alone decide, and the kernel from the moment anything else may decide.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};

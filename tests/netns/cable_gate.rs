@@ -22,7 +22,7 @@ const OTHER: Mac = [2, 0, 0, 0, 0, 8];
 const PADI: usize = 3;
 const LLDP: usize = 9;
 const ELSE: usize = 18;
-/// What is on its way arrives before.
+/// Within this limit frames under way arrive.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn failed(error: impl std::fmt::Display) -> Error {

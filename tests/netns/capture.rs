@@ -55,7 +55,7 @@ impl Scene {
         self.lab.node("router")
     }
 
-    /// One packet there and one back.
+    /// Sends a packet and returns true if an answer comes.
     fn ask(&self) -> Result<bool, Error> {
         self.talk.ask(b"hello", Duration::from_millis(200))
     }
@@ -127,7 +127,7 @@ impl Capture {
         Err(Error::Unexpected(format!("{status}: {told}")))
     }
 
-    /// What tcpdump reads in it, one packet a line.
+    /// Returns tcpdump's output for the capture, one packet a line.
     fn lines(&self) -> Vec<String> {
         let read = Command::new("tcpdump")
             .args(["-nn", "-t", "-r"])

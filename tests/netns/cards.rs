@@ -10,12 +10,12 @@ use lab::talk::Talk;
 use lab::{Error, Lab, Namespace};
 use weir_tests::{LIMIT, Weir, kernel_has};
 
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 /// Echoes that must arrive while weir forwards them.
 const ECHOES: usize = 200;
 
-/// Who has which card, under which name.
+/// Host, device, hardware address and address of each card.
 const ENDS: [(&str, &str, &str, IpAddr); 4] = [
     ("client", "eth0", "52:54:00:00:01:01", CLIENT),
     ("router", "lan0", "52:54:00:00:01:02", ROUTER_LAN),
@@ -116,8 +116,8 @@ fn a_card_without_a_program_gets_no_frames_from_xdp() {
     }
 }
 
-/// What came in fast, and leaves by a slow card, is put in the card's queue by the qdisc, which can
-/// drop early and mark.
+/// Packets from a fast card to a slow one go through the slow card's qdisc, which can drop early
+/// and mark.
 #[test]
 #[ignore = "needs two wires between virtio cards: run by tests/vm/run"]
 fn a_slower_card_keeps_its_qdisc() {
@@ -135,8 +135,8 @@ fn a_slower_card_keeps_its_qdisc() {
     assert_eq!(said, None);
 }
 
-/// How many of [`ECHOES`] questions the qdisc of wan0 saw, and what `weir ports` says of it; both
-/// cards at XDP.
+/// Returns how many of [`ECHOES`] questions the qdisc of wan0 saw, and the state in `weir ports`;
+/// both cards at XDP.
 fn queued(lan: u32, wan: u32) -> Result<(u64, Option<String>), Error> {
     let lab = cards()?;
     let router = lab.node("router")?;

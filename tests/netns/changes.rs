@@ -16,7 +16,7 @@ use weir_tests::{LIMIT, Weir, conntrack};
 /// Events must do it: no proof ends of its own accord while a test runs.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 
 fn untranslated() -> Options {

@@ -12,7 +12,7 @@ use lab::{Error, Namespace, Options, Tap};
 use weir_tests::Weir;
 use weir_tests::scene::{self, By, WAYS};
 
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 /// Questions, each with an answer.
 const ROUNDS: usize = 300;

@@ -1,5 +1,5 @@
-//! What devices count: the same traffic through a router with weir and one without must show the
-//! same packets and bytes at each device, also at those that weir goes by.
+//! Device counters: the same traffic through a router with weir and one without must show equal
+//! packets and bytes at each device, also at devices that weir bypasses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use lab::{Arrangement, Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, By, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 /// Datagrams each way, of each family and length: many more than prove.
 const ROUNDS: usize = 120;
@@ -22,7 +22,7 @@ const TAKEN: usize = 5;
 /// Bytes of payload: none so short that Ethernet fills the frame up, as a card would count what is
 /// filled up and weir does not.
 const LENGTHS: [usize; 2] = [100, 1300];
-/// How often something else may happen to be sent meanwhile before that counts as an error.
+/// Number of attempts, as other packets may disturb one attempt.
 const ATTEMPTS: usize = 3;
 
 type Counted = BTreeMap<String, Traffic>;
@@ -47,7 +47,7 @@ fn by_kernel(node: &Namespace) -> Result<Counted, Error> {
     Ok(lines.map(read).collect())
 }
 
-/// What `weir ports` says: the counters, and what of them weir forwarded.
+/// Returns the counters of `weir ports`, and weir's forwarded part of them.
 fn by_weir(weir: &Weir) -> Result<(Counted, Counted), Error> {
     let failed = |error: api::ClientError| Error::Unexpected(error.to_string());
     let ports = weir.client()?.ports().map_err(failed)?;
@@ -170,7 +170,7 @@ impl Talk {
         Ok(())
     }
 
-    /// What the devices count of the same traffic each time, and weir's part of it.
+    /// Returns the devices' counts of the same traffic each time, and weir's part of it.
     fn measure(&self) -> Result<(Counted, Counted), Error> {
         let weir = self.weir.as_ref();
         let mut before = counted(&self.lab, weir)?;
@@ -225,7 +225,7 @@ fn same(arrangement: Arrangement, sessions: usize) {
     });
 }
 
-/// What is not as it should be; nothing where all is.
+/// Returns the deviations, an empty list if there are none.
 fn differences(
     expected: &Counted,
     found: &Counted,

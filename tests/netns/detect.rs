@@ -12,7 +12,7 @@ use lab::Error;
 
 use scene::{LINE, PORT, ROUTER, Scene};
 
-/// What is said has to be that: how, in which VLAN, whether nothing speaks against it.
+/// Asserts the suggestion: kind of uplink, VLAN, and certainty.
 #[track_caller]
 fn is(found: &SetupUplink, internet: &str, vlan: Option<u16>, sure: bool) {
     let said = &found.suggestion;

@@ -18,7 +18,7 @@ use weir_tests::scene::{self, By, PORT};
 use weir_tests::{LIMIT, Weir};
 
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
-/// Where unwanted datagrams go.
+/// Destination port of unwanted datagrams.
 const UNWANTED: u16 = 9999;
 /// A source that nobody has.
 const STRANGER: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
@@ -104,7 +104,7 @@ impl Fence {
         }
     }
 
-    /// How many datagrams to a port reached the server until it was quiet.
+    /// Returns the number of datagrams to a port that reached the server until it was quiet.
     fn arrived(&mut self, port: u16) -> Result<usize, Error> {
         let frames = self.server.drain(Duration::from_millis(200))?;
         let to = |frame: &Vec<u8>| View::of(frame).and_then(|view| Some(view.ports?.1));
@@ -264,8 +264,8 @@ fn floods_fill_nothing() {
         let is_it = |tuple: &&answers::LearnedDrop| tuple.endpoints.source_port == 40000;
         let same = after.tuples.iter().find(is_it).expect("still there");
         assert!(same.dropped > before.tuples[0].dropped, "{after:#?}");
-        // It may have lapsed where the kernel took its time (PATIENCE in
-        // crates/datapath/src/drops.rs), and is not learned from nothing.
+        // The entry may have lapsed if the kernel took its time (PATIENCE in
+        // crates/datapath/src/drops.rs), and without packets weir does not learn it again.
         fence.flood("it is dropped", std::slice::from_ref(&held), |f| {
             let learned = f.drops()?.learned;
             let now = learned.tuples.iter().find(is_it);
@@ -364,7 +364,7 @@ fn a_set_is_followed_live() {
     });
 }
 
-/// What the ruleset does not drop as a whole is left to it, and said why.
+/// weir leaves sets that the ruleset does not drop as a whole to it, and gives the reason.
 #[test]
 fn a_set_that_no_rule_stands_behind_is_left_to_the_kernel() {
     scene::at_once(&WEIR[1..], |by| {

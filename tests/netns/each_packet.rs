@@ -20,8 +20,8 @@ const QUOTAS: [u16; 2] = [7009, 7010];
 /// Theirs, bytes.
 const QUOTA: u64 = 20_000;
 
-/// What a rule drops of the datagrams to a port: what goes through first, what does not any more,
-/// and what the client does to make it so.
+/// A rule that drops datagrams to a port: datagrams that pass first and no longer pass later, and
+/// the client's action in between.
 struct Case {
     port: u16,
     rule: &'static str,
@@ -154,7 +154,7 @@ fn flows(lab: &Lab, weir: Option<&Weir>) -> Result<(Vec<Echo>, Vec<Datagrams>), 
     Ok((echoes, open))
 }
 
-/// What `weir check` says of the costs of rules.
+/// Returns the costs of rules that `weir check` reports.
 fn costs(lab: &Lab, weir: &Weir) -> Result<Vec<u64>, Error> {
     let mut command = Command::new(binary());
     command
@@ -302,7 +302,7 @@ fn what_iptables_drops_by_each_packet_is_dropped() {
     });
 }
 
-/// What the option is for: the rule then sees a sample, as it did before there was one.
+/// With this option the rule sees a sample only, as before weir left such flows to the kernel.
 #[test]
 fn who_says_so_has_such_rules_ignored() {
     at_once(&scene::WAYS[1..], |by| {

@@ -1,4 +1,4 @@
-//! What ends without a message ends for a flow that weir forwards when it ends for the kernel.
+//! An end without a message ends a flow that weir forwards when it ends the kernel's flow.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -16,16 +16,16 @@ use weir_tests::{LIMIT, Weir};
 
 /// No proof ends of its own accord while a test runs.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 /// Datagrams to this port are a knock: nobody answers.
 const KNOCK: u16 = 9;
-/// How long an answer takes at most that is going to come.
+/// Longest wait for an answer.
 const ANSWER: Duration = Duration::from_millis(500);
-/// What the kernel's clock ends is over at once. This is for the machine, which may not run the one
-/// that asks just then.
+/// The kernel's clock ends a flow at once. This time is for a busy machine, which may not run the
+/// client just then.
 const AT_ONCE: Duration = Duration::from_millis(700);
-/// What a packet wrote is found within a second, by a daemon that has a processor.
+/// The daemon, if it gets a processor, finds a packet's change within a second.
 const FOUND: Duration = Duration::from_secs(4);
 
 /// A client that asks again and again, through a router with weir or without.
@@ -287,7 +287,7 @@ fn a_neighbour_that_changes_without_a_word_is_found() {
         let server = asker.lab.node("server")?;
         let router = text(mac("router", "wan0"));
         server.run("ip link set eth0 address 02:00:00:00:77:77")?;
-        // It knows the router, and so need not ask for it, which would tell.
+        // The server knows the router's hardware address: an ARP request would be an event.
         server.run(&format!(
             "ip neigh replace {ROUTER_WAN} lladdr {router} dev eth0 nud permanent"
         ))?;

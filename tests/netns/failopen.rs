@@ -23,7 +23,7 @@ fn check(run: impl FnOnce() -> Result<(), Error>) {
     run().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// What weir may leave on devices: XDP programs, clsact and its filters.
+/// Returns weir's traces on devices: XDP programs, clsact and its filters.
 fn traces(router: &Namespace) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for device in ["lan0", "wan0"] {
@@ -111,7 +111,7 @@ fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
         let client = lab.node("client")?.enter(bind(any))?.map_err(failed())?;
         client.connect(to).map_err(failed())?;
 
-        // One answer, so that it may be forwarded; then a flood one way.
+        // An answer first, so that weir may forward the flow; then a flood in one direction.
         let mut buffer = [0; 64];
         client.send(b"first").map_err(failed())?;
         let (_, from) = server.recv_from(&mut buffer).map_err(failed())?;
@@ -248,7 +248,7 @@ fn nothing_is_left_behind_and_nothing_else_is_touched() {
             assert_eq!(traces(router)?, [""; 0]);
 
             let weir = scene::weir(By::Weir(hook), &lab, "")?.expect("weir runs");
-            // One flow for weir, and one that ends at the router and is none of its business.
+            // A flow for weir, and a flow to the router itself, which weir ignores.
             let to = SocketAddr::new(SERVER, PORT);
             let transfer = Transfer::start(client, server, to, 1, Some(8 << 20))?;
             let local = SocketAddr::new(ROUTER_LAN, 7);

@@ -45,7 +45,7 @@ fn through(config: &str, many: u32) -> Result<(), Error> {
         ..Options::default()
     })?;
     if many > FLOOD {
-        // What the daemon has of conntrack's entries has a bound of its own, `flows`.
+        // The daemon's copy of conntrack's entries has its own bound, `flows`.
         lab.node("router")?.nft(
             "table inet test {\n\
                  chain first {\n\

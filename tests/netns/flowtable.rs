@@ -133,7 +133,7 @@ fn left_alone(weir: &Weir) -> Result<(), Error> {
     })
 }
 
-/// Who forwards changes in every way under a transfer, which must not notice.
+/// The forwarder changes in every way during a transfer, which must go on.
 #[test]
 #[ignore = "needs flowtables: run by tests/vm/run"]
 fn a_transfer_survives_a_flowtable_that_comes_and_goes() {

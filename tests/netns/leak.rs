@@ -10,7 +10,7 @@ use lab::{Error, Lab};
 use weir_tests::scene::{self, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
-/// One who asks, and weir, where there is one.
+/// A client, and weir if it runs.
 struct Allowed {
     weir: Option<Weir>,
     talk: Datagrams,
@@ -59,7 +59,7 @@ impl Allowed {
         Ok(flow.map_or(0, |flow| flow.directions.original.packets))
     }
 
-    /// It is answered, and weir, where there is one, forwards that.
+    /// Waits until the flow is answered and a running weir forwards it.
     fn forwards(&self) -> Result<(), Error> {
         let before = self.packets()?;
         wait_until("weir forwards the flow", LIMIT, || {

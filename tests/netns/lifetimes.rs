@@ -1,5 +1,5 @@
-//! How long conntrack entries live: as long as they would without weir, at rest, with a dead peer,
-//! and by a policy of their own.
+//! Lifetimes of conntrack entries: as long as without weir, at rest, with a dead peer, and under a
+//! timeout policy.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -47,7 +47,7 @@ fn connect(lab: &Lab) -> Result<TcpStream, Error> {
     connect_for(lab, DOWNLOAD)
 }
 
-/// The same, with this many bytes in an answer.
+/// Connects; each answer has this many bytes.
 fn connect_for(lab: &Lab, octets: usize) -> Result<TcpStream, Error> {
     let at = SocketAddr::new(SERVER, PORT);
     let (client, server) = (lab.node("client")?, lab.node("server")?);

@@ -145,7 +145,7 @@ fn rates_of_ht_climb_for_best_effort() -> Result<(), Error> {
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn the_bench_compares_who_decides_on_power() -> Result<(), Error> {
-    // What a test before this left.
+    // An earlier test may have left radios.
     let _ = lab::radios::unload();
     let ran = std::process::Command::new(weir_tests::binary())
         .args(["bench", "radio", "--json", "--scenario", "walls"])

@@ -50,7 +50,7 @@ impl Sum {
     }
 }
 
-/// What was met on the way, without which the test would show nothing.
+/// Events on the way, without which the test would show nothing.
 #[derive(Clone, Copy, Debug, Default)]
 struct Met {
     retired: u64,
@@ -197,7 +197,7 @@ fn read(
         let last = ending;
         ending = done();
         if last {
-            // What was retired is free by then.
+            // The retired records are free by then.
             thread::sleep(REST);
         }
         let take = |sums: &mut [Sum; 2], seen: &datapath::meter::Seen| {
@@ -318,7 +318,7 @@ fn ten_million_packets_on_two_processors() {
     undisturbed(|| two_processors(Processor::default())).expect("the equation");
 }
 
-/// The same as on processors that read words at their own addresses only, and in any order.
+/// Runs the test on processors with aligned access only and weak ordering.
 #[test]
 fn ten_million_packets_on_other_processors() {
     let other = Processor {

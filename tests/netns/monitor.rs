@@ -20,14 +20,14 @@ use lab::{Error, Lab, Namespace, Options, topology};
 use weir_tests::scene::{self, By};
 use weir_tests::{LIMIT, Weir};
 
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 /// Bytes of payload.
 const LENGTHS: [usize; 3] = [1, 100, 1300];
 /// The router's ports, and the devices at the other ends of their wires.
 const WIRES: [(&str, &str, &str); 2] = [("lan0", "client", "eth0"), ("wan0", "server", "eth0")];
 
-/// Who forwards, and whether anybody but the monitor runs.
+/// The forwarder, and other running parts besides the monitor.
 #[derive(Clone, Copy, Debug)]
 enum Runs {
     /// `weir run --only monitor`
@@ -127,8 +127,8 @@ impl Scene {
         self.weir.client()?.devices().map_err(failed)
     }
 
-    /// What each port counted by its records, and what tcpdump saw at the other end of the wire:
-    /// came in, went out.
+    /// Returns each port's count by its records, and tcpdump's at the other end of the wire:
+    /// received, sent.
     fn both(&self) -> Result<BTreeMap<String, [[Count; 2]; 2]>, Error> {
         let mut all = BTreeMap::new();
         let told = self.devices()?;
@@ -147,7 +147,7 @@ impl Scene {
         Ok(all)
     }
 
-    /// The same, when nothing is under way: neighbours ask for one another whenever they like.
+    /// Returns such counts at rest: neighbour discovery sends packets at any time.
     fn at_rest(&self) -> Result<BTreeMap<String, [[Count; 2]; 2]>, Error> {
         let (mut before, mut quiet) = (self.both()?, 0);
         for _ in 0..60 {
@@ -195,7 +195,8 @@ impl Wire {
         Ok(wire)
     }
 
-    /// What this end sent (it came in at the router), and received; `None` before there is a file.
+    /// Returns the packets that this end sent (the router received) and received; `None` without a
+    /// file.
     fn read(&self) -> Option<[Count; 2]> {
         let octets = std::fs::read(&self.file).ok()?;
         let mut rest = octets.get(24..)?;
@@ -303,8 +304,8 @@ fn every_packet_is_counted_once() {
     all(run);
 }
 
-/// What `make test-long` shows on the oldest kernel, too: everything is loaded, a connection is
-/// forwarded, and it is counted.
+/// `make test-long` runs this test on the oldest kernel, too: programs load, weir forwards a
+/// connection, and the monitor counts it.
 #[test]
 fn what_is_forwarded_is_counted() -> Result<(), Error> {
     let scene = Scene::begin(Runs::With("tc"), "")?;
@@ -316,8 +317,8 @@ fn what_is_forwarded_is_counted() -> Result<(), Error> {
     })
 }
 
-/// Who is behind the translation, by which uplink it leaves, and what it looks like there;
-/// everything once in the whole list.
+/// Lists the host behind a translation, its uplink and its translated address; each packet counts
+/// once in the whole list.
 #[test]
 fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     let scene = Scene::begin(Runs::With("tc"), "")?;

@@ -1,5 +1,5 @@
-//! What multipath needs of the kernel, against the running one: endpoints and subflows, rules and
-//! routes, uplinks, settings.
+//! Multipath's requirements on the running kernel: endpoints and subflows, rules and routes,
+//! uplinks, settings.
 
 mod policy;
 mod settings;
@@ -368,7 +368,7 @@ fn what_the_path_manager_refuses_is_told() -> Result<(), Error> {
     endpoint.flags.fullmesh = true;
     assert!(manager.add(&endpoint).map_err(told)?);
     assert_eq!(manager.endpoints().map_err(told)?, [endpoint]);
-    // It stays a full mesh.
+    // The endpoint stays a full mesh.
     assert!(manager.set_backup(endpoint.address, true).map_err(told)?);
     endpoint.flags.backup = true;
     assert_eq!(manager.endpoints().map_err(told)?, [endpoint]);

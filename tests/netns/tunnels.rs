@@ -21,7 +21,7 @@ use lab::{Error, Lab};
 use play::{Place, Script, Stage, act, play};
 use weir_tests::scene::By;
 
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 /// Questions in the clear on the wire, answers in the clear on the wire, and answers that arrive.
 const PLACES: [Place; 3] = [
@@ -29,9 +29,9 @@ const PLACES: [Place; 3] = [
     ("wire", "far", "answer"),
     ("client", "eth0", "client"),
 ];
-/// What is seen of a flow that nothing hides.
+/// Observation of a flow in the clear.
 const PLAIN: &str = "all answer+asked+client";
-/// What is seen of one that is hidden on the wire.
+/// Observation of a flow that is hidden on the wire.
 const HIDDEN: &str = "all client";
 
 /// Client – router – wire – server, in both families, untranslated; conntrack is at work, and

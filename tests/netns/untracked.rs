@@ -119,7 +119,7 @@ fn ends(
         }
         let lost = Instant::now();
         for (port, seconds) in [(ECHO, STREAM), (PORT, ESTABLISHED)] {
-            // What weir had told conntrack just then, and what it takes to find out.
+            // Allows for weir's last report to conntrack, and for the time to detect the loss.
             let limit = Duration::from_secs(seconds + 4).saturating_sub(lost.elapsed());
             wait_until(&format!("the entry of port {port} ends"), limit, || {
                 Ok(entry_to(router, port)?.is_none())

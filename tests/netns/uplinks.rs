@@ -52,7 +52,7 @@ fn keeps(
     )))
 }
 
-/// What the kernel's own MPTCP needs at both ends.
+/// Sets up both ends for the kernel's own MPTCP.
 fn mptcp(uplinks: &Uplinks) -> Result<(), Error> {
     uplinks.source_rules()?;
     for end in [uplinks.router(), uplinks.partner()] {
@@ -199,7 +199,7 @@ fn each_cut_cuts_and_heals() -> Result<(), Error> {
     ] {
         assert_eq!(routes(&uplinks, 0)?, 2);
         uplinks.cut(0, cut)?;
-        // What was in a queue has arrived.
+        // Queued packets have arrived.
         sleep(ms(300));
         let begun: Vec<_> = goodputs.iter().map(Goodput::now).collect();
         sleep(ms(700));

@@ -15,7 +15,7 @@ use weir_tests::{LIMIT, Weir};
 const ROUTER: &str = "192.0.2.1";
 const SSID: &str = "weir-test";
 const ECHO: u16 = 7;
-/// What `iw` calls a bit rate's unit, in bits a second.
+/// Bits a second of the unit in which `iw` prints a bit rate.
 const MEGABIT: f64 = 1e6;
 
 fn unexpected(text: impl Into<String>) -> Error {
@@ -33,7 +33,7 @@ struct Scene {
     /// The station's radio.
     radio: String,
     mac: String,
-    /// Where its frames come in.
+    /// Device on which the station's frames arrive.
     port: String,
 }
 
@@ -51,7 +51,7 @@ impl Scene {
         router.ip(&format!(
             "link add br-lan type bridge\nlink set br-lan up\naddress add {ROUTER}/24 dev br-lan\n"
         ))?;
-        // What it sends and receives by IP, as it counts itself.
+        // The station counts its own IP packets, sent and received.
         client.nft(&format!(
             "table ip counted {{\n counter sent {{ }}\n counter received {{ }}\n\
              chain out {{ type filter hook output priority 0; oifname {RADIO} counter name sent; \
@@ -133,7 +133,7 @@ impl Scene {
         Ok(all.find(|device| device.mac == self.mac))
     }
 
-    /// What the station sent and received, by its own rules.
+    /// Returns the packets that the station sent and received, by its own rules.
     fn counted(&self) -> Result<[Count; 2], Error> {
         let text = self.lab.node("client")?.run("nft -j list counters")?;
         let listed: serde_json::Value =
@@ -154,7 +154,7 @@ impl Scene {
             .ok_or_else(|| unexpected(text))
     }
 
-    /// What `iw` tells of the station.
+    /// Returns the station's record from `iw`.
     fn told(&self) -> Result<Wifi, Error> {
         let router = self.lab.node("router")?;
         let text = router.run(&format!("iw dev {} station dump", self.port))?;
@@ -267,8 +267,8 @@ fn a_station_has_its_radio_link() -> Result<(), Error> {
     joins_and_leaves(false)
 }
 
-/// The same of one that relays for others (four addresses): the access point gives it a device of
-/// its own, which comes while weir runs.
+/// Tests a station that relays for others (four addresses): the access point gives it its own
+/// device, which comes while weir runs.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_relay_has_a_port_of_its_own() -> Result<(), Error> {

@@ -107,7 +107,7 @@ fn json(ran: &Output) -> Value {
     serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// What a person is told who cannot measure.
+/// Returns the error for a user without the right to measure.
 fn refusal(ran: &Output) -> String {
     let text = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(ran.status.code(), Some(1), "{text}");
@@ -144,7 +144,7 @@ fn limit(lab: &Lab, rate: u32) {
     );
 }
 
-/// What the router does with packets to the receiver.
+/// Adds a rule of the router for packets to the receiver.
 fn drop_udp(lab: &Lab, what: &str) {
     let rules = format!(
         "table inet narrow {{\n chain forward {{\n type filter hook forward priority 0\n udp \

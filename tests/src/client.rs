@@ -22,7 +22,7 @@ impl Client {
         api::Client::new(socket).map(Self)
     }
 
-    /// How it is doing.
+    /// Returns the daemon's status.
     ///
     /// # Errors
     /// No answer, or a problem; the same for all that follow.
@@ -49,7 +49,7 @@ impl Client {
         self.0.get("/v1/flows")
     }
 
-    /// Who uses the network.
+    /// Returns the devices that use the network.
     pub fn devices(&self) -> Answer<Devices> {
         self.0.get("/v1/devices")
     }
@@ -59,7 +59,7 @@ impl Client {
         self.0.get(&with_query("/v1/talks", asked))
     }
 
-    /// What was.
+    /// Returns past traffic.
     pub fn history(&self, asked: &HistoryQuery) -> Answer<History> {
         self.0.get(&with_query("/v1/history", asked))
     }
@@ -69,22 +69,22 @@ impl Client {
         self.0.get("/v1/paths")
     }
 
-    /// What ports are for.
+    /// Returns the cables, with the role of each port.
     pub fn cables(&self) -> Answer<Cables> {
         self.0.get("/v1/cables")
     }
 
-    /// What access points send with.
+    /// Returns the access points' radio settings.
     pub fn radios(&self) -> Answer<Radios> {
         self.0.get("/v1/radio")
     }
 
-    /// What was tried with them.
+    /// Returns the log of changes to radio settings.
     pub fn radio_log(&self) -> Answer<RadioLog> {
         self.0.get("/v1/radio/log")
     }
 
-    /// What is recorded of the network stack.
+    /// Returns the records of the network stack.
     pub fn probes(&self) -> Answer<Probes> {
         self.0.get("/v1/probes")
     }
@@ -94,7 +94,7 @@ impl Client {
         self.0.get("/v1/ports")
     }
 
-    /// What is dropped early.
+    /// Returns the early drops.
     pub fn drops(&self) -> Answer<Drops> {
         self.0.get("/v1/drops")
     }

@@ -25,7 +25,6 @@ pub const CLOSE: u8 = 8;
 /// IP_CT_TCP_FLAG_BE_LIBERAL (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 const LIBERAL: u8 = 0x08;
 
-/// One entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// CTA_ID.

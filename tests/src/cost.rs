@@ -1,4 +1,4 @@
-//! What a process costs.
+//! Costs of a process.
 
 use lab::Error;
 
@@ -7,10 +7,10 @@ fn read(pid: u32, what: &str) -> Result<String, Error> {
     std::fs::read_to_string(&path).map_err(Error::system(format!("read {path}")))
 }
 
-/// What it took of the processor, ticks, and its memory, pages (proc(5), `stat` and `statm`).
+/// Returns processor time in ticks and memory in pages (proc(5), `stat` and `statm`).
 ///
 /// # Errors
-/// It is gone.
+/// The process is gone.
 pub fn taken(pid: u32) -> Result<(u64, u64), Error> {
     let (stat, statm) = (read(pid, "stat")?, read(pid, "statm")?);
     let of = |text: &str, at: usize| {

@@ -10,10 +10,11 @@ use lab::{Error, Lab};
 
 use crate::{LIMIT, Weir, hooked_at};
 
-/// What weir has to do with a workload besides changing nothing.
+/// weir's expected part in a workload besides an unchanged result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It takes over more than a quarter of the packets: of an ordinary mix most are for the fast
+    /// weir takes over more than a quarter of the packets: most of an ordinary mix suits the fast
+    /// path, and a run without weir proves nothing.
     /// path, and a run in which weir did nothing proves nothing.
     TakesOver,
     /// More than a twentieth: it may have to leave connections to others at any time.
@@ -21,7 +22,7 @@ pub enum Expect {
     /// Less than a tenth: others have the connections, mostly. Not all of the packets, and not
     /// always.
     LeavesMost,
-    /// It takes over none.
+    /// weir takes over no packet.
     Declines,
 }
 

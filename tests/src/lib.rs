@@ -22,11 +22,10 @@ use lab::{Error, Lab};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Whether this kernel is of so new a version: `[6, 3]`.
+/// Returns true if the kernel is at least of this version: `[6, 3]`.
 pub use kernel::release::is_at_least as kernel_has;
 
-/// How long a test waits for what must come: long, as it may come in an emulated machine on a busy
-/// one.
+/// Time limit of tests for an expected event. The limit is long for emulated and busy machines.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
 /// Does it anew where a signal cut it short, as where a machine is held still for a moment: the
@@ -105,12 +104,12 @@ impl Weir {
     /// Starts weir with a configuration and waits until it answers.
     ///
     /// # Errors
-    /// It ended, or did not answer in time: with what it said.
+    /// weir ended, or did not answer in time; the error holds weir's output.
     pub fn start(namespace: &Namespace, config: &str, options: &[&str]) -> Result<Self, Error> {
         Self::start_as(&binary(), namespace, config, options)
     }
 
-    /// The same, with another program than the one under test.
+    /// Starts another program than the one under test.
     ///
     /// # Errors
     /// As for [`Weir::start`].
@@ -147,7 +146,7 @@ impl Weir {
         self.restart_with(namespace, &[])
     }
 
-    /// The same, with options.
+    /// Starts weir again with options.
     ///
     /// # Errors
     /// As for [`Weir::start`].
@@ -174,7 +173,7 @@ impl Weir {
     /// Sends a signal.
     ///
     /// # Errors
-    /// It is gone.
+    /// weir is gone.
     pub fn signal(&self, signal: Signal) -> Result<(), Error> {
         let id = i32::try_from(self.process.id()).unwrap_or(0);
         kill(Pid::from_raw(id), signal).map_err(Error::system(format!("send {signal}")))
@@ -183,13 +182,13 @@ impl Weir {
     /// Ends it by a signal, and waits until it is gone.
     ///
     /// # Errors
-    /// It does not end.
+    /// weir does not end.
     pub fn end(&self, signal: Signal) -> Result<std::process::ExitStatus, Error> {
         self.signal(signal)?;
         self.process.wait(LIMIT)
     }
 
-    /// What it printed.
+    /// Returns weir's output.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
@@ -212,10 +211,10 @@ impl Weir {
         Client::new(&self.socket).map_err(|e| Error::Unexpected(e.to_string()))
     }
 
-    /// How it is doing.
+    /// Returns weir's status.
     ///
     /// # Errors
-    /// It does not answer.
+    /// weir does not answer.
     pub fn status(&self) -> Result<Status, Error> {
         self.client()?
             .status()
@@ -225,28 +224,28 @@ impl Weir {
     /// Its flows.
     ///
     /// # Errors
-    /// It does not answer.
+    /// weir does not answer.
     pub fn flows(&self) -> Result<Vec<Flow>, Error> {
         self.client()?
             .flows()
             .map_err(|e| Error::Unexpected(e.to_string()))
     }
 
-    /// Whether it lets a change settle, as far as its flows have had a packet since. On a slow
-    /// machine it takes a while to read the rules.
+    /// Returns true while weir lets a change settle, judged by flows with a packet since. A slow
+    /// machine takes a while to read the rules.
     ///
     /// # Errors
-    /// It does not answer.
+    /// weir does not answer.
     pub fn is_settling(&self) -> Result<bool, Error> {
         let quiet = |flow: &Flow| flow.reason.as_ref().is_some_and(|r| r.code == "quiet");
         Ok(self.flows()?.iter().any(quiet))
     }
 
-    /// Where what leaves by a port goes from, with this hook: TC where XDP cannot send to it.
+    /// Returns the hook that sends at a port for this hook: TC if XDP cannot send to the port.
     /// Before 6.3 no kernel tells whether a veth takes frames from XDP.
     ///
     /// # Errors
-    /// It does not answer.
+    /// weir does not answer.
     pub fn way_out(&self, port: &str, hook: &'static str) -> Result<&'static str, Error> {
         let ports = self.client()?.ports();
         let ports = ports.map_err(|error| Error::Unexpected(error.to_string()))?;
@@ -306,7 +305,7 @@ impl Weir {
     /// The flow from or to this port, where it knows one.
     ///
     /// # Errors
-    /// It does not answer.
+    /// weir does not answer.
     pub fn flow_at(&self, port: u16) -> Result<Option<Flow>, Error> {
         let found =
             |f: &Flow| port == f.original.destination_port || port == f.original.source_port;
@@ -316,7 +315,7 @@ impl Weir {
     /// Waits until it forwards the flow of this port, in both directions, from now on.
     ///
     /// # Errors
-    /// It does not: with what it knows of the flow.
+    /// weir does not forward it; the error holds weir's record of the flow.
     pub fn wait_for_forwarding(&self, port: u16) -> Result<(), Error> {
         // Proofs end now and then, to be given anew: what counts is that the counters grow.
         let mut begin: Option<Flow> = None;
@@ -347,7 +346,7 @@ impl Weir {
     /// Packets it forwarded so far.
     ///
     /// # Errors
-    /// It does not answer.
+    /// weir does not answer.
     pub fn forwarded(&self) -> Result<u64, Error> {
         Ok(self.status()?.packets.forwarded())
     }

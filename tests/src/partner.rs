@@ -20,7 +20,7 @@ pub struct Partner {
     before: Vec<String>,
 }
 
-/// Who has no rights but those that he is given.
+/// User id without rights besides those that the test gives.
 const NOBODY: u32 = 65_534;
 
 impl Partner {
@@ -118,7 +118,7 @@ impl Partner {
         self.process.as_ref().map_or(0, Process::id)
     }
 
-    /// What it logged.
+    /// Returns the partner's log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
@@ -128,7 +128,7 @@ impl Partner {
         self.pair_with(address, &[])
     }
 
-    /// The same, with options.
+    /// Pairs a router with options.
     pub fn pair_with(&self, address: &str, options: &[&str]) -> Result<String, Error> {
         self.tell(&[&["pair", address, "--name", "home"], options].concat())
     }
@@ -176,12 +176,12 @@ impl Pair {
         Self::with(options, "")
     }
 
-    /// The same, with more lines in the router's section `[multipath]`.
+    /// Builds a pair with more lines in the router's section `[multipath]`.
     pub fn with(options: &Options, more: &str) -> Result<Self, Error> {
         Self::paired(options, more, &[])
     }
 
-    /// The same, paired with these options.
+    /// Builds a pair, paired with these options.
     pub fn paired(options: &Options, more: &str, pairing: &[&str]) -> Result<Self, Error> {
         let uplinks = Uplinks::build(options)?;
         let partner = Partner::start(uplinks.partner(), &[])?;
@@ -215,7 +215,7 @@ impl Pair {
         })
     }
 
-    /// How the router sees its paths.
+    /// Returns the router's report on its paths.
     pub fn paths(&self) -> Result<Paths, Error> {
         let told = self.weir.client()?.paths();
         told.map_err(|error| Error::Unexpected(error.to_string()))

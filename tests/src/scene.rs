@@ -17,7 +17,7 @@ pub const ENOUGH: u64 = 2 << 20;
 /// Bytes per second: thousands of packets, and still little work for a slow machine.
 const RATE: u64 = 8 << 20;
 
-/// Who forwards.
+/// Forwarder of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The kernel alone.
@@ -100,7 +100,7 @@ impl Scene {
     /// The transfer goes on, and weir, where there is one, forwards it.
     ///
     /// # Errors
-    /// It does not: with what was done before.
+    /// The transfer does not go on; the error names the step before.
     pub fn lives(&self, after: &str) -> Result<(), Error> {
         let alive = || {
             self.transfer.advance(ENOUGH, LIMIT)?;
@@ -125,8 +125,7 @@ impl Scene {
     ) -> Result<(), Error> {
         let mut tap = Tap::open(self.lab.node(role)?, device)?;
         count(&mut tap, settle)?;
-        // What had arrived before may still be on its way to the receiver's eyes: only the wire
-        // counts.
+        // Earlier packets may still wait in the receiver's queue: only the wire counts.
         let leaked = count(&mut tap, Duration::from_secs(1))?;
         if leaked > 0 {
             return Err(Error::Unexpected(format!(
@@ -141,7 +140,7 @@ impl Scene {
 /// The gateway for this way of forwarding.
 ///
 /// # Errors
-/// It cannot be built.
+/// The lab cannot be built.
 pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
     let lab = Lab::gateway(&Options {
         // A super-packet cannot be put into PPPoE whole: it is the kernel's, and weir would have
@@ -159,7 +158,7 @@ pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
 /// before the rest of the configuration.
 ///
 /// # Errors
-/// It does not start.
+/// weir does not start.
 pub fn weir(by: By, lab: &Lab, more: &str) -> Result<Option<Weir>, Error> {
     let By::Weir(hook) = by else { return Ok(None) };
     let ports = lab.arrangement().ports();

@@ -1,4 +1,4 @@
-//! What it sends, and what it leaves behind.
+//! Frames that `weir` detection sends, and traces that it leaves.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn it_only_asks() -> Result<(), Error> {
     Ok(())
 }
 
-/// Where the router's frames pass, with a kernel there that says nothing by itself.
+/// Taps the router's frames, and silences the kernel of that host.
 fn quiet(scene: &Scene) -> Result<Tap, Error> {
     let key = format!("net.ipv6.conf.{WAN}.disable_ipv6");
     scene.lab.node(ROUTER)?.sysctl(&key, 1)?;

@@ -21,7 +21,7 @@ pub const ROUTER: &str = "router";
 pub const WAN: &str = "wan";
 pub const LINE: &str = "line";
 pub const PORT: &str = "port";
-/// What all others call their device.
+/// Name of every other host's device.
 pub const UP: &str = "net";
 const BROADCAST: u8 = 1;
 
@@ -227,7 +227,7 @@ impl Scene {
         self.start(role, command.arg(UP), Some(547))
     }
 
-    /// Who terminates PPPoE: the real program, of which only the first answer is needed.
+    /// Starts a PPPoE server: the real program, of which only the first answer is needed.
     pub fn pppoe(&mut self, role: &str, services: &[&str]) -> Result<(), Error> {
         let mut command = Command::new("pppoe-server");
         command.args(["-F", "-I", UP, "-C", "BRAS1", "-L", "192.0.2.1"]);
@@ -247,8 +247,8 @@ impl Scene {
         self.start(role, Command::new("sh").args(["-c", &script]), None)
     }
 
-    /// What the router sends to everybody comes back, as through a switch with a looped cable: just
-    /// once, as the laboratory is to survive it.
+    /// Reflects the router's broadcasts, as a switch with a looped cable does. Each comes back just
+    /// once, as the laboratory must survive.
     pub fn reflects(&mut self) -> Result<(), Error> {
         self.lab.host("hub")?;
         self.join(("hub", UP), "hub")?;
@@ -294,7 +294,7 @@ impl Scene {
         ))
     }
 
-    /// What is found at the router's port, with a LAN of 192.168.1.0/24.
+    /// Returns the finding at the router's port, with a LAN of 192.168.1.0/24.
     pub fn found(&self) -> Result<SetupUplink, Error> {
         let (code, out, errors) = self.run(&[WAN, "--json", "--lan", "192.168.1.0/24"])?;
         assert_eq!(code, Some(0), "{errors}");

@@ -6,7 +6,7 @@ use lab::gateway::ROUTER_LAN;
 
 use super::*;
 
-/// Where packets go that are rare and legitimate.
+/// Destination port of rare, legitimate packets.
 const RARE: u16 = 51820;
 /// For longer than is needed to learn.
 const LONG: Duration = Duration::from_millis(1600);
@@ -28,7 +28,7 @@ fn rules() -> String {
     )
 }
 
-/// The same with a UDP checksum that is wrong.
+/// Returns the frame with a wrong UDP checksum.
 fn spoiled(mut frame: Vec<u8>) -> Vec<u8> {
     // Behind Ethernet, IPv4 and the ports and length of UDP.
     let checksum = &mut frame[14 + 20 + 6..][..2];

@@ -1,4 +1,4 @@
-//! What people say of devices: names, owners and pictures that are given, and who made them.
+//! User data of devices: given names, owners and pictures, and the maker of a device.
 
 use std::net::SocketAddr;
 use std::process::{Command, Output};
@@ -78,7 +78,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
         "{kept}"
     );
 
-    // One that was not seen since is known by its name all the same.
+    // A device that was not seen since is still known by its name.
     let ran = scene.device_command(&["rename", "The OTHER", "d7"])?;
     assert!(ran.status.success(), "{ran:?}");
 
@@ -100,8 +100,8 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     assert_eq!((seen.owner, seen.icon), (None, None));
     assert_eq!(seen.name.as_deref(), Some("from the file"));
 
-    // Where it cannot be written, the command says so, and status says so from then on; so with a
-    // quota of a name that nobody has.
+    // If the file is not writable, the command and from then on the status report that. The same
+    // holds for a quota of an unknown name.
     let quota = format!("{config}[quotas.nobody]\nlimit = \"1GB\"\n");
     std::fs::write(scene.weir.config_file(), quota).map_err(Error::system("write"))?;
     let changed = scene.weir.client()?.reload().map_err(failed)?.changed;
@@ -120,7 +120,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
         Ok(troubles.map(|trouble| trouble.part).collect())
     };
     assert_eq!(parts(&scene)?, ["devices", "quotas"]);
-    // It is tried again.
+    // weir tries again.
     std::fs::rename(folder.join("away"), &kept).map_err(Error::system("move a folder"))?;
     wait_until("it is written", LIMIT, || Ok(parts(&scene)? == ["quotas"]))?;
     let text = std::fs::read_to_string(&choices).map_err(Error::system("read choices"))?;

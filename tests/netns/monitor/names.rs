@@ -131,8 +131,8 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     Ok(())
 }
 
-/// What a TLS client says first (RFC 8446, 4.1.2), with so many bytes of padding (RFC 7685) before
-/// the server's name.
+/// Builds a TLS ClientHello (RFC 8446, 4.1.2) with this many bytes of padding (RFC 7685) before the
+/// server's name.
 fn hello(name: &str, padding: u16) -> Vec<u8> {
     let block = |kind: u16, content: &[u8]| -> Vec<u8> {
         let length = (content.len() as u16).to_be_bytes();

@@ -32,7 +32,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
         let packets = line.and_then(|line| line.split_whitespace().nth(9)?.parse().ok());
         packets.ok_or_else(|| Error::Unexpected(text.clone()))
     };
-    // What the port has counted more than weir: from before weir counted.
+    // Packets that the port counted and weir did not: those before weir's start.
     let missed = |weir: &Weir| -> Result<u64, Error> {
         let text = router.run("cat /proc/thread-self/net/dev")?;
         let line = text

@@ -170,7 +170,7 @@ fn ipsec_comes_and_goes_under_a_flow() {
     ));
 }
 
-/// What forgeries carry: no more bytes than the flow's own packets have, which go by their name.
+/// Payload of forgeries: no longer than the flow's own packets, whose length identifies them.
 const FORGED: &[u8] = b"lies.";
 
 /// Answers come encrypted, and are decrypted at the port that they came in by. One that comes in

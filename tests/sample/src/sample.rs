@@ -21,7 +21,7 @@ use runtime::registry::{Command, Entry, Group};
 use config::Greeting;
 pub use messages::{Greet, Shown};
 
-/// What weir is told of it.
+/// The sample module's entry in weir.
 pub const ENTRY: Entry = Entry {
     choice: Some("Greets, and counts devices that come"),
     sections: &config::SECTIONS,
@@ -49,7 +49,7 @@ const GREETED: Metric = Metric {
     help: "How often somebody was greeted.",
 };
 
-/// How often it wants a turn.
+/// Interval between turns.
 const EVERY: Duration = Duration::from_millis(100);
 
 struct Sample {

@@ -4,7 +4,7 @@ use runtime::config::{FileValue, Section, Wrong, table};
 use serde_json::Value;
 use toml::de::DeValue;
 
-/// What this module has in the file.
+/// Section of this module in the file.
 pub const SECTIONS: [Section; 1] = [Section::of::<Greeting>("sample")];
 
 table! {

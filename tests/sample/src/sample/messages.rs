@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// `GET /v1/greeting`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
-    /// Who is greeted.
+    /// Name of the greeted.
     pub whom: String,
-    /// How often somebody was greeted.
+    /// Number of greetings.
     pub greeted: u64,
     /// Devices that there are, or were told of anew.
     pub devices: u64,
@@ -16,7 +16,7 @@ pub struct Shown {
     pub seconds: u64,
     /// Turns that it had.
     pub turns: u64,
-    /// Whether its own work was begun.
+    /// True once the module's own work has begun.
     pub works: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct Shown {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Greet {
-    /// How often.
+    /// Number of greetings.
     pub times: u64,
 }
 
