@@ -220,8 +220,7 @@ fn series_and_a_page_are_written() {
             assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
         }
     }
-    // The bench measures what this machine can run, and gives the reason for each scenario left
-    // out.
+    // The report names the reason for each scenario that this machine cannot measure.
     let left_out = told["left_out"].as_array().expect("what was left out");
     for wires in [
         "VLAN to VLAN",

@@ -1,5 +1,5 @@
-//! Device counters: the same traffic through a router with weir and one without must show equal
-//! packets and bytes at each device, also at devices that weir bypasses.
+//! Device counters: with and without weir, the same traffic must show equal packets and bytes at
+//! each device, also at devices that weir bypasses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -225,7 +225,7 @@ fn same(arrangement: Arrangement, sessions: usize) {
     });
 }
 
-/// Returns the deviations, an empty list if there are none.
+/// Returns the deviations; empty without any.
 fn differences(
     expected: &Counted,
     found: &Counted,

@@ -195,8 +195,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Returns the packets that this end sent (the router received) and received; `None` without a
-    /// file.
+    /// Returns packets that this end sent and received; `None` before the file exists.
     fn read(&self) -> Option<[Count; 2]> {
         let octets = std::fs::read(&self.file).ok()?;
         let mut rest = octets.get(24..)?;

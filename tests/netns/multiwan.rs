@@ -17,10 +17,10 @@ use lab::{Error, Lab, Options};
 use play::{Place, Script, Stage, act, play};
 use weir_tests::scene::{self, By};
 
-/// Where echoes are; one per kind of traffic.
+/// Ports of echo servers, one per kind of traffic.
 const ECHO: u16 = 7;
 const OTHER: u16 = 8;
-/// Where packets to [`SERVER_INNER`] are looked at.
+/// Taps for packets to [`SERVER_INNER`].
 const WIRES: [Place; 2] = [("server", "eth0", "eth0"), ("server", "eth1", "eth1")];
 /// A second address of the client.
 const SECOND_CLIENT: &str = "192.168.1.3";

@@ -25,7 +25,7 @@ use monitor_core::count::Count;
 use monitor_core::{Both, Traffic};
 use weir_tests::{LIMIT, Weir};
 
-/// Who is at home, besides `client`: each at a port of its own.
+/// Hosts at home besides `client`, each at its own port.
 const HOSTS: [&str; 3] = ["tv", "phone", "printer"];
 /// Names in the Internet, and the server's addresses that they stand for.
 const SITES: [(&str, &str); 4] = [
@@ -34,7 +34,7 @@ const SITES: [(&str, &str); 4] = [
     ("backup.example", "198.51.100.30"),
     ("clock.example", "198.51.100.40"),
 ];
-/// Who fetches what, from which port, so many bytes a second.
+/// Downloads: host, name, port, bytes a second.
 const FETCHES: [(&str, usize, u16, u64); 5] = [
     ("tv", 0, 443, 1_200_000),
     ("phone", 1, 443, 160_000),
@@ -42,7 +42,7 @@ const FETCHES: [(&str, usize, u16, u64); 5] = [
     ("client", 1, 80, 240_000),
     ("printer", 2, 443, 9_000),
 ];
-/// What the browser logs in with; set by the page.
+/// Password of the browser; set by the page.
 const PASSWORD: &str = "a household's own words";
 /// Days that a former weir kept.
 const DAYS: i64 = 20;
@@ -335,7 +335,7 @@ fn browse(
 fn a_browser_uses_the_page_of_a_router_at_work() -> Result<(), Error> {
     let household = Household::begin()?;
     browse(household.lab.node("router")?, &household.weir, &[], &[])?;
-    // What the page set is what `weir passwd` would have.
+    // The page stores the password in the same form as `weir passwd`.
     let secret = household.folder.join("secrets/password");
     let kept = std::fs::read_to_string(secret).map_err(system("read the password's file"))?;
     assert!(kept.contains("$argon2id$") && !kept.contains(PASSWORD));

@@ -55,7 +55,7 @@ fn at_rest<T: PartialEq>(mut look: impl FnMut() -> Result<T, Error>) -> Result<T
     Err(Error::Unexpected("it is never quiet".into()))
 }
 
-/// What all devices had, and what the ports had: [`Devices`] without what changes by itself.
+/// Returns the sums of all devices and ports: [`Devices`] without its changing fields.
 fn sums(devices: &Devices) -> Vec<(String, [Count; 2])> {
     let stations = devices.devices.iter();
     let ports = devices.ports.iter();
@@ -97,7 +97,7 @@ impl Replay {
             Ok(ports.iter().filter(|port| port.name != "lo").count() >= 2)
         })?;
         let folder = Folder::new()?;
-        // Where weir stands, not at the other end of the wire: times are to be comparable.
+        // Captures at weir's place, not at the other end of the wire, so that times are comparable.
         let capture = Capture::begin(router, "lan0", folder.at("capture.pcap"))?;
         Ok(Self {
             lab,
@@ -111,7 +111,7 @@ impl Replay {
         self.lab.node("router")
     }
 
-    /// What weir counted at the end; the capture is whole.
+    /// Returns weir's counts at the end, when the capture is complete.
     fn end(&self) -> Result<Vec<Talk>, Error> {
         at_rest(|| Ok((sums(&devices(&self.weir)?), self.capture.octets())))?;
         let talks = talks(&self.weir)?;
@@ -145,9 +145,9 @@ fn one_way(talks: &[Talk]) -> Table {
     table
 }
 
-/// What is called alike by all: for what follows the first fragment, and for what stands before
-/// layer 4, each has a name of its own. And only what the client has to do with: the router says
-/// something by itself now and then, to all neighbours.
+/// Keeps entries that all tools name alike: names differ for later fragments and for protocols
+/// below layer 4. Keeps the client's traffic only, as the router sends packets to all neighbours
+/// now and then.
 fn common(table: &Table) -> Table {
     let mut common = Table::new();
     for (key, count) in table {
@@ -276,7 +276,7 @@ fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     Ok(())
 }
 
-/// How long TCP waits on either side, of its handshake and of data, as tshark has it.
+/// Compares TCP's round-trip times on either side, of handshake and data, with tshark's.
 #[test]
 fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
     let replay = Replay::begin()?;

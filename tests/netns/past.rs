@@ -19,11 +19,11 @@ use serde_json::Value;
 use weir_tests::scene::{self, By, ENOUGH, PORT};
 use weir_tests::{LIMIT, Weir, binary, hooked_at};
 
-/// Where echoes are.
+/// Port of echo servers.
 const ECHO: u16 = 7;
 /// Bytes per second of a transfer.
 const RATE: u64 = 4 << 20;
-/// What the client may use: some seconds of that.
+/// The client's quota: some seconds of a transfer.
 const QUOTA: u64 = 60_000_000;
 
 fn failed(error: api::ClientError) -> Error {
@@ -253,7 +253,7 @@ impl Scene {
         Ok(both)
     }
 
-    /// Whether the table of quotas is there.
+    /// Returns true if the table of quotas exists.
     fn has_table(&self) -> Result<bool, Error> {
         let tables = self.lab.node("router")?.run("nft list tables")?;
         Ok(tables.lines().any(|line| line == "table inet weir_quota"))

@@ -18,12 +18,12 @@ use weir_tests::{LIMIT, Weir};
 pub const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// A change has taken effect by then, however busy the machine.
 const SETTLED: Duration = Duration::from_secs(1);
-/// How often a flow that is answered is asked for one picture.
+/// Number of requests on an answered flow for one picture.
 const ROUNDS: usize = 30;
-/// How often one that is not is asked in vain, to see whether anything arrives at all.
+/// Number of requests on an unanswered flow, to see if any packet arrives at all.
 const VAIN: usize = 5;
 
-/// Where packets are looked at: a device of a host, and what the place is called in [`Act::seen`].
+/// A tap: a device of a host, and the place's name in [`Act::seen`].
 pub type Place = (&'static str, &'static str, &'static str);
 
 /// A step of a script.
@@ -34,7 +34,7 @@ pub struct Act {
     duty: Duty,
 }
 
-/// What weir does with what is answered.
+/// weir's duty towards answered flows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Duty {
     Take,
@@ -42,10 +42,10 @@ enum Duty {
     Any,
 }
 
-/// What is done, and where each caller's packets are seen then, answers too where they pass. A word
-/// for each caller, in order: the place, `a+b` for several, `a!` where there is no answer, `-` for
-/// neither, `hidden` where an answer came and nothing was seen. Or `all` and such a word; or `*`
-/// for as the kernel does. Weir is to forward what is answered.
+/// Makes a step, and the places that see each caller's packets, answers too if those pass there.
+/// Each caller has a word, in order: the place, `a+b` for several, `a!` without an answer, `-` for
+/// neither, `hidden` for an answer without a seen packet. `all` and such a word covers all callers;
+/// `*` means as the kernel does. weir must forward answered flows.
 pub fn act(what: &'static str, act: fn(&Stage) -> Result<(), Error>, seen: &'static str) -> Act {
     Act {
         what,
@@ -69,13 +69,13 @@ impl Act {
     }
 }
 
-/// One UDP flow, which its payload names.
+/// A UDP flow that its payload identifies.
 pub struct Caller {
-    /// What its packets carry.
+    /// Payload of the packets.
     pub name: String,
     /// The types of service of its packets, in turn.
     pub tos: [u8; 2],
-    /// Whether weir is to forward it wherever it is answered.
+    /// True if weir must forward the flow at every step with an answer.
     pub taken: bool,
     socket: UdpSocket,
     to: SocketAddr,
@@ -179,7 +179,7 @@ impl Stage {
         })
     }
 
-    /// One more port.
+    /// Adds a port.
     pub fn port(&mut self, name: &'static str) {
         self.ports.push(name);
     }
@@ -299,8 +299,8 @@ impl Stage {
     }
 }
 
-/// One kind of packet, as it arrived. Not its source port: translation takes any that is free where
-/// the wanted one is not.
+/// A kind of packet as it arrived, without its source port: if the wanted source port is taken,
+/// translation picks another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
     place: &'static str,
@@ -310,7 +310,7 @@ struct Arrived {
     tos: u16,
 }
 
-/// What was seen of one flow.
+/// Observation of a single flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Seen {
     answered: bool,
@@ -331,23 +331,23 @@ impl Seen {
     }
 }
 
-/// What was seen of all flows after a step.
+/// Observations of all flows after a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture(BTreeMap<String, Seen>);
 
 impl Picture {
-    /// Where anything was seen.
+    /// Returns all places that saw a packet.
     pub fn places(&self) -> BTreeSet<&'static str> {
         let arrived = self.0.values().flat_map(|seen| &seen.arrived);
         arrived.map(|arrived| arrived.place).collect()
     }
 
-    /// Whether this flow was answered.
+    /// Returns true if this flow was answered.
     pub fn answered(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|seen| seen.answered)
     }
 
-    /// Whether it is as the step says.
+    /// Returns true if the picture matches the step's words.
     fn fits(&self, callers: &[Caller], expected: &str) -> bool {
         let words: Vec<String> = callers
             .iter()

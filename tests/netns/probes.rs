@@ -119,7 +119,7 @@ fn probes_record_what_the_configuration_asks_for() {
         assert!(rows.any(|row| row.contains(&server)), "{printed}");
         println!("{printed}");
 
-        // One that there is not: nothing changes, and the answer names those that there are.
+        // An unknown probe: nothing changes, and the error names the known ones.
         std::fs::write(weir.config_file(), "[monitor]\nprobes = [\"drop\"]\n")
             .map_err(Error::system("write"))?;
         let Err(api::ClientError::Problem(problem)) = weir.client()?.reload() else {

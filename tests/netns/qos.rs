@@ -17,11 +17,11 @@ use weir_tests::{LIMIT, Weir};
 
 /// Bytes per second that every shaper here lets through: `2mbit`.
 const RATE: f64 = 250e3;
-/// What the transfer would send without one, bytes per second.
+/// Rate of the transfer without a shaper, bytes per second.
 const OFFERED: u64 = 4_000_000;
-/// How long bytes are counted.
+/// Time during which bytes are counted.
 const WINDOW: Duration = Duration::from_secs(3);
-/// What a shaper may let through at once, bytes: its burst, and what stood in a queue behind it.
+/// Bytes that a shaper may pass at once: its burst, and its queue.
 const BURST: f64 = 65_536.0;
 /// A shaper that was added has filled its queue by then, and what had passed before has arrived.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ const IFB: [&str; 3] = [
     "tc qdisc add dev ifb0 root tbf rate 2mbit burst 16k latency 200ms",
 ];
 
-/// What weir must do with a flow that is shaped.
+/// weir's duty towards a shaped flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Duty {
     /// Forward it, through the qdisc.
@@ -106,7 +106,7 @@ fn kept_by(
                 described(weir.as_ref())
             )));
         }
-        // It is the shaper that holds it up, not its end.
+        // The shaper limits the transfer, not the receiver.
         transfer.advance(RATE as u64, LIMIT)?;
         if let Some(weir) = &weir {
             obeys(weir, duty, after.1 - before.1, octets)?;
@@ -139,7 +139,7 @@ fn ports(weir: &Weir) -> Result<Vec<answers::Port>, Error> {
     ports.map_err(|error| Error::Unexpected(error.to_string()))
 }
 
-/// What weir says of its ports, for whoever reads of a failure.
+/// Returns weir's report on its ports, for the message of a failure.
 fn described(weir: Option<&Weir>) -> String {
     let lines = weir.map(ports).unwrap_or(Ok(Vec::new())).map(|ports| {
         let line = |port: answers::Port| {

@@ -16,7 +16,7 @@ use weir_tests::{LIMIT, Weir};
 
 const STATION: &str = "192.0.2.2";
 const ECHO: u16 = 7;
-/// What hwsim's radios may.
+/// Maximum power of hwsim's radios.
 const MOST: i32 = 20;
 
 fn unexpected(text: impl Into<String>) -> Error {
@@ -97,8 +97,8 @@ impl Scene {
         told.map_err(|error| unexpected(error.to_string()))
     }
 
-    /// What the access point sends with, dBm, by how loud its beacons are at the station: hwsim's
-    /// radios are 50 dB apart. The kernel tells what hwsim had with the channel.
+    /// Returns the access point's power, dBm, from its beacons' signal at the station: hwsim's
+    /// radios are 50 dB apart. The kernel reports hwsim's signal for the channel.
     fn power(&self) -> Result<i32, Error> {
         let text = self
             .lab
@@ -150,8 +150,8 @@ fn access_point(lab: &Lab, folder: &Path) -> Result<Process, Error> {
     lab.node("router")?.start(hostapd)
 }
 
-/// It goes down to the least as somebody is sent to, up again when nobody is, and is given back at
-/// the end, whichever it is.
+/// The power falls to the minimum while the access point sends data, rises when it is idle, and is
+/// restored at any end of weir.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
@@ -188,7 +188,7 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         }
         // Somebody is spoken to, so that it is not for nobody that it goes up.
         scene.speak_until("a low power", || Ok(scene.power()? <= 12))?;
-        // What was enough is noted every two seconds.
+        // weir stores a sufficient power every two seconds.
         let begin = Instant::now();
         scene.speak_until("some seconds", || {
             Ok(begin.elapsed() > Duration::from_secs(5))
@@ -220,9 +220,9 @@ fn who_watches_changes_nothing() -> Result<(), Error> {
     Ok(())
 }
 
-/// What fifty stations cost, one of which is sent to: of the processor's time, which is instructions
-/// in a machine whose clock counts those (`tests/vm/run --icount`). It is told, and judged by whoever
-/// reads it.
+/// Prints the processor time for fifty stations of which one gets data. With a clock that counts
+/// instructions (`tests/vm/run --icount`) the figure counts instructions. The reader judges the
+/// figure.
 #[test]
 #[ignore = "needs mac80211_hwsim, and minutes: run by tests/vm/run"]
 fn what_fifty_stations_cost() -> Result<(), Error> {

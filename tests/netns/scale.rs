@@ -18,9 +18,9 @@ use nix::sys::signal::Signal;
 use weir_tests::scene::{self, By, Scene};
 use weir_tests::{LIMIT, Weir, conntrack, hooked};
 
-/// How long a storm blows.
+/// Duration of a storm.
 const STORM: Duration = Duration::from_secs(5);
-/// What the daemon may need besides its tables for what the tests do to it, bytes.
+/// Memory that the daemon may need besides its tables during the tests, bytes.
 const MORE: u64 = 24 << 20;
 
 fn check(run: impl FnOnce() -> Result<(), Error>) {

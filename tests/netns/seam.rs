@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use weir_tests::{LIMIT, Weir, built};
 
-/// What comes of a command.
+/// Returns the output of a command.
 fn said(command: &mut Command) -> Result<String, Error> {
     let output = command.output().map_err(Error::system("run weir-sample"))?;
     match output.status.success() {

@@ -26,7 +26,7 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
     let found = router.told(old, "v1/setup", None)?;
     assert_eq!(found["release"]["version"], "24.10.1");
     let mut choices = found["choices"].clone();
-    // What is at the uplink, as it is found out. The daemon itself may send no such frames.
+    // Detects the uplink. The daemon itself may send no such frames.
     let look = json!({"port": "wan0"});
     router.told(old, "v1/setup/detect", Some(&look))?;
     let mut seen = Value::Null;
@@ -160,7 +160,7 @@ fn how_far_the_router_gets_is_told() -> Result<(), Error> {
         .map_err(Error::system("name servers"))?;
     assert_eq!(reach()?, json!(["no-names", format!("{nobody}, {server}")]));
 
-    // One that has nobody to ask refuses; the other knows the root.
+    // A resolver without an upstream refuses; the other knows the root.
     for (root, way) in [(None, "no-names"), (Some("--dns-rr=.,2,00"), "reached")] {
         let far = router.lab.node("server")?;
         let mut dnsmasq = far.command("dnsmasq");

@@ -168,7 +168,7 @@ impl Scene {
         }
     }
 
-    /// It reaches the host behind the provider, which sees the router's address.
+    /// Reaches the host behind the provider, which sees the router's address.
     fn reaches(&self, role: &str) -> Result<(), Error> {
         let node = self.node(role)?;
         let mut seen = None;
@@ -220,7 +220,7 @@ impl Talk {
     }
 }
 
-/// What somebody would decide who has a machine with two sockets, and nothing else.
+/// Choices of a user with a machine of two sockets and nothing else.
 const DECIDED: &str = r#"
 format = 1
 

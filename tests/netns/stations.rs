@@ -1,9 +1,8 @@
-//! Where a station is: a stranger behind another member of its bridge takes no more from it than
-//! from the kernel alone, and it does not become deaf.
+//! Location of a station: an intruder behind another member of its bridge diverts no more packets
+//! than with the kernel alone, and the station stays reachable.
 //!
-//! Streams are driven by the client, so that nothing here depends on how fast the machine is: what
-//! goes to the client follows something that came from it, and has taught the kernel's bridge where
-//! it is.
+//! The client drives the streams, so that the test does not depend on the machine's speed: packets
+//! to the client follow packets from it, which have taught the kernel's bridge its location.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -91,7 +90,7 @@ impl Scene {
     }
 }
 
-/// One who is no station of anybody's, and says so.
+/// An intruder who claims other stations' addresses.
 struct Stranger(Tap);
 
 impl Stranger {
@@ -193,7 +192,7 @@ fn a_station_that_sends_is_not_forgotten() {
         let router = scene.lab.node("router")?;
         router.run("ip link set br0 type bridge ageing_time 300")?;
         let mut other = scene.stranger("at-lan2")?;
-        // What is flooded before it is known that the bridge is to forget sooner.
+        // Frames are flooded before weir knows that the bridge must forget sooner.
         other.diverted(mac("client", "eth0"), Duration::from_secs(1))?;
         let flooded = other.diverted(mac("client", "eth0"), Duration::from_secs(7))?;
         println!("{by:?}: {flooded} flooded");
@@ -221,7 +220,7 @@ fn who_spoke_last_has_the_address() {
                 Ok(stranger.diverted(forged, Duration::from_millis(100))? > 0)
             })?;
             client.announces(own, CLIENT)?;
-            // It takes effect: what is under way, and then nothing.
+            // The change takes effect on frames under way; after them nothing is diverted.
             stranger.diverted(forged, Duration::from_millis(500))?;
             let diverted = stranger.diverted(forged, Duration::from_millis(500))?;
             assert_eq!(diverted, 0, "{by:?}, round {round}");
@@ -300,7 +299,7 @@ fn forgets(
         source
             .send_to(&[7; 200], to)
             .map_err(Error::system("send to the station"))?;
-        // It answers late: so several are flooded, and it is as if there was one way.
+        // The answer comes late: several packets are flooded, as if there was one direction.
         if packet == 60 {
             let server = SocketAddr::new(SERVER, BOTH);
             station
@@ -341,7 +340,7 @@ fn a_station_behind_a_member_that_is_off_gets_what_is_sent_to_it() {
     });
 }
 
-/// The same behind a tunnel, which weir cannot be a port of: it looks at what leaves there.
+/// Tests a station behind a tunnel, which weir cannot use as a port: weir checks frames there.
 #[test]
 fn a_station_behind_a_tunnel_in_the_bridge_gets_what_is_sent_to_it() {
     at_once(&WAYS, |by| {

@@ -19,7 +19,7 @@ use weir_tests::{LIMIT, Weir};
 
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
 
-/// One TCP connection between client and server, of which the test has both ends.
+/// A TCP connection between client and server, of which the test has both ends.
 struct Talk {
     weir: Option<Weir>,
     client: TcpStream,
@@ -140,7 +140,7 @@ impl Talk {
         Tap::open(self.lab.node(host)?, "eth0")?.send(&packet.bytes())
     }
 
-    /// What is far from everything that the ends say: half the range off.
+    /// Returns sequence numbers far from the connection's own: half the range off.
     fn elsewhere(&mut self) -> Result<[u32; 2], Error> {
         let mut tap = Tap::open(self.lab.node("server")?, "eth0")?;
         self.say().map_err(Error::system("talk"))?;
@@ -306,7 +306,7 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
             }
             Ok(much)
         })?;
-        // What the server says meanwhile, with each proof to the kernel, too.
+        // The server sends data meanwhile, and the kernel sees some of it with each proof.
         for _ in 0..30 {
             talk.server
                 .write_all(&[2; 64])
@@ -334,7 +334,7 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
     });
 }
 
-/// One end aborts with a RST.
+/// An end aborts with a RST.
 fn aborts(talk: Talk, from_client: bool, by: By) -> Result<(), Error> {
     let Talk {
         weir: _weir,

@@ -30,7 +30,7 @@ fn restart(scene: &mut Scene, signal: Signal) -> Result<(), Error> {
     weir.restart(scene.lab.node("router")?)
 }
 
-/// What happens, in this order, to one transfer to an address behind two wires, untranslated.
+/// Steps, in this order, during one transfer to an address behind two wires, untranslated.
 const HARMLESS: [Step; 9] = [
     ("the same rules once more", |scene| {
         let router = scene.router()?;

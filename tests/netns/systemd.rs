@@ -67,7 +67,7 @@ impl Machine {
         })?;
         let machine = Self { process, init };
         wait_until("the unit", 3 * LIMIT, || {
-            // It needs the only processor more than who asks.
+            // The machine needs the only processor more than this test.
             std::thread::sleep(PAUSE);
             if let Some(status) = machine.process.ended()? {
                 return Err(Error::Unexpected(format!("systemd ended: {status}")));

@@ -1,4 +1,4 @@
-//! What the kernel does to packets besides forwarding them: helpers, mangling, priorities, qdiscs,
+//! The kernel's treatment of packets besides forwarding: helpers, mangling, priorities, qdiscs,
 //! counters.
 
 use std::net::SocketAddr;
@@ -246,7 +246,7 @@ fn the_counters_are_those_of_the_wire() {
         };
         let (wire, out) = (by_wire(server)? - before, count("wan0")?);
         assert!(out <= wire, "{out} forwarded, {wire} on the wire");
-        // What the kernel forwarded: the first packets, and one for each proof.
+        // Packets that the kernel forwarded: the first ones, and one for each proof.
         assert!(out * 10 > wire * 9, "{out} forwarded, {wire} on the wire");
         let packets = status.packets;
         assert_eq!(packets.forwarded(), out + count("lan0")?);

@@ -14,8 +14,7 @@ use crate::{LIMIT, Weir, hooked_at};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// weir takes over more than a quarter of the packets: most of an ordinary mix suits the fast
-    /// path, and a run without weir proves nothing.
-    /// path, and a run in which weir did nothing proves nothing.
+    /// path, and a run without weir's part proves nothing.
     TakesOver,
     /// More than a twentieth: it may have to leave connections to others at any time.
     TakesPart,

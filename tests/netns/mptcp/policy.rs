@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::mptcp::{ip, opened, prefix, runtime, told, two_wires};
 
-/// What `ip` lists, each only with what is asked for.
+/// Returns the requested keys of the entries that `ip` lists.
 fn listed(node: &Namespace, line: &str, keys: &[&str]) -> Result<Vec<Value>, Error> {
     let text = node.run(&format!("ip -j {line}"))?;
     let text = if text.trim().is_empty() { "[]" } else { &text };
@@ -237,7 +237,7 @@ fn routes_are_set_and_cleared() -> Result<(), Error> {
     assert_eq!(shown("route show table 1001")?[0]["gateway"], "10.0.1.77");
     assert!(policy.remove_route(&routes[0]).map_err(told)?);
     assert!(!policy.remove_route(&routes[0]).map_err(told)?);
-    // One that its device took along.
+    // This route vanished with its device.
     away("ip link set eth1 down")?;
     assert!(!policy.remove_route(&routes[6]).map_err(told)?);
     away("ip link set eth1 up")?;

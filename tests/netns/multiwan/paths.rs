@@ -28,7 +28,7 @@ fn multipath(lab: &Lab, verb: &str, weights: (u32, u32)) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the policy hashes: addresses (0), or ports too (1).
+/// Sets the hash policy: addresses (0), or ports too (1).
 fn policy(lab: &Lab, number: u8) -> Result<(), Error> {
     let router = lab.node("router")?;
     router.sysctl("net.ipv4.fib_multipath_hash_policy", number)?;

@@ -9,7 +9,7 @@ use super::{browse, system};
 /// The page's own test of it.
 const KEPT: &str = "a port is kept, and found out again";
 
-/// What is chosen in the page holds for the router.
+/// A choice in the page takes effect on the router.
 #[test]
 fn a_browser_chooses_what_a_port_is_for() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;
@@ -41,7 +41,7 @@ fn a_browser_chooses_what_a_port_is_for() -> Result<(), Error> {
     let kept = ports();
     let _ = std::fs::remove_dir_all(&folder);
     let said = said?;
-    // One that is left out has a word behind its name.
+    // The browser prints a reason behind the name of a skipped test.
     assert!(
         said.contains(&format!(" - {KEPT}\n")),
         "{KEPT}: it was left out"

@@ -50,7 +50,7 @@ fn a_browser_sells_vouchers() -> Result<(), Error> {
     let figures = router.run(&format!("{binary} portal figures --json --socket {socket}"));
     let shown = lab.node("client")?.run(&format!("curl -s -m 10 {page}"));
     let _ = std::fs::remove_dir_all(&folder);
-    // One that is left out has a word behind its name.
+    // The browser prints a reason behind the name of a skipped test.
     let seen = seen?;
     for one in [SALE, SHEET, EDITED] {
         assert!(

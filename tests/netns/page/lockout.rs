@@ -1,4 +1,4 @@
-//! One host of the LAN that guesses, by whatever address, keeps nobody else out.
+//! A host of the LAN that guesses passwords, under any address, locks no other host out.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -63,7 +63,7 @@ fn a_host_that_guesses_keeps_nobody_else_out() -> Result<(), Error> {
         log_in(client, from, "192.168.1.1", "not the password")
     });
     let tries = tries.collect::<Result<Vec<_>, Error>>()?;
-    // One device, by whatever address: five at once, whatever a network may.
+    // Five tries at once per device under any of its addresses, whatever a network may.
     let tried = tries.iter().filter(|code| *code == "401").count();
     assert!(
         tried <= 5

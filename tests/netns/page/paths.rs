@@ -57,12 +57,12 @@ fn a_browser_sees_what_each_path_carries() -> Result<(), Error> {
     stop.store(true, Ordering::Relaxed);
     drop(up);
     let _ = std::fs::remove_dir_all(&folder);
-    // One that is left out has a word behind its name.
+    // The browser prints a reason behind the name of a skipped test.
     assert!(seen?.contains(&format!(" - {PATHS}\n")), "it was left out");
     figures
 }
 
-/// What Prometheus gets: both paths have carried, and no more than there are.
+/// Checks the Prometheus metrics: both paths carried data, and there are no more paths.
 fn figures(router: &Namespace, weir: &Weir) -> Result<(), Error> {
     let told = router.run("curl -sS --max-time 20 http://127.0.0.1:9347/metrics")?;
     let carried = |device: &str| {

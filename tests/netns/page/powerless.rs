@@ -37,7 +37,7 @@ fn server(weir: &Weir) -> Result<i32, Error> {
     Ok(found)
 }
 
-/// What curl says, with these arguments; waits until somebody answers.
+/// Returns curl's output for these arguments; waits until a server answers.
 fn curl(router: &Namespace, rest: &str) -> Result<String, Error> {
     let mut said = String::new();
     wait_until("the page answers", LIMIT, || {
@@ -55,8 +55,8 @@ fn line(process: i32, name: &str) -> Result<String, Error> {
     Ok(found.expect("a line of that name").trim().to_owned())
 }
 
-/// Who listens to strangers has no rights and no file; sessions live as long as weir, and the
-/// process no longer.
+/// The process that accepts unauthenticated connections has no rights and no file. Sessions outlive
+/// that process and end with weir.
 #[test]
 fn who_listens_to_strangers_has_no_power() -> Result<(), Error> {
     let folder = std::env::temp_dir().join(format!("weir-powerless-{}", std::process::id()));
@@ -112,7 +112,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     assert!(set.contains("\"user\":true"), "{set}");
     let status = format!("-b {} http://127.0.0.1:9347/api/v1/status", jar.display());
     assert!(curl(router, &status)?.contains("\"version\""));
-    // What the page's process alone may ask is not for those who are logged in.
+    // Requests that are reserved for the page's process are closed to logged-in users.
     let secret = format!(
         "-b {} http://127.0.0.1:9347/api/page/certificate",
         jar.display()

@@ -1,5 +1,5 @@
-//! What stands in the way of the page, or of figures for Prometheus, takes nothing else with it, is
-//! told, and is tried again.
+//! Problems of the page or of the Prometheus listener affect nothing else; weir reports them and
+//! tries again.
 
 use std::fs::Permissions;
 use std::net::TcpListener;

@@ -41,7 +41,7 @@ fn converse(from: &Namespace, to: SocketAddr, stop: &AtomicBool) -> Result<(), E
     Ok(())
 }
 
-/// How long the conversation with this port waits, at the LAN.
+/// Returns the latency of the conversation with this port, at the LAN.
 fn latency(weir: &Weir, port: u16) -> Result<Latency, Error> {
     let talks = super::talks(weir)?;
     let talk = talks.into_iter().find(|talk| talk.far_port == port);
@@ -129,7 +129,7 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
         of("transfer", false, scene::PORT)?,
     )?;
 
-    // What is told is of now: connections that go on are not seen by the meter.
+    // The report covers the present: the meter does not see connections that go on.
     to.delay(milliseconds(WAN_LATER));
     for port in [ECHO, scene::PORT] {
         wait_until("the longer delay is told", LIMIT, || {

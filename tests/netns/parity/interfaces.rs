@@ -25,7 +25,7 @@ use weir_tests::scene::{self, By, PORT};
 use crate::parity::peers::{self, COLLECTOR, Collector, Folder};
 use crate::parity::{at_rest, devices, sums};
 
-/// Where weir sends to, and where the other collectors listen.
+/// Port that weir exports to, and ports of the other collectors.
 const ALL: u16 = 4738;
 const GOFLOW2: u16 = 4740;
 const NFACCTD: u16 = 4741;
@@ -299,7 +299,7 @@ fn sums_by_interface_are_those_of_the_cards() -> Result<(), Error> {
     let echoes = [(server, SERVER), (server, SERVER6), (client, CLIENT)];
     let echoes = echoes.map(|(node, at)| Echo::serve(node, SocketAddr::new(at, ECHO)));
     let _echoes = echoes.into_iter().collect::<Result<Vec<_>, Error>>()?;
-    // What a port received its neighbour sent.
+    // Packets that a port received, its neighbour sent.
     let ends = [
         [
             Card::new(client, "eth0", ROUTER_LAN)?,
@@ -345,7 +345,7 @@ fn sums_by_interface_are_those_of_the_cards() -> Result<(), Error> {
     weir.wait_for_forwarding(PORT)?;
     long.stop()?;
     quiet()?;
-    // What ended is told of by itself.
+    // weir exports an ended conversation by itself.
     thread::sleep(Duration::from_secs(5));
     let after = cards()?;
     weir.end(Signal::SIGTERM)?;

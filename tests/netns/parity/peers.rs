@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use weir_tests::LIMIT;
 
-/// Where nfcapd listens: the namespace is the test's own, so the port is free.
+/// Port of nfcapd: the namespace is the test's own, so the port is free.
 pub const COLLECTOR: u16 = 4739;
 
 /// A directory that goes when this does.
@@ -48,7 +48,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a program prints. It must succeed.
+/// Returns a program's output. The program must succeed.
 pub fn output(node: &Namespace, command: &mut Command) -> Result<String, Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null());
@@ -87,7 +87,7 @@ impl Capture {
         Ok(capture)
     }
 
-    /// How long the file is.
+    /// Returns the size of the file.
     pub fn octets(&self) -> u64 {
         std::fs::metadata(&self.file).map_or(0, |file| file.len())
     }
@@ -106,7 +106,7 @@ pub struct Key {
     pub to: (IpAddr, u16),
 }
 
-/// What was counted.
+/// Counts by key.
 pub type Table = BTreeMap<Key, Count>;
 
 /// A sum, of what `keys` wants.
@@ -126,7 +126,7 @@ pub fn add(table: &mut Table, key: Key, count: Count) {
     sum.bytes += count.bytes;
 }
 
-/// What nfdump has in its files, of what a filter lets through.
+/// Returns nfdump's counts of the entries in its files that pass a filter.
 pub fn nfdump(node: &Namespace, directory: &Path, filter: &str) -> Result<Table, Error> {
     let mut command = Command::new("nfdump");
     command
@@ -225,7 +225,7 @@ pub fn queue(node: &Namespace, port: u16) -> Result<Option<(u64, u64)>, Error> {
     }))
 }
 
-/// What softflowd counts in a capture.
+/// Returns softflowd's counts of a capture.
 pub fn softflowd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Table, Error> {
     let collector = Collector::begin(node, folder.make("softflowd")?)?;
     let mut command = Command::new("softflowd");
@@ -238,7 +238,7 @@ pub fn softflowd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Ta
     nfdump(node, &collector.end(node)?, "any")
 }
 
-/// What nfpcapd counts in a capture.
+/// Returns nfpcapd's counts of a capture.
 pub fn nfpcapd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Table, Error> {
     let directory = folder.make("nfpcapd")?;
     let mut command = Command::new("nfpcapd");
@@ -247,8 +247,8 @@ pub fn nfpcapd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Tabl
     nfdump(node, &directory, "any")
 }
 
-/// What tshark says how long acknowledgements took, milliseconds, in order: by port of who had
-/// waited, and of who answered.
+/// Returns tshark's acknowledgement times in order, milliseconds: by the port of the waiting end
+/// and of the answering end.
 pub fn tshark(node: &Namespace, capture: &Path) -> Result<BTreeMap<(u16, u16), Vec<f64>>, Error> {
     let mut command = Command::new("tshark");
     command

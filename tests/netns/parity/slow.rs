@@ -12,7 +12,7 @@ use lab::gateway::{SERVER, SERVER6};
 use lab::generate::Side;
 use lab::{Error, Lab, Namespace, Tap, topology};
 
-/// How long a relay waits for a frame before it looks at the clock.
+/// A relay waits this long for a frame before the next check of the clock.
 const LOOK: Duration = Duration::from_micros(500);
 
 /// The host at one end of a lab for frames ([`lab::Options::raw`]).
@@ -37,7 +37,7 @@ impl Slow {
             topology::text(side.host_mac())
         ))?;
         outer.run("ip link set inner up")?;
-        // What a relay reads is what goes on the wire.
+        // Offloads are off, so that a relay reads frames as on the wire.
         host.run("ethtool -K eth0 tx off tso off gso off gro off")?;
         host.run("ip link set eth0 up")?;
         for (own, router) in own.into_iter().zip(router) {
@@ -70,7 +70,7 @@ impl Slow {
         Ok(slow)
     }
 
-    /// What it sends from now on takes so long.
+    /// Sets the delay of all frames from now on.
     pub fn delay(&self, delay: Duration) {
         let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
         self.micros.store(micros, Ordering::Relaxed);

@@ -18,14 +18,14 @@ use weir_tests::scene::{self, By};
 
 use crate::parity::peers::{self, Capture, Collector, Folder};
 
-/// Where echoes are, and the router's port that leads to the client's.
+/// Port of echo servers, and the router's port that forwards to the client's.
 const ECHO: u16 = 7;
 const LED: u16 = 8080;
 /// IANA's natEvent.
 const CREATE: u8 = 4;
 const DELETE: u8 = 5;
 
-/// What was told: event, protocol, the connection's first packet as it came and as it left.
+/// A record: event, protocol, the connection's first packet as received and as sent.
 type Told = (u8, u8, [String; 4]);
 
 /// conntrack(8), which writes down what the kernel tells.
@@ -44,7 +44,7 @@ impl Witness {
             .stdout(out)
             .stderr(Stdio::null());
         let _process = router.start(&mut command)?;
-        // It says nothing until there is something to be told, of which the first may be missed.
+        // conntrack(8) prints nothing before the first event, and may miss that event.
         thread::sleep(Duration::from_millis(500));
         Ok(Self { file, _process })
     }
@@ -209,7 +209,7 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
         }
     }
     drop(before);
-    // The same collector: nothing is told twice, and nothing is forgotten.
+    // For a known collector, weir repeats no record and drops none.
     weir.signal(Signal::SIGHUP)?;
     let _after = connect()?;
     let mut seen = String::new();

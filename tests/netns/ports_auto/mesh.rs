@@ -9,7 +9,7 @@ use crate::ports_auto::node::{LONG, Node};
 use crate::ports_auto::panel::Panel;
 use crate::ports_auto::router::{FAR, Provider, ask, lease, unexpected};
 
-/// The same at both nodes.
+/// Secret of both nodes.
 const SECRET: &str = "four horses in a tin can of beans\n";
 /// No fast path, as its programs take seconds to load in an emulated machine.
 const MESH: &str = "mesh = \"/etc/weir/mesh.secret\"\n[offload]\nenabled = false\n";

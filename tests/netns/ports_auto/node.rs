@@ -64,7 +64,7 @@ config forwarding
 	option dest 'wan'
 ";
 
-/// It, running.
+/// A running node.
 pub struct Node {
     processes: Vec<Child>,
     pub router: Router,
@@ -123,7 +123,7 @@ impl Node {
         Ok(node)
     }
 
-    /// One of a mesh: who has the way out serves addresses for all of it.
+    /// Starts a node of a mesh: the node with the uplink serves addresses for the whole mesh.
     pub fn in_mesh(
         panel: &Panel,
         role: &str,
@@ -158,7 +158,7 @@ impl Node {
         Ok(())
     }
 
-    /// What weir tells of its ports: by its socket, as each command is work for a slow machine.
+    /// Returns weir's report on its ports: by the socket, as each command loads a slow machine.
     pub fn cables(&self) -> Result<Cables, Error> {
         let socket = self.router.outside("/run/weir/weir.sock");
         let told = Client::new(&socket).and_then(|client| client.cables());

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use lab::namespace::Namespace;
 use lab::{Error, Lab, Offloads};
 
-/// Where all cables come together.
+/// Host that all cables lead to.
 const PANEL: &str = "panel";
 
 /// Nodes, and the panel that their sockets lead to.

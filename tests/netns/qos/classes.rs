@@ -12,8 +12,7 @@ use weir_tests::scene::{self, By, WAYS, at_once};
 
 use crate::qos::{NO_REPROOF, SETTLED};
 
-/// How often each flow is asked for one count: each another time, so that a count tells which flows
-/// it is of.
+/// Number of requests of each flow for one count: all differ, so that a count identifies its flows.
 const ASKED: [u64; 5] = [100, 110, 120, 130, 140];
 /// Flows by their port at the server, each to be treated in a way of its own.
 const KINDS: [u16; 5] = [7, 8, 9, 10, 11];

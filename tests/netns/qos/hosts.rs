@@ -12,16 +12,16 @@ use weir_tests::scene::{self, By, WAYS, at_once};
 
 use crate::qos::{NO_REPROOF, SETTLED, ports};
 
-/// Where the second client's connections go.
+/// Destination of the second client's connections.
 const OTHER_SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 77));
 const OTHER_CLIENT: &str = "192.168.1.177";
-/// What each may have of all, in percent. Without its address the first would get a ninth, 11 %.
+/// Fair share of each client, percent. Without its address the first would get a ninth, 11 %.
 const FAIR: std::ops::RangeInclusive<u64> = 25..=75;
 /// Connections of the second client; the first has one.
 const MANY: u16 = 8;
 
-/// What the first of two clients gets of all that arrives, in percent, where wan0 has these qdiscs
-/// and filters.
+/// Returns the first of two clients' share of the arriving bytes, in percent, if wan0 has these
+/// qdiscs and filters.
 fn share(by: By, shaper: &[&str]) -> Result<u64, Error> {
     let lab = scene::lab(by, &Options::default())?;
     let (client, router, server) = (

@@ -123,7 +123,7 @@ impl Router {
         Ok((code.parse().unwrap_or_default(), body))
     }
 
-    /// The same, which has to succeed.
+    /// Asks, and expects success.
     pub fn told(&self, router: &str, path: &str, body: Option<&Value>) -> Result<Value, Error> {
         let (code, answer) = self.ask(router, path, body)?;
         assert_eq!(code, 200, "{path}: {answer}; {}", self.weir.log());

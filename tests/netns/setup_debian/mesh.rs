@@ -8,7 +8,7 @@ use weir_tests::radios::{RADIO, radios};
 use super::router::{FAR, Provider, Router, WAN, ask, lab as scene, lease, say, unexpected};
 use super::wireless::reaches;
 
-/// What is at hand.
+/// Hardware at hand.
 const WIRELESS: &str = "
 config wifi-device 'radio0'
 	option band '2g'

@@ -114,7 +114,7 @@ impl Scene {
             .arg(&path)
             .arg("--log")
             .arg(&log)
-            // One try, which is over soon.
+            // A single try, which ends soon.
             .args(["--tls-exit", "--hand-window", "10", "--verb", "3"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -174,7 +174,7 @@ impl Drop for Scene {
     }
 }
 
-/// The same client by another authority of the same name.
+/// Returns the client's configuration, forged by another authority of the same name.
 fn forged(file: &str, common_name: &str) -> Result<String, Error> {
     let wrong = |error: rcgen::Error| unexpected(error.to_string());
     let params = |name: &str| {
@@ -230,7 +230,7 @@ fn clients_of_openvpn_come_in_and_nobody_else() -> Result<(), Error> {
     client.ip("address add 192.168.77.2/24 dev eth0\n")?;
     let _inside = serve(client, 80)?;
 
-    // What is secret is root's alone, and in no change that is shown.
+    // Secret files are readable by root alone, and no shown change contains them.
     let modes = router.run("find /etc/openvpn/weir -type f -printf %m\\n")?;
     assert_eq!(modes.trim(), ["600"; 9].join("\n"));
     let authority = router.read("openvpn/weir/ca.crt");
@@ -281,7 +281,7 @@ fn clients_of_openvpn_come_in_and_nobody_else() -> Result<(), Error> {
     scene.comes_in(found_file)?;
     assert_eq!(router.read("openvpn/weir/ca.crt"), authority);
 
-    // What is decided already changes nothing; off is off.
+    // An earlier decision changes nothing when repeated; off is off.
     let vpn = json!({ "on": true, "endpoint": WAN });
     let body = json!({ "choices": { "format": 1, "openvpn": vpn } });
     let plan = scene.asked("/v1/setup/plan", &body)?;

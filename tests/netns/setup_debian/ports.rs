@@ -156,7 +156,7 @@ fn ports_change_their_use_and_come_back() -> Result<(), Error> {
     );
     let nothing = scene.wish(asked)?;
     assert_eq!(nothing["error"], "nothing", "{nothing}");
-    // It routes.
+    // The router forwards packets.
     let address =
         lease(client, "eth0").map_err(|error| unexpected(format!("{error}\n{}", router.logs())))?;
     assert!(address.starts_with("192.168.1.1"), "{address}");

@@ -129,7 +129,7 @@ impl Router {
         std::fs::read_to_string(self.folder.join("etc").join(path)).unwrap_or_default()
     }
 
-    /// Where a path of it is for whoever is not in it.
+    /// Returns the path outside the router's root of a path inside.
     pub fn outside(&self, path: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root{path}", self.init))
     }
@@ -181,14 +181,14 @@ impl Router {
             .map(drop)
     }
 
-    /// What has been told since it was last asked.
+    /// Returns the records since the last call.
     pub fn told(&self) -> Result<Vec<String>, Error> {
         let told = self.run("cat /run/told")?;
         self.run("rm /run/told")?;
         Ok(told.lines().map(str::to_owned).collect())
     }
 
-    /// Whether a device has an address.
+    /// Returns true if a device has an address.
     pub fn has(&self, device: &str, address: &str) -> Result<bool, Error> {
         let shown = self.run(&format!("ip -brief address show dev {device}"));
         let shown = shown.unwrap_or_default();
@@ -205,7 +205,7 @@ impl Router {
         .map_err(|error| unexpected(format!("{error}\n{}", self.logs())))
     }
 
-    /// What services said, for whoever looks for a mistake.
+    /// Returns the services' logs, for the search of a mistake.
     pub fn logs(&self) -> String {
         let words = [
             "sh",
@@ -250,7 +250,7 @@ pub fn lease(node: &Namespace, device: &str) -> Result<String, Error> {
     Ok(address.split('/').next().unwrap_or_default().to_owned())
 }
 
-/// Whether somebody answers at a port of TCP, and what.
+/// Returns the answer at a TCP port, if there is a server.
 pub fn ask(node: &Namespace, address: &str) -> Result<Option<String>, Error> {
     use std::io::Read;
     use std::net::{SocketAddr, TcpStream};
@@ -275,7 +275,7 @@ pub fn say(node: &Namespace, port: u16, command: &str) -> Result<Process, Error>
     say_by(node, "TCP", port, command)
 }
 
-/// The same, by `TCP` or `TCP6`.
+/// Sends by `TCP` or `TCP6`.
 pub fn say_by(
     node: &Namespace,
     protocol: &str,

@@ -12,7 +12,7 @@ use super::router::{
     FAR, Provider, Router, WAN, ask, lab as scene, lease, say_by, serve, unexpected,
 };
 
-/// What the provider has for the router's networks.
+/// Prefix that the provider delegates to the router's networks.
 const PREFIX: &str = "2001:db8:77:aa00::/56";
 /// Its host.
 const FAR6: &str = "[2001:db8:ffff::1]:81";
@@ -104,7 +104,7 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
             has(&|line| client.run(line), "eth0")
         })
         .map_err(told)?;
-        // What the provider's router makes of its own answer; WIDE's does not.
+        // Adds the route that a provider's router derives from its answer; WIDE's server does not.
         let shown = router.run("ip -6 -brief address show dev eth0 scope link")?;
         let gateway = shown.split_whitespace().nth(2).unwrap_or_default();
         let gateway = gateway.split('/').next().unwrap_or_default();
@@ -137,7 +137,7 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
         assert!(router.read("shadow").contains("root:$6$"), "the password");
         assert_eq!(router.run("hostname")?.trim(), "attic");
 
-        // What is open is, and nothing else.
+        // Only the open port is reachable.
         client.ip("address add 192.168.77.2/24 dev eth0\n")?;
         let _inside = serve(client, 80)?;
         let _own = serve(node, 22)?;

@@ -1,4 +1,4 @@
-//! What is taken back: what nobody confirms, what was killed, what a service does not take.
+//! Rollbacks: unconfirmed changes, killed runs, settings that a service refuses.
 
 use lab::Error;
 use lab::namespace::wait_until;
@@ -105,7 +105,7 @@ fn killed_in_the_middle_the_former_state_comes_back(scene: &Scene) -> Result<(),
         case $(cat $p/comm 2>/dev/null) in \
         weir|reload_config|systemd) kill -$signal ${p#/proc/};; esac; done; done";
     let _ = router.command(&["sh", "-c", all]).status();
-    // What leads there stopped with it.
+    // The process that leads there stopped with it.
     let leads = Pid::from_raw(apply.id().cast_signed());
     let _ = kill(leads, Signal::SIGCONT);
     let _ = apply.wait();

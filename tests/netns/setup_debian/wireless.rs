@@ -179,7 +179,7 @@ sae_require_mfp=1
 wpa_passphrase=beans\" # and milk
 ";
 
-/// What somebody decides who has another's Wi-Fi and no cable.
+/// Choices of a user of another's Wi-Fi without a cable.
 const CLIENT: &str = r#"
 format = 1
 
@@ -238,7 +238,7 @@ fn the_uplink_is_the_wifi_of_another() -> Result<(), Error> {
     let address = lease(client, "eth0").map_err(told)?;
     assert!(address.starts_with("192.168.77."), "{address}");
     assert_eq!(reaches(client, FAR, &router)?, WAN);
-    // What is closed is closed at this uplink, too.
+    // Closed ports are closed at this uplink, too.
     let _own = serve(node, 22)?;
     assert!(ask(client, "192.168.77.1:22")?.is_some());
     assert_eq!(ask(far, &format!("{WAN}:22"))?, None);

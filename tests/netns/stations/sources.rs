@@ -16,7 +16,7 @@ const PORT: u16 = 7;
 const FORGED: &[u8] = b"forged";
 /// Some other station behind the client's member.
 const OTHER: Mac = [2, 0, 0, 0, 0x66, 1];
-/// How often each is sent.
+/// Number of times that each frame is sent.
 const TIMES: usize = 20;
 
 /// A client behind a bridge that asks by UDP, and weir, where there is one.
@@ -69,7 +69,7 @@ impl Talk {
         }
     }
 
-    /// How many packets of the client's flow arrive that come from this station.
+    /// Returns the packets of the client's flow that arrive from this station.
     fn forge(&self, from: Mac) -> Result<usize, Error> {
         let port = self.talk.local()?.port();
         let body = Body::Udp(port, PORT, FORGED.to_vec());

@@ -12,11 +12,11 @@ use lab::namespace::wait_until;
 use lab::{Error, Lab};
 use weir_tests::LIMIT;
 
-/// What the client sends to, and hears from: an echo.
+/// Port of an echo server.
 pub const BOTH: u16 = 7001;
-/// What the client sends to, and never hears from again.
+/// Port that the client sends to, and gets no further answer from.
 pub const UP: u16 = 7002;
-/// What the client hears from, and never sends to again.
+/// Port that the client receives from, and sends nothing more to.
 pub const DOWN: u16 = 7003;
 /// Between two datagrams of the client.
 const PACE: Duration = Duration::from_millis(2);
@@ -73,7 +73,7 @@ impl Streams {
         threads.push(client.background(move || {
             let to = |port| SocketAddr::new(SERVER, port);
             while !stop.load(Ordering::Relaxed) {
-                // What only goes up comes first: it may be all that teaches the bridge.
+                // The upward stream comes first: this packet may be all that teaches the bridge.
                 let _ = up.send_to(&[7; 200], to(UP));
                 let _ = sender.send_to(&[7; 200], to(BOTH));
                 count.fetch_add(1, Ordering::Relaxed);

@@ -24,7 +24,7 @@ fn untranslated(arrangement: Arrangement) -> Options {
     }
 }
 
-/// How a station leaves the bridge's port that it was behind.
+/// Way in which a station leaves its port of the bridge.
 #[derive(Clone, Copy)]
 enum Leaves {
     /// As one that roams between access points: the port knows nothing of it.
