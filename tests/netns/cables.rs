@@ -1,4 +1,4 @@
-//! `weir cables`: a cable is plugged in, and weir says what is there. Each arrangement of
+//! `weir cables`: a cable is plugged in, and weir reports the other end. Each arrangement of
 //! docs/ports-arrangements.md is a test, with real peers: dnsmasq, pppoe-server, radvd, dhcp6s,
 //! lldpd, babeld, bird, udhcpc; a bridge is the switch.
 

@@ -1,4 +1,4 @@
-//! Weir counts and times as others do who look at the same packets.
+//! weir counts and times packets like other tools that capture the same packets.
 
 mod forwarded;
 mod frames;
@@ -19,14 +19,14 @@ use lab::{Error, Lab, Namespace, Options};
 use peers::{Capture, Folder, Key, Table};
 use weir_tests::{LIMIT, Weir};
 
-/// Milliseconds that weir's times and tshark's may differ by.
+/// Tolerated difference between weir's times and tshark's, in milliseconds.
 const NEAR: f64 = 1.0;
 
 fn failed(error: api::ClientError) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Conversations at the LAN.
+/// Returns the conversations at the LAN.
 fn talks(weir: &Weir) -> Result<Vec<Talk>, Error> {
     let asked = TalksQuery {
         port: Some("lan0".into()),
@@ -40,7 +40,7 @@ fn devices(weir: &Weir) -> Result<Devices, Error> {
     weir.client()?.devices().map_err(failed)
 }
 
-/// Waits for something to stay as it is, at least for some seconds; it is asked for twice a second.
+/// Looks twice a second until the value stays equal for some seconds.
 fn at_rest<T: PartialEq>(mut look: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let (mut before, mut quiet) = (look()?, 0);
     for _ in 0..60 {
@@ -73,8 +73,7 @@ fn sums(devices: &Devices) -> Vec<(String, [Count; 2])> {
         .collect()
 }
 
-/// A router for frames, on which nothing but the monitor runs, and what passes its LAN port in a
-/// file.
+/// A router for frames that runs only the monitor, with a capture of its LAN port.
 struct Replay {
     lab: Lab,
     weir: Weir,
@@ -120,7 +119,7 @@ impl Replay {
     }
 }
 
-/// Conversations as packets one way, as the tools have them.
+/// Returns conversations as packets one way, in the tools' form.
 fn one_way(talks: &[Talk]) -> Table {
     let mut table = Table::new();
     for talk in talks {
@@ -160,12 +159,12 @@ fn common(table: &Table) -> Table {
         }
         let ports = [key.from.1, key.to.1];
         let ipv6 = key.from.0.is_ipv6();
-        // weir: UDP without ports; nfpcapd: all fragments of IPv6 as its own protocol; softflowd:
-        // protocol 0 behind the first.
+        // Later fragments: weir reports UDP without ports, nfpcapd its own protocol for IPv6,
+        // softflowd protocol 0.
         let piece = ports.contains(&frames::FRAGMENTED)
             || (key.protocol == frames::UDP && ports == [0, 0])
             || (ipv6 && matches!(key.protocol, 0 | frames::IPV6_FRAGMENT));
-        // nfpcapd looks no further than the first header.
+        // nfpcapd parses only the first header.
         let extended = ports.contains(&frames::EXTENDED) || key.protocol == frames::IPV6_OPTIONS;
         let stands_for = match (piece, extended) {
             (true, _) => Some(frames::FRAGMENTED),
@@ -207,8 +206,8 @@ fn same(name: &str, weir: &Table, other: &Table) -> Result<(), Error> {
     Err(Error::Unexpected(lines.collect::<Vec<_>>().join("\n")))
 }
 
-/// Each conversation of one capture, both ways, is counted to the packet and byte as softflowd and
-/// nfpcapd do.
+/// weir counts each conversation of a capture, both ways, to the packet and byte like softflowd and
+/// nfpcapd.
 #[test]
 fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     let replay = Replay::begin()?;
@@ -228,7 +227,7 @@ fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     }
     let talks = replay.end()?;
 
-    // All there is was in conversations: nothing but them is compared below.
+    // All packets were in conversations, so the comparison covers everything.
     let told = one_way(&talks);
     let port = devices(&replay.weir)?
         .ports
@@ -252,16 +251,16 @@ fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     let (router, file) = (replay.router()?, &replay.capture.file);
     let softflowd = common(&peers::softflowd(router, file, &replay.folder)?);
     let nfpcapd = common(&peers::nfpcapd(router, file, &replay.folder)?);
-    // softflowd 1.1 takes as the length of an IP packet what the frame has behind its header:
-    // padding, too.
+    // softflowd 1.1 takes all bytes behind the frame's header as the length of an IP packet,
+    // padding too.
     let padded = |key: &Key| [key.from.1, key.to.1].contains(&frames::PADDED);
     same(
         "softflowd",
         &without(&weir, padded),
         &without(&softflowd, padded),
     )?;
-    // nfpcapd 1.7 puts IPv4 fragments together and counts one packet with one header. GRE it opens,
-    // and counts what is within, if it is IP.
+    // nfpcapd 1.7 reassembles IPv4 fragments and counts one packet with one header. For GRE,
+    // nfpcapd counts the inner packet if it is IP.
     let own_way = |key: &Key| {
         let piece = [key.from.1, key.to.1].contains(&frames::FRAGMENTED) && key.from.0.is_ipv4();
         piece || key.protocol == frames::GRE
@@ -294,7 +293,7 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
             .map(|talk| (talk.station_port, talk.latency));
         Ok(times.collect::<Vec<_>>())
     })?;
-    // The least is neither the first nor the last.
+    // The minimum is neither the first nor the last.
     for (wan, lan) in [(20, 5), (30, 10)] {
         connections.say(Side::Client, wait(wan))?;
         connections.say(Side::Server, wait(lan))?;
@@ -318,7 +317,7 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
         let tshark = |waiter, other| waits.get(&(waiter, other)).ok_or_else(missing);
         let wan = tshark(connection.port, frames::WEB)?;
         let lan = tshark(frames::WEB, connection.port)?;
-        // Handshake and two of data, each way: what is compared is what it is thought to be.
+        // Expects the handshake and two data exchanges each way, without retransmissions.
         if [wan.len(), lan.len()] != [3, 3] || now.retransmissions != 0 {
             return Err(missing());
         }
@@ -343,8 +342,8 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
         assert!(wan[0] >= 40.0 && lan[0] >= 15.0, "{wan:?} {lan:?}");
     }
     println!("{compared} compared, {apart:?}");
-    // Between its look at a packet and the other's a virtual processor may stand still; a mistake
-    // would show everywhere.
+    // A virtual processor may pause between the two tools' clocks; a real mistake would show
+    // everywhere.
     assert!(compared == 48 && apart.len() <= 4, "{apart:#?}");
     Ok(())
 }

@@ -17,7 +17,7 @@ pub fn taken(pid: u32) -> Result<(u64, u64), Error> {
         let field = text.split_whitespace().nth(at);
         field.and_then(|it| it.parse().ok()).unwrap_or(u64::MAX)
     };
-    // Its name, in parentheses, may have blanks.
+    // The process name, in parentheses, may contain blanks.
     let behind = stat.rsplit(')').next().unwrap_or_default();
     Ok((of(behind, 11) + of(behind, 12), of(&statm, 1)))
 }

@@ -1,5 +1,4 @@
-//! Two identical routers, one with weir, get the same packets; what comes out is the same byte by
-//! byte.
+//! Two identical routers, one with weir, get the same packets; their output is equal byte by byte.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,17 +15,17 @@ pub enum Expect {
     /// weir takes over more than a quarter of the packets: most of an ordinary mix suits the fast
     /// path, and a run without weir's part proves nothing.
     TakesOver,
-    /// More than a twentieth: it may have to leave connections to others at any time.
+    /// weir takes over more than a twentieth; others may claim connections at any time.
     TakesPart,
-    /// Less than a tenth: others have the connections, mostly. Not all of the packets, and not
-    /// always.
+    /// weir takes over less than a tenth: mostly others have the connections, but not all packets
+    /// and not always.
     LeavesMost,
     /// weir takes over no packet.
     Declines,
 }
 
-/// Runs the plan with weir at this hook of every port of router B. Panics with what differs, or
-/// where weir did not do what is expected.
+/// Runs the plan with weir at this hook of every port of router B. Panics with the differences, or
+/// if weir's part is not as expected.
 pub fn equal(hook: &str, plan: &Plan, expect: Expect) {
     let forwarded = Rc::new(Cell::new(0));
     let start = |lab: &Lab| with_weir(lab, hook, expect, &forwarded);

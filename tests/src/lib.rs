@@ -1,5 +1,5 @@
-//! A running weir, for tests: the real binary, started in a namespace of the lab, asked through its
-//! real API.
+//! A running weir for tests: the real binary, started in a namespace of the lab and queried through
+//! its real API.
 
 pub mod client;
 pub mod conntrack;
@@ -28,9 +28,8 @@ pub use kernel::release::is_at_least as kernel_has;
 /// Time limit of tests for an expected event. The limit is long for emulated and busy machines.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
-/// Does it anew where a signal cut it short, as where a machine is held still for a moment: the
-/// kernel gives up running a program on frames then, and does not tell on how many it did. Such a
-/// run says nothing.
+/// Repeats a run that a signal cut short, for example on a paused machine. The kernel then stops
+/// running a program on frames and does not report on how many. Such a run says nothing.
 pub fn undisturbed<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let interrupted = std::io::Error::from_raw_os_error(nix::libc::EINTR).to_string();
     for _ in 0..4 {
@@ -66,7 +65,7 @@ pub fn built(name: &str) -> PathBuf {
     built
 }
 
-/// Starts the binary with what is in a folder: `weir.toml`, and `socket` and `log`, which it makes.
+/// Starts the binary with a folder's `weir.toml`; weir creates `socket` and `log` there.
 fn launch(
     program: &Path,
     namespace: &Namespace,
@@ -93,7 +92,6 @@ fn launch(
 
 /// A weir in a namespace; stopped when dropped.
 pub struct Weir {
-    /// The process.
     pub process: Process,
     program: PathBuf,
     socket: PathBuf,
@@ -138,7 +136,7 @@ impl Weir {
         Ok(weir)
     }
 
-    /// Starts it anew, with the configuration and the socket it had, after it ended.
+    /// Starts weir again after its end, with the same configuration and socket.
     ///
     /// # Errors
     /// As for [`Weir::start`].
@@ -165,7 +163,7 @@ impl Weir {
         .map_err(|error| Error::Unexpected(format!("{error}: {}", self.log())))
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
@@ -193,20 +191,20 @@ impl Weir {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// The socket of its API.
+    /// Returns the path of the API's socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// The configuration file it was started with.
+    /// Returns the path of the configuration file.
     pub fn config_file(&self) -> PathBuf {
         self.folder.join("weir.toml")
     }
 
-    /// Someone to ask.
+    /// Returns a client of the API.
     ///
     /// # Errors
-    /// No runtime can be made.
+    /// The runtime cannot be built.
     pub fn client(&self) -> Result<Client, Error> {
         Client::new(&self.socket).map_err(|e| Error::Unexpected(e.to_string()))
     }
@@ -253,7 +251,7 @@ impl Weir {
         Ok(if takes { hook } else { "tc" })
     }
 
-    /// Waits until both devices of the gateway are ports.
+    /// Waits until this many devices are ports.
     ///
     /// # Errors
     /// They do not become ports.
@@ -267,10 +265,10 @@ impl Weir {
         })
     }
 
-    /// Waits until so many flows are known.
+    /// Waits until weir knows this many flows.
     ///
     /// # Errors
-    /// Fewer became known: with what weir has and said.
+    /// Fewer flows became known; the error holds weir's flows and log.
     pub fn wait_for_known(&self, count: usize) -> Result<(), Error> {
         let known = || -> Result<usize, Error> {
             Ok(self
@@ -317,7 +315,7 @@ impl Weir {
     /// # Errors
     /// weir does not forward it; the error holds weir's record of the flow.
     pub fn wait_for_forwarding(&self, port: u16) -> Result<(), Error> {
-        // Proofs end now and then, to be given anew: what counts is that the counters grow.
+        // Proofs end now and then and are renewed: growing counters count.
         let mut begin: Option<Flow> = None;
         let grows = || -> Result<bool, Error> {
             let Some(flow) = self.flow_at(port)? else {
@@ -359,12 +357,12 @@ impl Drop for Weir {
     }
 }
 
-/// Both ports of the gateway at this hook.
+/// Returns the configuration with both ports of the gateway at this hook.
 pub fn hooked(hook: &str) -> String {
     hooked_at(hook, &["lan0", "wan0"])
 }
 
-/// These ports at this hook.
+/// Returns the configuration with these ports at this hook.
 pub fn hooked_at(hook: &str, ports: &[&str]) -> String {
     let mut config: String = ports
         .iter()
@@ -374,10 +372,10 @@ pub fn hooked_at(hook: &str, ports: &[&str]) -> String {
     config
 }
 
-/// A router that weir forwards for.
+/// Starts weir on a lab's router.
 ///
 /// # Errors
-/// Weir does not start there.
+/// weir does not start there.
 pub fn gateway_weir(lab: &Lab, hook: &str) -> Result<Weir, Error> {
     let weir = Weir::start(lab.node("router")?, &hooked(hook), &[])?;
     weir.wait_for_ports(2)?;

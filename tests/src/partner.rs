@@ -1,4 +1,4 @@
-//! A router with several uplinks and its partner, both the real binary.
+//! A router with several uplinks and its partner, both running the real binary.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct Partner {
     process: Option<Process>,
     folder: PathBuf,
     options: Vec<String>,
-    /// In front of its program.
+    /// Command in front of the partner's program.
     before: Vec<String>,
 }
 
@@ -24,15 +24,15 @@ pub struct Partner {
 const NOBODY: u32 = 65_534;
 
 impl Partner {
-    /// Starts it, with these options too.
+    /// Starts a partner with these additional options.
     pub fn start(namespace: &Namespace, options: &[&str]) -> Result<Self, Error> {
         Self::with(namespace, options, &[])
     }
 
-    /// Starts it with so many descriptors, of which it can have no more.
+    /// Starts a partner that may have at most this many descriptors.
     pub fn narrow(namespace: &Namespace, descriptors: u32) -> Result<Self, Error> {
         let number = format!("--nofile={descriptors}");
-        // Else it would give itself more.
+        // With the capability, the partner would raise its own limit.
         let less = [
             "setpriv",
             "--bounding-set",
@@ -44,7 +44,7 @@ impl Partner {
         Self::with(namespace, &[], &before)
     }
 
-    /// Starts it as a user of its own, as its unit does.
+    /// Starts a partner as an unprivileged user, like its systemd unit.
     pub fn unprivileged(namespace: &Namespace) -> Result<Self, Error> {
         let before = [
             "setpriv",
@@ -57,7 +57,7 @@ impl Partner {
         Self::with(namespace, &[], &before)
     }
 
-    /// Starts it by another program, with its arguments.
+    /// Starts a partner through another program with arguments.
     pub fn by(namespace: &Namespace, before: &[&str]) -> Result<Self, Error> {
         Self::with(namespace, &[], before)
     }
@@ -81,7 +81,7 @@ impl Partner {
         Ok(partner)
     }
 
-    /// Ends it, as if it were killed, and starts it with the key that it had.
+    /// Kills the partner, and starts it again with its key.
     pub fn restart(&mut self, namespace: &Namespace) -> Result<(), Error> {
         self.process = None;
         let log = std::fs::File::options()
@@ -108,12 +108,11 @@ impl Partner {
         })
     }
 
-    /// Stops it.
     pub fn stop(&mut self) {
         self.process = None;
     }
 
-    /// The process.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.process.as_ref().map_or(0, Process::id)
     }
@@ -123,7 +122,7 @@ impl Partner {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// The line for one more router.
+    /// Returns a pairing line for another router.
     pub fn pair(&self, address: &str) -> Result<String, Error> {
         self.pair_with(address, &[])
     }
@@ -133,7 +132,7 @@ impl Partner {
         self.tell(&[&["pair", address, "--name", "home"], options].concat())
     }
 
-    /// Runs `weir multipath` with these arguments, and its state.
+    /// Runs `weir multipath` with these arguments on the partner's state.
     pub fn tell(&self, arguments: &[&str]) -> Result<String, Error> {
         let told = Command::new(binary())
             .arg("multipath")
@@ -160,18 +159,15 @@ impl Drop for Partner {
     }
 }
 
-/// Both, at work.
+/// A router and its partner.
 pub struct Pair {
-    /// The router.
     pub weir: Weir,
-    /// Its partner.
     pub partner: Partner,
-    /// The lab that they are in.
     pub uplinks: Uplinks,
 }
 
 impl Pair {
-    /// Builds the lab and starts both; waits until they are connected and all paths are there.
+    /// Builds the lab and starts both; waits for the connection and all paths.
     pub fn build(options: &Options) -> Result<Self, Error> {
         Self::with(options, "")
     }
@@ -203,8 +199,8 @@ impl Pair {
         Ok(pair)
     }
 
-    /// A router with a partner's line joins it; `more`: lines of its section `[multipath]`. Nothing is
-    /// waited for.
+    /// Starts a router with a partner's line; `more` are lines of its section `[multipath]`. Does
+    /// not wait.
     pub fn join(uplinks: Uplinks, partner: Partner, line: &str, more: &str) -> Result<Self, Error> {
         let config = format!("[multipath]\npartner = \"{line}\"\n{more}");
         let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
@@ -221,7 +217,7 @@ impl Pair {
         told.map_err(|error| Error::Unexpected(error.to_string()))
     }
 
-    /// Waits until the router sees them so.
+    /// Waits until the router's report on its paths satisfies `so`.
     pub fn wait_for(&self, what: &str, so: impl Fn(&Paths) -> bool) -> Result<(), Error> {
         wait_until(what, LIMIT, || Ok(so(&self.paths()?)))
     }
@@ -229,7 +225,7 @@ impl Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        // Shown where the test fails.
+        // The test framework prints this on failure.
         eprintln!("--- the router's log\n{}", self.weir.log());
     }
 }

@@ -1,4 +1,4 @@
-//! A router, with weir or without, and a transfer through it: what tests do things to.
+//! A router, with weir or without, and a transfer through the router for tests to disturb.
 
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
@@ -10,7 +10,7 @@ use lab::{Error, Lab, Namespace, Options, Tap};
 
 use crate::{LIMIT, Weir, hooked_at};
 
-/// The port that transfers go to.
+/// Port of transfers.
 pub const PORT: u16 = 5001;
 /// Bytes that must arrive for a transfer to count as alive.
 pub const ENOUGH: u64 = 2 << 20;
@@ -22,16 +22,15 @@ const RATE: u64 = 8 << 20;
 pub enum By {
     /// The kernel alone.
     Kernel,
-    /// Weir at this hook.
+    /// weir at this hook.
     Weir(&'static str),
 }
 
-/// All ways to forward. XDP is for devices that finish checksums, so the hosts of such a lab do.
+/// All forwarders. XDP needs complete checksums, so the hosts of such a lab compute them.
 pub const WAYS: [By; 3] = [By::Kernel, By::Weir("tc"), By::Weir("xdp")];
 
-/// Does the same in each of these ways, all at once: it is waiting, mostly. One after the other in
-/// an emulated machine (scripts/vm says so by VM), which has one slow processor. Panics with all
-/// that went wrong.
+/// Runs the same with each forwarder at once, as a run mostly waits. In an emulated machine with
+/// one slow processor (scripts/vm sets VM) the runs are in sequence. Panics with all errors.
 pub fn at_once(ways: &[By], run: impl Fn(By) -> Result<(), Error> + Sync) {
     let at_a_time = match std::env::var_os("VM") {
         Some(_) => 1,
@@ -58,22 +57,20 @@ fn together(ways: &[By], run: &(impl Fn(By) -> Result<(), Error> + Sync)) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A lab with a transfer that runs.
+/// A lab with a running transfer.
 pub struct Scene {
-    /// Weir on the router, where there is one.
+    /// weir on the router, if it runs.
     pub weir: Option<Weir>,
-    /// The transfer from client to server.
     pub transfer: Transfer,
-    /// Client, router and server.
     pub lab: Lab,
 }
 
 impl Scene {
-    /// Builds the lab, lets a transfer run to `to`, and waits until weir forwards it. `more` is
-    /// added to weir's configuration.
+    /// Builds the lab, lets a transfer run to `to`, and waits until weir forwards the transfer.
+    /// `more` is added to weir's configuration.
     ///
     /// # Errors
-    /// Something does not start.
+    /// A program does not start.
     pub fn new(by: By, options: &Options, to: IpAddr, more: &str) -> Result<Self, Error> {
         let lab = lab(by, options)?;
         let weir = weir(by, &lab, more)?;
@@ -89,10 +86,10 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The router.
+    /// Returns the router.
     ///
     /// # Errors
-    /// None in a gateway.
+    /// Never fails in a gateway.
     pub fn router(&self) -> Result<&Namespace, Error> {
         self.lab.node("router")
     }
@@ -112,11 +109,11 @@ impl Scene {
         alive().map_err(|error| Error::Unexpected(format!("{after}: {error}")))
     }
 
-    /// Nothing of the transfer arrives at the far device of a wire: not one packet, once `settle`
-    /// has passed, for a second.
+    /// Asserts that no packet of the transfer reaches the far device of a wire for a second, after
+    /// `settle`.
     ///
     /// # Errors
-    /// Something did, with how much.
+    /// Packets arrived; the error holds their number.
     pub fn cut(
         &self,
         after: &str,
@@ -143,13 +140,13 @@ impl Scene {
 /// The lab cannot be built.
 pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
     let lab = Lab::gateway(&Options {
-        // A super-packet cannot be put into PPPoE whole: it is the kernel's, and weir would have
+        // A super-packet does not fit into PPPoE: the kernel would handle it, and weir would have
         // little to do.
         plain_offloads: by == By::Weir("xdp") || options.arrangement.wan.dials(),
         ..options.clone()
     })?;
-    // A connection that was held up tries again within a second, which saves minutes. Kernels
-    // before 6.15 cannot.
+    // A blocked connection retries within a second, which saves minutes. Kernels before 6.15 lack
+    // the setting.
     let _ = lab.node("client")?.sysctl("net.ipv4.tcp_rto_max_ms", 1000);
     Ok(lab)
 }
@@ -168,7 +165,7 @@ pub fn weir(by: By, lab: &Lab, more: &str) -> Result<Option<Weir>, Error> {
     Ok(Some(weir))
 }
 
-/// Packets from or to the transfer's port that arrive during `time`.
+/// Returns the packets from or to the transfer's port that arrive during `time`.
 fn count(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
     let end = Instant::now() + time;
     let mut count = 0;

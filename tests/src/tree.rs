@@ -1,13 +1,13 @@
-//! Figures of the source tree: lines of each folder, circles of imports, types whose methods are spread over files.
+//! Figures of the source tree: lines per folder, circles of imports, types with methods in many
+//! files.
 //!
-//! A text is read, not compiled: imports are paths that begin with `crate`, `self`, `super` or the name of a module of
-//! the file, followed to the file that defines the name. Tests are left out, as are files that only tests have.
+//! Imports are paths that begin with `crate`, `self`, `super` or a module of the file. Each path is
+//! followed, without compiling, to the defining file. Tests and files for tests alone are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Figures of the tree.
 #[derive(Debug, Default)]
 pub struct Tree {
     /// Lines of Rust, tests included, by package folder.
@@ -25,7 +25,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Each figure with its value and its bound. A bound may only fall: docs/decisions/bounds-of-the-tree.md.
+    /// Returns figures with value and bound; bounds only fall
+    /// (docs/decisions/bounds-of-the-tree.md).
     pub fn figures(&self) -> [(&'static str, usize, usize); 6] {
         [
             ("lines of Rust", self.lines.values().sum(), 361_081),
@@ -88,7 +89,7 @@ fn name(root: &Path, path: &Path) -> String {
         .to_string()
 }
 
-/// Folders with a manifest.
+/// Returns the folders with a manifest.
 fn packages(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![root.to_owned()];
@@ -110,7 +111,7 @@ fn packages(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Rust sources of a package, without those of a package within.
+/// Collects the Rust sources of a package, without those of nested packages.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
@@ -135,22 +136,22 @@ fn programs(root: &Path, folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Modules of a crate, by their paths from its root, and what their files have outside of tests.
+/// Modules of a crate by their paths from its root, with their files' contents outside of tests.
 struct Crate {
     files: BTreeMap<Vec<String>, File>,
 }
 
 struct File {
     path: PathBuf,
-    /// Without tests and comments.
+    /// Source text without tests and comments.
     code: String,
-    /// Names that it defines.
+    /// Names that the file defines.
     defined: BTreeSet<String>,
-    /// Names that it imports or hands on, each with its path.
+    /// Names that the file imports or re-exports, each with its path.
     used: BTreeMap<String, Vec<String>>,
-    /// Everything of these modules.
+    /// Modules whose names the file imports by a glob.
     globs: Vec<Vec<String>>,
-    /// All paths in it.
+    /// All paths in the file.
     named: BTreeSet<Vec<String>>,
 }
 
@@ -223,7 +224,7 @@ impl Crate {
                 .filter(|(alias, _)| words.contains(alias.as_str()));
             file.named
                 .extend(used.map(|(_, path)| path.clone()).collect::<Vec<_>>());
-            // Names that come with everything of a module.
+            // Names that a glob import brings in.
             for glob in file.globs.clone() {
                 for word in &words {
                     file.named
@@ -233,7 +234,7 @@ impl Crate {
         }
     }
 
-    /// The module whose file defines what a path names.
+    /// Returns the module whose file defines the target of a path.
     fn home(&self, path: &[String], depth: usize) -> Option<Vec<String>> {
         let longest = (0..=path.len())
             .rev()
@@ -265,7 +266,7 @@ impl Crate {
             .map(|(own, module)| {
                 let named = self.files[*module].named.iter();
                 let homes = named.filter_map(|path| {
-                    // A module that is only named on the way is no import.
+                    // A module in the middle of a path is not an import.
                     let home = self.home(path, 0)?;
                     (home != *path).then_some(home)
                 });
@@ -408,7 +409,7 @@ enum Statement<'a> {
     Other(&'a str),
 }
 
-/// Statements that begin with `use`, and all others.
+/// Splits code into `use` statements and all others.
 fn statements(code: &str) -> Vec<Statement<'_>> {
     let mut all = Vec::new();
     let mut rest = code;
@@ -432,7 +433,7 @@ fn statements(code: &str) -> Vec<Statement<'_>> {
     all
 }
 
-/// Paths of a `use`, each with the name that it gives.
+/// Returns the paths of a `use`, each with its name in the file.
 fn leaves(text: &str) -> Vec<(Vec<String>, String)> {
     fn take(before: &[String], text: &str, all: &mut Vec<(Vec<String>, String)>) {
         let (mut depth, mut begin) = (0, 0);
@@ -497,7 +498,7 @@ fn leaves(text: &str) -> Vec<(Vec<String>, String)> {
     all
 }
 
-/// Paths with `::` in code.
+/// Returns the paths with `::` in code.
 fn inline(code: &str) -> Vec<Vec<String>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = code
@@ -514,7 +515,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A path from the crate's root; `None` where it leads out of the crate.
+/// Returns a path from the crate's root; `None` if the path leaves the crate.
 fn absolute(
     path: &[String],
     module: &[String],
@@ -566,7 +567,7 @@ mod tests {
         assert_eq!(found, [&true; 3]);
     }
 
-    /// A circle through a name that is handed on, one through a glob, and none through a module on the way.
+    /// Finds circles through a re-export and a glob, but not through a module on the way.
     #[test]
     fn circles_are_found() {
         let text = |text: &str| text.to_owned();

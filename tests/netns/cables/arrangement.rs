@@ -8,36 +8,35 @@ use lab::Error;
 use crate::cables::plug::{Plug, Used};
 use crate::cables::scene::Scene;
 
-/// A first decision may be half the truth: what is behind a radio is told later, and lldpd speaks
-/// every 30 s where it did not see the link.
+/// A first decision may be incomplete: devices behind a radio appear later, and lldpd sends every
+/// 30 s if it did not see the link.
 const LATER: Duration = Duration::from_secs(45);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Arrangement {
-    /// As the test is called, where there is one.
+    /// Name of the test, if there is one.
     pub name: &'static str,
-    /// For people.
+    /// Description for people.
     pub text: &'static str,
-    /// The role that is right.
+    /// The right role.
     pub is: &'static str,
-    /// Another that will do, too: `unknown`, where nothing can tell.
+    /// Other accepted roles: `unknown` if nothing can tell.
     pub or: &'static [&'static str],
-    /// Words that have to be in the answer.
+    /// Words that the answer must contain.
     pub says: &'static [&'static str],
-    /// What the port is used for.
+    /// Use of the port.
     pub used: Used,
-    /// How it is built, but for the router with weir.
+    /// Builds all but the router with weir.
     pub build: fn(&mut Scene) -> Result<(), Error>,
 }
 
-/// Arrangements, and a test of each that is marked so. What the others are taken for is held by the
-/// core's tests (`arrangements`), and what they are made of by those that are marked; `matrix` has all.
+/// Arrangements; each marked one is a test. The core's tests (`arrangements`) cover the roles of
+/// the others, the marked ones cover their parts; `matrix` runs all.
 ///
 /// `#[test] name: "text" is "role" or "role" says "word", Used::Not, |scene| { … };`
 macro_rules! arrangements {
     ($($(#[$test:meta])? $name:ident: $text:literal is $is:literal $(or $or:literal)* $(says $says:literal)*,
        $used:expr, $build:expr;)*) => {
-        /// Those of this file.
         pub const ALL: &[$crate::cables::arrangement::Arrangement] = &[$(
             $crate::cables::arrangement::Arrangement {
                 name: stringify!($name),
@@ -65,7 +64,7 @@ pub struct Said {
     pub first: Cable,
     /// The last report, if the first was not the right one.
     pub last: Cable,
-    /// From the link to the first, by the wall's clock.
+    /// Wall-clock time from the link to the first report.
     pub wall: Duration,
 }
 
@@ -82,7 +81,7 @@ impl Arrangement {
         self.is == role || self.or.contains(&role)
     }
 
-    /// Builds it, plugs the cable in, and waits for what weir says.
+    /// Builds the arrangement, plugs the cable in, and waits for weir's report.
     pub fn run(&self) -> Result<Said, Error> {
         let mut scene = Scene::new()?;
         (self.build)(&mut scene)?;

@@ -1,4 +1,4 @@
-//! Frames of those for whom Debian has no program.
+//! Frames of peers for which Debian has no program.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -14,8 +14,8 @@ fn udp(own: Mac, to: (Mac, [u8; 4]), ports: (u16, u16), payload: Vec<u8>) -> Fra
     Packet::new(from, (to.0, address(to.1)), body).bytes()
 }
 
-/// LLDP with this description and these capabilities, all of them enabled (IEEE 802.1AB, 8.5.8):
-/// 4 a bridge, 8 an access point, 32 a telephone.
+/// Builds LLDP with this description and these capabilities, all of them enabled (IEEE 802.1AB,
+/// 8.5.8): 4 a bridge, 8 an access point, 32 a telephone.
 pub fn lldp(own: Mac, description: &str, capabilities: u8) -> Frame {
     let mut frame = [&[1, 0x80, 0xc2, 0, 0, 0x0e][..], &own, &[0x88, 0xcc]].concat();
     let mut part = |kind: u16, value: &[u8]| {
@@ -32,21 +32,21 @@ pub fn lldp(own: Mac, description: &str, capabilities: u8) -> Frame {
     frame
 }
 
-/// A question for the printers of a network, by multicast DNS (RFC 6762).
+/// Builds a query for the printers of a network, by multicast DNS (RFC 6762).
 pub fn mdns(own: Mac) -> Frame {
     let question = b"\0\0\0\0\0\x01\0\0\0\0\0\0\x04_ipp\x04_tcp\x05local\0\0\x0c\0\x01";
     let to = ([1, 0, 0x5e, 0, 0, 0xfb], [224, 0, 0, 251]);
     udp(own, to, (5353, 5353), question.to_vec())
 }
 
-/// A question for a name by LLMNR (RFC 4795).
+/// Builds a query for a name by LLMNR (RFC 4795).
 pub fn llmnr(own: Mac) -> Frame {
     let question = b"\0\x07\0\0\0\x01\0\0\0\0\0\0\x07printer\0\0\x01\0\x01";
     let to = ([1, 0, 0x5e, 0, 0, 0xfc], [224, 0, 0, 252]);
     udp(own, to, (49152, 5355), question.to_vec())
 }
 
-/// A refusal of DHCP to everybody (RFC 2131, DHCPNAK).
+/// Builds a broadcast DHCPNAK (RFC 2131).
 pub fn nak(own: Mac) -> Frame {
     let mut message = vec![2, 1, 6, 0, 0, 0, 0, 7, 0, 0, 0x80, 0];
     message.resize(236, 0);
@@ -56,7 +56,7 @@ pub fn nak(own: Mac) -> Frame {
     udp(own, (EVERYBODY, [255; 4]), (67, 68), message)
 }
 
-/// A HELLO of OLSR without neighbours (RFC 3626, 6.1).
+/// Builds a HELLO of OLSR without neighbours (RFC 3626, 6.1).
 pub fn olsr(own: Mac) -> Frame {
     let message = [
         0, 20, 0, 1, 1, 0x86, 0, 16, 169, 254, 7, 7, 1, 0, 0, 1, 0, 0, 5, 3,
@@ -64,8 +64,8 @@ pub fn olsr(own: Mac) -> Frame {
     udp(own, (EVERYBODY, [255; 4]), (698, 698), message.to_vec())
 }
 
-/// An originator's message of batman-adv's B.A.T.M.A.N. IV (include/uapi/linux/batadv_packet.h,
-/// `batadv_ogm_packet`).
+/// Builds an originator's message of batman-adv's B.A.T.M.A.N. IV
+/// (include/uapi/linux/batadv_packet.h, `batadv_ogm_packet`).
 pub fn batman(own: Mac) -> Frame {
     let mut frame = [&EVERYBODY[..], &own, &[0x43, 0x05]].concat();
     frame.extend([0, 15, 50, 0x08, 0, 0, 0, 1]);
@@ -74,7 +74,7 @@ pub fn batman(own: Mac) -> Frame {
     frame
 }
 
-/// The first hello of a node of the mesh, as somebody recorded it elsewhere.
+/// Builds the first hello of a node of the mesh, as a recording from elsewhere.
 pub fn recorded(own: Mac, secret: &str) -> Frame {
     let keys = MeshKey::from_secret(secret.as_bytes()).ok();
     let node = NodeKey::from_seed([7; 32]).ok();

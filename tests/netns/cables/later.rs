@@ -15,12 +15,12 @@ use crate::cables::scene::{Scene, UP};
 
 const PORT: &str = "eth1";
 const SECRET: &str = "the valley's long secret";
-/// No decision takes longer.
+/// Longest time of a decision.
 const DECIDED: Duration = Duration::from_secs(20);
 
-/// Nodes of one mesh at a hub that passes everything on, their cables pulled out.
+/// Nodes of one mesh at a hub that forwards everything, with their cables pulled out.
 struct Hub {
-    // In this order: weir ends before its devices go.
+    // The order matters: weir ends before its devices go.
     weirs: Vec<Weir>,
     lab: Lab,
     folder: PathBuf,
@@ -85,7 +85,7 @@ fn port(
     found.ok_or_else(|| Error::Unexpected("no port".into()))
 }
 
-/// `weir cables …`, with options of the daemon where they are put: code, output, errors.
+/// Runs `weir cables …` with the options at their given places: code, output, errors.
 fn weir(weir: &Weir, words: &[&str]) -> Result<(Option<i32>, String, String), Error> {
     let socket = weir.socket().display().to_string();
     let words = words
@@ -99,7 +99,7 @@ fn weir(weir: &Weir, words: &[&str]) -> Result<(Option<i32>, String, String), Er
     Ok((code, text(output.stdout), text(output.stderr)))
 }
 
-/// Hellos on the wire within that time.
+/// Returns the number of hellos on the wire within this time.
 fn hellos(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
     let begin = Instant::now();
     let mut count = 0;
@@ -127,7 +127,7 @@ fn a_router_of_ipv6_that_is_no_default_router_is_no_uplink() -> Result<(), Error
     Ok(())
 }
 
-/// A refusal of DHCP (RFC 2131, section 4.3.2), to everybody.
+/// Builds a broadcast DHCPNAK (RFC 2131, section 4.3.2).
 fn refusal(from: [u8; 6]) -> Frame {
     let mut message = vec![2, 1, 6, 0];
     message.resize(236, 0);
@@ -225,7 +225,7 @@ fn hellos_are_said_where_nobody_chose_otherwise() -> Result<(), Error> {
         assert_eq!(code, Some(0), "{errors}");
         Ok::<String, Error>(out)
     };
-    // Options stand where they are put.
+    // Options may stand at any place.
     let out = set(&[
         "cables", "--json", "--socket", "SOCKET", "set", PORT, "client",
     ])?;
@@ -266,8 +266,8 @@ fn a_port_that_is_not_there_says_so() -> Result<(), Error> {
     Ok(())
 }
 
-/// A server of DHCP and a router of IPv6 at a port of the LAN: a condition where this router serves the
-/// LAN, and none at an access point, whose LAN has both elsewhere.
+/// A DHCP server and an IPv6 router at a port of the LAN are a condition if this router serves the
+/// LAN. They are normal at an access point, whose LAN has both elsewhere.
 #[test]
 fn a_server_of_others_needs_attention_where_this_router_serves() -> Result<(), Error> {
     for used in [Used::Serves, Used::Lan] {
@@ -289,7 +289,7 @@ fn a_server_of_others_needs_attention_where_this_router_serves() -> Result<(), E
         match used {
             Used::Serves => wait_until("both conditions", DECIDED, || Ok(reported()? == 2))?,
             _ => {
-                // Conditions are looked for every second.
+                // weir checks conditions every second.
                 std::thread::sleep(Duration::from_secs(3));
                 assert_eq!(reported()?, 0);
             }

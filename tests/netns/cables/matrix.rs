@@ -1,6 +1,6 @@
 //! docs/ports-arrangements.md: weir's report on each arrangement, and its delay.
 //!
-//! `WEIR_ARRANGEMENTS=5 … --test routers cables::matrix` builds each five times, and writes the page anew.
+//! `WEIR_ARRANGEMENTS=5 … --test routers cables::matrix` builds each five times for a new page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use lab::Error;
 use crate::cables::arrangement::{Arrangement, Said};
 use crate::cables::{clients, neighbours, uplinks};
 
-/// They sleep most of the time.
+/// Arrangements at once, as they sleep most of the time.
 pub const AT_ONCE: usize = 8;
 const ROLES: [&str; 8] = [
     "uplink", "mesh", "radio", "client", "border", "switch", "loop", "unknown",
@@ -37,7 +37,6 @@ Other nodes have their link when the port has, both ends of a cable or two cable
 there for long, and rests.
 ";
 
-/// All arrangements.
 pub fn all() -> Vec<&'static Arrangement> {
     let lists = [uplinks::ALL, clients::ALL, neighbours::ALL];
     lists.into_iter().flatten().collect()
@@ -50,7 +49,7 @@ fn page() -> PathBuf {
     ))
 }
 
-/// Does it so many times with each, so many at a time; what comes of it, in their order.
+/// Runs the work this many times for each, this many at once; returns the results in order.
 pub fn each<T: Clone + Send>(
     all: &[&Arrangement],
     times: usize,
@@ -93,7 +92,7 @@ fn cells(columns: impl IntoIterator<Item = impl ToString>) -> String {
     format!("| {} |\n", columns.collect::<Vec<_>>().join(" | "))
 }
 
-/// Different roles, in the order of their first.
+/// Returns the different roles in the order of their first appearance.
 fn roles<'a>(said: impl Iterator<Item = &'a str>) -> String {
     let mut roles: Vec<&str> = Vec::new();
     for role in said {
@@ -104,7 +103,7 @@ fn roles<'a>(said: impl Iterator<Item = &'a str>) -> String {
     roles.join(", ")
 }
 
-/// `least, median, 90 %, most`, in seconds.
+/// Returns `least, median, 90 %, most`, in seconds.
 fn spread(mut millis: Vec<u64>) -> Vec<String> {
     millis.sort_unstable();
     let at = |share: usize| millis.get((millis.len().saturating_sub(1)) * share / 100);

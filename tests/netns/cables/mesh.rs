@@ -1,4 +1,4 @@
-//! Two nodes of a mesh and a cable between them: they know each other by the signed hello alone.
+//! Two nodes of a mesh and a cable: the nodes recognise each other by the signed hello alone.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use lab::{Error, Lab, Offloads, Tap};
 use weir_tests::Weir;
 
 const PORT: &str = "eth1";
-/// No decision takes longer.
+/// Longest time of a decision.
 const DECIDED: Duration = Duration::from_secs(20);
 
-/// Two nodes, the cable pulled out, and somebody who can listen and speak on it.
+/// Two nodes, the cable pulled out, and a host that can listen and send on the cable.
 struct Nodes {
-    // In this order: weir ends before its devices go.
+    // The order matters: weir ends before its devices go.
     weirs: Vec<Weir>,
     lab: Lab,
     folder: PathBuf,
@@ -28,7 +28,7 @@ impl Drop for Nodes {
 }
 
 impl Nodes {
-    /// Nodes with these secrets, between them a hub that passes everything on.
+    /// Builds nodes with these secrets, and a hub between them that forwards everything.
     fn new(secrets: [&str; 2]) -> Result<Self, Error> {
         let mut lab = Lab::new();
         let hub = lab.host("hub")?;
@@ -58,7 +58,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Plugs both in.
+    /// Plugs both nodes in.
     fn plug(&self) -> Result<(), Error> {
         let hub = self.lab.node("hub")?;
         hub.ip("link set north up\nlink set south up").map(drop)
@@ -94,7 +94,7 @@ fn a_hello_that_was_recorded_proves_nothing_after_the_cable_came_anew() -> Resul
     let mut ear = Tap::open(nodes.lab.node("hub")?, "south")?;
     nodes.plug()?;
     assert_eq!(decided(&nodes.weirs[0])?.role, "mesh");
-    // All that the other node ever said, once it is gone, to a port whose link came anew.
+    // Replays all frames of the other node after its end, to a port with a new link.
     let hello = |frame: &Vec<u8>| frame.get(12..18) == Some(b"\x88\xb5weir");
     let recorded: Vec<Vec<u8>> = ear.drain(Duration::from_millis(300))?;
     let recorded: Vec<Vec<u8>> = recorded.into_iter().filter(hello).collect();
@@ -136,7 +136,7 @@ fn a_hello_with_a_tag_proves_nothing() -> Result<(), Error> {
     let mut wire = Tap::open(nodes.lab.node("hub")?, "north")?;
     nodes.lab.node("hub")?.ip("link set north up")?;
     let begin = Instant::now();
-    // A node that puts a tag on all it says, and later on nothing.
+    // Sends hellos of a node with a tag on all frames, and later without tags.
     for (tag, limit) in [(&[0x81, 0, 0, 7][..], 8), (&[], 16)] {
         let mut port = Port::new(Some(&mesh), &node, own, 0);
         port.link([limit as u8; 16], 0);

@@ -8,7 +8,7 @@ use crate::cables::peers::{OTHER_SECRET, SECRET};
 use crate::cables::plug::Used;
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
-/// A silent port is decided after ten seconds at most, and listened at for ten more.
+/// The decision takes ten seconds at most; weir listens for ten more.
 const RESTS: Duration = Duration::from_secs(22);
 
 arrangements! {

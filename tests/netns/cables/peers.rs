@@ -14,10 +14,10 @@ use weir_tests::{LIMIT, binary};
 use crate::cables::frames;
 use crate::cables::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
 
-/// The router's other port, and the switch's for that.
+/// The router's other port, and the switch's port for it.
 pub const LAN2: &str = "lan2";
 pub const PORT2: &str = "port2";
-/// The mesh's secret, and another's.
+/// Secrets of the mesh and of another mesh.
 pub const SECRET: &str = "the valley's long secret";
 pub const OTHER_SECRET: &str = "the mountain's long secret";
 /// Treatment of frames by a radio, each way.
@@ -31,14 +31,14 @@ const BY_RADIO: Treatment = Treatment {
 const ROUND: Duration = Duration::from_millis(20);
 
 impl Scene {
-    /// A computer that asks for an address and takes none.
+    /// Starts a client that asks for an address and takes none.
     pub fn asks_for_an_address(&mut self, role: &str) -> Result<(), Error> {
         let mut command = Command::new("busybox");
         command.args(["udhcpc", "-f", "-i", UP, "-t", "100", "-T", "1"]);
         self.start(role, command.args(["-s", "/bin/true"]), None)
     }
 
-    /// A peer that says by LLDP what it is.
+    /// Starts LLDP on a peer.
     pub fn lldp(&mut self, role: &str, device: &str) -> Result<(), Error> {
         let mut command = Command::new("lldpd");
         command.args(["-d", "-I", device, "-c", "-u"]);
@@ -46,7 +46,7 @@ impl Scene {
         self.start(role, &mut command, None)
     }
 
-    /// A peer that speaks Babel.
+    /// Starts Babel on a peer.
     pub fn babel(&mut self, role: &str) -> Result<(), Error> {
         let file = |name: &str| self.folder.join(format!("{role}-{name}"));
         let (pid, state) = (file("babeld.pid"), file("babeld.state"));
@@ -55,7 +55,7 @@ impl Scene {
         self.start(role, command.arg("-S").arg(state).arg(UP), None)
     }
 
-    /// A peer with BIRD, and this protocol in it; the device is `net`.
+    /// Starts BIRD with this protocol on a peer; the device is `net`.
     pub fn bird(&mut self, role: &str, protocol: &str) -> Result<(), Error> {
         let file = |name: &str| self.folder.join(format!("{role}-{name}"));
         let text = format!(
@@ -89,14 +89,14 @@ impl Scene {
         wait_until("a node to answer", LIMIT, || Ok(socket.exists()))
     }
 
-    /// The switch passes on what is for the nearest bridge, as simple ones may.
+    /// Makes the switch forward frames for the nearest bridge, as simple switches may.
     pub fn passes_all(&self) -> Result<(), Error> {
         let line = self.lab.node(LINE)?;
         line.ip("link set sw type bridge group_fwd_mask 0x4000")
             .map(drop)
     }
 
-    /// A cable from the router's port to somebody: no switch between.
+    /// Connects the router's port directly to a peer, without a switch.
     pub fn directly(&mut self, role: &str) -> Result<(), Error> {
         self.finished((ROUTER, WAN))?;
         self.finished((role, UP))?;
@@ -108,18 +108,18 @@ impl Scene {
         self.relay([PORT, role], Treatment::default())
     }
 
-    /// This device at the switch has its link as soon as the router's port has.
+    /// Gives this device at the switch its link together with the router's port.
     pub fn plugged_together(&mut self, device: &str) {
         self.ends.push(device.to_owned());
     }
 
-    /// Checksums are in a frame before a cable has it: what passes it on does not make them.
+    /// Makes the sender compute checksums, as a frame redirection does not.
     fn finished(&self, (role, device): (&str, &str)) -> Result<(), Error> {
         let node = self.lab.node(role)?;
         node.run(&format!("ethtool -K {device} tx off")).map(drop)
     }
 
-    /// Two more ports of the switch's machine, and something between them.
+    /// Adds two more ports of the switch's machine, with a relay between them.
     fn between(&mut self, names: [&str; 2], treatment: Treatment) -> Result<(), Error> {
         let inner = names.map(|name| format!("{name}x"));
         for (name, inner) in names.iter().zip(&inner) {
@@ -129,7 +129,7 @@ impl Scene {
         self.relay([&inner[0], &inner[1]], treatment)
     }
 
-    /// Another switch: a radio's far end, or one more.
+    /// Adds another switch, for example a radio's far end.
     fn switch(&self, name: &str, ports: &[&str]) -> Result<(), Error> {
         let line = self.lab.node(LINE)?;
         line.ip(&format!(
@@ -145,7 +145,7 @@ impl Scene {
         self.lab.node(LINE)?.ip(&lines).map(drop)
     }
 
-    /// Two radios that are a bridge, slow and not without loss: the switch, and the far end.
+    /// Adds a bridge of two radios, slow and lossy: the switch, and the far end.
     pub fn radio_bridge(&mut self) -> Result<(), Error> {
         self.passes_all()?;
         self.between(["near", "distant"], BY_RADIO)?;
@@ -153,19 +153,19 @@ impl Scene {
         self.switch("far", &["distant"])
     }
 
-    /// Somebody at the far end of the radios.
+    /// Adds a peer at the far end of the radios.
     pub fn behind(&mut self, role: &str, addresses: &[&str]) -> Result<(), Error> {
         self.peer(role, addresses)?;
         self.members("far", &[role])
     }
 
-    /// The router's other port, at the switch too.
+    /// Connects the router's other port to the switch too.
     pub fn second_port(&mut self) -> Result<(), Error> {
         self.plugged_together(PORT2);
         self.join((ROUTER, LAN2), PORT2)
     }
 
-    /// A cable from one of the router's ports to the other.
+    /// Connects one of the router's ports to the other.
     pub fn short(&mut self) -> Result<(), Error> {
         self.lab
             .wire((ROUTER, LAN2), (LINE, PORT2), Offloads::Plain)?;
@@ -177,7 +177,7 @@ impl Scene {
         self.relay([PORT, PORT2], Treatment::delay(ROUND))
     }
 
-    /// Three switches in a ring: what is for all goes round, slowly enough for the laboratory.
+    /// Builds a ring of three switches: broadcasts circle, slowly enough for the laboratory.
     pub fn ring(&mut self) -> Result<(), Error> {
         self.between(["r0", "r1"], Treatment::delay(ROUND))?;
         let line = self.lab.node(LINE)?;
@@ -195,7 +195,7 @@ impl Scene {
         self.says(role, frame(mac(role, UP)))
     }
 
-    /// A radio that announces itself by LLDP, at the switch.
+    /// Adds a radio at the switch that announces itself by LLDP.
     pub fn dish(&mut self) -> Result<(), Error> {
         self.passes_all()?;
         self.peer("dish", &[])?;
@@ -204,7 +204,7 @@ impl Scene {
     }
 }
 
-/// weir's configuration: it looks at these ports. In the folder are the mesh's secret, and choices.
+/// Returns weir's configuration for these ports. The folder holds the mesh's secret, and choices.
 pub fn config(mode: &str, ports: &[&str], folder: &Path) -> String {
     let (mesh, choices) = (folder.join("mesh"), folder.join("cables"));
     format!(

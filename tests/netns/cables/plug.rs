@@ -13,18 +13,18 @@ use weir_tests::{Weir, binary};
 use crate::cables::peers::{LAN2, SECRET, config};
 use crate::cables::scene::{LINE, ROUTER, Scene, UP, WAN};
 
-/// No decision takes longer.
+/// Longest time of a decision.
 const DECIDED: Duration = Duration::from_secs(20);
-/// The LAN's own address, which is none of its ports'.
+/// The LAN's own address, which differs from its ports' addresses.
 pub const LAN_MAC: &str = "02:6c:61:6e:00:01";
-/// Somebody in the LAN, and the router's port for that.
+/// A host of the LAN, and the router's port for it.
 pub const DESK: &str = "desk";
 const LAN1: &str = "lan1";
 
 /// Use of the port when the cable comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Used {
-    /// Nothing.
+    /// The port has no use.
     Not,
     /// The port is a member of the LAN's bridge.
     Lan,
@@ -38,7 +38,7 @@ pub enum Used {
 
 /// A port, a cable, and the peers at its other end.
 pub struct Plug {
-    // In this order: weir ends before its devices go.
+    // The order matters: weir ends before its devices go.
     weir: Weir,
     server: Option<Process>,
     pub scene: Scene,
@@ -51,7 +51,7 @@ impl Drop for Plug {
     }
 }
 
-/// The cable's ends at the switch, all of them, up or down.
+/// Returns commands that set all cable ends at the switch up or down.
 fn links(scene: &Scene, state: &str) -> String {
     let set = |end: &String| format!("link set {end} {state}\n");
     scene.ends.iter().map(set).collect()
@@ -105,7 +105,7 @@ impl Plug {
         Ok(plug)
     }
 
-    /// The router serves addresses in its LAN.
+    /// Starts the router's DHCP server for its LAN.
     fn serves(&mut self) -> Result<(), Error> {
         let mut command = Command::new("dnsmasq");
         command.args([
@@ -131,7 +131,7 @@ impl Plug {
         })
     }
 
-    /// Somebody has a connection to the router's SSH, and says nothing.
+    /// Opens an idle connection to the router's SSH port.
     pub fn logs_in(&mut self, role: &str, address: &str) -> Result<(), Error> {
         let socat = |what: &[&str]| {
             let mut command = Command::new("socat");
@@ -163,7 +163,7 @@ impl Plug {
         Ok(cable)
     }
 
-    /// Pulls it out.
+    /// Pulls the cable out.
     pub fn unplug(&mut self) -> Result<(), Error> {
         let line = self.scene.lab.node(LINE)?;
         line.ip(&links(&self.scene, "down")).map(drop)
@@ -192,36 +192,34 @@ impl Plug {
     pub fn cable(&self) -> Result<Option<Cable>, Error> {
         let unexpected = |error| Error::Unexpected(format!("{error}"));
         let all = self.weir.client()?.cables().map_err(unexpected)?;
-        // Of a cable between two of its own ports, the router may tell at either.
+        // For a cable between two own ports, weir may report the loop at either port.
         let of = |device: &str| all.cables.iter().find(|cable| cable.device == device);
         let other = of(LAN2).filter(|cable| cable.link && cable.role == "loop");
         Ok(other.or(of(WAN)).cloned())
     }
 
-    /// Keys of the conditions that are reported.
+    /// Returns the keys of the reported conditions.
     pub fn conditions(&self) -> Result<Vec<String>, Error> {
         let unexpected = |error| Error::Unexpected(format!("{error}"));
         let all = self.weir.client()?.conditions().map_err(unexpected)?;
         Ok(all.conditions.into_iter().map(|it| it.key).collect())
     }
 
-    /// Another weir, with the same configuration.
+    /// Restarts weir with the same configuration.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.end()?;
         self.weir.restart(self.scene.lab.node(ROUTER)?)
     }
 
-    /// weir's process id.
     pub fn id(&self) -> u32 {
         self.weir.id()
     }
 
-    /// Ends weir.
     pub fn end(&self) -> Result<(), Error> {
         self.weir.end(Signal::SIGTERM).map(drop)
     }
 
-    /// `weir …`: exit code, what it prints, and its errors.
+    /// Runs `weir …`: exit code, output, errors.
     pub fn weir(&self, words: &[&str]) -> Result<(Option<i32>, String, String), Error> {
         let mut command = Command::new(binary());
         command.args(words).arg("--socket").arg(self.weir.socket());

@@ -1,5 +1,5 @@
-//! `mode = "auto"`: from the link to the decision nothing passes a port of the LAN, in or out, but
-//! weir's own questions and hellos. Both sides are listened to, octet by octet.
+//! `mode = "auto"`: between link and decision nothing passes a port of the LAN, in or out, except
+//! weir's own probes and hellos. The test checks every byte on both sides.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,10 +14,10 @@ use crate::cables::matrix;
 use crate::cables::plug::{DESK, LAN_MAC, Plug, Used};
 use crate::cables::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
 
-/// Somebody in the LAN says something to all so often.
+/// Interval between a LAN host's broadcasts.
 const PAUSE: Duration = Duration::from_millis(2);
 const NOTICE: Duration = Duration::from_millis(20);
-/// Of these each is a test every time; `WEIR_ARRANGEMENTS` tries all.
+/// Each of these is a test every time; `WEIR_ARRANGEMENTS` tries all.
 const SOME: [&str; 10] = [
     "an_isp_with_dhcp",
     "an_isp_with_pppoe",
@@ -31,10 +31,10 @@ const SOME: [&str; 10] = [
     "a_cable_between_two_ports_of_the_lan",
 ];
 
-/// A weir that gets no processor for seconds opens its gates, by design.
+/// Few at once: a weir without a processor for seconds opens its gates, by design.
 const AT_ONCE: usize = 4;
 
-/// A frame, and when it came.
+/// A frame with its arrival time.
 type Heard = (Instant, Frame);
 
 /// Returns true for weir's own frames at a port: a hello, or a probe, also in a VLAN that weir has
@@ -49,7 +49,7 @@ fn is_own(frame: &[u8]) -> bool {
     let hello = group && at(12, b"\x88\xb5weir\x01");
     let everybody = at(0, &[0xff; 6]);
     let looks_for_a_loop = everybody && at(12, b"\x88\xb5loop weir");
-    // From nobody, port 68, to all, port 67: a request whose first option is DHCPDISCOVER.
+    // From 0.0.0.0, port 68, to broadcast, port 67: a request whose first option is DHCPDISCOVER.
     let dhcp = everybody && at(12, &[8, 0, 0x45]) && at(23, &[17]) && at(26, &[0, 0, 0, 0]);
     let ports = at(30, &[255, 255, 255, 255, 0, 68, 0, 67]);
     let discover = dhcp && ports && at(42, &[1]) && at(278, &[99, 130, 83, 99, 53, 1, 1]);
@@ -57,7 +57,7 @@ fn is_own(frame: &[u8]) -> bool {
     let six = at(0, &[0x33, 0x33]) && at(12, &[0x86, 0xdd]);
     let solicitation = six && at(20, &[58, 255]) && at(54, &[133, 0]);
     let solicit = six && at(20, &[17]) && at(54, &[2, 34, 2, 35]) && at(62, &[1]);
-    // From no address: who is the gateway for which others look.
+    // An ARP probe without a sender address for the gateway that other hosts look for.
     let probe = everybody && at(12, &[8, 6, 0, 1, 8, 0, 6, 4, 0, 1]) && at(28, &[0; 4]);
     hello || looks_for_a_loop || probe || discover || padi || solicitation || solicit
 }
@@ -73,7 +73,7 @@ fn listen(mut tap: Tap, over: &AtomicBool) -> Result<Vec<Heard>, Error> {
     Ok(heard)
 }
 
-/// Says something to all of the LAN again and again.
+/// Sends broadcasts to the LAN again and again.
 fn speak(tap: &Tap, over: &AtomicBool) -> Result<(), Error> {
     let mut frame = [[0xff; 6], mac(DESK, UP)].concat();
     frame.extend(*b"\x99\x99the LAN's own");
@@ -98,7 +98,7 @@ fn leaks(arrangement: &Arrangement) -> Result<Vec<String>, Error> {
         let cable = scope.spawn(|| listen(cable, &over));
         let lan = scope.spawn(|| listen(ear, &over));
         let speaks = scope.spawn(|| speak(&mouth, &over));
-        // No sooner than this the link is there.
+        // The link appears after this instant.
         let begin = Instant::now();
         let decided = plug.plugged().map(|cable| cable.decided);
         thread::sleep(NOTICE * 5);
@@ -132,7 +132,7 @@ fn leaks(arrangement: &Arrangement) -> Result<Vec<String>, Error> {
         }
     }
     println!("{}: {said} own frames, {decided:?} ms", arrangement.name);
-    // The first hello is said with each link: who hears nothing of it does not listen.
+    // Each link starts with a hello: if none arrived, the tap does not work.
     if said == 0 && decided.is_some_and(|decided| decided > 1000) {
         leaks.push(format!("{}: nothing was heard", arrangement.name));
     }

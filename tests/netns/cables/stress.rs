@@ -1,4 +1,4 @@
-//! Storms, cables that come and go, rings: weir decides right afterwards, and costs little
+//! Storms, cables that come and go, rings: weir decides correctly afterwards, and needs little
 //! meanwhile.
 
 use std::fs;
@@ -12,20 +12,20 @@ use crate::cables::plug::{Plug, Used, is};
 use crate::cables::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
-/// In a storm, at once and then again after so long: 5000 frames a second.
+/// A storm sends a burst, waits, and repeats: 5000 frames a second.
 const BURST: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 const STORM: Duration = Duration::from_secs(4);
-/// Hundredths of a second (USER_HZ) of the processor, of 400; and pages of memory more.
+/// Bound of the processor time, in USER_HZ (of 400), and of additional pages of memory.
 const TICKS: u64 = 60;
 const PAGES: u64 = 2048;
 const PLUGS: usize = 50;
-/// A link holds so long, in all less than a minute.
+/// A link holds this long, all links together less than a minute.
 const HELD: Duration = Duration::from_millis(100);
 /// Frames that weir sends at a port with a link: a probe's frames and the first hellos.
 const SENT: usize = 12 + 8;
 
-/// Open files, and threads.
+/// Returns the numbers of open files and threads.
 fn held(pid: u32) -> Result<[usize; 2], Error> {
     let count = |what: &str| {
         let path = format!("/proc/{pid}/{what}");
@@ -46,7 +46,7 @@ fn a_storm_costs_little_and_hides_nothing() -> Result<(), Error> {
     let mouth = Tap::open(plug.scene.lab.node("noise")?, UP)?;
     let line = plug.scene.lab.node(LINE)?;
     line.run(&format!("ip link set {PORT} up"))?;
-    // Questions by multicast DNS, each from another station.
+    // Queries by multicast DNS, each from another station.
     let (begin, mut sent) = (Instant::now(), 0u32);
     while begin.elapsed() < STORM {
         for _ in 0..BURST {
@@ -77,7 +77,7 @@ fn fifty_plugs_leave_nothing_behind_and_decide_nothing() -> Result<(), Error> {
     scene.dhcp("isp", &[])?;
     let mut plug = Plug::of(scene, Used::Not)?;
     is(&plug.plugged()?, "uplink");
-    // The thread that asked ends four seconds after it began, which may be after the decision.
+    // The probing thread ends four seconds after its start, maybe after the decision.
     let quiet = |plug: &Plug| {
         std::thread::sleep(Duration::from_secs(5));
         held(plug.id())

@@ -18,16 +18,16 @@ use crate::parity::peers::{self, Capture, Folder};
 use crate::parity::slow::Slow;
 
 const ECHO: u16 = 7;
-/// Milliseconds by which each end answers later than it would.
+/// Additional delay of each end's answers, in milliseconds.
 const LAN: u16 = 5;
 const WAN: u16 = 20;
 const WAN_LATER: u16 = 60;
-/// Milliseconds that weir's medians and tshark's may differ by.
+/// Tolerated difference between weir's medians and tshark's, in milliseconds.
 const NEAR: f64 = 2.0;
-/// Measurements of which there is a median.
+/// Number of measurements for a median.
 const ENOUGH: usize = 8;
 
-/// Questions and answers over one connection, one after the other, until told to stop.
+/// Exchanges questions and answers over one connection until `stop` is set.
 fn converse(from: &Namespace, to: SocketAddr, stop: &AtomicBool) -> Result<(), Error> {
     let system = || Error::system(format!("talk to {to}"));
     let mut stream = from.enter(|| TcpStream::connect(to))?.map_err(system())?;
@@ -70,7 +70,7 @@ fn milliseconds(milliseconds: u16) -> Duration {
     Duration::from_millis(milliseconds.into())
 }
 
-/// A conversation and a transfer, both forwarded by weir.
+/// Times a conversation and a transfer, both forwarded by weir.
 fn timed(by: By, ipv6: bool) -> Result<(), Error> {
     let lab = Lab::gateway(&Options {
         raw: true,
@@ -100,8 +100,8 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
     }
     let client = lab.node("client")?;
     let folder = Folder::new()?;
-    // Behind the client's delay, and before the server's answers have any other: as the router has
-    // it.
+    // Captures behind the client's delay and before further delay of the server's answers, as the
+    // router sees packets.
     let capture = Capture::begin(client, "eth0", folder.at("capture.pcap"))?;
     let mut told = [vec![], vec![], vec![]];
     for _ in 0..16 {
@@ -141,8 +141,8 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
     transfer.stop().map(drop)
 }
 
-/// The medians of both sides are tshark's, at either hook, of one family each, and follow what
-/// changes. One after the other: the relays need the processor when it is their turn.
+/// The medians of both sides equal tshark's, at either hook, per family, and follow changes. The
+/// cases run in sequence: the relays need the processor in time.
 #[test]
 fn what_is_forwarded_is_timed_as_tshark_times_it() -> Result<(), Error> {
     timed(By::Weir("tc"), false)?;

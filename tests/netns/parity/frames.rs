@@ -1,4 +1,4 @@
-//! Traffic made of frames: the same in each run, byte by byte.
+//! Traffic made of frames: identical bytes in each run.
 
 use std::net::IpAddr;
 use std::thread::sleep;
@@ -12,15 +12,14 @@ use lab::{Error, Lab, Tap};
 /// Ports at the server.
 pub const WEB: u16 = 80;
 pub const DATAGRAMS: u16 = 5000;
-/// Datagrams in fragments.
+/// Port of datagrams in fragments.
 pub const FRAGMENTED: u16 = 5001;
-/// Datagrams in frames that are filled up to what Ethernet wants.
+/// Port of datagrams in frames padded to Ethernet's minimum.
 pub const PADDED: u16 = 5002;
-/// Datagrams behind an IPv6 extension header, or with an IPv4 option.
+/// Port of datagrams behind an IPv6 extension header, or with an IPv4 option.
 pub const EXTENDED: u16 = 5003;
-/// The client's ports begin here.
+/// First port of the client.
 pub const CLIENTS: u16 = 40_000;
-/// Protocols.
 pub const ICMP: u8 = 1;
 pub const UDP: u8 = 17;
 pub const IPV6_FRAGMENT: u8 = 44;
@@ -34,7 +33,7 @@ pub struct Ends {
     server: Tap,
 }
 
-/// Addresses of client and server.
+/// Returns the addresses of client and server.
 fn addresses(ipv6: bool) -> (IpAddr, IpAddr) {
     match ipv6 {
         true => (CLIENT6, SERVER6),
@@ -74,7 +73,7 @@ impl Ends {
         }
     }
 
-    /// Everything but TCP, question and answer.
+    /// Sends all kinds of traffic but TCP, as question and answer.
     pub fn mixture(&self) -> Result<(), Error> {
         for ipv6 in [false, true] {
             for (number, side) in [Side::Client, Side::Server].into_iter().enumerate() {
@@ -84,24 +83,24 @@ impl Ends {
                 let mut padded = datagram(side, ipv6, PADDED, 3);
                 padded.lies.pad_to = 120;
                 self.send(side, &padded.bytes())?;
-                // More than fits: whole, it would leave the router whole.
+                // Larger than the MTU: whole, it would leave the router whole.
                 for fragment in datagram(side, ipv6, FRAGMENTED, 2000).fragments(1200) {
                     self.send(side, &fragment)?;
                 }
                 let mut extended = datagram(side, ipv6, EXTENDED, 200);
                 match ipv6 {
-                    // PadN: six bytes of nothing.
+                    // PadN: six zero bytes.
                     true => {
                         extended.extensions = vec![(IPV6_OPTIONS, vec![0, 0, 1, 4, 0, 0, 0, 0])]
                     }
-                    // No operation, four times.
+                    // Four no-operation options.
                     false => extended.options = vec![1; 4],
                 }
                 self.send(side, &extended.bytes())?;
                 let kind = [[8, 0], [128, 129]][usize::from(ipv6)][number];
                 let echo = Body::Icmp(kind, 0, 0x0007_0001, vec![b'w'; 56]);
                 self.send(side, &packet(side, ipv6, echo).bytes())?;
-                // No IP within, only Ethernet without a known type.
+                // The inner packet is Ethernet with an unknown type, not IP.
                 let inner = [&[0, 0, 0x88, 0xb5][..], &[b'w'; 60]].concat();
                 self.send(side, &packet(side, ipv6, Body::Raw(GRE, inner)).bytes())?;
             }
@@ -110,7 +109,7 @@ impl Ends {
     }
 }
 
-/// A TCP connection whose ends answer when they are told to.
+/// A TCP connection whose ends answer on request.
 pub struct Connection {
     ipv6: bool,
     /// The client's port.
@@ -151,7 +150,7 @@ impl Connection {
     }
 }
 
-/// Connections that do the same at the same time.
+/// Connections that act in parallel.
 pub struct Connections<'a> {
     pub ends: &'a Ends,
     pub all: Vec<Connection>,
@@ -166,7 +165,7 @@ impl Connections<'_> {
         Ok(())
     }
 
-    /// SYN, SYN-ACK, ACK, with these waits at the server and at the client.
+    /// Sends SYN, SYN-ACK, ACK, with these waits at the server and at the client.
     pub fn open(&mut self, server: Duration, client: Duration) -> Result<(), Error> {
         self.each(Side::Client, flag::SYN, 0)?;
         sleep(server);
@@ -175,8 +174,8 @@ impl Connections<'_> {
         self.each(Side::Client, flag::ACK, 0)
     }
 
-    /// Data from one side, acknowledged by the other after this time. Then a silence, so that weir
-    /// times the next segment, too: it does so every 16 jiffies at most, up to 160 ms.
+    /// Sends data from one side, acknowledged by the other after `wait`. A silence follows: weir
+    /// times a segment every 16 jiffies at most, up to 160 ms.
     pub fn say(&mut self, side: Side, wait: Duration) -> Result<(), Error> {
         self.each(side, flag::PSH | flag::ACK, 700)?;
         sleep(wait);

@@ -1,4 +1,4 @@
-//! Sums by interface: what three collectors make of weir's IPFIX is what the cards counted.
+//! Sums by interface: three collectors' sums of weir's IPFIX equal the cards' counters.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -30,15 +30,15 @@ const ALL: u16 = 4738;
 const GOFLOW2: u16 = 4740;
 const NFACCTD: u16 = 4741;
 const ECHO: u16 = 7;
-/// Nobody listens.
+/// A closed port.
 const CLOSED: u16 = 9;
-/// The router's firewall drops what goes there.
+/// A port that the router's firewall drops.
 const FORBIDDEN: u16 = 13;
-/// The router's port that leads to the client's echo.
+/// The router's port that forwards to the client's echo.
 const LED: u16 = 8080;
 const PORTS: [&str; 2] = ["lan0", "wan0"];
 
-/// Hands each datagram for [`ALL`] to all three.
+/// Forwards each datagram for [`ALL`] to all three collectors.
 struct Relay(Arc<AtomicBool>);
 
 impl Relay {
@@ -101,7 +101,7 @@ impl Lines {
         })
     }
 
-    /// Ends it once it has read and written all.
+    /// Ends the collector once it has read and written all.
     fn end(self, node: &Namespace) -> Result<Vec<Value>, Error> {
         peers::drained(node, self.port)?;
         let records = at_rest(|| Ok(objects(&self.file)))?;
@@ -147,12 +147,12 @@ fn nfacctd(node: &Namespace, folder: &Path) -> Result<Lines, Error> {
     let mut command = Command::new("nfacctd");
     command.arg("-f").arg(configuration);
     let nfacctd = Lines::begin(node, command, NFACCTD, file)?;
-    // Its second process begins a moment later, and what comes before is lost.
+    // nfacctd's second process starts a moment later; earlier records are lost.
     thread::sleep(Duration::from_secs(2));
     Ok(nfacctd)
 }
 
-/// Sums by direction and interface, from JSON with these names of the fields.
+/// Returns sums by direction and interface, from JSON with these field names.
 fn by_interface(records: &[Value], names: [&str; 2]) -> BTreeMap<(usize, u64), Count> {
     let mut sums = BTreeMap::<_, Count>::new();
     for record in records {
@@ -166,17 +166,17 @@ fn by_interface(records: &[Value], names: [&str; 2]) -> BTreeMap<(usize, u64), C
     sums
 }
 
-/// A card's own counters of what it sent.
+/// A card's own counters of sent packets.
 struct Card<'a> {
     node: &'a Namespace,
     name: &'a str,
-    /// Bytes that it counts for each packet beyond those of IP: veth does so, or does not, by the
-    /// kernel.
+    /// Bytes that the card counts for each packet beyond IP: veth counts them or not, depending on
+    /// the kernel.
     header: u64,
 }
 
 impl<'a> Card<'a> {
-    /// Weighs a packet to `neighbour`.
+    /// Measures the size of a counted packet to `neighbour`.
     fn new(node: &'a Namespace, name: &'a str, neighbour: IpAddr) -> Result<Self, Error> {
         let mut card = Self {
             node,
@@ -196,7 +196,7 @@ impl<'a> Card<'a> {
         Err(Error::Unexpected(format!("{name} is never quiet")))
     }
 
-    /// IP packets.
+    /// Returns the sent IP packets.
     fn sent(&self) -> Result<Count, Error> {
         let text = self
             .node
@@ -219,7 +219,7 @@ fn minus(more: Count, less: Count) -> Count {
     }
 }
 
-/// A gateway that knows its neighbours, forwards a port, and has a firewall.
+/// Builds a gateway with known neighbours, a forwarded port, and a firewall.
 fn gateway() -> Result<Lab, Error> {
     let lab = Lab::gateway(&Options {
         plain_offloads: true,
@@ -244,7 +244,7 @@ fn gateway() -> Result<Lab, Error> {
         }
     }
     let router = lab.node("router")?;
-    // Conntrack forgets what ended before a collector is told of it.
+    // conntrack forgets ended connections before the collector gets their records.
     for state in ["close", "close_wait", "last_ack", "time_wait", "fin_wait"] {
         router.sysctl(
             &format!("net.netfilter.nf_conntrack_tcp_timeout_{state}"),
@@ -260,7 +260,7 @@ fn gateway() -> Result<Lab, Error> {
     Ok(lab)
 }
 
-/// Short connections of each kind, from inside and outside.
+/// Makes short connections of each kind, from inside and outside.
 fn short(lab: &Lab) -> Result<(), Error> {
     let (client, server) = (lab.node("client")?, lab.node("server")?);
     for address in [SERVER, SERVER6] {
@@ -286,7 +286,7 @@ fn short(lab: &Lab) -> Result<(), Error> {
 }
 
 /// Short and long connections, forwarded by the kernel and by weir, refused and dropped: each
-/// interface has in each collector what its card counted, and what was forwarded has both its
+/// collector's sums per interface equal the card's counters, and forwarded packets have both
 /// interfaces.
 #[test]
 fn sums_by_interface_are_those_of_the_cards() -> Result<(), Error> {
@@ -377,7 +377,7 @@ fn sums_by_interface_are_those_of_the_cards() -> Result<(), Error> {
             assert_eq!(told, [wanted; 3], "{name} {filter}: {at_first:?}");
         }
     }
-    // Only what was dropped or refused has one interface.
+    // Only dropped or refused packets lack an interface.
     let zero = |filter: &str| peers::nfdump(router, &directory, filter);
     for way in ["in if 0", "out if 0"] {
         let forwarded = format!("{way} and (port {ECHO} or port {PORT} or port {CLOSED})");

@@ -1,4 +1,4 @@
-//! The programs that weir is compared with.
+//! The programs that the tests compare weir with.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use weir_tests::LIMIT;
 /// Port of nfcapd: the namespace is the test's own, so the port is free.
 pub const COLLECTOR: u16 = 4739;
 
-/// A directory that goes when this does.
+/// A temporary directory, removed when dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -29,12 +29,12 @@ impl Folder {
         Ok(Self(folder))
     }
 
-    /// A file or directory in it.
+    /// Returns the path of an entry in the directory.
     pub fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// A new directory in it.
+    /// Creates a directory inside.
     pub fn make(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.at(name);
         std::fs::create_dir(&path).map_err(Error::system("make a directory"))?;
@@ -64,7 +64,7 @@ pub fn output(node: &Namespace, command: &mut Command) -> Result<String, Error> 
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// tcpdump, which writes whole packets to a file.
+/// A tcpdump that writes whole packets to a file.
 pub struct Capture {
     pub file: PathBuf,
     tcpdump: Process,
@@ -92,13 +92,13 @@ impl Capture {
         std::fs::metadata(&self.file).map_or(0, |file| file.len())
     }
 
-    /// Nothing more is written; the file is whole.
+    /// Stops tcpdump; the file is complete afterwards.
     pub fn end(&self) {
         self.tcpdump.stop();
     }
 }
 
-/// Packets one way: protocol, where from, where to.
+/// Packets of one direction: protocol, source, destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub protocol: u8,
@@ -109,7 +109,7 @@ pub struct Key {
 /// Counts by key.
 pub type Table = BTreeMap<Key, Count>;
 
-/// A sum, of what `keys` wants.
+/// Returns the sum of the entries that `wanted` accepts.
 pub fn sum(table: &Table, wanted: impl Fn(&Key) -> bool) -> Count {
     let mut all = Count::default();
     for (_, count) in table.iter().filter(|(key, _)| wanted(key)) {
@@ -119,7 +119,6 @@ pub fn sum(table: &Table, wanted: impl Fn(&Key) -> bool) -> Count {
     all
 }
 
-/// Adds to a table.
 pub fn add(table: &mut Table, key: Key, count: Count) {
     let sum = table.entry(key).or_default();
     sum.packets += count.packets;
@@ -143,7 +142,7 @@ pub fn nfdump(node: &Namespace, directory: &Path, filter: &str) -> Result<Table,
                 return None;
             };
             let protocol = protocol.parse().ok()?;
-            // Of ICMP, type and code are in the place of the port.
+            // For ICMP, type and code take the place of the port.
             let port = |text: &str| match matches!(protocol, 1 | 58) {
                 true => Some(0),
                 false => text.parse().ok(),
@@ -163,7 +162,7 @@ pub fn nfdump(node: &Namespace, directory: &Path, filter: &str) -> Result<Table,
     Ok(table)
 }
 
-/// nfcapd, which writes what it is told to a directory.
+/// An nfcapd that writes received records to a directory.
 pub struct Collector {
     process: Process,
     directory: PathBuf,
@@ -188,7 +187,7 @@ impl Collector {
         Ok(collector)
     }
 
-    /// Ends it once it has read all that was sent: now its files are whole, in this directory.
+    /// Ends nfcapd once it has read all records; returns the directory with complete files.
     pub fn end(self, node: &Namespace) -> Result<PathBuf, Error> {
         drained(node, COLLECTOR)?;
         let id = i32::try_from(self.process.id()).unwrap_or(0);
@@ -208,10 +207,10 @@ pub fn drained(node: &Namespace, port: u16) -> Result<(), Error> {
     })
 }
 
-/// Bytes that wait for the collector at this port, and datagrams that it was too slow for; `None`:
-/// nobody listens.
+/// Returns bytes that wait for the collector at this port, and datagrams dropped there; `None`
+/// without a listener.
 pub fn queue(node: &Namespace, port: u16) -> Result<Option<(u64, u64)>, Error> {
-    // By the thread: /proc/net is that of the process's first one.
+    // /proc/net belongs to the process's first thread, which is in another namespace.
     let table = node
         .enter(|| std::fs::read_to_string("/proc/thread-self/net/udp"))?
         .map_err(Error::system("read /proc/thread-self/net/udp"))?;
@@ -229,7 +228,7 @@ pub fn queue(node: &Namespace, port: u16) -> Result<Option<(u64, u64)>, Error> {
 pub fn softflowd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Table, Error> {
     let collector = Collector::begin(node, folder.make("softflowd")?)?;
     let mut command = Command::new("softflowd");
-    // NetFlow 9: what it exports by IPFIX, nfdump reads too, but with times in a form of its own.
+    // NetFlow 9: nfdump reads softflowd's IPFIX too, but with a different format of times.
     command.args(["-d", "-v", "9", "-c", "none", "-n"]);
     command.arg(format!("127.0.0.1:{COLLECTOR}"));
     command.arg("-p").arg(folder.at("softflowd.pid"));

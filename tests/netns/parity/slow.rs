@@ -1,5 +1,5 @@
-//! A host whose packets take their time, however the kernel was built: a real one, behind a relay
-//! that keeps what it sends for a while.
+//! A host whose packets are delayed, with any kernel: a real host behind a relay that holds its
+//! packets for a while.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Slow {
 }
 
 impl Slow {
-    /// With the addresses that the router knows there.
+    /// Starts the host with the addresses that the router expects.
     pub fn begin(lab: &Lab, side: Side, delay: Duration) -> Result<Self, Error> {
         let (role, own, router) = match side {
             Side::Client => ("client", [CLIENT, CLIENT6], [ROUTER_LAN, ROUTER_LAN6]),

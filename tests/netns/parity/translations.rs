@@ -1,4 +1,4 @@
-//! Translations that begin and end: told to nfcapd as the kernel tells them to conntrack(8).
+//! Starts and ends of translations: nfcapd receives the same events as conntrack(8).
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpStream};
@@ -28,7 +28,7 @@ const DELETE: u8 = 5;
 /// A record: event, protocol, the connection's first packet as received and as sent.
 type Told = (u8, u8, [String; 4]);
 
-/// conntrack(8), which writes down what the kernel tells.
+/// A conntrack(8) that writes the kernel's events to a file.
 struct Witness {
     file: PathBuf,
     _process: Process,
@@ -49,7 +49,7 @@ impl Witness {
         Ok(Self { file, _process })
     }
 
-    /// Translations that began and ended so far.
+    /// Returns the translations that began and ended so far.
     fn told(&self) -> Result<Vec<Told>, Error> {
         let text = std::fs::read_to_string(&self.file).map_err(Error::system("read a file"))?;
         let mut told: Vec<Told> = text.lines().filter_map(line).collect();
@@ -58,8 +58,8 @@ impl Witness {
     }
 }
 
-/// A line of conntrack(8), if it is about a translation: kind, protocol, and both ways as
-/// `src=… dst=… sport=… dport=…`.
+/// Parses a line of conntrack(8) about a translation: kind, protocol, and both directions as `src=…
+/// dst=… sport=… dport=…`.
 fn line(line: &str) -> Option<Told> {
     let mut words = line.split_whitespace();
     let event = match words.next()? {
@@ -98,7 +98,7 @@ fn line(line: &str) -> Option<Told> {
     (ends[0] != ends[2] || ends[1] != ends[3]).then_some((event, protocol, ends))
 }
 
-/// Events as nfdump has them; what it says of both kinds is looked at, too.
+/// Returns nfdump's events, and checks nfdump's text of both kinds.
 fn collected(router: &Namespace, directory: &Path) -> Result<Vec<Told>, Error> {
     let mut command = Command::new("nfdump");
     command.arg("-R").arg(directory);
@@ -132,7 +132,7 @@ fn collected(router: &Namespace, directory: &Path) -> Result<Vec<Told>, Error> {
     Ok(told)
 }
 
-/// Values of a field in all records that tshark finds in a capture.
+/// Returns a field's values in all records that tshark finds in a capture.
 fn tshark(router: &Namespace, capture: &Path, field: &str) -> Result<Vec<String>, Error> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(capture).args(["-T", "fields"]);
@@ -142,14 +142,14 @@ fn tshark(router: &Namespace, capture: &Path, field: &str) -> Result<Vec<String>
     Ok(values.map(str::to_owned).collect())
 }
 
-/// Many connections, from inside and from outside, one of before weir and one that outlives it.
+/// Many connections, from inside and outside, one older than weir and one that outlives weir.
 #[test]
 fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error> {
     let lab = Lab::gateway(&Options {
         plain_offloads: true,
         ..Options::default()
     })?;
-    // So that weir knows which side is outside.
+    // The default route tells weir the outer side.
     lab.route("router", "default", SERVER)?;
     let (router, client, server) = (
         lab.node("router")?,
@@ -196,11 +196,11 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
     for _ in 0..20 {
         ask_tcp(client, to, b"from inside")?;
         ask_tcp(server, SocketAddr::new(ROUTER_WAN, LED), b"from outside")?;
-        // Not translated: nobody is to hear of it.
+        // An untranslated connection: weir must not export it.
         ask_tcp(client, SocketAddr::new(SERVER6, ECHO), b"without")?;
     }
-    // More than one message holds, each with a port of its own. All end at once: of many more
-    // conntrack(8) would lose some.
+    // More connections than a message holds, each with its own port. All end at once: with many
+    // more, conntrack(8) would lose some.
     let asking = (0..60).map(|_| Datagrams::open(client, to));
     let asking = asking.collect::<Result<Vec<_>, Error>>()?;
     for one in &asking {
@@ -214,7 +214,7 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
     let _after = connect()?;
     let mut seen = String::new();
     wait_until("all but one have ended", LIMIT, || {
-        // The kernel looks for what timed out when it is asked, or some time.
+        // The kernel looks for expired entries on a listing, or after some time.
         let left = router.run("conntrack -L")?;
         let told = witness.told()?;
         let ended = told.iter().filter(|(event, ..)| *event == DELETE).count();

@@ -1,5 +1,5 @@
-//! `compat = "apup"`: peers in clear, as OpenWrt's access points are. Its hostapd is not here: the
-//! other side is weir, and then one that a hand put into the kernel as that hostapd does.
+//! `compat = "apup"`: unencrypted peers, like OpenWrt's access points. OpenWrt's hostapd is not
+//! here: the other side is weir, and then an entry made by hand as that hostapd makes it.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ const APUP: &str = "compat = \"apup\"";
 /// The kernel's name for the device of the first peer.
 const LINK: &str = "wlan0.sta2007";
 
-/// Waits until one has a peer in clear, of this address.
+/// Waits until a node has an unencrypted peer of this address.
 fn in_clear(scene: &Scene, at: usize, number: u8) -> Result<(), Error> {
     let mut told = String::new();
     wait_until("a peer in clear", LIMIT, || {
@@ -44,7 +44,7 @@ fn address(scene: &Scene, role: &str, device: &str, number: u8) -> Result<(), Er
     node.ip(&line).map(drop)
 }
 
-/// Puts an access point of this number beside another's, by the requests of OpenWrt's hostapd.
+/// Adds an access point as the other's peer, by the requests of OpenWrt's hostapd.
 fn by_hand(scene: &Scene, role: &str, own: u8, other: u8) -> Result<Peers, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build();
@@ -135,7 +135,7 @@ fn peers_in_clear_as_openwrt_has_them() -> Result<(), Error> {
 #[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
 fn who_has_the_secret_is_not_taken_in_clear() -> Result<(), Error> {
     let mut scene = Scene::begin(&NODES)?;
-    // The third has the name alone.
+    // The third node has the network's name alone.
     for role in &NODES[..3] {
         scene.access_point(role, false)?;
     }
@@ -152,7 +152,7 @@ fn who_has_the_secret_is_not_taken_in_clear() -> Result<(), Error> {
         let open = |peer: &answers::RadioPeer| peer.address == other && !peer.encrypted;
         assert!(!told.iter().any(open), "{told:?}");
         assert_eq!(scene.devices(NODES[at], "peer-")?, 1);
-        // The other one is in clear, beside it.
+        // The other one is an unencrypted peer beside it.
         wait_until("a device without a key", LIMIT, || {
             Ok(scene.devices(NODES[at], "wlan0.sta")? == 1)
         })?;

@@ -1,6 +1,6 @@
-//! The rates at which a peer is sent to on each band, by its beacon, beside a client of the same
-//! access point. The kernel's rate control knows none of HE (net/mac80211/rc80211_minstrel_ht.c), so
-//! that at 6 GHz it gets the first ones.
+//! Transmit rates towards a peer on each band, by the peer's beacon, beside a client of the same
+//! access point. The kernel's rate control knows no HE (net/mac80211/rc80211_minstrel_ht.c), so at
+//! 6 GHz it uses the first rates.
 
 use lab::Error;
 use weir_tests::radios::RADIO;
@@ -12,14 +12,14 @@ const CLIENT: &str = "02:00:00:00:02:00";
 /// Number of inspected frames: now and then, rate control tries one of the band's first rates.
 pub const FRAMES: usize = 10;
 const NODES: [&str; 3] = ["north", "south", "client"];
-/// 80 MHz, without which the kernel uses no VHT (`ieee80211_vht_cap_ie_to_sta_vht_cap`,
-/// net/mac80211/vht.c). The rules of a country allow that; those of the other radios do not.
+/// 80 MHz, which the kernel requires for VHT (`ieee80211_vht_cap_ie_to_sta_vht_cap`,
+/// net/mac80211/vht.c). A country's rules allow that; those of the other radios do not.
 const FIVE: &str = "hw_mode=a\nchannel=36\nieee80211n=1\nht_capab=[HT40+][SHORT-GI-40]\n\
     ieee80211ac=1\nvht_oper_chwidth=1\nvht_oper_centr_freq_seg0_idx=42\nieee80211ax=1";
 const SIX: &str = "hw_mode=a\nchannel=5\nop_class=131\nieee80211ax=1\nsae_pwe=1";
 
-/// The kind of rates at which the last frame was sent to a station, of a dump of `iw`: those that
-/// have a name, or none where they are the first ones of the band.
+/// Returns the kind of the last frame's rate to a station, from a dump of `iw`: a named kind, or
+/// `None` for the first rates of the band.
 pub fn kind(dump: &str, mac: &str) -> Result<Option<&'static str>, Error> {
     let mut sections = dump.split("Station ");
     let section = sections.find(|section| section.starts_with(mac));
@@ -48,7 +48,7 @@ fn band(band: &str, settings: &str, expected: Option<&str>) -> Result<(), Error>
     }
     let ends = [scene.alive(0, 1)?.remove(0), scene.alive(1, 1)?.remove(0)];
     scene.speak(["south", "north"], [&ends[1], &ends[0]], 7)?;
-    // Rate control gets to know both.
+    // Trains the rate control for both.
     let north = scene.lab.node("north")?;
     let ends = [("192.0.9.2", &*ends[0], PEER), ("192.0.2.2", RADIO, CLIENT)];
     for (address, ..) in ends {

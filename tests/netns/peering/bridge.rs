@@ -1,4 +1,4 @@
-//! Three access points, and bridges between them that have a spanning tree.
+//! Three access points, whose bridges run a spanning tree.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::scene::{SECRET, Scene, unexpected};
 
 const NODES: [&str; 3] = ["north", "south", "east"];
 
-/// Frames that came in by the bridge of a node.
+/// Returns the frames that a node's bridge received.
 fn received(scene: &Scene, role: &str) -> Result<u64, Error> {
     let told = scene.lab.node(role)?.run("cat /proc/net/dev")?;
     let mut words = told.split_whitespace().skip_while(|word| *word != "br0:");
@@ -20,7 +20,7 @@ fn received(scene: &Scene, role: &str) -> Result<u64, Error> {
     number.ok_or_else(|| unexpected(told))
 }
 
-/// Ten pings in a row are answered, once the spanning tree is done: it loses frames until then.
+/// Waits for ten answered pings in a row: frames get lost until the spanning tree is done.
 fn reaches(scene: &Scene, from: usize, to: usize) -> Result<(), Error> {
     let node = scene.lab.node(NODES[from])?;
     let ping = format!("ping -c 10 -i 0.1 -W 1 10.9.0.{}", to + 1);
@@ -30,8 +30,8 @@ fn reaches(scene: &Scene, from: usize, to: usize) -> Result<(), Error> {
     })
 }
 
-/// Waits until each port of these nodes either forwards or is shut for good: of the three links of
-/// three nodes one is.
+/// Waits until each port of these nodes forwards or is blocked for good: of the three links of
+/// three nodes one is blocked.
 fn settled(scene: &Scene, nodes: &[&str], shut: usize) -> Result<(), Error> {
     let mut seen = Vec::new();
     wait_until("the spanning tree", LIMIT, || {
@@ -60,7 +60,7 @@ fn three_access_points_in_bridges_are_no_loop() -> Result<(), Error> {
     };
     for (at, role) in NODES.iter().enumerate() {
         scene.access_point(role, false)?;
-        // The shortest times that there are (IEEE 802.1D, 8.10.2), so that it is soon done.
+        // The shortest times allowed (IEEE 802.1D, 8.10.2), so that the tree is soon done.
         scene.lab.node(role)?.ip(&format!(
             "link add br0 type bridge stp_state 1 forward_delay 400 hello_time 100 max_age 600\n\
              link set br0 up\naddress add 10.9.0.{}/24 dev br0\n",
@@ -82,7 +82,7 @@ fn three_access_points_in_bridges_are_no_loop() -> Result<(), Error> {
         );
     }
     done("all are peers");
-    // So a frame for all comes once.
+    // A broadcast arrives once.
     settled(&scene, &NODES, 1)?;
     done("the spanning tree");
     for (from, to) in [(0, 1), (1, 2), (2, 0)] {
@@ -95,7 +95,7 @@ fn three_access_points_in_bridges_are_no_loop() -> Result<(), Error> {
     println!("{more} frames came in by a bridge in three seconds in which nobody spoke");
     assert!(more < 100, "{more}");
 
-    // The one that the others are reached by is killed.
+    // The root of the tree is killed.
     scene.weirs[0].end(Signal::SIGKILL)?;
     wait_until("its devices are gone", LIMIT, || {
         Ok(scene.devices("north", "peer-")? == 0 && scene.devices("south", "peer-")? == 1)

@@ -30,7 +30,7 @@ fn begin_with_peers() -> Result<Scene, Error> {
     Ok(scene)
 }
 
-/// Each has one device of a peer, and none is left of before; they hear each other.
+/// Waits until each node has only one peer's device, and both reach each other.
 fn speak(scene: &Scene) -> Result<(), Error> {
     for (at, role) in NODES.iter().enumerate() {
         let device = scene.alive(at, 1)?.remove(0);
@@ -44,7 +44,7 @@ fn speak(scene: &Scene) -> Result<(), Error> {
     Ok(())
 }
 
-/// Both have a peer again after `since`; how long after `what` is printed.
+/// Waits until both have a peer again after `since`, and prints the delay after `what`.
 fn found(scene: &Scene, since: f64, at: f64, what: &str) -> Result<(), Error> {
     for (number, role) in NODES.iter().enumerate() {
         let found = scene.found_after(number, since)?;
@@ -74,9 +74,9 @@ fn peers_come_back_after_hostapd_began_anew() -> Result<(), Error> {
     speak(&scene)
 }
 
-/// Peers follow to another channel: north and south, which have one another.
+/// Peers follow to another channel: north and south, which are each other's peers.
 pub fn to_another_channel(scene: &Scene) -> Result<(), Error> {
-    // Both at once.
+    // Both access points switch at once.
     let ordered = second_of_day();
     for at in [0, 1] {
         scene.switch(at, 2437)?;
@@ -105,7 +105,7 @@ pub fn to_another_channel(scene: &Scene) -> Result<(), Error> {
 fn peers_come_back_with_radios_that_were_gone() -> Result<(), Error> {
     let mut scene = begin_with_peers()?;
     let before: Vec<usize> = (scene.weirs.iter().map(|weir| weir.log().lines().count())).collect();
-    // All of them go, as with a driver that is unloaded, and others come.
+    // All radios vanish, as with an unloaded driver, and others come.
     lab::radios::unload()?;
     for at in [0, 1] {
         wait_until("it is told", LIMIT, || {
@@ -143,7 +143,7 @@ fn an_ear_that_could_not_be_made_is_tried_again() -> Result<(), Error> {
     let north = scene.lab.node("north")?;
     let shown = north.run(&format!("ip -oneline link show {RADIO}"))?;
     let link = shown.split(':').next().unwrap_or_default();
-    // Somebody has the name.
+    // The name is taken.
     let name = format!("weir-ear{link}");
     north.ip(&format!("link add {name} type dummy\n"))?;
     for role in NODES {
@@ -165,7 +165,7 @@ fn an_ear_that_could_not_be_made_is_tried_again() -> Result<(), Error> {
     scene.alive(0, 1)?;
     assert!(said(&scene.weirs[0].log(), "is heard again")? > 0.0);
     assert_eq!(scene.told(0)?.notices, [""; 0]);
-    // And one that is taken away while it is used.
+    // The device is deleted during its use.
     scene.weirs[1].end(nix::sys::signal::Signal::SIGKILL)?;
     wait_until("it listens", LIMIT, || {
         Ok(scene.devices("north", &name)? == 1)

@@ -1,5 +1,5 @@
-//! Channels that radar may need (DFS): an access point listens there for a minute before it sends
-//! (the CAC), and leaves where radar is heard. hwsim says that it is, when told to.
+//! Channels with radar (DFS): an access point listens there for a minute before it sends (the CAC),
+//! and leaves when it detects radar. hwsim simulates radar on request.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use weir_tests::radios::outside;
 use super::scene::{SECRET, Scene, second_of_day};
 
 const NODES: [&str; 2] = ["north", "south"];
-/// With radar, and where hostapd goes then.
+/// The channel with radar, and hostapd's alternative.
 const CHANNELS: &str =
     "hw_mode=a\nchannel=52\nchanlist=36 52\ncountry_code=DE\nieee80211d=1\nieee80211h=1";
 
-/// The first radio hears radar.
+/// Simulates radar at the first radio.
 fn radar() -> Result<(), Error> {
     let debug = "/sys/kernel/debug";
     let _ = outside(&format!("mount -t debugfs none {debug}"));
@@ -34,7 +34,7 @@ fn peers_wait_for_a_channel_with_radar_and_leave_it() -> Result<(), Error> {
         scene.access_point_to_be(role, false, CHANNELS)?;
         scene.weir(role, SECRET, "")?;
     }
-    // Nobody sends yet.
+    // The access points do not send yet.
     std::thread::sleep(Duration::from_secs(3));
     for (at, role) in NODES.iter().enumerate() {
         assert_eq!(scene.devices(role, "peer-")?, 0);
@@ -45,7 +45,7 @@ fn peers_wait_for_a_channel_with_radar_and_leave_it() -> Result<(), Error> {
     for at in [0, 1] {
         scene.alive(at, 1)?;
     }
-    // The kernel tells all its radios of the same country; others would hear it themselves.
+    // The kernel informs all its radios of the same country; others would detect radar themselves.
     let heard = second_of_day();
     radar()?;
     for at in [0, 1] {

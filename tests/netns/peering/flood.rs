@@ -1,4 +1,4 @@
-//! A thousand false access points, and who sends again what was said, in the air of honest ones.
+//! A thousand false access points and replayed frames, in the air of honest access points.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use weir_tests::radios::RADIO;
 use super::scene::{SECRET, SSID, Scene, mac};
 
 const NODES: [&str; 4] = ["north", "south", "east", "stranger"];
-/// False access points.
+/// Number of false access points.
 const FALSE: u16 = 1000;
-/// A frame of so many octets takes longer on the air at its slowest rate.
+/// A frame of this size takes longer on the air at its slowest rate.
 const PAUSE: Duration = Duration::from_millis(1);
-/// Memory may grow by so many pages of 4 KiB.
+/// Memory may grow by this many pages of 4 KiB.
 const PAGES: u64 = 512;
-/// A header of radiotap that says nothing.
+/// An empty radiotap header.
 pub const RADIOTAP: [u8; 8] = [0, 0, 8, 0, 0, 0, 0, 0];
 /// First bytes of weir's vendor-specific public action frame, past its header.
 const OURS: [u8; 5] = [4, 9, 0x02, b'w', b'r'];
 
-/// A device of kind monitor.
+/// Creates a monitor device and taps it.
 pub fn monitor(node: &Namespace, name: &str) -> Result<Tap, Error> {
     node.run(&format!("iw dev {RADIO} interface add {name} type monitor"))?;
     node.ip(&format!("link set {name} up\n"))?;
     Tap::open(node, name)
 }
 
-/// A beacon of our network. With an element of ours, it is well formed and proves nothing.
+/// Builds a beacon of our network. With our element it is well formed and proves nothing.
 fn beacon(from: [u8; 6], element: bool) -> Frame {
     let mut frame = [&RADIOTAP[..], &[0x80, 0, 0, 0], &[0xff; 6], &from, &from].concat();
     // Sequence, timestamp, interval, capabilities.
@@ -124,7 +124,7 @@ fn a_flood_costs_little_and_keeps_nobody_away() -> Result<(), Error> {
     let flood = scene.lab.node("stranger")?.background(move || {
         let all = said(&recorded);
         let (mut sent, mut rounds) = (0, 0);
-        // Once at least.
+        // At least once.
         while rounds < 1 || !ended.load(Ordering::Acquire) {
             for frame in &all {
                 air.send(frame)?;
@@ -135,7 +135,7 @@ fn a_flood_costs_little_and_keeps_nobody_away() -> Result<(), Error> {
         }
         Ok::<_, Error>((sent, rounds))
     })?;
-    // Somebody new comes in meanwhile.
+    // A new node joins meanwhile.
     scene.weir("east", SECRET, "")?;
     for at in 0..3 {
         scene.alive(at, 2)?;

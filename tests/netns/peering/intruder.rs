@@ -8,12 +8,12 @@ use weir_tests::radios::RADIO;
 use super::flood::{RADIOTAP, monitor};
 use super::scene::{SSID, Scene, mac};
 
-/// The access point's own (IEEE 802.11, 9.4.2.24): WPA2 with a password, CCMP.
+/// RSN element of the access point (IEEE 802.11, 9.4.2.24): WPA2 with a password, CCMP.
 const RSN: [u8; 22] = [
     0x30, 20, 1, 0, 0, 0x0f, 0xac, 4, 1, 0, 0, 0x0f, 0xac, 4, 1, 0, 0, 0x0f, 0xac, 2, 0, 0,
 ];
 
-/// A management frame of this kind to an access point.
+/// Builds a management frame of this kind to an access point.
 fn frame(kind: u8, from: [u8; 6], to: [u8; 6], body: &[u8]) -> Vec<u8> {
     let head = [&RADIOTAP[..], &[kind, 0, 0, 0], &to, &from, &to, &[0, 0]];
     [&head.concat(), body].concat()
@@ -36,7 +36,7 @@ pub fn joins_by_a_peers_address(scene: &Scene, role: &str) -> Result<(), Error> 
     let air = monitor(somebody, "mon0")?;
     somebody.run("iw dev mon0 set freq 2412")?;
     let [north, south] = [mac(0), mac(1)];
-    // Open System, its first message; then capabilities, interval, network and rates.
+    // Open System, first message; then capabilities, interval, network and rates.
     let authentication = frame(0xb0, south, north, &[0, 0, 1, 0, 0, 0]);
     let mut body = vec![0x31, 4, 10, 0, 0, SSID.len() as u8];
     body.extend(SSID.as_bytes());

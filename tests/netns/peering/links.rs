@@ -22,7 +22,7 @@ fn speeds(scene: &Scene, at: usize) -> Result<[f64; 3], Error> {
     let peer = peers.first().ok_or_else(|| unexpected("no peer"))?;
     let link = peer.interface.replacen("peer-", "mesh-", 1);
     let told = node.run(&format!("batctl hardif {link} throughput_override"))?;
-    // The address, when it was seen, the throughput in brackets, the device.
+    // Columns: address, last seen, throughput in brackets, device.
     let shown = node.run("batctl meshif bat0 neighbors -n -H")?;
     let taken = shown.lines().find(|line| line.contains(&link));
     let taken = taken.and_then(|line| mbit(line.split(['(', ')']).nth(1)?));
@@ -39,7 +39,7 @@ fn speeds(scene: &Scene, at: usize) -> Result<[f64; 3], Error> {
 fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Error> {
     let mut scene = Scene::begin(&NODES)?;
     lab::radios::outside("modprobe batman_adv")?;
-    // Of devices that are made from now on.
+    // Applies to devices created from now on.
     let algorithm = |name: &str| {
         let file = "/sys/module/batman_adv/parameters/routing_algo";
         std::fs::write(file, name).map_err(Error::system(file))
@@ -64,7 +64,7 @@ fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Er
         wait_until("its throughput", LIMIT, || {
             seen = speeds(&scene, at)?;
             let [told, taken, expected] = seen;
-            // In units of 0.1 Mbit/s, of which batman-adv's mean may lack one more.
+            // Units are 0.1 Mbit/s, and batman-adv's mean may lack one more unit.
             let told_it = (0.0..0.1).contains(&(expected - told));
             Ok(told_it && told > 0.0 && (told - taken).abs() < 0.15)
         })
@@ -72,7 +72,7 @@ fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Er
         println!("{role}: told, taken, expected: {seen:?} Mbit/s");
         assert_eq!(scene.told(at)?.notices, [""; 0]);
     }
-    // As long as a frame of Ethernet may be: neither refused nor taken apart.
+    // The longest Ethernet frame is neither refused nor fragmented.
     let north = scene.lab.node("north")?;
     wait_until("a way", LIMIT, || {
         Ok(north.run("ping -c 1 -W 1 10.9.0.2").is_ok())
@@ -86,7 +86,7 @@ fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Er
         assert_eq!(apart, Some("0"), "{counted}");
     }
     let device = scene.peers(0)?.remove(0).interface;
-    // Rate control gets to know the link.
+    // Trains the rate control on the link.
     north.run("ping -q -f -c 300 -s 1400 10.9.0.2")?;
     let mut best = None;
     for _ in 0..FRAMES {

@@ -12,7 +12,7 @@ use weir_tests::{LIMIT, Weir};
 
 use super::scene::{ONLY, SECRET, Scene, captured, is_between, mac, said, unexpected};
 
-/// Memory that a process has, KiB.
+/// Returns the resident memory of a process, KiB.
 fn memory(weir: &Weir) -> Result<u64, Error> {
     let file = format!("/proc/{}/status", weir.id());
     let text = std::fs::read_to_string(&file).map_err(Error::system("read a status"))?;
@@ -82,7 +82,7 @@ fn a_link_beside_one_of_wds() -> Result<(), Error> {
     Ok(())
 }
 
-/// Eight peers of one access point: the time until each is there, and what they take.
+/// Eight peers of one access point: the delay until each is there, and their cost.
 #[test]
 #[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
 fn eight_peers_of_one_radio() -> Result<(), Error> {
@@ -116,7 +116,7 @@ fn eight_peers_of_one_radio() -> Result<(), Error> {
     Ok(())
 }
 
-/// From when both were heard to say who they are to the first frame with the key of the two.
+/// Returns the time from both beacons to the first frame with the pair's key.
 fn first_frame(capture: &Path, pair: [u8; 2]) -> Result<f64, Error> {
     let mut beacons = [None; 2];
     for (at, frame) in captured(capture)? {

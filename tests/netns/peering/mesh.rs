@@ -1,4 +1,4 @@
-//! Three access points, and what carries frames beyond the next one.
+//! Three access points, with a routing protocol that carries frames over several hops.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn reaches(scene: &Scene, from: usize, to: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Devices in another.
+/// Returns the number of devices in a master device.
 pub fn inside(scene: &Scene, role: &str, device: &str) -> Result<usize, Error> {
     let shown = scene.lab.node(role)?;
     let shown = shown.run(&format!("ip -brief link show master {device}"))?;
@@ -58,7 +58,7 @@ fn three_access_points_are_a_mesh_that_goes_round_what_is_missing() -> Result<()
     for (from, to) in [(0, 1), (1, 2), (2, 0)] {
         reaches(&scene, from, to)?;
     }
-    // Somebody with the name, who listens, too.
+    // An outsider with the name also listens.
     scene.access_point("stranger", false)?;
     scene.weir("stranger", "another secret, just as long", batman)?;
     std::thread::sleep(Duration::from_secs(5));
@@ -98,7 +98,7 @@ fn three_access_points_are_a_mesh_that_goes_round_what_is_missing() -> Result<()
     reaches(&scene, 0, 2)?;
     assert_eq!(scene.devices("north", "peer-")?, 1);
     assert_eq!(scene.devices("east", "peer-")?, 1);
-    // The end leaves nothing behind.
+    // An orderly end leaves nothing.
     scene.weirs[1].end(Signal::SIGTERM)?;
     wait_until("its devices are gone", LIMIT, || {
         Ok(scene.devices("south", "peer-")? + scene.devices("south", "mesh-")? == 0)

@@ -1,4 +1,4 @@
-//! Two access points, and a stranger.
+//! Two access points, and an outsider.
 
 use std::time::{Duration, Instant};
 
@@ -20,13 +20,13 @@ fn begin() -> Result<Scene, Error> {
     Ok(scene)
 }
 
-/// Waits until one has a peer at both ends, and gives its device.
+/// Waits until a node has a peer at both ends, and returns the peer's device.
 fn peer(scene: &Scene, at: usize) -> Result<String, Error> {
     let mut devices = scene.alive(at, 1)?;
     Ok(devices.remove(0))
 }
 
-/// Both ends of the link have addresses, and hear each other.
+/// Gives both ends of the link addresses, and waits until they reach each other.
 fn speak(scene: &Scene, devices: [&str; 2]) -> Result<(), Error> {
     for (at, device) in devices.iter().enumerate() {
         let node = scene.lab.node(NODES[at])?;
@@ -46,7 +46,7 @@ fn speak(scene: &Scene, devices: [&str; 2]) -> Result<(), Error> {
 #[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
 fn two_access_points_peer_and_stay_so_whoever_else_is_there() -> Result<(), Error> {
     let mut scene = begin()?;
-    // An ordinary client, which notices nothing of what follows.
+    // An ordinary client that all later steps must not disturb.
     let _client = scene.client("client", "north", 0, false)?;
     let (tcpdump, capture) = scene.listen("client")?;
 
@@ -119,7 +119,7 @@ fn a_peer_that_is_killed_is_gone_and_comes_back() -> Result<(), Error> {
         assert_eq!(after, before);
         speak(&scene, [&after[0], &after[1]])?;
     }
-    // At once: what the other has is of a former start.
+    // Restarts at once, while the other end keeps state of the former start.
     for at in [1, 0, 1, 0, 1] {
         scene.weirs[at].end(Signal::SIGKILL)?;
         let killed = second_of_day();

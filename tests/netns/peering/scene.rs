@@ -18,7 +18,7 @@ pub fn unexpected(text: impl Into<String>) -> Error {
     Error::Unexpected(text.into())
 }
 
-/// The address of the radio of this number, in the order in which nodes were named.
+/// Returns the address of the radio of this number, in the order of the nodes' names.
 pub fn mac(number: u8) -> [u8; 6] {
     [2, 0, 0, 0, number, 0]
 }
@@ -91,7 +91,7 @@ impl Scene {
         })
     }
 
-    /// hostapd, as distributions have it. Its clients come by WPA2, or by WPA3 alone.
+    /// Starts a stock hostapd. Its clients use WPA2, or WPA3 alone.
     pub fn access_point(&mut self, role: &str, wpa3: bool) -> Result<(), Error> {
         self.access_point_with(role, wpa3, "")
     }
@@ -145,7 +145,7 @@ impl Scene {
         self.sends(self.nodes[at])
     }
 
-    /// The access point of this number goes to another channel, MHz, and tells its stations.
+    /// Switches the access point of this number to another channel, MHz; its stations follow.
     pub fn switch(&self, at: usize, frequency: u32) -> Result<(), Error> {
         let role = self.nodes[at];
         let control = self.folder.join(role).join("control");
@@ -160,7 +160,7 @@ impl Scene {
         }
     }
 
-    /// Waits until one has found a peer after this second of the day, and has it at both ends.
+    /// Waits until a node has found a peer after this second of the day, alive at both ends.
     pub fn found_after(&self, at: usize, second: f64) -> Result<f64, Error> {
         let found = || said(&self.weirs[at].log(), "a peer peer=").unwrap_or_default();
         wait_until("a new peer", LIMIT, || Ok(found() >= second))
@@ -169,7 +169,7 @@ impl Scene {
         Ok(found())
     }
 
-    /// An ordinary client of the access point of this number joins it, and hears it.
+    /// Joins an ordinary client to the access point of this number, and waits for an answer.
     pub fn client(&self, role: &str, of: &str, number: u8, wpa3: bool) -> Result<Process, Error> {
         let process = self.join(role, number, wpa3, ["", ""])?;
         self.speak([role, of], [RADIO, RADIO], number)?;
@@ -200,7 +200,7 @@ impl Scene {
         client.start(supplicant.stdin(Stdio::null()).stdout(Stdio::null()))
     }
 
-    /// Gives both ends of a client's link addresses, and waits until the client hears the other.
+    /// Gives both ends of a client's link addresses, and waits until the client reaches the other.
     pub fn speak(
         &self,
         [role, of]: [&str; 2],
@@ -217,7 +217,7 @@ impl Scene {
         })
     }
 
-    /// weir beside an access point, with more lines under `[radio.peering]`; no secret: "".
+    /// Starts weir beside an access point, with more lines under `[radio.peering]`; no secret: "".
     pub fn weir(&mut self, role: &str, secret: &str, more: &str) -> Result<(), Error> {
         let config = self.config(role, secret, more)?;
         let weir = Weir::start(self.lab.node(role)?, &config, &ONLY)?;
@@ -256,7 +256,7 @@ impl Scene {
         Ok(self.told(at)?.peers)
     }
 
-    /// Waits until one has so many peers at both ends, and gives their devices.
+    /// Waits until a node has this many peers at both ends, and returns their devices.
     pub fn alive(&self, at: usize, count: usize) -> Result<Vec<String>, Error> {
         let mut seen = RadioPeers::default();
         let mut devices = Vec::new();
@@ -304,12 +304,12 @@ impl Drop for Scene {
     }
 }
 
-/// Seconds of this day.
+/// Returns the seconds since midnight.
 pub fn second_of_day() -> f64 {
     net::clock::unix().as_secs_f64() % 86_400.0
 }
 
-/// When a log says so for the last time, in seconds of the day.
+/// Returns the last time of a text in a log, in seconds of the day.
 pub fn said(log: &str, what: &str) -> Result<f64, Error> {
     let line = log.lines().rev().find(|line| line.contains(what));
     let clock = line.and_then(|line| line.get(11..26)).unwrap_or_default();
@@ -320,7 +320,7 @@ pub fn said(log: &str, what: &str) -> Result<f64, Error> {
         .ok_or_else(|| unexpected(format!("{what} is not in {log}")))
 }
 
-/// Frames of a capture with radiotap headers: when, in seconds, and what.
+/// Returns time in seconds and bytes of a capture's frames with radiotap headers.
 pub fn captured(file: &Path) -> Result<Vec<(f64, Vec<u8>)>, Error> {
     let octets = std::fs::read(file).map_err(Error::system("read a capture"))?;
     let mut rest = octets.get(24..).unwrap_or_default();
@@ -344,14 +344,14 @@ pub fn captured(file: &Path) -> Result<Vec<(f64, Vec<u8>)>, Error> {
 
 /// Returns true for data from one of two access points to the other.
 pub fn is_between(frame: &[u8], pair: [[u8; 6]; 2]) -> bool {
-    // Data, and with octets in it (IEEE 802.11, 9.2.4.1.3).
+    // Data with a payload (IEEE 802.11, 9.2.4.1.3).
     let is_data = frame[0] & 0x0c == 0x08 && frame[0] & 0x40 == 0;
     let ends = [&frame[4..10], &frame[10..16]];
     is_data && (ends == [&pair[0][..], &pair[1]] || ends == [&pair[1][..], &pair[0]])
 }
 
-/// Data frames between two access points in a capture: those that are protected, and those that
-/// are not.
+/// Returns the numbers of protected and unprotected data frames between two access points in a
+/// capture.
 pub fn between(file: &Path, pair: [[u8; 6]; 2]) -> Result<[u64; 2], Error> {
     let mut counts = [0; 2];
     for (_, frame) in captured(file)? {
