@@ -1,5 +1,5 @@
-//! `weir bench`: what it measures is there, whole, and nothing of it stays; what it cannot measure
-//! it says.
+//! `weir bench`: the report holds all measurements, names the omitted ones, and the bench leaves
+//! nothing behind.
 
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -302,7 +302,7 @@ fn what_makes_no_sense_or_cannot_be_is_told() {
             "{what}: {text}"
         );
     }
-    // Without modprobe there is no mac80211_hwsim; where it is loaded already, that is told.
+    // Without modprobe, mac80211_hwsim is not available; if it is loaded, the bench says so.
     let ran = Command::new(binary())
         .args(["bench", "radio", "--seconds", "1"])
         .env("PATH", "/nowhere")
@@ -315,7 +315,7 @@ fn what_makes_no_sense_or_cannot_be_is_told() {
     );
 }
 
-/// A report with these packets per second, by round.
+/// Writes a report with these packets per second, by round.
 fn report(folder: &std::path::Path, name: &str, rates: [f64; 5]) -> String {
     let spread = |values: &[f64]| {
         let mut sorted = values.to_vec();

@@ -16,7 +16,7 @@ use weir_tests::scene::{By, WAYS, at_once, lab};
 use weir_tests::{LIMIT, Weir, hooked_at};
 
 const PORT: u16 = 5001;
-/// A change has taken effect by then, however busy the machine.
+/// Time after which a change has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);
 /// Bytes that must arrive for a transfer to count as alive.
 const ENOUGH: u64 = 2 << 20;
@@ -25,7 +25,7 @@ const RATE: u64 = 8 << 20;
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 168, 1, 77);
 const MEMBERS: [&str; 3] = ["lan1", "lan2", "lan3"];
 
-/// Two hosts behind one bridge, a transfer from one to the other, and weir, where there is one.
+/// Two hosts behind one bridge, a transfer between them, and weir if it runs.
 struct Scene {
     weir: Option<Weir>,
     transfer: Transfer,
@@ -37,7 +37,7 @@ impl Scene {
         Self::over(by, more, false)
     }
 
-    /// `filtering`: the client is in a VLAN, untagged, and the other host behind a trunk.
+    /// With `filtering`, the client is in a VLAN, untagged, and the other host behind a trunk.
     fn over(by: By, more: &str, filtering: bool) -> Result<Self, Error> {
         let lab = lab(
             by,
@@ -70,7 +70,7 @@ impl Scene {
             By::Kernel => None,
             By::Weir(hook) => {
                 if hook == "xdp" {
-                    // Veth takes tags off: XDP would not see them.
+                    // Veth strips tags, so XDP would not see them.
                     for member in MEMBERS {
                         router.run(&format!(
                             "ethtool -K {member} rxvlan off rx-vlan-stag-hw-parse off"
@@ -97,7 +97,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The transfer goes on, and weir, where there is one, forwards it, both ways.
+    /// Asserts that the transfer goes on, and that a running weir forwards it both ways.
     fn lives(&self, after: &str) -> Result<(), Error> {
         let alive = || {
             self.transfer.advance(ENOUGH, LIMIT)?;
@@ -131,7 +131,7 @@ impl Scene {
             .map_err(|e| Error::Unexpected(e.to_string()))
     }
 
-    /// Frames forwarded each way between the two; zero where the pair is not known.
+    /// Returns the frames forwarded each way between the two hosts; zero for an unknown pair.
     fn counts(&self, weir: &Weir) -> Result<[u64; 2], Error> {
         let ends = [text(mac("client", "eth0")), text(mac("at-lan2", "eth0"))];
         let pairs = self.pairs(weir)?;
@@ -144,7 +144,7 @@ impl Scene {
     }
 }
 
-/// Tags come and go between an access port and a trunk. The VLAN taken off the trunk ends it.
+/// Tags are added and removed between an access port and a trunk; without the VLAN the flow ends.
 #[test]
 #[ignore = "needs bridges that filter VLANs: run by tests/vm/run"]
 fn a_bridge_that_filters_vlans_tags_what_leaves() {
@@ -159,13 +159,13 @@ fn a_bridge_that_filters_vlans_tags_what_leaves() {
     });
 }
 
-/// Frames with the client's address come in at a third member, now and then: what is sent to it
-/// goes there until it is heard of again, which is at once. Then it is behind another member itself,
-/// as one that roams between access points.
+/// Stray frames with the client's address arrive at a third member. Frames for the client go there
+/// until the client sends again, which happens at once. Later the client itself moves to another
+/// member, like a station that roams.
 #[test]
 fn a_bridged_transfer_survives_stray_frames_and_roaming() {
     at_once(&WAYS, |by| {
-        // Events must do it: no proof ends of its own accord while the test runs.
+        // No proof ends by itself during the test, so events must end it.
         let scene = Scene::new(by, "reprove = \"90s\"\n")?;
         let mut stranger = Tap::open(scene.lab.node("at-lan3")?, "eth0")?;
         let (own, to) = (mac("client", "eth0"), mac("at-lan2", "eth0"));
@@ -184,7 +184,7 @@ fn a_bridged_transfer_survives_stray_frames_and_roaming() {
                 }
             }
             println!("{by:?}, stray {round}: {diverted} diverted");
-            // A burst of the other host's may be under way.
+            // A burst of the other host may be under way.
             assert!(diverted <= 50, "{by:?}, stray {round}: {diverted}");
             scene.lives("a stray frame")?;
         }
@@ -207,8 +207,7 @@ fn a_bridged_transfer_survives_stray_frames_and_roaming() {
     });
 }
 
-/// Frames of the transfer that arrive at the other host, once what was done has taken effect, in a
-/// second.
+/// Returns the transfer's frames that reach the other host in a second, after a change has settled.
 fn arriving(scene: &Scene) -> Result<usize, Error> {
     let mut tap = Tap::open(scene.lab.node("at-lan2")?, "eth0")?;
     count(&mut tap, SETTLED)?;
@@ -230,9 +229,8 @@ fn count(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
     }
 }
 
-/// A rule that goes by more than addresses is obeyed from the moment it is there, although another
-/// conversation of the same two stations goes on and would prove their pair. Without the rule
-/// everything is as before.
+/// A rule about more than addresses takes effect at once, although another conversation of the same
+/// stations goes on and would prove their pair. Without the rule weir forwards as before.
 #[test]
 fn a_rule_of_the_bridge_takes_effect_at_once() {
     at_once(&WAYS, |by| {
@@ -279,7 +277,7 @@ fn a_rule_of_the_bridge_takes_effect_at_once() {
     });
 }
 
-/// Reasons for leaving to the kernel what is bridged at lan1.
+/// Returns the reasons for which weir leaves bridged frames at lan1 to the kernel.
 fn limited(weir: &Weir) -> Result<Vec<String>, Error> {
     let ports = weir
         .client()?
@@ -294,8 +292,8 @@ fn limited(weir: &Weir) -> Result<Vec<String>, Error> {
         .collect())
 }
 
-/// Random frames of the same two stations: other EtherTypes, tags, lengths, contents; some of which
-/// the bridge must see.
+/// Random frames of the same two stations: other EtherTypes, tags, lengths, contents. The bridge
+/// must see some of them.
 fn random_frame(random: &mut Random, number: u16) -> Vec<u8> {
     let mut frame = [mac("at-lan2", "eth0"), mac("client", "eth0")].concat();
     for _ in 0..random.pick(&[0, 0, 0, 0, 1, 2, 3]) {
@@ -304,7 +302,7 @@ fn random_frame(random: &mut Random, number: u16) -> Vec<u8> {
     }
     let kind = random.pick(&[0x0800u16, 0x0800, 0x86dd, 0x8864, 0x88b5, 0x0806, 0x888e]);
     frame.extend(kind.to_be_bytes());
-    // Its number, so that each is another one and their order can be seen.
+    // The number makes each frame unique and shows the order.
     frame.extend([0xbe, 0xef]);
     frame.extend(number.to_be_bytes());
     let length = random.pick(&[20, 26, 42, 60, 200, 600, 1400]);
@@ -312,8 +310,8 @@ fn random_frame(random: &mut Random, number: u16) -> Vec<u8> {
     frame
 }
 
-/// A bridge changes nothing: what goes in at one member comes out at the other, byte for byte,
-/// once, and nowhere else.
+/// A bridge changes nothing: each frame leaves the other member unchanged, once, and no third
+/// member.
 fn unchanged(by: By, seed: u64) -> Result<(), Error> {
     let scene = Scene::new(by, "")?;
     let Scene {
@@ -345,7 +343,7 @@ fn unchanged(by: By, seed: u64) -> Result<(), Error> {
         }
         let arrived = to.drain(Duration::from_millis(300))?;
         let mut arrived: Vec<Vec<u8>> = arrived.into_iter().filter(ours).collect();
-        // A frame that proves may come after the one behind it.
+        // The frame of a proof may arrive after the frame behind it.
         let mut expected = sent.clone();
         arrived.sort();
         expected.sort();

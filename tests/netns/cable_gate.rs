@@ -1,6 +1,6 @@
-//! The classifier of cables at a member of a bridge: nothing crosses a shut gate, what weir sends
-//! itself does, a guarded port keeps foreign servers out, frames are told apart as they are on a
-//! wire, and nothing is left behind.
+//! The classifier of cables at a member of a bridge. A shut gate blocks all but weir's own frames,
+//! a guarded port keeps foreign servers out, and frames are classified as on a wire. The classifier
+//! leaves nothing behind.
 
 #[allow(dead_code, reason = "weir setup detect needs the rest of it")]
 use crate::detect::scene;
@@ -18,7 +18,7 @@ use weir_tests::binary;
 
 const STATION: Mac = [2, 0, 0, 0, 0, 7];
 const OTHER: Mac = [2, 0, 0, 0, 0, 8];
-/// Numbers of sorts (`cables::Sort`).
+/// Indices of frame kinds (`cables::Sort`).
 const PADI: usize = 3;
 const LLDP: usize = 9;
 const ELSE: usize = 18;
@@ -30,7 +30,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(format!("{error}: {said:#?}"))
 }
 
-/// A frame for everybody, which bears a number.
+/// Builds a broadcast frame with a number.
 fn frame(from: Mac, number: u8) -> Vec<u8> {
     let mut frame = [[0xff; 6], from].concat();
     frame.extend_from_slice(&[0x99, 0x99, number]);
@@ -38,7 +38,7 @@ fn frame(from: Mac, number: u8) -> Vec<u8> {
     frame
 }
 
-/// Messages of servers: a lease, an advertisement, a lease with a tag.
+/// Builds messages of servers: a lease, an advertisement, a lease with a tag.
 fn servers(from: Mac) -> [Vec<u8>; 3] {
     let ends = [[0xff; 6], from].concat();
     let mut lease = vec![8, 0, 0x45, 0, 0, 33, 0, 0, 0, 0, 64, 17, 0xb8, 0xcb];
@@ -47,12 +47,12 @@ fn servers(from: Mac) -> [Vec<u8>; 3] {
     let mut advertisement = vec![0x86, 0xdd, 0x60, 0, 0, 0, 0, 16, 58, 255];
     advertisement.resize(advertisement.len() + 32, 0xfe);
     advertisement.extend([134, 0, 0, 0, 64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0]);
-    // With a tag that only has a priority: the kernel takes it off before, and hosts do too.
+    // A priority tag: the kernel removes it before the classifier, and hosts do too.
     let tagged = [&[0x81, 0, 0xe0, 0], &lease[..]].concat();
     [lease, advertisement, tagged].map(|rest| [&ends[..], &rest].concat())
 }
 
-/// Numbers of the frames that arrive, up to this one; of the messages of servers, 99.
+/// Returns the numbers of arriving frames up to `last`; 99 for messages of servers.
 fn until(tap: &mut Tap, last: u8) -> Result<Vec<u8>, Error> {
     let mut numbers = Vec::new();
     loop {
@@ -60,7 +60,7 @@ fn until(tap: &mut Tap, last: u8) -> Result<Vec<u8>, Error> {
             let name = tap.name();
             return Err(Error::Unexpected(format!("{last} is missing at {name}")));
         };
-        // The tag is not among the octets.
+        // The tag is not part of the received bytes.
         let is = |servers: [Vec<u8>; 3]| servers.iter().any(|it| frame.starts_with(it));
         if is(servers(STATION)) || is(servers(OTHER)) {
             numbers.push(99);
@@ -74,7 +74,7 @@ fn until(tap: &mut Tap, last: u8) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Packet sockets at the hosts and at the port that is watched.
+/// Packet sockets at the hosts and at the watched port.
 struct Taps {
     station: Tap,
     other: Tap,
@@ -84,7 +84,7 @@ struct Taps {
 }
 
 impl Taps {
-    /// Two hosts, and between them a router that bridges.
+    /// Builds two hosts, and a bridging router between them.
     fn open(lab: &mut Lab) -> Result<Self, Error> {
         for host in ["station", "other"] {
             lab.host(host)?;
@@ -105,7 +105,7 @@ impl Taps {
         })
     }
 
-    /// Frames go both ways, of this number: numbers of what arrives at either end up to it.
+    /// Sends a frame of this number each way; returns the numbers that arrive at either end.
     fn both_ways(&mut self, number: u8) -> Result<[Vec<u8>; 2], Error> {
         self.station.send(&frame(STATION, number))?;
         self.other.send(&frame(OTHER, number))?;
@@ -120,7 +120,7 @@ impl Taps {
 
     fn what_comes_in_is_told_apart(&mut self, cables: &mut Cables) -> Result<(), Error> {
         let mut padi = [[0xff; 6], STATION].concat();
-        // The kernel takes the tag off before.
+        // The kernel removes the tag before.
         padi.extend_from_slice(&[0x81, 0, 0, 7, 0x88, 0x63, 0x11, 9]);
         padi.resize(60, 0);
         let mut lldp = [[0x01, 0x80, 0xc2, 0, 0, 0x0e], STATION].concat();
@@ -158,7 +158,7 @@ impl Taps {
             cables.refresh();
             self.other.send(&frame(OTHER, 2))?;
         }
-        // An ordinary packet socket does not reach the wire, weir's own do; both hear.
+        // The gate blocks ordinary packet sockets but not weir's own; both receive.
         cables.refresh();
         assert!(!self.port.offer(&frame(OTHER, 3))?);
         self.port.past_queues()?;
@@ -186,7 +186,7 @@ impl Taps {
             self.station.send(&frame(STATION, 7))?;
             assert_eq!(until(&mut self.other, 7)?, there, "{gate:?}");
         }
-        // Those of this router, and of others behind it, go out.
+        // Messages of this router, and of servers behind it, leave.
         cables.refresh();
         for frame in servers(OTHER) {
             self.other.send(&frame)?;
@@ -221,7 +221,7 @@ fn nothing_crosses_a_shut_gate_but_what_weir_sends_itself() -> Result<(), Error>
     })?
 }
 
-/// With the gate shut nothing of the kernel's leaves, and weir finds the server all the same.
+/// While the gate is shut the kernel sends nothing, and weir still finds the server.
 #[test]
 fn weir_asks_and_is_answered_while_the_gate_is_shut() -> Result<(), Error> {
     let mut scene = Scene::new()?;

@@ -1,4 +1,4 @@
-//! `weir capture`: what it writes is what tcpdump would have seen, had the packets gone by it.
+//! `weir capture` writes the packets that tcpdump would see without weir.
 
 use std::fs;
 use std::io::Read;
@@ -16,7 +16,7 @@ use weir_tests::{LIMIT, Weir, binary, gateway_weir};
 
 const PORT: u16 = 7;
 
-/// A client that asks the server through a router with NAT, over weir.
+/// A client that asks the server through a router with NAT and weir.
 struct Scene {
     lab: Lab,
     weir: Weir,
@@ -60,7 +60,7 @@ impl Scene {
         self.talk.ask(b"hello", Duration::from_millis(200))
     }
 
-    /// Runs `weir capture`; its standard output and what it says go to files.
+    /// Runs `weir capture`; its standard output and errors go to files.
     fn capture(&self, name: &str, options: &[&str]) -> Result<Capture, Error> {
         let path = |ending: &str| self.folder.join(format!("{name}.{ending}"));
         let file = path("pcapng");
@@ -89,7 +89,7 @@ impl Scene {
         Ok(capture)
     }
 
-    /// Asks until weir has forwarded so many packets more.
+    /// Asks until weir has forwarded this many more packets.
     fn forward(&self, packets: u64) -> Result<(), Error> {
         let before = self.weir.forwarded()?;
         wait_until("weir forwards more", LIMIT, || {
@@ -111,13 +111,13 @@ impl Capture {
         kill(Pid::from_raw(id), signal).map_err(Error::system("send a signal"))
     }
 
-    /// Ends it by Ctrl-C: what it said.
+    /// Ends the capture by Ctrl-C; returns the errors.
     fn end(&self) -> Result<String, Error> {
         self.signal(Signal::SIGINT)?;
         self.ended()
     }
 
-    /// Waits until it ends by itself, well: what it said.
+    /// Waits for a successful end; returns the errors.
     fn ended(&self) -> Result<String, Error> {
         let status: ExitStatus = self.process.wait(LIMIT)?;
         let told = fs::read_to_string(&self.told).unwrap_or_default();
@@ -144,7 +144,7 @@ impl Capture {
     }
 }
 
-/// The number at the head of a line of the summary.
+/// Returns the number at the start of a line of the summary.
 fn number(told: &str, what: &str) -> u64 {
     told.lines()
         .find(|line| line.contains(what))
@@ -152,8 +152,7 @@ fn number(told: &str, what: &str) -> u64 {
         .unwrap_or_else(|| panic!("no `{what}` in: {told}"))
 }
 
-/// Both sides of both directions, as the wire has them; and what weir counted is what is in the
-/// file.
+/// The capture holds both sides of both directions as on the wire, and matches weir's counters.
 #[test]
 fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
     for hook in ["xdp", "tc"] {
@@ -162,8 +161,8 @@ fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
         let server = gateway::SERVER;
         let before = scene.weir.forwarded()?;
         let capture = scene.capture("all", &["--protocol", "udp"])?;
-        // A packet may have gone by before the capture began, or prove again and go through the
-        // kernel: counted from here.
+        // A packet may precede the capture, or prove again and take the kernel's path: the test
+        // counts from here.
         let begun = scene.weir.forwarded()?;
         scene.forward(40)?;
         let told = capture.end()?;
@@ -211,7 +210,7 @@ fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
     Ok(())
 }
 
-/// A filter leaves out what does not fit; a count ends a capture, and a rate bounds it.
+/// A filter excludes packets; a count ends a capture, and a rate bounds it.
 #[test]
 fn filters_and_limits() -> Result<(), Error> {
     let scene = Scene::new("tc")?;
@@ -233,14 +232,14 @@ fn filters_and_limits() -> Result<(), Error> {
     scene.forward(20)?;
     one.ended()?;
     let lines = one.lines();
-    // Translated on the way out alone.
+    // Only outgoing packets are translated.
     let is_translated = |line: &String| line.starts_with("IP 10.0.0.1.");
     assert!(
         lines.len() == 2 && !lines.iter().any(is_translated),
         "{lines:?}"
     );
 
-    // Names of devices, directions, and what is kept of a packet.
+    // Options: device names, directions, and the stored length of a packet.
     let words = "--side out --device wan0 --snaplen 64 --port 7";
     let capture = scene.capture("out", &words.split(' ').collect::<Vec<_>>())?;
     scene.forward(20)?;
@@ -252,20 +251,19 @@ fn filters_and_limits() -> Result<(), Error> {
     }
     let lines = capture.lines();
     assert!(!lines.is_empty());
-    // Both directions pass wan0, one of them on its way in: what is asked for is the side where
-    // each leaves.
+    // Both directions pass wan0, one of them on its way in: the option selects the outgoing side.
     for line in lines {
         let to_server = line.starts_with("IP 10.0.0.1.");
         let to_client = line.contains(&format!("> {}.", gateway::CLIENT));
         assert!(to_server || to_client, "{line}");
     }
 
-    // Packets beyond the rate are counted, and forwarded.
+    // Packets beyond the rate are counted and forwarded.
     let capture = scene.capture("slow", &["--rate", "1"])?;
     let begun = Instant::now();
     scene.forward(200)?;
     let told = capture.end()?;
-    // Each of its packets has two sides.
+    // Each packet has two sides.
     let most = 2 * (begun.elapsed().as_secs() + 2);
     let captured = number(&told, "captured (a");
     assert!((1..=most).contains(&captured), "{told}");
@@ -273,7 +271,7 @@ fn filters_and_limits() -> Result<(), Error> {
     Ok(())
 }
 
-/// No two run at a time; and however one ends, another can begin. The daemon may end, too.
+/// Only one capture runs at a time; after any end another can begin. The daemon may end, too.
 #[test]
 fn a_capture_ends_with_its_client() -> Result<(), Error> {
     let scene = Scene::new("xdp")?;
@@ -297,7 +295,7 @@ fn a_capture_ends_with_its_client() -> Result<(), Error> {
         }
     })?;
 
-    // Weir is killed: the file ends with a whole packet, and the command says why it ended.
+    // weir is killed: the file ends with a whole packet, and the command reports the reason.
     let capture = scene.capture("crash", &[])?;
     scene.forward(40)?;
     wait_until("some of it is written", LIMIT, || {
@@ -310,7 +308,7 @@ fn a_capture_ends_with_its_client() -> Result<(), Error> {
     Ok(())
 }
 
-/// A client that does not read costs itself packets, and the daemon nothing.
+/// A client that does not read loses its own packets, and costs the daemon nothing.
 #[test]
 fn a_slow_reader_loses_packets() -> Result<(), Error> {
     let scene = Scene::new("tc")?;
@@ -329,11 +327,10 @@ fn a_slow_reader_loses_packets() -> Result<(), Error> {
     let (Some(mut out), Some(mut err)) = pipes else {
         return Err(Error::Unexpected("no pipes".into()));
     };
-    // The first bytes: it has begun.
+    // The first bytes show that the capture has begun.
     out.read_exact(&mut [0; 12])
         .map_err(Error::system("read"))?;
-    // 5 MiB: well past all that can wait on the way, in a pipe, in sockets, and 1 MiB in the
-    // daemon.
+    // 5 MiB: more than fits into a pipe, the sockets, and the daemon's buffer of 1 MiB.
     let long = vec![b'x'; 1400];
     for number in 0..900 {
         let answered = scene.talk.ask(&long, LIMIT)?;

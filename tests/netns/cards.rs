@@ -1,6 +1,6 @@
-//! Devices that do not take frames of others' XDP programs, or should not. Network cards whose
-//! driver (`virtio_net`) transmits such only while a program is attached to the card itself: one
-//! port at XDP, the other at TC. Slower cards.
+//! Devices that do not accept frames of XDP programs, or should not. The driver `virtio_net`
+//! transmits such frames only while the card itself has a program: one port uses XDP, the other TC.
+//! Slower cards.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -23,7 +23,7 @@ const ENDS: [(&str, &str, &str, IpAddr); 4] = [
     ("server", "eth0", "52:54:00:00:02:02", SERVER),
 ];
 
-/// Client – router – server over the two wires that `scripts/vm --wires 2` lays.
+/// Builds client, router and server over the two wires of `scripts/vm --wires 2`.
 fn cards() -> Result<Lab, Error> {
     let mut lab = Lab::new();
     lab.host("client")?;
@@ -42,7 +42,7 @@ fn cards() -> Result<Lab, Error> {
     Ok(lab)
 }
 
-/// The name, in the first namespace, of the card with this address.
+/// Returns the name of the card with this address in the first namespace.
 fn card(mac: &str) -> Result<String, Error> {
     let listing = run(&["-o", "link"])?;
     let line = listing.lines().find(|line| line.contains(mac));
@@ -51,7 +51,7 @@ fn card(mac: &str) -> Result<String, Error> {
         .ok_or_else(|| Error::Unexpected(format!("no card {mac} in:\n{listing}")))
 }
 
-/// `ip` in the first namespace.
+/// Runs `ip` in the first namespace.
 fn run(arguments: &[&str]) -> Result<String, Error> {
     let output = std::process::Command::new("ip")
         .args(arguments)
@@ -64,7 +64,7 @@ fn run(arguments: &[&str]) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Takes a conversation to the fast path, and counts what does not arrive there.
+/// Gets a conversation onto the fast path, and counts lost packets there.
 fn lost(lan: &str, wan: &str) -> Result<usize, Error> {
     let lab = cards()?;
     let config = format!("[ports.lan0]\nhook = \"{lan}\"\n[ports.wan0]\nhook = \"{wan}\"\n");
@@ -96,8 +96,8 @@ fn lost(lan: &str, wan: &str) -> Result<usize, Error> {
     Ok(lost)
 }
 
-/// Back to the first namespace, for the next: with its own namespace a card would go there, too,
-/// but only some time later.
+/// Returns the cards to the first namespace for the next test: at the end of its namespace a card
+/// would return too, but later.
 fn give_back(lab: &Lab) -> Result<(), Error> {
     for (number, (role, device, _, _)) in ENDS.iter().enumerate() {
         let node = lab.node(role)?;
@@ -109,7 +109,7 @@ fn give_back(lab: &Lab) -> Result<(), Error> {
 #[test]
 #[ignore = "needs two wires between virtio cards: run by tests/vm/run"]
 fn a_card_without_a_program_gets_no_frames_from_xdp() {
-    // Echoes go both ways, so that another order of the two is no other case.
+    // Echoes go both ways, so the reverse order is the same case.
     for (lan, wan) in [("xdp", "tc"), ("xdp", "xdp")] {
         let lost = lost(lan, wan).unwrap_or_else(|error| panic!("lan {lan}, wan {wan}: {error}"));
         assert_eq!(lost, 0, "of {ECHOES} echoes, lan {lan}, wan {wan}");
@@ -125,7 +125,7 @@ fn a_slower_card_keeps_its_qdisc() {
     let (seen, said) = of(100);
     assert!(seen > ECHOES as u64 * 9 / 10, "{seen} of {ECHOES}");
     if !kernel_has([6, 3]) {
-        // Nor does it tell whether a card takes frames from XDP: TC sends, whatever its speed.
+        // Such a card does not report if it takes frames from XDP: TC sends, at any speed.
         assert_eq!(said.as_deref(), Some("no-rings"));
         return;
     }
@@ -166,7 +166,7 @@ fn queued(lan: u32, wan: u32) -> Result<(u64, Option<String>), Error> {
     Ok((after.0 - before.0, said))
 }
 
-/// The reason that `weir ports` gives for what wan0 may not do, if any.
+/// Returns the reason in `weir ports` for a limit of wan0, if any.
 fn told(weir: &Weir) -> Result<Option<String>, Error> {
     let ports = weir.client()?.ports();
     let ports = ports.map_err(|error| Error::Unexpected(error.to_string()))?;
@@ -176,7 +176,7 @@ fn told(weir: &Weir) -> Result<Option<String>, Error> {
     Ok(limits.next().map(|limit| limit.reason.code))
 }
 
-/// Packets that the root qdisc of wan0 has let go.
+/// Returns the packets that the root qdisc of wan0 has sent.
 fn sent(router: &Namespace) -> Result<u64, Error> {
     let text = router.run("tc -s qdisc show dev wan0")?;
     let root = text

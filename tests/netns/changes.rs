@@ -1,4 +1,4 @@
-//! The router's surroundings change under a flow: weir does what the kernel does from then on.
+//! The router's surroundings change during a flow: weir follows the kernel's behaviour at once.
 
 mod quiet;
 
@@ -13,7 +13,7 @@ use lab::{Error, Namespace, Options};
 use weir_tests::scene::{self, By, PORT, Scene, WAYS, at_once};
 use weir_tests::{LIMIT, Weir, conntrack};
 
-/// Events must do it: no proof ends of its own accord while a test runs.
+/// No proof ends by itself during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
 /// Port of echo servers.
@@ -27,7 +27,7 @@ fn untranslated() -> Options {
     }
 }
 
-/// The transfer lives, and what goes to the server leaves here.
+/// Asserts that the transfer lives and leaves by this device.
 fn leaves_by(scene: &Scene, device: &str, after: &str) -> Result<(), Error> {
     scene.lives(after)?;
     let Some(weir) = &scene.weir else {
@@ -40,7 +40,7 @@ fn leaves_by(scene: &Scene, device: &str, after: &str) -> Result<(), Error> {
     scene.lives(after)
 }
 
-/// Bytes that left by the second wire.
+/// Returns the bytes that left by the second wire.
 fn second_wire(router: &Namespace) -> Result<u64, Error> {
     let text = router.run("cat /proc/net/dev")?;
     let line = text.lines().find_map(|l| l.trim().strip_prefix("wan1:"));
@@ -65,8 +65,8 @@ fn policy_routing_by_mark_begins_and_ends_under_a_flow() {
         assert!(second_wire(router)? > before + (1 << 20));
         router.run("nft delete table ip steer")?;
         leaves_by(&scene, "wan0", "no mark")?;
-        // The ruleset and the routes stay the same from here on: the connection's own mark says
-        // where it goes.
+        // The ruleset and the routes stay from here on: the connection's own mark selects the
+        // device.
         router.nft(
             "table ip steer { chain pre { type filter hook prerouting priority mangle; \
             policy accept;\ntcp dport 5001 meta mark set ct mark\n}\n}\n",
@@ -122,7 +122,7 @@ fn a_smaller_mtu_is_told_to_the_sender_and_a_device_is_made_anew() {
             assert!(longest.is_none_or(|octets| octets <= 1300), "{longest:?}");
         }
 
-        // Another device under the same name.
+        // Creates another device under the same name.
         let lab = &scene.lab;
         let before = lab.index("router", "wan0")?;
         scene.router()?.run("ip link del wan0")?;
@@ -146,7 +146,7 @@ fn a_smaller_mtu_is_told_to_the_sender_and_a_device_is_made_anew() {
     });
 }
 
-/// A UDP exchange that weir forwards.
+/// Starts a UDP exchange that weir forwards.
 fn exchange(scene: &Scene, weir: &Weir) -> Result<(Echo, Datagrams), Error> {
     let to = SocketAddr::new(SERVER, ECHO);
     let echo = Echo::serve(scene.lab.node("server")?, to)?;
@@ -188,8 +188,8 @@ fn a_forgotten_connection_is_judged_anew() {
                 datagrams.ask(b"again", LIMIT)?;
                 Ok(weir.flow_at(ECHO)?.is_some_and(|flow| flow.packets() > 10))
             })?;
-            // The transfer was forgotten too where all was: the kernel picks it up, and so does
-            // weir.
+            // If all entries were deleted, the transfer's too: the kernel picks the transfer up,
+            // and so does weir.
             scene.lives(forget)?;
         }
         router.run("ip addr del 10.0.0.1/24 dev wan0")?;
@@ -236,7 +236,7 @@ fn udp_is_not_forwarded_before_it_was_answered() {
             ask(&mut buffer)?;
             Ok(weir.forwarded()? > 10)
         })?;
-        // No more answers came, so only one direction is: that is said.
+        // Without answers only one direction is proven, and weir reports that.
         let flow = weir.flow_at(PORT)?.expect("weir knows it");
         let proven = [
             flow.directions.original.proven,
@@ -255,8 +255,7 @@ fn udp_is_not_forwarded_before_it_was_answered() {
     });
 }
 
-/// Two hosts with one address on two devices, kept apart by conntrack zones and marks: the same
-/// tuple twice.
+/// Two hosts share an address on two devices, separated by conntrack zones and marks: equal tuples.
 #[test]
 fn the_same_tuple_in_two_zones() {
     at_once(&WAYS, |by| {
@@ -276,7 +275,7 @@ fn the_same_tuple_in_two_zones() {
         lab.address("twin", "eth0", &format!("{CLIENT}/24"))?;
         lab.route("twin", "default", ROUTER_LAN)?;
         let router = lab.node("router")?;
-        // Only its neighbours: the way back is found by mark.
+        // Routes to neighbours only: the mark selects the return route.
         router.ip(
             "addr add 192.168.1.1/32 dev lan1\nroute add 192.168.1.0/24 dev lan1 table \
             102\nrule add fwmark 2 lookup 102 pref 10\nrule add iif lan1 to 192.168.1.1 lookup \

@@ -1,5 +1,4 @@
-//! Packets that are sent twice, the copy perhaps first: it must not prove the way that the packets
-//! themselves go.
+//! Duplicated packets, whose copy may come first: the copy must not prove the path of the original.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -14,16 +13,16 @@ use weir_tests::scene::{self, By, WAYS};
 
 /// Port of echo servers.
 const ECHO: u16 = 7;
-/// Questions, each with an answer.
+/// Number of questions, each with an answer.
 const ROUNDS: usize = 300;
-/// Between two of them: all together take longer than weir needs to know the connection, and to
-/// forward it.
+/// Pause between questions: all questions take longer than weir needs to learn and forward the
+/// connection.
 const PAUSE: Duration = Duration::from_millis(10);
-/// For an answer.
+/// Time limit of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// All answers arrive, and the monitor behind the second wire gets its copies, as with the kernel
-/// alone. `off`: a port that weir leaves alone. `more` is put before the rest of the configuration.
+/// Asserts that all answers arrive, and that the monitor behind the second wire gets its copies.
+/// `off` is a port without weir. `more` precedes the rest of the configuration.
 fn all_arrive(
     off: Option<&str>,
     more: &str,
@@ -72,8 +71,8 @@ fn all_arrive(
     });
 }
 
-/// A rule copies the answers to the second wire, and weir is told to take over what it can of the
-/// connections that such rules concern.
+/// A rule copies the answers to the second wire, and the configuration lets weir take over
+/// connections with such rules.
 #[test]
 fn what_a_rule_duplicates_arrives_though_it_is_ignored() {
     let ignored = "[offload]\neach_packet = \"ignore\"\n";
@@ -85,7 +84,7 @@ fn what_a_rule_duplicates_arrives_though_it_is_ignored() {
     });
 }
 
-/// The packets leave where weir does not look: only the copies are seen.
+/// The packets leave at a port without weir: weir sees only the copies.
 #[test]
 fn what_a_chain_duplicates_where_weir_is_off_arrives() {
     all_arrive(Some("lan0"), "", |router| {

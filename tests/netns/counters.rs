@@ -15,19 +15,19 @@ use weir_tests::{LIMIT, Weir};
 
 /// Port of echo servers.
 const ECHO: u16 = 7;
-/// Datagrams each way, of each family and length: many more than prove.
+/// Datagrams each way, for each family and length: many more than prove.
 const ROUNDS: usize = 120;
-/// After so many of them weir, where it runs, gets time to take the flow over.
+/// After this many datagrams a running weir gets time to take the flow over.
 const TAKEN: usize = 5;
-/// Bytes of payload: none so short that Ethernet fills the frame up, as a card would count what is
-/// filled up and weir does not.
+/// Bytes of payload, long enough to avoid Ethernet's padding, which a card counts and weir does
+/// not.
 const LENGTHS: [usize; 2] = [100, 1300];
 /// Number of attempts, as other packets may disturb one attempt.
 const ATTEMPTS: usize = 3;
 
 type Counted = BTreeMap<String, Traffic>;
 
-/// The kernel's own counters.
+/// Returns the kernel's counters.
 fn by_kernel(node: &Namespace) -> Result<Counted, Error> {
     let text = node.run("cat /proc/net/dev")?;
     let lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -69,7 +69,7 @@ fn by_weir(weir: &Weir) -> Result<(Counted, Counted), Error> {
     Ok((totals, forwarded))
 }
 
-/// Totals as a user would see them, and weir's part.
+/// Returns totals as a user sees them, and weir's part.
 fn counted(lab: &Lab, weir: Option<&Weir>) -> Result<(Counted, Counted), Error> {
     match weir {
         Some(weir) => by_weir(weir),
@@ -92,7 +92,7 @@ fn grown(before: &Counted, after: &Counted) -> Counted {
     grown
 }
 
-/// Neighbours that are known stay known: nobody asks for them while packets are counted.
+/// Makes known neighbours permanent: no requests for them disturb the counts.
 fn remember_neighbours(lab: &Lab) -> Result<(), Error> {
     for node in lab.nodes() {
         let mut lines = String::new();
@@ -107,8 +107,8 @@ fn remember_neighbours(lab: &Lab) -> Result<(), Error> {
     Ok(())
 }
 
-/// IPv4, and IPv6. Not in a hairpin: there the kernel tells the sender of a better way, at most
-/// once a second (`ndisc_send_redirect`), and no setting keeps it from that.
+/// IPv4 and IPv6, but no IPv6 in a hairpin: there the kernel sends redirects, at most once a second
+/// (`ndisc_send_redirect`), and no setting prevents that.
 fn families(arrangement: Arrangement) -> &'static [bool] {
     match arrangement.wan {
         Wan::Hairpin => &[false],
@@ -116,7 +116,7 @@ fn families(arrangement: Arrangement) -> &'static [bool] {
     }
 }
 
-/// Client and server speak, and are silent otherwise.
+/// A client and a server that send nothing but the test's datagrams.
 struct Talk {
     lab: Lab,
     weir: Option<Weir>,
@@ -139,7 +139,7 @@ impl Talk {
             lab,
             weir,
         };
-        // Neighbours are found, by what is sent again when it was lost meanwhile.
+        // Resolves neighbours, with repeated datagrams against losses.
         for ipv6 in families {
             let to = SocketAddr::new(options.arrangement.reached(*ipv6), ECHO);
             ask_tcp(talk.lab.node("client")?, to, b"anybody there?")?;
@@ -149,7 +149,7 @@ impl Talk {
         Ok(talk)
     }
 
-    /// New flows each time.
+    /// Starts new flows each time.
     fn speak(&self, rounds: usize) -> Result<(), Error> {
         for ipv6 in families(self.lab.arrangement()) {
             let to = SocketAddr::new(self.lab.arrangement().reached(*ipv6), ECHO);
@@ -183,7 +183,7 @@ impl Talk {
             before = now;
         }
         self.speak(ROUNDS)?;
-        // The flows end, and take nothing with them.
+        // Ends the flows without an effect on the counters.
         if weir.is_some() {
             self.lab.node("router")?.run("conntrack -F")?;
         }
@@ -192,8 +192,8 @@ impl Talk {
     }
 }
 
-/// Each way of forwarding shows what the kernel alone does. `sessions`: PPPoE sessions, where there
-/// are any.
+/// Each forwarder shows the kernel's counts. `sessions`: number of PPPoE sessions, if there are
+/// any.
 fn same(arrangement: Arrangement, sessions: usize) {
     let options = Options {
         arrangement,
@@ -237,13 +237,13 @@ fn differences(
         let found = found.get(name).copied().unwrap_or_default();
         let part = forwarded.get(name).copied().unwrap_or_default();
         let is_port = arrangement.ports().contains(&name.as_str());
-        // A veth counts Ethernet headers or not, by whether NAPI is on: its bytes are its own
-        // affair.
+        // A veth counts Ethernet headers or not, depending on NAPI, so its bytes are not
+        // comparable.
         let octets =
             is_port || (found.bytes_in, found.bytes_out) == (expected.bytes_in, expected.bytes_out);
         let packets =
             (found.packets_in, found.packets_out) == (expected.packets_in, expected.packets_out);
-        // Not only said to be the same: most of it went by weir.
+        // Most of the traffic must have gone by weir.
         let mostly = |part: u64, all: u64| part <= all && part * 4 >= all * 3;
         let by_weir = mostly(part.packets_in, found.packets_in)
             && mostly(part.packets_out, found.packets_out);
@@ -282,7 +282,7 @@ arrangements! {
     counters_of_a_vrf: VRF;
 }
 
-/// The kernel tells nobody which session is whose: weir has to see where packets come in.
+/// The kernel does not report the owner of a session: weir must see the port of arrival.
 #[test]
 #[ignore = "needs PPPoE: run by tests/vm/run"]
 fn counters_of_one_of_two_sessions() {

@@ -1,5 +1,5 @@
 //! `weir setup detect` with real peers behind a switch: dnsmasq, radvd, WIDE's dhcp6s,
-//! pppoe-server. What follows from their answers: crates/detect/src/tests.rs.
+//! pppoe-server. crates/detect/src/tests.rs tests the conclusions from their answers.
 
 mod manners;
 #[allow(dead_code, reason = "weir cables needs the rest of it")]
@@ -16,7 +16,7 @@ use scene::{LINE, PORT, ROUTER, Scene};
 #[track_caller]
 fn is(found: &SetupUplink, internet: &str, vlan: Option<u16>, sure: bool) {
     let said = &found.suggestion;
-    // As whoever asks reads it.
+    // Compares the word in the JSON.
     let word = serde_json::to_value(said.internet).expect("a word");
     assert_eq!(
         (word.as_str(), said.vlan, said.sure),

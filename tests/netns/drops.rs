@@ -1,5 +1,5 @@
-//! Dropping early what netfilter or a route would drop: learned, by sets, by routes; ended by every
-//! change; never more than that.
+//! Early drops of packets that netfilter or a route would drop: learned, by sets, by routes. Every
+//! change ends them, and weir never drops more.
 
 mod poison;
 
@@ -20,17 +20,17 @@ use weir_tests::{LIMIT, Weir};
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
 /// Destination port of unwanted datagrams.
 const UNWANTED: u16 = 9999;
-/// A source that nobody has.
+/// A source that no host has.
 const STRANGER: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
-/// A destination behind a route that drops.
+/// A destination behind a blackhole route.
 const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9));
 
 fn each(run: impl Fn(By) -> Result<(), Error> + Sync) {
     scene::at_once(&WEIR, run);
 }
 
-/// The first at TC, the second at XDP: both hooks read the same tables by the same code, in either
-/// family (crates/datapath/tests/datapath/drops.rs).
+/// Returns the first for TC, the second for XDP: both hooks read the same tables by the same code,
+/// in either family (crates/datapath/tests/datapath/drops.rs).
 fn of_hook<T>(by: By, [tc, xdp]: [T; 2]) -> T {
     match by {
         By::Weir("tc") => tc,
@@ -38,7 +38,7 @@ fn of_hook<T>(by: By, [tc, xdp]: [T; 2]) -> T {
     }
 }
 
-/// A router with weir, and a host that sends whatever it likes.
+/// A router with weir, and a host that sends arbitrary frames.
 struct Fence {
     weir: Weir,
     lan: Tap,
@@ -47,7 +47,7 @@ struct Fence {
 }
 
 impl Fence {
-    /// `rules`: what is in table `inet fence`; `routes`: lines for ip(8); `config`: what is under
+    /// `rules`: content of table `inet fence`; `routes`: lines for ip(8); `config`: content of
     /// [drops].
     fn new(by: By, rules: &str, routes: &[&str], config: &str) -> Result<Self, Error> {
         let lab = scene::lab(by, &Options::default())?;
@@ -77,7 +77,7 @@ impl Fence {
         drops.map_err(|e| Error::Unexpected(e.to_string()))
     }
 
-    /// Sends frames, over and over, some thousand a second, until something is so.
+    /// Sends frames repeatedly, some thousand a second, until a condition holds.
     fn flood(
         &self,
         what: &str,
@@ -111,7 +111,7 @@ impl Fence {
         Ok(frames.iter().filter(|f| to(f) == Some(port)).count())
     }
 
-    /// Packets that a named counter of the table has seen.
+    /// Returns the packets of a named counter of the table.
     fn counter(&self, name: &str) -> Result<u64, Error> {
         let text = self
             .router()?
@@ -125,7 +125,7 @@ impl Fence {
     }
 }
 
-/// A datagram from the LAN to the router.
+/// Builds a datagram from the LAN to the router.
 fn datagram(from: IpAddr, to: IpAddr, source_port: u16, port: u16) -> Vec<u8> {
     let body = Body::Udp(source_port, port, b"unwanted".to_vec());
     let (host, router) = (mac("client", "eth0"), mac("router", "lan0"));
@@ -161,7 +161,7 @@ fn what_netfilter_drops_is_learned_and_ends_with_the_rule() {
         assert_eq!(tuple.endpoints.destination_port, UNWANTED);
         assert!(tuple.sampled > 0 && tuple.confirmed >= 8, "{tuple:#?}");
 
-        // The rule goes on counting: it sees the samples.
+        // The rule still counts: it sees the samples.
         let seen = fence.counter("seen")?;
         let dropped = tuple.dropped;
         fence.flood("samples arrive", std::slice::from_ref(&frame), |f| {
@@ -175,7 +175,7 @@ fn what_netfilter_drops_is_learned_and_ends_with_the_rule() {
         assert!(counts.learned >= dropped, "{counts:?}");
         assert_eq!(fence.arrived(UNWANTED)?, 0);
 
-        // All that the rule no longer drops goes through, as soon as weir has heard of the change.
+        // Packets that the rule no longer drops pass as soon as weir has received the change.
         let epoch = fence.weir.status()?.epoch;
         fence
             .router()?
@@ -191,7 +191,7 @@ fn what_netfilter_drops_is_learned_and_ends_with_the_rule() {
     });
 }
 
-/// A rule that accepts some packets of a tuple, and drops the others.
+/// The rule accepts some packets of a tuple and drops the others.
 #[test]
 fn what_is_accepted_now_and_then_is_never_cached() {
     scene::at_once(&WEIR[..1], |by| {
@@ -213,7 +213,7 @@ fn what_is_accepted_now_and_then_is_never_cached() {
     });
 }
 
-/// Nothing is forgotten for a flood: not the flows that weir forwards, nor the drops that hold.
+/// A flood displaces neither flows that weir forwards nor active drops.
 #[test]
 fn floods_fill_nothing() {
     each(|by| {
@@ -234,7 +234,7 @@ fn floods_fill_nothing() {
         let flows = fence.weir.flows()?.len();
         let before = fence.drops()?.learned;
 
-        // A scan of ports by one source: it has 256 places, and no more.
+        // A scan of ports by one source gets 256 slots at most.
         let scan = |rounds: std::ops::Range<u16>, from: fn(u16) -> IpAddr| -> Result<(), Error> {
             for round in rounds {
                 fence
@@ -251,7 +251,7 @@ fn floods_fill_nothing() {
         let scanned = fence.drops()?.learned;
         let of_one = scanned.known - before.known;
         assert!((100..=256).contains(&of_one), "{scanned:#?}");
-        // By the source of what is dropped already, and a flood from everywhere.
+        // Scans by the source of an active drop, and a flood from everywhere.
         scan(1..4000, |_| CLIENT)?;
         scan(1..20_000, |n| {
             Ipv4Addr::from(u32::from(n).wrapping_mul(0x9e37_79b1) | 0x2000_0000).into()
@@ -283,7 +283,7 @@ fn floods_fill_nothing() {
     });
 }
 
-/// A set of sources, and a rule at the first hook that drops all of it.
+/// Returns a set of sources, and a rule at the first hook that drops the set.
 fn banned(kind: &str, rule: &str) -> String {
     format!(
         "set banned {{ type {kind}; flags interval, timeout; }}\ncounter seen {{ }}\n\
@@ -334,7 +334,7 @@ fn a_set_is_followed_live() {
         fence.lan.send(&other)?;
         assert_eq!(fence.arrived(5000)?, 1, "another source is let through");
 
-        // Taken out: all of it goes through.
+        // Removed from the set, all of the range passes.
         let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
         nft(&format!("delete element inet fence banned {{ {range} }}"))?;
         wait_until("the element is gone", LIMIT, || {
@@ -345,7 +345,7 @@ fn a_set_is_followed_live() {
         }
         assert_eq!(fence.arrived(5000)?, 20);
 
-        // Of itself, too, when its time is over.
+        // An expired element passes, too.
         let nft = |line: &str| fence.router()?.run(&format!("nft {line}")).map(drop);
         nft(&format!(
             "add element inet fence banned {{ {from} timeout 2s }}"
@@ -430,7 +430,7 @@ fn a_set_may_be_gone_by_whatever_the_rules_say() {
         wait_until("the set is gone by", LIMIT, || {
             Ok(active(&fence)? && fence.drops()?.sets[0].prefixes == 1)
         })?;
-        // But not at this port.
+        // Other ports are not dropped.
         let frame = datagram(STRANGER, SERVER, 40000, 5000);
         for _ in 0..20 {
             fence.lan.send(&frame)?;
@@ -448,7 +448,7 @@ fn a_set_may_be_gone_by_whatever_the_rules_say() {
     });
 }
 
-/// Sets that are not there, or are no sets of addresses, do no harm.
+/// Missing sets, and sets without addresses, do no harm.
 #[test]
 fn sets_that_cannot_be_lists_say_so() -> Result<(), Error> {
     let rules = "set ports { type inet_service; }\nset two { type ipv4_addr . inet_service; }\n\
@@ -493,12 +493,12 @@ fn routes_that_drop_are_gone_by_where_nothing_else_can_decide() {
         fence.flood("it is dropped", std::slice::from_ref(&frame), |f| {
             Ok(f.drops()?.routes.dropped > 500)
         })?;
-        // A longer route within it counts.
+        // A longer route inside the prefix counts.
         let within: IpAddr = "203.0.113.200".parse().expect("an address");
         fence.lan.send(&datagram(CLIENT, within, 40000, 5000))?;
         assert_eq!(fence.arrived(5000)?, 1);
 
-        // A route that answers does so under a flood, too.
+        // A route with an error answer still answers during a flood.
         let before = fence.drops()?.routes.dropped;
         let refused: IpAddr = "192.0.2.9".parse().expect("an address");
         let refused = datagram(CLIENT, refused, 40000, 5000);
@@ -510,7 +510,7 @@ fn routes_that_drop_are_gone_by_where_nothing_else_can_decide() {
         let icmp = |f: &&Vec<u8>| f.get(23) == Some(&1) && f.get(34) == Some(&3);
         assert!(answers.iter().filter(icmp).count() >= 2, "{answers:?}");
 
-        // The route goes, and so does the drop.
+        // Without the route the drop ends.
         let router = fence.router()?;
         router.run("ip route replace 203.0.113.0/24 via 10.0.0.2")?;
         wait_until("the route is seen", LIMIT, || {
@@ -521,7 +521,7 @@ fn routes_that_drop_are_gone_by_where_nothing_else_can_decide() {
         }
         assert_eq!(fence.arrived(5000)?, 20);
 
-        // A rule that may send it elsewhere, and a policy rule, are not certain.
+        // With a rule that may redirect the packet, or with a policy rule, weir cannot be certain.
         let router = fence.router()?;
         router.run("ip route replace blackhole 203.0.113.0/24")?;
         wait_until("routes are gone by again", LIMIT, || on(&fence))?;

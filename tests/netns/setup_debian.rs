@@ -131,7 +131,7 @@ const PACKAGES: [(&str, &str); 4] = [
     ("system", SYSTEM),
 ];
 
-/// All of it, at work.
+/// A router with all its services and peers.
 struct Scene {
     // In the order in which they end.
     router: Router,
@@ -158,7 +158,7 @@ impl Scene {
         self.lab.node(role)
     }
 
-    /// A client takes a lease; it has to begin so.
+    /// Leases an address, which must begin with `network`.
     fn lease(&self, role: &str, network: &str) -> Result<String, Error> {
         let told = |error| unexpected(format!("{role}: {error}\n{}", self.router.logs()));
         let address = lease(self.node(role)?, "eth0").map_err(told)?;
@@ -182,7 +182,7 @@ impl Scene {
     }
 }
 
-/// A connection of the client's to the host behind the provider, which says the same again.
+/// The client's connection to the host behind the provider, which echoes.
 struct Talk {
     stream: TcpStream,
     _echo: lab::Process,
@@ -244,7 +244,7 @@ lease = "1h"
 forwards = [{ name = "Web", port = "8080", to = "192.168.77.2", to_port = "80" }]
 "#;
 
-/// A client gets its lease and reaches WAN; what is closed is closed, and what is open is open.
+/// A client gets its lease and reaches WAN; ports are closed or open as configured.
 #[test]
 fn a_router_of_debian_routes() -> Result<(), Error> {
     let scene = Scene::begin()?;
@@ -261,7 +261,7 @@ fn a_router_of_debian_routes() -> Result<(), Error> {
     assert_eq!(router.run("hostname")?.trim(), "attic");
     assert_eq!(router.read("hostname"), "attic\n");
 
-    // A port of the router, and one that is turned to a host inside.
+    // A port of the router, and a port that is forwarded to a host inside.
     client.ip("address add 192.168.1.2/24 dev eth0\n")?;
     let _inside = serve(client, 80)?;
     let node = scene.node("router")?;
@@ -272,16 +272,16 @@ fn a_router_of_debian_routes() -> Result<(), Error> {
         ask(far, &format!("{WAN}:8080"))?.as_deref(),
         Some("203.0.113.1")
     );
-    // Nobody comes in by a route of his own.
+    // A foreign route of the outside host does not lead in.
     far.run(&format!("ip route add 192.168.0.0/16 via {WAN}"))?;
     assert_eq!(ask(far, "192.168.1.2:80")?, None);
-    // Guests reach neither the network inside, nor the router.
+    // Guests reach neither the LAN nor the router.
     assert_eq!(ask(guest, "192.168.1.2:80")?, None);
     assert_eq!(ask(guest, "192.168.1.1:22")?, None);
     assert_eq!(ask(guest, "192.168.30.1:22")?, None);
     assert!(ask(client, "192.168.1.2:80")?.is_some());
 
-    // Nothing changes: nobody is told. A rule alone: nftables alone.
+    // An unchanged configuration reloads no service; a changed rule reloads nftables alone.
     router.told()?;
     router.reload("network dhcp firewall system")?;
     router.run("touch /run/told")?;
@@ -296,7 +296,7 @@ fn a_router_of_debian_routes() -> Result<(), Error> {
     assert_eq!(ask(far, &format!("{WAN}:8080"))?, None);
     router.setup("confirm")?;
 
-    // A network that goes takes its files and its device with it; others do not notice.
+    // A removed network takes its files and its device along; other networks go on.
     let mut talk = Talk::begin(&scene)?;
     talk.say(b"first")?;
     router.uci("delete network.guest")?;

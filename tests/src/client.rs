@@ -1,4 +1,4 @@
-//! Someone who asks a running weir, call by call.
+//! A client of a running weir, call by call.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use answers::{
 };
 use api::{ClientError, with_query};
 
-/// Asks by the API's socket.
+/// Sends requests to the API's socket.
 pub struct Client(api::Client);
 
 type Answer<T> = Result<T, ClientError>;
 
 impl Client {
-    /// For the daemon at this socket.
+    /// Connects to the daemon at this socket.
     ///
     /// # Errors
-    /// No runtime can be made.
+    /// The runtime cannot be built.
     pub fn new(socket: &Path) -> Answer<Self> {
         api::Client::new(socket).map(Self)
     }
@@ -30,17 +30,17 @@ impl Client {
         self.0.get("/v1/status")
     }
 
-    /// Conditions that need attention.
+    /// Returns conditions that need attention.
     pub fn conditions(&self) -> Answer<Conditions> {
         self.0.get("/v1/conditions")
     }
 
-    /// All flows.
+    /// Returns all flows.
     pub fn flows(&self) -> Answer<Vec<Flow>> {
         Ok(self.list()?.flows)
     }
 
-    /// Stations of bridges.
+    /// Returns stations of bridges.
     pub fn bridged(&self) -> Answer<Vec<Bridged>> {
         Ok(self.list()?.bridged)
     }
@@ -54,7 +54,7 @@ impl Client {
         self.0.get("/v1/devices")
     }
 
-    /// Conversations.
+    /// Returns conversations.
     pub fn talks(&self, asked: &TalksQuery) -> Answer<Talks> {
         self.0.get(&with_query("/v1/talks", asked))
     }
@@ -64,7 +64,7 @@ impl Client {
         self.0.get(&with_query("/v1/history", asked))
     }
 
-    /// Uplinks that are used as one.
+    /// Returns the combined uplinks.
     pub fn paths(&self) -> Answer<Paths> {
         self.0.get("/v1/paths")
     }
@@ -89,7 +89,7 @@ impl Client {
         self.0.get("/v1/probes")
     }
 
-    /// All ports.
+    /// Returns all ports.
     pub fn ports(&self) -> Answer<Vec<Port>> {
         self.0.get("/v1/ports")
     }
@@ -99,17 +99,17 @@ impl Client {
         self.0.get("/v1/drops")
     }
 
-    /// Why a flow is forwarded, or is not.
+    /// Returns the reason for which weir forwards a flow or does not.
     pub fn explain(&self, asked: &FlowQuery) -> Answer<Explanation> {
         self.0.get(&with_query("/v1/explain", asked))
     }
 
-    /// Whatever is told at a path.
+    /// Returns the JSON at a path.
     pub fn told(&self, path: &str) -> Answer<serde_json::Value> {
         self.0.get(path)
     }
 
-    /// Reads the configuration again.
+    /// Reloads the configuration.
     pub fn reload(&self) -> Answer<Reloaded> {
         self.0.post("/v1/reload")
     }

@@ -1,5 +1,5 @@
-//! Connection tracking entries as the kernel tells them, with what `conntrack -L` does not show:
-//! ids and the flags of TCP.
+//! Connection tracking entries from the kernel, with data that `conntrack -L` does not show: ids
+//! and the flags of TCP.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -37,23 +37,23 @@ pub struct Entry {
     pub status: u32,
     /// Seconds until it times out.
     pub timeout: u32,
-    /// TCP_CONNTRACK_*; 0 of what is not TCP.
+    /// TCP_CONNTRACK_*; 0 for other protocols.
     pub state: u8,
-    /// TCP windows are not checked, in both directions.
+    /// True if TCP windows are not checked, in both directions.
     pub liberal: bool,
 }
 
-/// All entries of a namespace.
+/// Returns all entries of a namespace.
 ///
 /// # Errors
-/// The kernel refuses to tell.
+/// The kernel refuses the dump.
 pub fn entries(namespace: &Namespace) -> Result<Vec<Entry>, Error> {
     namespace
         .enter(dump)?
         .map_err(Error::system("dump conntrack"))
 }
 
-/// The entry whose original direction goes to this port.
+/// Returns the entry whose original direction goes to this port.
 ///
 /// # Errors
 /// As for [`entries`].
@@ -93,7 +93,7 @@ fn dump() -> io::Result<Vec<Entry>> {
     }
 }
 
-/// Takes the next message off: its body and type.
+/// Takes the next message; returns its body and type.
 fn message<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], u16)> {
     let length = u32::from_ne_bytes(rest.get(..4)?.try_into().ok()?) as usize;
     let kind = u16::from_ne_bytes(rest.get(4..6)?.try_into().ok()?);
@@ -102,7 +102,7 @@ fn message<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], u16)> {
     Some((body, kind))
 }
 
-/// The attributes in a body: type and value.
+/// Returns the attributes in a body: type and value.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(rest.get(..2)?.try_into().ok()?));
@@ -125,7 +125,7 @@ fn word(value: &[u8]) -> u32 {
         .fold(0, |word, octet| word << 8 | u32::from(*octet))
 }
 
-/// Numbers are CTA_* of include/uapi/linux/netfilter/nfnetlink_conntrack.h.
+/// The numbers are CTA_* of include/uapi/linux/netfilter/nfnetlink_conntrack.h.
 fn entry(body: &[u8]) -> Entry {
     let protocol = attribute(attribute(body, 1), 2);
     let tcp = attribute(attribute(body, 4), 1);
@@ -148,8 +148,8 @@ fn entry(body: &[u8]) -> Entry {
     }
 }
 
-/// Makes this many answered UDP entries, from 192.168.1.77 to addresses of 10.128.0.0/9: as if so
-/// many connections were there.
+/// Creates this many answered UDP entries, from 192.168.1.77 to addresses of 10.128.0.0/9, to
+/// simulate connections.
 ///
 /// # Errors
 /// `conntrack` refuses.
@@ -185,7 +185,7 @@ pub fn crowd(namespace: &Namespace, count: u32) -> Result<(), Error> {
     }
 }
 
-/// Gives the TCP connection from the client to this address and port another mark.
+/// Sets another mark on the TCP connection from the client to this address and port.
 ///
 /// # Errors
 /// There is no such connection, or `conntrack` refuses.

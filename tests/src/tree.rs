@@ -1,5 +1,4 @@
-//! Figures of the source tree: lines per folder, circles of imports, types with methods in many
-//! files.
+//! Figures of the source tree: lines per folder, circles of imports, types spread over files.
 //!
 //! Imports are paths that begin with `crate`, `self`, `super` or a module of the file. Each path is
 //! followed, without compiling, to the defining file. Tests and files for tests alone are left out.
@@ -25,8 +24,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns figures with value and bound; bounds only fall
-    /// (docs/decisions/bounds-of-the-tree.md).
+    /// Returns figures, values, bounds; bounds only fall (docs/decisions/bounds-of-the-tree.md).
     pub fn figures(&self) -> [(&'static str, usize, usize); 6] {
         [
             ("lines of Rust", self.lines.values().sum(), 361_081),

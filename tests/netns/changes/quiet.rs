@@ -1,4 +1,4 @@
-//! Changes that the kernel makes without a message: they count within a second.
+//! Changes without a message from the kernel take effect within a second.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -13,11 +13,11 @@ use weir_tests::{LIMIT, Weir};
 
 use super::{ECHO, NO_REPROOF, WEIR};
 
-/// The longest time in which weir may go on as before.
+/// Longest time in which weir may keep the former behaviour.
 const SOON: Duration = Duration::from_secs(1);
 const EVENTS: &str = "net.netfilter.nf_conntrack_events";
 
-/// An exchange that is older than weir, whose entry sends no events, and that weir forwards.
+/// An exchange older than weir, whose entry sends no events, and that weir forwards.
 struct Older {
     datagrams: Datagrams,
     _echo: Echo,
@@ -32,7 +32,7 @@ impl Older {
         let to = SocketAddr::new(SERVER, ECHO);
         let echo = Echo::serve(lab.node("server")?, to)?;
         let datagrams = Datagrams::open(lab.node("client")?, to)?;
-        // As if no process listened: a listener in any namespace of this machine counts.
+        // Disables events, as if no process listened: a listener in any namespace counts.
         router.sysctl(EVENTS, 0)?;
         assert!(datagrams.ask(b"first", LIMIT)?);
         router.sysctl(EVENTS, 2)?;
@@ -79,7 +79,8 @@ fn an_older_connection_is_cut_or_given_back_within_a_second() {
             let flow = older.weir.flow_at(ECHO)?;
             Ok(flow.is_some_and(|flow| flow.directions.original.proven))
         })?;
-        // Weir looks for the entry by itself, whatever removed it: one of the two at each hook.
+        // weir looks for the entry itself, whatever removed it: each hook tests one of the two
+        // ways.
         let forget = match by {
             By::Weir("tc") => "conntrack -D -p udp",
             _ => "conntrack -F",
@@ -133,8 +134,8 @@ fn without_events_weir_forwards_nothing_and_says_so() {
     });
 }
 
-/// Docker and OpenWrt switch bridge netfilter on at any time. A rule that asks for the member of a
-/// bridge then begins to match what is routed.
+/// Docker and OpenWrt enable bridge netfilter at any time. A rule with a bridge's member then
+/// begins to match routed packets.
 #[test]
 fn bridge_netfilter_is_noticed_within_a_second() {
     at_once(&scene::WAYS, |by| {
@@ -165,7 +166,7 @@ fn bridge_netfilter_is_noticed_within_a_second() {
     });
 }
 
-/// Drops packets of less than 300 bytes, wherever it is put on a route.
+/// Drops packets of less than 300 bytes on any route.
 const PROGRAM: &str = r#"
 #define SEC(name) __attribute__((section(name), used))
 struct __sk_buff { unsigned length; };
@@ -173,8 +174,8 @@ SEC("lwt_xmit") int short_ones(struct __sk_buff *packet) { return packet->length
 char text[] SEC("license") = "GPL";
 "#;
 
-/// A program on a route may treat each packet by itself: what the kernel does with one says nothing
-/// of the next.
+/// A program on a route may treat each packet differently: one result says nothing about the next
+/// packet.
 #[test]
 fn a_program_on_a_route_sees_each_packet() {
     let folder = std::env::temp_dir();
@@ -221,7 +222,7 @@ fn a_program_on_a_route_sees_each_packet() {
     }
 }
 
-/// Tells a host by ICMP that packets from `from` to `to` were longer than `mtu`.
+/// Reports to a host by ICMP that packets from `from` to `to` exceeded `mtu`.
 fn learn(mtu: u32, from: IpAddr, to: IpAddr) -> std::io::Result<()> {
     let socket = UdpSocket::bind((from, 0))?;
     socket.connect((to, 9))?;
@@ -241,7 +242,7 @@ fn learn(mtu: u32, from: IpAddr, to: IpAddr) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// The kernel forwards nothing longer than what the router itself learned of the way.
+/// The kernel forwards no packet longer than the path MTU that the router itself learned.
 #[test]
 fn a_path_mtu_that_the_router_learned_counts_within_a_second() {
     at_once(&scene::WAYS, |by| {

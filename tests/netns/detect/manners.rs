@@ -8,11 +8,10 @@ use lab::{Error, Tap};
 use super::scene::{LINE, PORT, ROUTER, Scene, WAN};
 use super::{ISP, heard, is};
 
-/// Frames that it may send in all.
+/// Upper limit of all sent frames.
 const MOST: usize = 320;
 
-/// With all there is to answer: nothing is asked for that a server would note, and nobody is
-/// answered.
+/// With all servers present, detection sends no request that a server would record, and no answers.
 #[test]
 fn it_only_asks() -> Result<(), Error> {
     let mut scene = Scene::new()?;
@@ -43,7 +42,7 @@ fn quiet(scene: &Scene) -> Result<Tap, Error> {
     Tap::open(scene.lab.node(LINE)?, PORT)
 }
 
-/// Reads what the router sent, and asserts that there is nothing else in it.
+/// Reads the router's frames, and asserts that all are questions.
 fn only_questions(tap: &mut Tap) -> Result<Vec<Vec<u8>>, Error> {
     let frames = tap.drain(Duration::from_millis(300))?;
     let own = mac(ROUTER, WAN);
@@ -57,7 +56,7 @@ fn only_questions(tap: &mut Tap) -> Result<Vec<Vec<u8>>, Error> {
         let at = if frame[12..14] == [0x81, 0] { 16 } else { 12 };
         let (kind, body) = (&frame[at..at + 2], &frame[at + 2..]);
         match kind {
-            // DHCP: the first option is the kind of message, 1 is DISCOVER.
+            // DHCP: the first option is the message type; 1 is DISCOVER.
             [0x08, 0x00] => {
                 assert_eq!(body[9], 17, "UDP");
                 assert_eq!(body[20..24], [0, 68, 0, 67], "from a client to servers");
@@ -106,7 +105,7 @@ fn a_port_is_left_as_it_was_and_is_looked_at_in_use() -> Result<(), Error> {
     assert_eq!(state(&before), state(&after), "{after}");
     assert!(!after.contains("PROMISC"), "{after}");
 
-    // In use: looked at all the same.
+    // A port in use is probed too.
     router.run(&format!("ip link set {WAN} up"))?;
     router.ip(&format!(
         "link add lan0 type bridge\nlink set lan0 up\nlink set {WAN} master lan0"

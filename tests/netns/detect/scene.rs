@@ -1,4 +1,4 @@
-//! An uplink for the laboratory: the router's port, a dumb switch, and who is behind it.
+//! An uplink for the laboratory: the router's port, a dumb switch, and the peers behind it.
 
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use lab::topology::mac;
 use lab::{Error, Lab, Offloads, Tap};
 use weir_tests::{LIMIT, binary};
 
-/// The router and its port; the switch and its port for that.
+/// The router and its port; the switch and its port for the router.
 pub const ROUTER: &str = "router";
 pub const WAN: &str = "wan";
 pub const LINE: &str = "line";
@@ -25,15 +25,15 @@ pub const PORT: &str = "port";
 pub const UP: &str = "net";
 const BROADCAST: u8 = 1;
 
-/// A router's port, a switch, and who is behind it. All goes when dropped.
+/// A router's port, a switch, and the peers behind it. All ends when dropped.
 pub struct Scene {
-    // In this order: programs and threads end before their devices go.
+    // The order matters: programs and threads end before their devices go.
     processes: Vec<Process>,
     threads: Vec<Thread>,
     relays: Vec<Relay>,
     pub lab: Lab,
     pub folder: PathBuf,
-    /// Devices at the switch whose link comes and goes with that of its port for the router.
+    /// Devices at the switch whose link follows the link of the router's port.
     pub ends: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl Drop for Scene {
 }
 
 impl Scene {
-    /// A router, and a switch with nobody else.
+    /// Builds a router, and a switch without peers.
     pub fn new() -> Result<Self, Error> {
         let mut lab = Lab::new();
         lab.host(ROUTER)?;
@@ -75,14 +75,14 @@ impl Scene {
         line.run(&format!("ip link set {port} master sw")).map(drop)
     }
 
-    /// Somebody at the switch, with addresses.
+    /// Adds a peer with addresses at the switch.
     pub fn peer(&mut self, role: &str, addresses: &[&str]) -> Result<(), Error> {
         self.lab.router(role)?;
         self.join((role, UP), role)?;
         self.addresses(role, addresses)
     }
 
-    /// Somebody whose frames have this tag at the switch: the modem puts it on, and takes it off.
+    /// Adds a peer whose frames have this tag at the switch: the modem adds and removes the tag.
     pub fn tagged(&mut self, role: &str, vlan: u16, addresses: &[&str]) -> Result<(), Error> {
         self.lab.router(role)?;
         let (inside, outside) = (format!("{role}i"), format!("{role}o"));
@@ -122,15 +122,15 @@ impl Scene {
             .try_for_each(|address| self.lab.address(role, UP, address))
     }
 
-    /// A cable between two devices of the switch's machine: all frames pass, those for the nearest
-    /// bridge too. It may be slow, and lose some.
+    /// Connects two devices of the switch's machine by a relay for all frames, including those for
+    /// the nearest bridge. The treatment may delay and lose frames.
     pub fn relay(&mut self, ends: [&str; 2], treatment: Treatment) -> Result<(), Error> {
         let relay = Relay::start(self.lab.node(LINE)?, ends, treatment)?;
         self.relays.push(relay);
         Ok(())
     }
 
-    /// A program of a peer. It waits until the peer listens at that UDP port, where one is given.
+    /// Starts a peer's program, and waits for its listener at the UDP port if given.
     pub fn start(
         &mut self,
         role: &str,
@@ -155,7 +155,7 @@ impl Scene {
         Ok(())
     }
 
-    /// dnsmasq: the words behind the dashes.
+    /// Starts dnsmasq; the options lack their dashes.
     pub fn dnsmasq(&mut self, role: &str, options: &[&str]) -> Result<(), Error> {
         let mut command = Command::new("dnsmasq");
         command.args([
@@ -179,20 +179,20 @@ impl Scene {
         self.start(role, &mut command, Some(if six { 547 } else { 67 }))
     }
 
-    /// A server of DHCP at 192.0.2.1, with a router unless there are other options.
+    /// Starts a DHCP server at 192.0.2.1, with a router unless there are other options.
     pub fn dhcp(&mut self, role: &str, options: &[&str]) -> Result<(), Error> {
         let range = "dhcp-range=192.0.2.57,192.0.2.99,255.255.255.0,2m";
         self.dnsmasq(role, &[&[range][..], options].concat())
     }
 
-    /// A server of DHCP as a modem has it for its own page: no router, no name server.
+    /// Starts a DHCP server like a modem's for its own page: without router and name server.
     pub fn modem(&mut self) -> Result<(), Error> {
         self.peer("modem", &["192.168.100.1/24"])?;
         let range = "dhcp-range=192.168.100.2,192.168.100.9,255.255.255.0,2m";
         self.dnsmasq("modem", &[range, "dhcp-option=3", "dhcp-option=6"])
     }
 
-    /// radvd, with what stands in its interface's braces.
+    /// Starts radvd with this text in its interface's braces.
     pub fn radvd(&mut self, role: &str, text: &str) -> Result<(), Error> {
         let file = self.folder.join("radvd.conf");
         let text = format!(
@@ -208,7 +208,7 @@ impl Scene {
         self.start(role, &mut command, None)
     }
 
-    /// A server that has a prefix for the router's networks: WIDE's, which knows clients by DUID.
+    /// Starts a server with a prefix for the router's networks: WIDE's, which identifies DUIDs.
     pub fn delegates(&mut self, role: &str, prefix: &str) -> Result<(), Error> {
         let file = self.folder.join("dhcp6s.conf");
         let text = format!(
@@ -240,7 +240,7 @@ impl Scene {
         self.start(role, &mut command, None)
     }
 
-    /// Somebody who asks for another again and again, as those do who have forgotten.
+    /// Sends ARP requests again and again, like a host with an empty cache.
     pub fn asks(&mut self, role: &str, whom: &str) -> Result<(), Error> {
         let script =
             format!("while :; do ip neigh flush dev {UP}; ping -c 1 -W 1 {whom}; sleep 0.2; done");
@@ -266,7 +266,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Says such a frame again and again.
+    /// Sends such a frame again and again.
     pub fn says(&mut self, role: &str, frame: Frame) -> Result<(), Error> {
         let tap = Tap::open(self.lab.node(role)?, UP)?;
         self.threads.push(Thread::start(move || {
@@ -277,7 +277,7 @@ impl Scene {
         Ok(())
     }
 
-    /// `weir setup detect …`, at the router: exit code, what it prints, and its errors.
+    /// Runs `weir setup detect …` at the router: exit code, output, errors.
     pub fn run(&self, words: &[&str]) -> Result<(Option<i32>, String, String), Error> {
         let mut command = Command::new(binary());
         command
@@ -303,7 +303,7 @@ impl Scene {
     }
 }
 
-/// The address of the link that a device makes of its hardware address.
+/// Returns the link-local address that a device derives from its hardware address.
 pub fn link_local(role: &str, device: &str) -> Ipv6Addr {
     let [a, b, c, d, e, f] = mac(role, device).map(u16::from);
     let first = (a ^ 2) << 8 | b;
@@ -319,7 +319,7 @@ pub fn link_local(role: &str, device: &str) -> Ipv6Addr {
     )
 }
 
-/// Does something again and again until it is dropped.
+/// Repeats an action until dropped.
 struct Thread {
     stop: Arc<AtomicBool>,
     handle: Option<JoinHandle<()>>,

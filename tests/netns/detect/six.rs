@@ -1,4 +1,4 @@
-//! Uplinks with IPv6: alone, beside IPv4, and with IPv4 by way of it.
+//! Uplinks with IPv6: alone, beside IPv4, and with IPv4 over IPv6.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::{ISP, heard, is, untold, why};
 const ISP6: [&str; 1] = ["2001:db8:1::1/64"];
 const PREFIX: &str = "prefix 2001:db8:1::/64 { };";
 
-/// A server of DHCPv6 answers an address that the kernel has, at a port where no program listens:
-/// the kernel is not to say so.
+/// A DHCPv6 server answers to the kernel's address, at a port without a listener: the kernel must
+/// not send an error.
 #[test]
 fn dhcp_and_ipv6_with_a_prefix() -> Result<(), Error> {
     let mut scene = Scene::new()?;
@@ -37,7 +37,7 @@ fn dhcp_and_ipv6_with_a_prefix() -> Result<(), Error> {
     Ok(())
 }
 
-/// The kernel does not answer for the port, but the router was told where it is.
+/// The kernel does not answer for the port, but the router has learned its place.
 #[test]
 fn ipv6_only_at_a_port_without_an_address_of_its_link() -> Result<(), Error> {
     let mut scene = Scene::new()?;
@@ -57,7 +57,7 @@ fn ipv6_only_at_a_port_without_an_address_of_its_link() -> Result<(), Error> {
     Ok(())
 }
 
-/// dnsmasq has addresses, and knows of no prefixes.
+/// dnsmasq serves addresses, but no prefixes.
 #[test]
 fn ds_lite_and_map_e() -> Result<(), Error> {
     let mut scene = Scene::new()?;
@@ -65,7 +65,7 @@ fn ds_lite_and_map_e() -> Result<(), Error> {
     let options = [
         "dhcp-range=2001:db8:1::100,2001:db8:1::1ff,64,2m",
         "enable-ra",
-        // "aftr.example", in the form of the DNS.
+        // "aftr.example" in DNS form.
         "dhcp-option=option6:64,04:61:66:74:72:07:65:78:61:6d:70:6c:65:00",
         "dhcp-option=option6:94,00:5a:00:01:00",
     ];

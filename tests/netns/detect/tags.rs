@@ -19,7 +19,7 @@ fn pppoe_in_vlan_7_behind_a_modem_with_a_page() -> Result<(), Error> {
     Ok(())
 }
 
-/// A number that no provider is known for, of which somebody speaks.
+/// A VLAN without a known provider, in which frames arrive.
 #[test]
 fn dhcp_in_a_vlan_that_is_heard() -> Result<(), Error> {
     let mut scene = Scene::new()?;
@@ -31,8 +31,7 @@ fn dhcp_in_a_vlan_that_is_heard() -> Result<(), Error> {
     Ok(())
 }
 
-/// Frames with the tag come from the switch, and from nowhere else: what is in them counts for
-/// nobody without one.
+/// Tagged frames come only from the switch: their content does not count for the untagged network.
 #[test]
 fn what_is_said_in_a_vlan_is_not_said_without() -> Result<(), Error> {
     let mut scene = Scene::new()?;

@@ -1,5 +1,5 @@
-//! Learned drops cannot be poisoned: packets of somebody's tuple that netfilter drops, in order to
-//! have others of it dropped, too.
+//! An attacker cannot poison learned drops: netfilter drops the attacker's packets of a victim's
+//! tuple, and the victim's own packets still pass.
 
 use answers::LearnedDrop;
 use lab::gateway::ROUTER_LAN;
@@ -8,10 +8,10 @@ use super::*;
 
 /// Destination port of rare, legitimate packets.
 const RARE: u16 = 51820;
-/// For longer than is needed to learn.
+/// Longer than weir needs to learn.
 const LONG: Duration = Duration::from_millis(1600);
 
-/// Invalid packets are dropped, on all ways; the good ones are counted.
+/// Drops invalid packets on all paths, and counts valid ones.
 fn rules() -> String {
     let chain = |hook| {
         format!(
@@ -30,19 +30,19 @@ fn rules() -> String {
 
 /// Returns the frame with a wrong UDP checksum.
 fn spoiled(mut frame: Vec<u8>) -> Vec<u8> {
-    // Behind Ethernet, IPv4 and the ports and length of UDP.
+    // Offset behind Ethernet, IPv4 and the ports and length of UDP.
     let checksum = &mut frame[14 + 20 + 6..][..2];
     checksum[0] ^= 0x55;
     frame
 }
 
-/// Floods for a while.
+/// Floods for some time.
 fn flood_for(fence: &Fence, time: Duration, frame: &[u8]) -> Result<(), Error> {
     let begun = Instant::now();
     fence.flood("a while", &[frame.to_vec()], |_| Ok(begun.elapsed() > time))
 }
 
-/// All of ten good packets get there, in the midst of a flood of bad ones.
+/// Asserts that ten good packets arrive during a flood of bad ones.
 fn all_arrive(fence: &Fence, what: &str, good: &[u8]) -> Result<(), Error> {
     let bad = spoiled(good.to_vec());
     let before = (fence.counter("good")?, fence.counter("bad")?);
@@ -60,8 +60,8 @@ fn all_arrive(fence: &Fence, what: &str, good: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Neither what is for the router, nor what conntrack knows, nor what a DHCP client reads; and what
-/// conntrack comes to know is unlearned. Each has a port of its own.
+/// weir learns no packets for the router, of known connections, or for a DHCP client; a new
+/// connection is unlearned. Each case has its own port.
 #[test]
 fn what_others_may_need_is_not_learned() {
     each(|by| {
@@ -69,13 +69,13 @@ fn what_others_may_need_is_not_learned() {
         let for_router = datagram(CLIENT, ROUTER_LAN, 40000, RARE);
         all_arrive(&fence, "for the router", &for_router)?;
 
-        // No answer comes, so this is no flow of weir's; but the kernel has it.
+        // Without an answer this is not a flow of weir's, but the kernel has an entry.
         let known = datagram(CLIENT, SERVER, 40001, RARE);
         fence.lan.send(&known)?;
         all_arrive(&fence, "known to conntrack", &known)?;
 
-        // Dropped for a second already, when a packet of it is accepted: from then on none is
-        // dropped early.
+        // After a second of drops the kernel accepts a packet of the tuple: from then on weir drops
+        // none of them early.
         let good = datagram(CLIENT, SERVER, 40002, RARE);
         let bad = spoiled(good.clone());
         let dropped = fence.drops()?.learned.dropped;

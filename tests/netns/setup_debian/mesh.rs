@@ -1,4 +1,4 @@
-//! A mesh: 802.11s below batman-adv, with real wpa_supplicant, from what somebody decides.
+//! A mesh: 802.11s below batman-adv, with real wpa_supplicant, from a user's choices.
 
 use lab::namespace::wait_until;
 use lab::{Error, Namespace};
@@ -16,7 +16,7 @@ config wifi-device 'radio0'
 	option htmode 'HT20'
 ";
 
-/// The node with the cable to the provider, and addresses for all.
+/// Choices of the node with the provider's cable, which serves addresses for all.
 const FIRST: &str = r#"
 format = 1
 
@@ -40,7 +40,7 @@ key = "only nodes know"
 channel = 1
 "#;
 
-/// The other one.
+/// Choices of the other node.
 const SECOND: &str = r#"
 format = 1
 
@@ -74,8 +74,8 @@ fn decided(node: &Namespace, document: &str) -> Result<Router, Error> {
     Ok(router)
 }
 
-/// A client behind one node gets its lease from the other, and reaches what is beyond WAN there: by
-/// TCP, in packets of full size.
+/// A client behind one node gets its lease from the other and reaches a host beyond its WAN by TCP,
+/// in packets of full size.
 #[test]
 #[ignore = "needs mac80211_hwsim and batman-adv: run by tests/vm/run"]
 fn a_client_reaches_wan_through_a_mesh() -> Result<(), Error> {
@@ -107,7 +107,7 @@ fn a_client_reaches_wan_through_a_mesh() -> Result<(), Error> {
     let heard = ask(remote, "198.51.100.1:81")?.unwrap_or_default();
     assert_eq!(heard.len(), OCTETS);
 
-    // Whole packets fit between the nodes.
+    // The mesh carries packets of full size.
     for router in [&first, &second] {
         let shown = router.run("ethtool -S bat0")?;
         let number = |key: &str| -> Option<u64> {

@@ -1,4 +1,4 @@
-//! Clients come in by OpenVPN with the files that the router told once, and nobody else does.
+//! Clients with the files that the router showed once come in by OpenVPN; all others are refused.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use weir_tests::{LIMIT, binary};
 
 use super::router::{FAR, Provider, Router, WAN, ask, lab as scene, lease, serve, unexpected};
 
-/// The far host, by IPv6.
+/// The remote host, by IPv6.
 const FAR6: &str = "2001:db8:6::1";
 
-/// A router with a provider, a client inside, and somebody far away.
+/// A router with a provider, a client inside, and a remote client.
 struct Scene {
     // In the order in which they end.
     _serving: Process,
@@ -65,7 +65,7 @@ impl Scene {
         })
     }
 
-    /// Asks what the page asks.
+    /// Sends a request of the page.
     fn asked(&self, path: &str, body: &Value) -> Result<Value, Error> {
         self.router.write("asked.json", &body.to_string())?;
         let said = self.router.run(&format!(
@@ -75,7 +75,7 @@ impl Scene {
         serde_json::from_str(&said).map_err(|error| unexpected(format!("{error}: {said}")))
     }
 
-    /// Makes these the clients. Gives what is told once: names and files.
+    /// Sets the list of clients. Returns names and files, which the router shows only once.
     fn clients(&self, names: &[&str]) -> Result<Vec<(String, String)>, Error> {
         let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
         let vpn = json!({ "on": true, "endpoint": WAN, "clients": names });
@@ -102,7 +102,7 @@ impl Scene {
         self.lab.node("remote")
     }
 
-    /// Starts a client with a file. `None`: it ended, as it may not come in.
+    /// Starts a client with a file. `None`: the client ended, as the router refused it.
     fn connect(&self, file: &str) -> Result<Option<Process>, Error> {
         let path = self.folder.join("client.ovpn");
         let log = self.folder.join("log");
@@ -135,11 +135,11 @@ impl Scene {
         Ok(inside.then_some(process))
     }
 
-    /// Comes in, and reaches what is inside, names, and the Internet by the router's address. Nothing
-    /// goes past the tunnel.
+    /// Connects, and reaches the LAN, names, and the Internet by the router's address. No packet
+    /// bypasses the tunnel.
     fn comes_in(&self, file: &str) -> Result<(), Error> {
         let past = format!("ping -6 -c 1 -W 1 {FAR6}");
-        // A former client takes its routes with it, in its time.
+        // A former client removes its routes with some delay.
         wait_until("the far host answers by IPv6", LIMIT, || {
             Ok(self.remote()?.run(&past).is_ok())
         })?;
@@ -253,8 +253,8 @@ fn clients_of_openvpn_come_in_and_nobody_else() -> Result<(), Error> {
     let stranger = forged(ana_file, common_name.unwrap_or_default())?;
     assert!(scene.connect(&stranger)?.is_none(), "another authority's");
 
-    // The lost one may not come in; it may again where that is taken back.
-    // Whoever is in goes out at once.
+    // The revoked client is refused, and admitted again after an undo. A connected client is
+    // disconnected at once.
     let inside = scene.connect(lost_file)?;
     assert!(inside.is_some(), "refused\n{}", router.logs());
     scene.remote()?.run("ping -c 1 -W 5 192.168.77.1")?;
@@ -271,7 +271,7 @@ fn clients_of_openvpn_come_in_and_nobody_else() -> Result<(), Error> {
     scene.clients(&["Ana's phone"])?;
     router.setup("confirm")?;
 
-    // Another of the same name is another one. The authority is the same, and so is Ana.
+    // A new client of the same name gets a new key. The authority and Ana's key stay.
     let once = scene.clients(&["Ana's phone", "Lost"])?;
     router.setup("confirm")?;
     let [(_, found_file)] = &once[..] else {

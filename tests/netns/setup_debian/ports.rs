@@ -1,4 +1,4 @@
-//! A port of the LAN becomes the uplink, and comes back, by what the daemon asks the setup process.
+//! A port of the LAN becomes the uplink and returns, by the daemon's requests to the setup process.
 
 use std::process::{Child, Stdio};
 
@@ -34,7 +34,7 @@ config dhcp 'lan'
 	option limit '50'
 ";
 
-/// A router with nothing but a LAN, whose setup process waits to be asked.
+/// A router with only a LAN, whose setup process waits for requests.
 struct Scene {
     // In the order in which they end.
     serving: Child,
@@ -70,7 +70,7 @@ impl Scene {
         })
     }
 
-    /// Asks the setup process.
+    /// Sends a request to the setup process.
     fn ask(&self, path: &str, body: Option<&Value>) -> Result<Value, Error> {
         let url = format!("http://localhost{path}");
         let mut words = vec![
@@ -144,7 +144,7 @@ fn ports_change_their_use_and_come_back() -> Result<(), Error> {
         router.logs()
     );
     let number = &done["change"]["number"];
-    // The provider's address is there, and the port is no more one of the LAN's.
+    // The port has the provider's address and has left the LAN.
     router.wait("eth0", &format!("{WAN}/24"))?;
     assert!(!scene.is_in_bridge("eth0") && scene.is_in_bridge("eth1"));
     let waits = scene.wish(asked.clone())?;
@@ -164,7 +164,7 @@ fn ports_change_their_use_and_come_back() -> Result<(), Error> {
         Ok(ask(client, FAR)?.as_deref() == Some(WAN))
     })?;
 
-    // Another port becomes the uplink, and the provider's has neither an address nor a bridge.
+    // Another port becomes the uplink; the provider's port has neither an address nor a bridge.
     let other = json!({"ports": [{"device": "eth2", "used": "uplink"}], "within": 300});
     let done = scene.wish(other)?;
     assert_eq!(done["change"]["left"], 300, "{done}\n{}", router.logs());
@@ -175,7 +175,7 @@ fn ports_change_their_use_and_come_back() -> Result<(), Error> {
     router.setup("revert")?;
     router.wait("eth0", &format!("{WAN}/24"))?;
 
-    // Back, and nobody confirms: it is the uplink again.
+    // Back to the LAN without a confirmation: the port becomes the uplink again.
     let back = |within: u64| json!({"ports": [{"device": "eth0", "used": "lan"}], "why": "a client", "within": within});
     let done = scene.wish(back(5))?;
     assert_eq!(done["change"]["left"], 5, "{done}\n{}", router.logs());
@@ -194,14 +194,14 @@ fn ports_change_their_use_and_come_back() -> Result<(), Error> {
     let now = router.read("config/network");
     let (now, mark) = now.split_once("config weir_cable").unwrap_or((&now, ""));
     assert_eq!((now.trim(), mark.is_empty()), (network.trim(), false));
-    // The journal knows who it was.
+    // The journal names the author.
     let shown = router.setup("show")?;
     assert!(shown.contains("weir cables"), "{shown}");
     a_port_of_the_mesh_has_its_vxlan_and_loses_it(&scene)
 }
 
-/// A port of the mesh behind a switch has its VXLAN, and loses it. Where the kernel has no batman-adv,
-/// networkd makes all but bat0.
+/// A port of the mesh behind a switch gets its VXLAN, and loses it. Without batman-adv in the
+/// kernel, networkd makes all but bat0.
 fn a_port_of_the_mesh_has_its_vxlan_and_loses_it(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     let asked = json!({
@@ -230,7 +230,7 @@ fn a_port_of_the_mesh_has_its_vxlan_and_loses_it(scene: &Scene) -> Result<(), Er
     }
     assert!(!scene.is_in_bridge("eth2"));
     scene.ask("/v1/setup/confirm", Some(&json!({})))?;
-    // networkd brings up no device of a mesh that cannot be made.
+    // networkd brings up no device of a mesh that it cannot create.
     router.uci("delete network.mesh_eth2")?;
     router.uci("delete network.bat0")?;
     router.setup("apply")?;

@@ -1,5 +1,5 @@
-//! A router of Debian's own services, in namespaces of its own: networkd, dnsmasq and whatever else
-//! a configuration asks for.
+//! A router of Debian's own services in its own namespaces: networkd, dnsmasq and the others that a
+//! configuration needs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -18,16 +18,16 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A machine's name, `/etc`, `/run` and processes, which end with it.
+/// A machine with its own host name, `/etc`, `/run` and processes, which end with it.
 pub struct Router {
     machine: Process,
     folder: PathBuf,
-    /// The first process in it.
+    /// Id of the machine's first process.
     init: String,
 }
 
-/// Makes the namespaces: `/etc` is a copy, and `/sys` is the network's own. It cannot be written,
-/// whereby networkd does not wait for udev (sd-device, `udev_available`).
+/// Creates the namespaces: `/etc` is a copy, and `/sys` shows the machine's network. `/sys` is
+/// read-only, so that networkd does not wait for udev (sd-device, `udev_available`).
 const INIT: &str = r#"
 set -e
 mount --make-rprivate /
@@ -52,7 +52,7 @@ while :; do sleep 1000 & wait; done
 "#;
 
 impl Router {
-    /// Starts it in a namespace, with what there is to render. Nothing is made of it yet.
+    /// Starts a router in a namespace with the packages to render; nothing is rendered yet.
     pub fn start(node: &Namespace, packages: &[(&str, &str)]) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -118,13 +118,13 @@ impl Router {
         Ok(())
     }
 
-    /// Writes a file of its `/etc`.
+    /// Writes a file below the router's `/etc`.
     pub fn write(&self, path: &str, text: &str) -> Result<(), Error> {
         let path = self.folder.join("etc").join(path);
         std::fs::write(&path, text).map_err(Error::system(path.display().to_string()))
     }
 
-    /// A file of its `/etc`.
+    /// Returns a file below the router's `/etc`.
     pub fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.folder.join("etc").join(path)).unwrap_or_default()
     }
@@ -134,7 +134,7 @@ impl Router {
         PathBuf::from(format!("/proc/{}/root{path}", self.init))
     }
 
-    /// A command in it.
+    /// Returns a command that runs in the router.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.init, "--mount", "--uts", "--pid", "--net"]);
@@ -147,7 +147,7 @@ impl Router {
         output.map_err(Error::system(words.join(" ")))
     }
 
-    /// Runs a command line, split at white space; what it says.
+    /// Runs a command line, split at white space; returns its output.
     pub fn run(&self, line: &str) -> Result<String, Error> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let output = self.output(&words)?;
@@ -158,7 +158,7 @@ impl Router {
         Err(unexpected(format!("{line}: {errors}")))
     }
 
-    /// `weir setup …`
+    /// Runs `weir setup …`.
     pub fn setup(&self, words: &str) -> Result<String, Error> {
         let weir = binary();
         let weir = weir.display();
@@ -167,7 +167,7 @@ impl Router {
         ))
     }
 
-    /// `weir uci …`: the change waits.
+    /// Runs `weir uci …`; the change is pending.
     pub fn uci(&self, words: &str) -> Result<(), Error> {
         let weir = binary();
         let weir = weir.display();
@@ -175,7 +175,7 @@ impl Router {
             .map(drop)
     }
 
-    /// The program that makes services take the configuration.
+    /// Runs the program that reloads services.
     pub fn reload(&self, packages: &str) -> Result<(), Error> {
         self.run(&format!("/etc/weir/reload_config {packages}"))
             .map(drop)
@@ -195,7 +195,7 @@ impl Router {
         Ok(shown.split_whitespace().any(|word| word == address))
     }
 
-    /// Waits until it does.
+    /// Waits until a device has an address.
     pub fn wait(&self, device: &str, address: &str) -> Result<(), Error> {
         let what = format!("{device} has {address}");
         wait_until(&what, LIMIT, || {
@@ -227,7 +227,7 @@ impl Drop for Router {
     }
 }
 
-/// Takes an address by DHCP, as the first that starts in a network does. Gives it.
+/// Leases an address by DHCP, as the first client in a network does. Returns the address.
 pub fn lease(node: &Namespace, device: &str) -> Result<String, Error> {
     const SCRIPT: &str = "#!/bin/sh\n[ \"$1\" = bound ] || exit 0\nip address flush dev \
         $interface\nip address add $ip/$mask dev $interface\nip route replace default via \
@@ -265,12 +265,12 @@ pub fn ask(node: &Namespace, address: &str) -> Result<Option<String>, Error> {
     })
 }
 
-/// Somebody who tells at a port of TCP from which address he is asked.
+/// Serves the client's address at a TCP port.
 pub fn serve(node: &Namespace, port: u16) -> Result<Process, Error> {
     say(node, port, "echo $SOCAT_PEERADDR")
 }
 
-/// Somebody who says at a port of TCP what a command prints.
+/// Serves a command's output at a TCP port.
 pub fn say(node: &Namespace, port: u16, command: &str) -> Result<Process, Error> {
     say_by(node, "TCP", port, command)
 }
@@ -297,7 +297,7 @@ pub fn say_by(
     Ok(process)
 }
 
-/// A provider: addresses by DHCP, and a host behind it.
+/// A provider: DHCP, and a host behind the provider.
 pub struct Provider {
     _processes: Vec<Process>,
 }
@@ -312,12 +312,12 @@ impl Provider {
         Self::at(node, "eth0")
     }
 
-    /// At another device.
+    /// Serves at another device.
     pub fn at(node: &Namespace, device: &str) -> Result<Self, Error> {
         Self::with(node, device, 1)
     }
 
-    /// With so many addresses for routers, from [`WAN`] on.
+    /// Serves this many router addresses, from [`WAN`] on.
     pub fn with(node: &Namespace, device: &str, addresses: u8) -> Result<Self, Error> {
         let last = 99 + addresses;
         node.ip(&format!(
@@ -345,7 +345,7 @@ impl Provider {
     }
 }
 
-/// A router with a provider, a client and a guest.
+/// Builds a router with a provider, a client and a guest.
 pub fn lab() -> Result<Lab, Error> {
     let mut lab = Lab::new();
     for role in ["router", "client", "guest", "far"] {

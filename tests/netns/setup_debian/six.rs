@@ -1,5 +1,5 @@
-//! A machine without any configuration becomes a router by what somebody decides; by IPv6 with a prefix
-//! that a provider delegates, from networkd over dnsmasq to a client.
+//! A machine without configuration becomes a router by a user's choices; by IPv6 with a delegated
+//! prefix, from networkd over dnsmasq to a client.
 
 use std::process::{Command, Stdio};
 
@@ -14,12 +14,12 @@ use super::router::{
 
 /// Prefix that the provider delegates to the router's networks.
 const PREFIX: &str = "2001:db8:77:aa00::/56";
-/// Its host.
+/// The host behind the provider.
 const FAR6: &str = "[2001:db8:ffff::1]:81";
 
-/// Choices become options, options files, and files a client's way to the Internet. WIDE's dhcp6s
-/// delegates a prefix, which it does for a DUID alone; a client inside makes an address of it and
-/// reaches the host behind the provider with that, by TCP.
+/// Choices become options, options files, and files a client's path to the Internet. WIDE's dhcp6s
+/// delegates a prefix to a DUID only. A client inside forms an address in the prefix and reaches
+/// the host behind the provider by TCP.
 #[test]
 fn what_is_decided_carries_traffic() -> Result<(), Error> {
     let lab = scene()?;
@@ -27,7 +27,7 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
     let _provider = Provider::start(far)?;
     far.run("sysctl -q -w net.ipv6.conf.all.forwarding=1")?;
     far.ip("address add 2001:db8:ffff::1/128 dev lo\naddress add fe80::1/64 dev eth0 nodad\n")?;
-    // A client that makes addresses as any host does: those of a lab do not by themselves.
+    // The client uses autoconfiguration, which hosts of a lab do not by default.
     for (key, value) in [
         ("accept_ra", "2"),
         ("autoconf", "1"),
@@ -61,7 +61,7 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
          AdvManagedFlag on; };\n",
         &["--nodaemon", "--logmethod=stderr", "-C"],
     )?;
-    // With an address, too: where WIDE's has none it denies the whole, and networkd takes nothing.
+    // WIDE's server also needs an address: otherwise it denies all, and networkd takes nothing.
     let _delegates = start(
         "dhcp6s",
         &format!(
@@ -117,14 +117,14 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
         .map_err(told)?;
         let seen = seen.unwrap_or_default();
         assert!(seen.contains("2001:0db8:0077:aa"), "{seen}");
-        // Nobody comes in by what is delegated.
+        // Connections from outside to the delegated prefix are refused.
         let inside = say_by(client, "TCP6", 80, "echo inside")?;
         let address = seen.trim_matches(['[', ']']);
         assert!(ask(node, &format!("[{address}]:80"))?.is_some());
         assert_eq!(ask(far, &format!("[{address}]:80"))?, None);
         drop(inside);
 
-        // By IPv4, too.
+        // IPv4 works, too.
         let reaches = || {
             wait_until("the far host answers", LIMIT, || {
                 Ok(ask(client, FAR)?.as_deref() == Some(WAN))
@@ -148,7 +148,7 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
         );
         assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
 
-        // A device that is kept from the Internet, and let out again.
+        // A device is blocked from the Internet, and unblocked again.
         let link = client.run("ip -brief link show dev eth0")?;
         let mac = link.split_whitespace().nth(2).unwrap_or_default();
         let blocked =

@@ -1,4 +1,4 @@
-//! A WireGuard server, and a provider that is dialled over a VLAN.
+//! A WireGuard server, and a provider dialled over a VLAN.
 
 use std::process::{Command, Stdio};
 
@@ -9,7 +9,7 @@ use weir_tests::LIMIT;
 use super::router::{Provider, Router, WAN, ask, lab as scene, lease, serve, unexpected};
 use super::{DHCP, FIREWALL, NETWORK, PACKAGES};
 
-/// Somebody outside reaches the network inside through WireGuard, and by no other way.
+/// A client outside reaches the network inside through WireGuard only.
 #[test]
 #[ignore = "needs WireGuard: run by tests/vm/run"]
 fn wireguard_leads_inside() -> Result<(), Error> {
@@ -96,12 +96,12 @@ config rule
     })
     .map_err(|error| unexpected(format!("{error}\n{}", router.logs())))?;
     assert_eq!(seen.as_deref(), Some("10.9.0.2"));
-    // Whatever it knows: it answers.
+    // The server answers, with any content.
     far.run("dig +time=2 +tries=5 @10.9.0.1 weir.example")?;
     let routes = router.run("ip route show 10.77.0.0/16")?;
     assert!(routes.contains("wg0"), "{routes}");
 
-    // Another key: the device is made anew, and this peer is a stranger.
+    // With another key the device is new, and this peer unknown.
     let other = pair()?.1;
     router.uci(&format!("set network.@wireguard_wg0[0].public_key={other}"))?;
     router.setup("apply --within 3600")?;
@@ -113,7 +113,7 @@ config rule
     })
 }
 
-/// PPPoE in VLAN 7, with a password that has marks of pppd's syntax in it.
+/// PPPoE in VLAN 7, with a password that contains characters of pppd's syntax.
 #[test]
 #[ignore = "needs PPPoE and VLANs: run by tests/vm/run"]
 fn a_provider_is_dialled_over_a_vlan() -> Result<(), Error> {

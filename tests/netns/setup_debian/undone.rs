@@ -13,15 +13,14 @@ use crate::setup_debian::{Scene, Talk};
 fn the_former_state_comes_back() -> Result<(), Error> {
     let scene = Scene::begin()?;
     an_address_that_nobody_confirms_goes_away(&scene)?;
-    // Changes wait again, to be put right.
+    // The changes are pending again, for a correction.
     scene.router.run("rm -rf /run/uci-changes")?;
     what_a_service_does_not_take_is_taken_back(&scene)?;
     scene.router.run("rm -rf /run/uci-changes")?;
     killed_in_the_middle_the_former_state_comes_back(&scene)
 }
 
-/// Another address of LAN that nobody confirms: the former one is back, and a connection that was
-/// there before goes on.
+/// Without a confirmation, the LAN's former address returns, and older connections go on.
 fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     let address = scene.lease("client", "192.168.1.1")?;
@@ -34,7 +33,7 @@ fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error>
     router.wait("br-lan", "192.168.7.1/24")?;
     assert!(!router.has("br-lan", "192.168.1.1/24")?);
     assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
-    // Nobody confirms.
+    // No confirmation comes.
     router.wait("br-lan", "192.168.1.1/24")?;
     assert!(!router.has("br-lan", "192.168.7.1/24")?);
     talk.say(b"again")?;
@@ -46,12 +45,12 @@ fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error>
     scene.reaches("client")
 }
 
-/// A service that does not take its file: the former configuration is back at once, and the service
-/// that was stopped by it runs again.
+/// If a service refuses its file, the former configuration returns at once, and a service that was
+/// stopped runs again.
 fn what_a_service_does_not_take_is_taken_back(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     scene.lease("client", "192.168.1.1")?;
-    // A second dnsmasq's port: the one that is started ends at once.
+    // The port of a second dnsmasq: the started dnsmasq ends at once.
     router.uci("set network.lan.ipaddr=192.168.7.1")?;
     let wrong = router
         .command(&["sh", "-c", "echo nonsense >/etc/dnsmasq.d/other"])
@@ -60,7 +59,7 @@ fn what_a_service_does_not_take_is_taken_back(scene: &Scene) -> Result<(), Error
     let refused = router.setup("apply").expect_err("it fails").to_string();
     assert!(refused.contains("dnsmasq"), "{refused}");
     router.run("rm /etc/dnsmasq.d/other")?;
-    // Told once more, everybody takes it: what failed before was written down.
+    // A repeated reload succeeds everywhere: the earlier failure was recorded.
     router.reload("network")?;
     router.wait("br-lan", "192.168.1.1/24")?;
     scene.lease("client", "192.168.1.1")?;
@@ -70,13 +69,13 @@ fn what_a_service_does_not_take_is_taken_back(scene: &Scene) -> Result<(), Error
     Ok(())
 }
 
-/// Everybody who takes part in a change is killed in the middle of it; after a start of the
-/// machine, or with the next reload, the former configuration is at work.
+/// All processes of a change are killed midway. After a start of the machine, or with the next
+/// reload, the former configuration is active.
 fn killed_in_the_middle_the_former_state_comes_back(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     scene.lease("client", "192.168.1.1")?;
     let former = router.read("config/network");
-    // The firewall was told, and the network is not yet.
+    // The firewall has reloaded, the network not yet.
     let held = "networkctl";
     router.uci("set network.lan.ipaddr=192.168.7.1")?;
     router.uci("set firewall.@redirect[0].src_dport=8099")?;
@@ -99,8 +98,8 @@ fn killed_in_the_middle_the_former_state_comes_back(scene: &Scene) -> Result<(),
             .last()
             .is_some_and(|line| line.starts_with(held)))
     })?;
-    // Processes of the router's own, which sees no others. They are stopped first: where one
-    // dies, another would take the change back.
+    // Processes of the router, which sees only its own. They are stopped first: if one died,
+    // another would roll the change back.
     let all = "for signal in STOP KILL; do for p in /proc/[0-9]*; do \
         case $(cat $p/comm 2>/dev/null) in \
         weir|reload_config|systemd) kill -$signal ${p#/proc/};; esac; done; done";
@@ -113,7 +112,7 @@ fn killed_in_the_middle_the_former_state_comes_back(scene: &Scene) -> Result<(),
     assert!(router.read("config/network").contains("192.168.7.1"));
     assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
 
-    // As after a start of the machine: it has another name.
+    // Simulates a start of the machine by another boot id.
     let change = router.read("weir/setup/pending/change.json");
     let mut change: serde_json::Value =
         serde_json::from_str(&change).map_err(|error| unexpected(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! An access point, and a client of another's, with real hostapd and wpa_supplicant.
+//! An access point, and a client of another access point, with real hostapd and wpa_supplicant.
 
 use std::process::{Command, Stdio};
 
@@ -89,7 +89,7 @@ impl Drop for Station<'_> {
     }
 }
 
-/// Somebody who is asked from there answers, in time.
+/// Waits for an answer from this address.
 pub fn reaches(node: &Namespace, address: &str, router: &Router) -> Result<String, Error> {
     let mut seen = None;
     wait_until("the host answers", LIMIT, || {
@@ -100,8 +100,8 @@ pub fn reaches(node: &Namespace, address: &str, router: &Router) -> Result<Strin
     Ok(seen.unwrap_or_default())
 }
 
-/// A station joins by SAE, gets a lease and reaches WAN. By 802.11r it joins, too, and as a visitor
-/// it is among the guests.
+/// A station joins by SAE, gets a lease and reaches WAN. The station joins by 802.11r, too; with
+/// the guests' password the station is in the guests' network.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {
@@ -128,7 +128,7 @@ fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {
         assert!(address.starts_with("192.168.1.1"), "{address}");
         assert_eq!(reaches(station, FAR, &router)?, WAN);
     }
-    // Those that know nothing else than fast transitions; IEEE 802.11, table 9-151, numbers them.
+    // Stations with fast transitions only; IEEE 802.11, table 9-151, numbers them.
     let link = station.run(&format!("ip -brief link show dev {RADIO}"))?;
     let mac = link.split_whitespace().nth(2).unwrap_or_default();
     for (device, network, suite) in [
@@ -161,7 +161,7 @@ fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {
     Ok(())
 }
 
-/// The access point of somebody else, whose client the router is.
+/// Another's access point, whose client the router is.
 const THEIRS: &str = "interface=wlan0
 driver=nl80211
 hw_mode=g
@@ -199,7 +199,7 @@ address = "192.168.77.1/24"
 ports = ["eth1"]
 "#;
 
-/// A router that is a client of another's access point: a client of its own reaches WAN by it.
+/// The router is a client of another's access point: the router's own client reaches WAN.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn the_uplink_is_the_wifi_of_another() -> Result<(), Error> {
@@ -255,8 +255,8 @@ config wifi-device 'radio1'
 	option band '2g'
 ";
 
-/// A radio is known by where it is plugged in: its bands, and on which channels it may send. No
-/// country was set, and the rules of the world let nobody send first at 5 GHz.
+/// The setup identifies a radio by its slot, with bands and channels. Without a country, the
+/// world's rules forbid to send first at 5 GHz.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_radio_is_known_by_what_the_kernel_tells() -> Result<(), Error> {
@@ -298,7 +298,7 @@ fn a_radio_is_known_by_what_the_kernel_tells() -> Result<(), Error> {
     };
     let taken = import(11)?;
     assert!(taken.contains("valley"), "{taken}");
-    // There is none of that number; nobody may send there first; there may be radar.
+    // Unknown channel number; no initial sending; channel with radar.
     for channel in [38, 36, 52] {
         let refused = import(channel).expect_err("it is refused").to_string();
         let said = format!("radio0 cannot send there: {channel}");
