@@ -1,5 +1,5 @@
-//! Rules that look at each packet see each packet, also of flows that weir could forward: what the
-//! kernel alone drops is dropped.
+//! Rules about each packet see each packet, also of flows that weir could forward: weir never
+//! passes a packet that the kernel drops.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -13,11 +13,11 @@ use serde_json::Value;
 use weir_tests::scene::{self, By, at_once};
 use weir_tests::{LIMIT, Weir, binary};
 
-/// A flow that no rule is about.
+/// Port of a flow without a rule.
 const FREE: u16 = 7000;
-/// Quotas on what goes there: of a rule, and of an element that a rule looks up.
+/// Ports with quotas: of a rule, and of an element that a rule looks up.
 const QUOTAS: [u16; 2] = [7009, 7010];
-/// Theirs, bytes.
+/// Bytes of the quotas.
 const QUOTA: u64 = 20_000;
 
 /// A rule that drops datagrams to a port: datagrams that pass first and no longer pass later, and
@@ -27,7 +27,7 @@ struct Case {
     rule: &'static str,
     good: &'static [u8],
     bad: &'static [u8],
-    /// In the client's output chain while the good ones go, and while the bad ones do.
+    /// Rules of the client's output chain for the good datagrams, and for the bad ones.
     client: [&'static str; 2],
 }
 
@@ -48,7 +48,7 @@ const CASES: [Case; 8] = [
     case(7001, "udp dport 7001 meta length < 100 drop", LONG, SHORT),
     case(7002, "udp dport 7002 @th,64,8 0x41 drop", b"B", b"A"),
     case(7003, "udp dport 7003 udp length < 50 drop", LONG, SHORT),
-    // The mark is asked for in a chain that comes later.
+    // A later chain tests the mark.
     case(
         7004,
         "udp dport 7004 meta length < 100 meta mark set 7",
@@ -77,7 +77,7 @@ const CASES: [Case; 8] = [
             LONG,
         )
     },
-    // In a chain before conntrack: see below.
+    // For a chain before conntrack: see below.
     case(7008, "", LONG, SHORT),
 ];
 
@@ -103,7 +103,7 @@ fn rules() -> String {
     )
 }
 
-/// Asks a number of times, and returns how often an answer came.
+/// Asks a number of times, and returns the number of answers.
 fn ask(from: &Datagrams, what: &[u8], times: usize, limit: Duration) -> Result<usize, Error> {
     let mut answered = 0;
     for _ in 0..times {
@@ -129,7 +129,7 @@ fn client_does(lab: &Lab, phase: usize) -> Result<(), Error> {
         .map(drop)
 }
 
-/// Lets all flows come up, and waits until weir has judged them.
+/// Starts all flows, and waits until weir has judged them.
 fn flows(lab: &Lab, weir: Option<&Weir>) -> Result<(Vec<Echo>, Vec<Datagrams>), Error> {
     client_does(lab, 0)?;
     let (mut echoes, mut open) = (Vec::new(), Vec::new());
@@ -210,7 +210,7 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
             let answered = ask(from, case.bad, 10, Duration::from_millis(20))?;
             assert_eq!(answered, 0, "{}: {}", case.port, case.rule);
         }
-        // 28 bytes of headers; the first ones were 29 bytes long.
+        // 28 bytes of headers; the first datagrams have 29 bytes.
         let most = (QUOTA - 20 * 29) / 1_000;
         for (port, quota) in QUOTAS.iter().zip(&open[CASES.len()..]) {
             let answered = ask(quota, &[b'B'; 972], 60, Duration::from_millis(20))? as u64;
@@ -220,8 +220,8 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
     });
 }
 
-/// A rule, and then an element that has a limit of its own, as it may where packets may write the
-/// set.
+/// A new rule takes a flow from weir; so does a new element with its own limit, where packets may
+/// write the set.
 #[test]
 fn what_comes_later_takes_what_weir_has() {
     at_once(&scene::WAYS[1..], |by| {
@@ -249,7 +249,7 @@ fn what_comes_later_takes_what_weir_has() {
         taken("a rule")?;
         assert_eq!(ask(free, LONG, 30, LIMIT)?, 30);
         assert_eq!(ask(free, SHORT, 10, Duration::from_millis(20))?, 0);
-        // And gives it back.
+        // Without the rule, weir forwards again.
         router.run("nft delete table inet later")?;
         let before = weir.forwarded()?;
         wait_until("it is forwarded again", LIMIT, || {
@@ -267,7 +267,7 @@ fn what_comes_later_takes_what_weir_has() {
     });
 }
 
-/// Iptables' rules, by iptables-nft: nft does not print what its extensions ask.
+/// Rules by iptables-nft: nft does not print the conditions of their extensions.
 #[test]
 fn what_iptables_drops_by_each_packet_is_dropped() {
     at_once(&scene::WAYS, |by| {

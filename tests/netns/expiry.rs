@@ -14,11 +14,11 @@ use lab::{Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, By, WAYS};
 use weir_tests::{LIMIT, Weir};
 
-/// No proof ends of its own accord while a test runs.
+/// No proof ends by itself during a test.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// Port of echo servers.
 const ECHO: u16 = 7;
-/// Datagrams to this port are a knock: nobody answers.
+/// Datagrams to this port are a knock without an answer.
 const KNOCK: u16 = 9;
 /// Longest wait for an answer.
 const ANSWER: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ struct Asker {
 }
 
 impl Asker {
-    /// `rules`: table `inet gate`; weir forwards the flow.
+    /// Builds the scene; `rules` is table `inet gate`, and weir forwards the flow.
     fn new(
         by: By,
         to: IpAddr,
@@ -67,7 +67,7 @@ impl Asker {
         self.lab.node("router")
     }
 
-    /// Answers come, and weir, where there is one, forwards what is asked.
+    /// Waits for answers, and until a running weir forwards the flow.
     fn settles(&self) -> Result<(), Error> {
         let begin = self.forwarded()?;
         wait_until("answers come, by weir", LIMIT, || {
@@ -82,12 +82,12 @@ impl Asker {
         Ok(flow.map_or(0, |flow| flow.directions.original.packets))
     }
 
-    /// An error is no answer: the router may say why there is none.
+    /// Returns true for an answer; an error is not an answer, as the router may refuse.
     fn answered(&self) -> bool {
         self.datagrams.ask(b"well?", ANSWER).unwrap_or(false)
     }
 
-    /// Asks until `end`: when the last question was sent that was answered, and how many weir
+    /// Asks until `end`; returns the time of the last answered question, and the packets that weir
     /// forwarded.
     fn last_answer(&self, end: Instant) -> Result<(Instant, u64), Error> {
         let begin = self.forwarded()?;
@@ -102,8 +102,8 @@ impl Asker {
         Ok((last, self.forwarded()? - begin))
     }
 
-    /// Something is over at `over`, of which the kernel decides exactly: until then weir forwards,
-    /// and not much longer.
+    /// Asserts that weir forwards until `over`, the exact end in the kernel, and only little
+    /// longer.
     fn ends_at(&self, by: By, over: Instant) -> Result<(), Error> {
         let (last, forwarded) = self.last_answer(over + 2 * AT_ONCE)?;
         assert!(
@@ -124,7 +124,7 @@ fn gate(router: &Namespace, rules: &str) -> Result<(), Error> {
         .map(drop)
 }
 
-/// Time enough for weir to forward some of it, on a busy machine.
+/// Long enough for weir to forward packets on a busy machine.
 const LIFE: Duration = Duration::from_secs(6);
 
 #[test]
@@ -165,7 +165,7 @@ fn a_packet_bans_its_sender_for_a_while() {
                 ),
             )
         })?;
-        // The ruleset is read, and the set with it.
+        // weir has read the ruleset with the set by then.
         std::thread::sleep(Duration::from_millis(1500));
         asker.settles()?;
         let to = SocketAddr::new(SERVER, KNOCK);
@@ -185,7 +185,7 @@ fn a_packet_bans_its_sender_for_a_while() {
     });
 }
 
-/// The kernel alone sees each packet refresh the element: a flow that weir forwards lives as long.
+/// Each packet refreshes the element in the kernel alone: a flow that weir forwards lives as long.
 #[test]
 fn packets_keep_their_element_alive() {
     scene::at_once(&WAYS, |by| {
@@ -213,7 +213,7 @@ fn packets_keep_their_element_alive() {
             silence < Duration::from_secs(1),
             "{by:?}: cut off {silence:?} before the end"
         );
-        // A change of something else shows whether the kernel still lets it through.
+        // Another change shows that the kernel still passes the flow.
         asker.router()?.nft("add table inet other\n")?;
         asker.settles()
     });
@@ -234,8 +234,8 @@ fn a_route_comes_to_its_end() {
     });
 }
 
-/// The process that owns a table is killed: the kernel takes the table away, and what its rules let
-/// through stops.
+/// The owner of a table is killed: the kernel removes the table, and flows that only its rules
+/// accepted stop.
 #[test]
 fn a_table_goes_with_its_owner() {
     scene::at_once(&WAYS, |by| {
@@ -263,7 +263,7 @@ fn a_table_goes_with_its_owner() {
                 Ok(router.run("nft list tables")?.contains("inet lets"))
             })
         })?;
-        // The ruleset is read.
+        // weir has read the ruleset by then.
         std::thread::sleep(Duration::from_millis(1500));
         asker.settles()?;
         drop(owner.take());
@@ -275,8 +275,8 @@ fn a_table_goes_with_its_owner() {
     });
 }
 
-/// The server has another hardware address, and tells nobody: the kernel, which asks for it where
-/// packets go there, finds out.
+/// The server changes its hardware address silently: the kernel, which probes it while packets go
+/// there, finds out.
 #[test]
 fn a_neighbour_that_changes_without_a_word_is_found() {
     scene::at_once(&WAYS, |by| {

@@ -1,5 +1,4 @@
-//! Whatever becomes of weir, the kernel goes on forwarding, and nothing of weir is left where it
-//! ended.
+//! Whatever happens to weir, the kernel goes on forwarding, and an ended weir leaves nothing.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -50,7 +49,7 @@ fn traces(router: &Namespace) -> Result<Vec<String>, Error> {
     Ok(found)
 }
 
-/// Weir hangs, and the kernel forwards; weir goes on, and is killed.
+/// weir hangs, and the kernel forwards; weir goes on, and is killed.
 #[test]
 fn silent_for_too_long_and_killed_with_xdp_attached() {
     check(|| {
@@ -72,8 +71,8 @@ fn silent_for_too_long_and_killed_with_xdp_attached() {
         let before = scene.transfer.progress();
         scene.transfer.advance(scene::ENOUGH, LIMIT)?;
         weir.signal(Signal::SIGCONT)?;
-        // Of what arrived since, at 1500 bytes a packet, most went by the kernel; at TC many
-        // packets are one.
+        // Most bytes since then went by the kernel, at 1500 bytes a packet; at TC one packet holds
+        // many of those.
         let least = (scene.transfer.progress() - before) / 65_536;
         assert!(silent()? >= least, "{} of {least} packets", silent()?);
         scene.lives("weir is back")?;
@@ -96,8 +95,8 @@ fn silent_for_too_long_and_killed_with_xdp_attached() {
     });
 }
 
-/// Weir hangs, rules change, weir goes on: it must have heard of the change before it forwards the
-/// next packet.
+/// weir hangs, rules change, weir goes on: it must process the change before it forwards the next
+/// packet.
 #[test]
 fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
     check(|| {
@@ -157,8 +156,8 @@ fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
     });
 }
 
-/// Namespaces share /run, so a command must not find the daemon of another one. Also where it may
-/// not look at process 1.
+/// Namespaces share /run, so a command must not find another namespace's daemon, even if process 1
+/// is not readable.
 #[test]
 fn each_namespace_has_a_socket_of_its_own() {
     check(|| {
@@ -175,7 +174,7 @@ fn each_namespace_has_a_socket_of_its_own() {
     });
 }
 
-/// The name by which one weir knows another is anybody's to take, and keeps nobody away.
+/// Any process may take the name by which one weir detects another; that keeps no weir out.
 #[test]
 fn a_second_weir_is_told_and_a_squatter_keeps_none_away() {
     check(|| {
@@ -193,7 +192,7 @@ fn a_second_weir_is_told_and_a_squatter_keeps_none_away() {
             assert!(said.contains("stop it first"), "{said}");
         };
         refused();
-        // The exit code, which `start` does not tell.
+        // Checks the exit code, which `start` does not return.
         let mut command = std::process::Command::new(weir_tests::binary());
         command.arg("run").arg("--socket").arg(&folder);
         command.stderr(std::process::Stdio::null());
@@ -224,7 +223,7 @@ fn a_second_weir_is_told_and_a_squatter_keeps_none_away() {
     });
 }
 
-/// Every sysctl of the network that does not count something.
+/// Returns every sysctl of the network except counters.
 fn sysctls(router: &Namespace) -> Result<BTreeMap<String, String>, Error> {
     let counts = ["nf_conntrack_count", "random", "dentry", "nr_open"];
     let all = router.run("sysctl -a -e -r ^net\\.")?;
@@ -268,8 +267,8 @@ fn nothing_is_left_behind_and_nothing_else_is_touched() {
             let socket = weir.socket().to_owned();
             assert!(socket.exists());
             assert!(weir.end(Signal::SIGTERM)?.success(), "{}", weir.log());
-            // An empty clsact stays where there is no TCX (docs/offload.md): who else uses it by
-            // now cannot be known.
+            // Without TCX an empty clsact stays (docs/offload.md): weir cannot know its other users
+            // by now.
             let empty = |trace: &String| !kernel_has([6, 6]) && trace.contains("qdisc clsact");
             let mut left = traces(router)?;
             left.retain(|trace| !empty(trace));

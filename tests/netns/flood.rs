@@ -1,4 +1,4 @@
-//! A flood of conversations of one packet takes nothing from those that live, and leaves no trace.
+//! A flood of one-packet conversations takes nothing from live ones, and leaves no trace.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -17,22 +17,22 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Some 200,000 conversations of one packet: those that live are counted one by one through it, and
-/// new ones are again soon after.
+/// During some 200,000 one-packet conversations, live conversations are still counted one by one,
+/// and new ones are again soon afterwards.
 #[test]
 fn a_flood_takes_nothing_from_those_that_live() {
     undisturbed(|| through(RECORDS, FLOOD)).expect("no flow is lost");
 }
 
-/// With records for all, and a daemon that has memory for few: it remembers no more than it may, and
-/// those that begin during the flood.
+/// With records for all and a daemon with little memory: the daemon keeps its limit, and keeps
+/// conversations that begin during the flood.
 #[test]
 fn who_comes_during_a_flood_is_remembered() {
     undisturbed(|| through(MEMORY, 900_000)).expect("no flow is lost");
 }
 
-/// Fewer records than the flood has conversations, and little memory for them: the daemon grows by
-/// what it has of conntrack's entries. Then records for all, and less memory.
+/// First fewer records than the flood needs, and little memory: the daemon grows by its copy of
+/// conntrack's entries. Then records for all, and less memory.
 const RECORDS: &str = "[monitor]\nsize = 1024\nmemory = \"2MiB\"\n";
 const MEMORY: &str = "[monitor]\nmemory = \"1MiB\"\n";
 
@@ -67,10 +67,10 @@ fn through(config: &str, many: u32) -> Result<(), Error> {
 }
 
 const LIVE: u32 = 64;
-/// Packets of one that begins during the flood, for each piece of that.
+/// Packets of a conversation that begins during the flood, for each piece of the flood.
 const PACE: u32 = 10;
 const FLOOD: u32 = 204_800;
-/// Packets that came in at the router's port, and those that found no room there.
+/// Returns the packets that arrived at the router's port, and those dropped for lack of room.
 fn arrived(router: &Namespace) -> Result<[u64; 2], Error> {
     let text = router.run("cat /proc/net/dev")?;
     let line = text.lines().find_map(|l| l.trim().strip_prefix("lan0:"));
@@ -92,8 +92,8 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     };
     let [first, lost] = arrived(router)?;
     let mut sent = 0;
-    // A port has room for 256, and a busy machine takes them late: nothing is sent on top of what
-    // waits there.
+    // A port queues 256 packets, and a busy machine reads late: the test sends nothing on top of a
+    // queue.
     let mut send = |bench: &mut Bench, packets: u32| {
         bench.generate(packets).map_err(failed)?;
         sent += u64::from(packets);
@@ -101,8 +101,8 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
             Ok(arrived(router)?.iter().sum::<u64>() >= first + lost + sent)
         })
     };
-    // Packets of each conversation with a port of the server, as weir tells them where the client
-    // is.
+    // Returns the packets of each conversation with a port of the server, as weir reports them at
+    // the client's port.
     let told = |port: u16| -> Result<(u64, Vec<u64>), Error> {
         let asked = TalksQuery {
             limit: 5_000,
@@ -131,13 +131,13 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     let pieces = 50;
     let (piece, ended) = (AtomicU32::new(0), AtomicBool::new(false));
     let came = thread::scope(|scope| -> Result<_, Error> {
-        // Beside the flood: a daemon in a debug build may take seconds to answer, and those that live
-        // would be silent for so long that they are forgotten.
+        // Runs beside the flood: a daemon of a debug build may take seconds to answer. Meanwhile
+        // the live conversations would be silent until weir forgets them.
         let told = &told;
         let (at, end) = (&piece, &ended);
         let asks = scope.spawn(move || -> Result<_, Error> {
             let half = || at.load(Ordering::Relaxed).checked_sub(pieces / 2);
-            // Of the shorter flood nothing is asked: each answer takes memory, too.
+            // The shorter flood makes no requests: each answer takes memory, too.
             while (many == FLOOD || half().is_none()) && !end.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -151,7 +151,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
         });
         let mut floods = || -> Result<(), Error> {
             for number in 0..4 * pieces {
-                // A flood with newcomers lasts until they are known.
+                // A flood with newcomers lasts until weir knows them.
                 if number >= pieces && (asks.is_finished() || many == FLOOD) {
                     break;
                 }
@@ -159,7 +159,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
                 send(&mut flood, many / pieces)?;
                 send(&mut live, LIVE)?;
                 each += 1;
-                // From the middle of the flood on there are newcomers.
+                // Newcomers start at the middle of the flood.
                 if number >= pieces / 2 && !asks.is_finished() {
                     send(&mut new, PACE * LIVE)?;
                 }
@@ -186,7 +186,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
         all(443, each)(&told)
     })
     .map_err(|error| failed(format!("{error}: each sent {each}, {:?}", told(443))))?;
-    // The table is full of the flood at first: they have a record each when that was given up.
+    // At first the flood fills the table: newcomers get records as the flood's are released.
     let mut rounds = 0;
     wait_until("new conversations are counted one by one", LIMIT, || {
         send(&mut new, LIVE)?;
@@ -199,12 +199,12 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
         "{total} conversations known, {rounds} packets before new ones had records, grew by \
             {grew} kB"
     );
-    // Records of one packet are kept for 30 s where there is room: 150 packets of these.
+    // Records of one packet stay for 30 s if there is room: 150 packets of the live conversations.
     assert!(rounds < 75, "{rounds} packets before new ones had records");
-    // 28 MB, or 60 where the daemon falls behind (a debug build, two busy processors): conntrack's events wait.
+    // 28 MB, or 60 if the daemon lags (debug build, two busy processors): conntrack's events wait.
     let most = if many > FLOOD { 16 } else { 80 };
     assert!(grew < most * 1024, "the daemon grew by {grew} kB");
-    // Nothing of it is lost: what the port counted in all is what came.
+    // The port's total count equals the arrived packets.
     let came = arrived(router)?[0] - first;
     assert!(came > u64::from(many) / 2, "{came} came in");
     let counted = || -> Result<u64, Error> {
@@ -221,7 +221,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     .map_err(|error| failed(format!("{error}: {came} came in, {:?} counted", counted())))
 }
 
-/// Memory of the daemon, kB.
+/// Returns the resident memory of the daemon, kB.
 fn resident(weir: &Weir) -> Result<u64, Error> {
     let status = format!("/proc/{}/status", weir.process.id());
     let text = std::fs::read_to_string(&status).map_err(Error::system(status))?;

@@ -1,8 +1,8 @@
-//! Weir beside the kernel's own fast path, an nftables flowtable: whoever has a connection, the
-//! packet is right.
+//! weir beside the kernel's own fast path, an nftables flowtable: packets stay right, whichever has
+//! a connection.
 //!
-//! Weir stands before the flowtable (XDP and tc come before the ingress hook), and leaves it the
-//! connections that it has, as far as the kernel tells.
+//! weir sees packets before the flowtable (XDP and tc precede the ingress hook). weir leaves a
+//! flowtable's connections to it, as far as the kernel reports them.
 
 use std::thread;
 use std::time::Duration;
@@ -21,8 +21,7 @@ use weir_tests::{LIMIT, Weir};
 /// IPS_OFFLOAD (include/uapi/linux/netfilter/nf_conntrack_common.h): a flowtable has the
 /// connection.
 const OFFLOAD: u32 = 1 << 14;
-/// Shows a flowtable that is in use: no packet comes through the rules in this time, of a transfer
-/// that goes on.
+/// Shows an active flowtable: during this time no packet of a running transfer passes the rules.
 const QUIET: Duration = Duration::from_millis(500);
 
 const FLOWS: usize = 60;
@@ -31,10 +30,10 @@ const PACKETS: usize = 1_500;
 fn plan(arrangement: Arrangement, seed: u64, flowtable: Flowtable) -> Plan {
     let whole = Plan::over(arrangement, oracle::seed(seed), FLOWS, PACKETS);
     let mix = match (flowtable, arrangement) {
-        // Both routers have it from the start, so they treat what is broken alike.
+        // Both routers have the flowtable from the start, so they treat broken packets alike.
         (Flowtable::First, Arrangement::PLAIN) => whole.mix.clone(),
-        // Into a VLAN or PPPoE a flowtable sends what is broken so that the oracle cannot tell what
-        // it was wrapped in.
+        // A flowtable forwards broken packets into a VLAN or PPPoE, where the oracle cannot tell
+        // their encapsulation.
         _ => sound(),
     };
     Plan {
@@ -44,9 +43,9 @@ fn plan(arrangement: Arrangement, seed: u64, flowtable: Flowtable) -> Plan {
     }
 }
 
-/// Packets that a flowtable and the rules treat alike. A flowtable looks at neither checksums nor
-/// lengths nor TCP's state, so that what is broken leaves otherwise; and it leaves behind the IP
-/// packet what follows it in the frame. When a connection gets into it depends on who forwards.
+/// Packets that a flowtable and the rules treat alike. A flowtable checks neither checksums nor
+/// lengths nor TCP's state, and drops a frame's bytes behind the IP packet. The forwarder decides
+/// when a connection enters the flowtable.
 fn sound() -> Mix {
     [
         (Kind::Ttl, 1),
@@ -66,8 +65,8 @@ fn sound() -> Mix {
     )
 }
 
-/// The oracle over a router with a flowtable from the start, which weir leaves everything to, and
-/// over one that gets a flowtable when weir has taken over.
+/// Runs the oracle over a router with a flowtable from the start, to which weir leaves all, and
+/// over a router that gets its flowtable after weir has taken over.
 macro_rules! beside {
     ($($name:ident: $arrangement:ident, $seed:expr;)*) => {
         $(mod $name {
@@ -105,7 +104,7 @@ beside! {
     pppoe_over_vlan: PPPOE_OVER_VLAN, 90;
 }
 
-/// The router's conntrack entry of the transfer is the flowtable's, or is not any more.
+/// Waits until the flowtable has the router's conntrack entry of the transfer, or has it no more.
 fn offloaded(scene: &Scene, wanted: bool) -> Result<(), Error> {
     wait_until("the flowtable to take it or give it back", LIMIT, || {
         let entry = entry_to(scene.router()?, PORT)?;
@@ -113,7 +112,7 @@ fn offloaded(scene: &Scene, wanted: bool) -> Result<(), Error> {
     })
 }
 
-/// The transfer goes on, and nothing of it comes through the rules.
+/// Waits until the transfer goes on and no packet passes the rules.
 fn bypasses_the_rules(scene: &Scene) -> Result<(), Error> {
     wait_until("the rules to see nothing of the transfer", LIMIT, || {
         let before = scene.lab.left_by_flowtable()?;
@@ -123,7 +122,7 @@ fn bypasses_the_rules(scene: &Scene) -> Result<(), Error> {
     })
 }
 
-/// Weir knows that the flowtable has the transfer.
+/// Waits until weir knows that the flowtable has the transfer.
 fn left_alone(weir: &Weir) -> Result<(), Error> {
     wait_until("weir to leave the transfer to the flowtable", LIMIT, || {
         Ok(weir.flow_at(PORT)?.is_some_and(|flow| {
@@ -141,7 +140,7 @@ fn a_transfer_survives_a_flowtable_that_comes_and_goes() {
         let mut scene = Scene::new(by, &Options::default(), SERVER, "")?;
         scene.lab.flowtable()?;
         offloaded(&scene, true)?;
-        // Nobody told weir: it goes on before the flowtable.
+        // weir gets no event: it forwards before the flowtable.
         scene.lives("a flowtable was added")?;
         if by != By::Kernel {
             scene.weir = None;
@@ -154,7 +153,7 @@ fn a_transfer_survives_a_flowtable_that_comes_and_goes() {
         bypasses_the_rules(&scene)?;
         scene.lab.without_flowtable()?;
         offloaded(&scene, false)?;
-        // Nobody tells weir of that either: it asks.
+        // weir gets no event of this either: it polls.
         scene.lives("the flowtable is gone")?;
         scene.lab.flowtable()?;
         scene.lives("the flowtable is back")?;
@@ -163,7 +162,7 @@ fn a_transfer_survives_a_flowtable_that_comes_and_goes() {
     });
 }
 
-/// The end of a transfer that both have is the end everywhere.
+/// The end of a shared transfer reaches the kernel and weir.
 fn ends(scene: Scene) -> Result<(), Error> {
     let Scene {
         weir,
@@ -174,7 +173,7 @@ fn ends(scene: Scene) -> Result<(), Error> {
     let router = lab.node("router")?;
     wait_until("the connection to be seen ending", LIMIT, || {
         let entry = entry_to(router, PORT)?;
-        // Two minutes in TIME_WAIT; five days, had the FIN not been seen.
+        // Two minutes in TIME_WAIT; without the FIN it would be five days.
         Ok(entry.is_none_or(|entry| entry.status & OFFLOAD == 0 && entry.timeout <= 120))
     })?;
     match weir {

@@ -1,5 +1,5 @@
-//! IPsec: a policy that lets plain packets pass ends when it does by the kernel alone. One that
-//! appears during a flow is in `tunnels/ipsec.rs`.
+//! IPsec: the end of a policy for plain packets ends the flow as with the kernel alone. For a
+//! policy that appears during a flow see `tunnels/ipsec.rs`.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ impl Allowed {
         Ok(allowed)
     }
 
-    /// All is blocked but by a policy with this limit.
+    /// Blocks all traffic without a policy, and adds a policy with this limit.
     fn new(by: scene::By, limit: &str) -> Result<Self, Error> {
         let mut allowed = Self::in_lab(by, scene::lab(by, &Options::default())?)?;
         let router = allowed.lab.node("router")?;
@@ -68,7 +68,7 @@ impl Allowed {
         })
     }
 
-    /// Asks until so long after the policy came, and counts questions and answers.
+    /// Asks until this long after the policy's start; returns the questions and answers.
     fn until(&self, seconds: u64) -> Result<(u64, u64), Error> {
         let (mut asked, mut answered) = (0, 0);
         while self.since.elapsed() < Duration::from_secs(seconds) {
@@ -113,8 +113,8 @@ fn a_policy_that_lives_by_use_lives_with_the_flow() {
     });
 }
 
-/// Neither does the kernel tell of these: what they let pass ends within a second or so. All of them
-/// let the flow pass, and each cuts it once.
+/// Switches without an event: their effect ends within about a second. All of them allow the flow,
+/// and each blocks it once.
 #[test]
 fn a_switch_that_the_kernel_does_not_tell_of_takes_effect() {
     let switches = [

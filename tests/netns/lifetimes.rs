@@ -16,10 +16,10 @@ use weir_tests::{LIMIT, Weir};
 
 /// Bytes of one download.
 const DOWNLOAD: usize = 1_200_000;
-/// Each connection shows the kernel a packet so often.
+/// Interval at which each connection shows the kernel a packet.
 const REPROOF: &str = "[offload]\nreprove = \"1s\"\n";
 
-/// Sysctls as they are called.
+/// Names of the sysctls.
 fn tcp(established: u64, unacknowledged: u64) -> [(&'static str, u64); 2] {
     [
         ("tcp_timeout_established", established),
@@ -34,7 +34,7 @@ fn set(lab: &Lab, timeouts: &[(&str, u64)]) -> Result<(), Error> {
     })
 }
 
-/// A router whose sysctls are set before weir starts.
+/// Builds a router whose sysctls are set before weir starts.
 fn router(by: By, timeouts: &[(&str, u64)]) -> Result<(Lab, Option<Weir>), Error> {
     let lab = scene::lab(by, &Options::default())?;
     set(&lab, timeouts)?;
@@ -42,7 +42,7 @@ fn router(by: By, timeouts: &[(&str, u64)]) -> Result<(Lab, Option<Weir>), Error
     Ok((lab, weir))
 }
 
-/// A server that answers each byte with a download, and a connection to it.
+/// Connects to a server that answers each byte with a download.
 fn connect(lab: &Lab) -> Result<TcpStream, Error> {
     connect_for(lab, DOWNLOAD)
 }
@@ -95,9 +95,9 @@ fn forwarded(weir: Option<&Weir>, port: u16, least: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Downloads, then silence for longer than unacknowledged data would be waited for: the entry
-/// lives. Then more of them, and a server that says nothing any more: what is sent to it keeps the
-/// entry for the time of unacknowledged data only.
+/// After downloads and a silence longer than the time-out of unacknowledged data, the entry lives.
+/// Then the server stops answering: data sent to it keeps the entry only for the time-out of
+/// unacknowledged data.
 #[test]
 fn an_idle_connection_lives_and_a_dead_peer_is_not_kept_for_days() {
     at_once(&WAYS, |by| {
@@ -111,7 +111,7 @@ fn an_idle_connection_lives_and_a_dead_peer_is_not_kept_for_days() {
         thread::sleep(Duration::from_secs(8));
         let left = u64::from(entry(router, PORT)?.timeout);
         let passed = rest.elapsed().as_secs();
-        // The pause after the last download comes on top.
+        // The pause after the last download adds to the time.
         assert!(
             left + passed + 3 >= 60,
             "{by:?}: {left} s are left after {passed} s"
@@ -125,7 +125,8 @@ fn an_idle_connection_lives_and_a_dead_peer_is_not_kept_for_days() {
         stream
             .write_all(&[1; 1_000])
             .map_err(Error::system("send"))?;
-        // Sent again after 0.2, 0.6, 1.4, 3.0 and 6.2 s, which two visits must have seen.
+        // Retransmissions after 0.2, 0.6, 1.4, 3.0 and 6.2 s, of which two proofs must have seen
+        // some.
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(10) {
             let left = entry(router, PORT)?.timeout;
@@ -142,9 +143,9 @@ fn an_idle_connection_lives_and_a_dead_peer_is_not_kept_for_days() {
     });
 }
 
-/// A connection that said a little, all at once: its entry goes while it rests (as where the WAN
-/// dials again, or somebody flushes conntrack), and a few packets make another one in the middle.
-/// After a while that has what is left of a minute.
+/// A short connection loses its entry while idle, for example after a redial of the WAN or a flush
+/// of conntrack. A few packets create a new entry in the middle of the connection. Later the entry
+/// has the rest of a minute.
 #[test]
 fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
     at_once(&WAYS, |by| {
@@ -178,8 +179,8 @@ fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
     });
 }
 
-/// A rule comes that sees each packet, in the middle of a download: the kernel goes on with the
-/// connection, and knows little of its data.
+/// During a download a rule about each packet appears: the kernel goes on with the connection, and
+/// knows little of its data.
 #[test]
 fn a_connection_that_is_given_back_has_five_days() {
     at_once(&WAYS, |by| {
@@ -214,7 +215,7 @@ fn a_connection_that_is_given_back_has_five_days() {
     });
 }
 
-/// Time-outs of their own for some connections.
+/// Conntrack timeout policies for some connections.
 const POLICIES: &str = "table ip given {
   ct timeout fast {
     protocol tcp
@@ -233,8 +234,8 @@ const POLICIES: &str = "table ip given {
   }
 }";
 
-/// A policy of the entry is kept: it does not end under live traffic, has never more time than
-/// that, and ends in that time.
+/// An entry keeps its policy: it does not end under live traffic, never gets more time than the
+/// policy's, and ends in that time.
 #[test]
 fn a_policy_of_the_entry_is_kept() {
     at_once(&WAYS, |by| {
@@ -251,7 +252,7 @@ fn a_policy_of_the_entry_is_kept() {
         let first = (entry(router, PORT)?, entry(router, 7)?);
         let begun = Instant::now();
         let mut octets = vec![0; DOWNLOAD];
-        // The last packets, of UDP and TCP.
+        // Times of the last packets, of UDP and TCP.
         let mut last = [begun; 2];
         while begun.elapsed() < Duration::from_secs(13) {
             stream

@@ -1,5 +1,5 @@
-//! Whole routers in network namespaces, with the real programs and real peers; and some checks of the text of the sources.
-//! They are one program, so that it is linked once. The Makefile lists which modules run when.
+//! Tests of whole routers in network namespaces, with the real programs and peers, and checks of
+//! the sources' text. A single program links only once; the Makefile lists which modules run when.
 
 mod bench;
 mod bridging;

@@ -1,5 +1,5 @@
-//! The laboratory's medium between real radios: hostapd and stations of mac80211, which learn from
-//! it how far they are from each other.
+//! The laboratory's medium between real radios: it sets the distance between hostapd and stations
+//! of mac80211.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use weir_tests::LIMIT;
 
 /// Channel 36, MHz.
 const CHANNEL: u32 = 5180;
-/// 802.11a.
+/// hostapd's settings for 802.11a.
 const ONLY_OFDM: &str = "hw_mode=a\nchannel=36";
 
 fn unexpected(text: impl Into<String>) -> Error {
     Error::Unexpected(text.into())
 }
 
-/// Whom a node talks to, as the kernel sees it.
+/// Returns the kernel's record of a node's peer.
 fn peer(cells: &Cells, role: &str) -> Result<Station, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build();
@@ -40,7 +40,7 @@ fn peer(cells: &Cells, role: &str) -> Result<Station, Error> {
     })?
 }
 
-/// Waits until a node hears the other with this signal, dBm. Gives how long it took.
+/// Waits until a node receives the other with this signal, dBm. Returns the delay.
 fn hears(cells: &Cells, role: &str, signal: f64) -> Result<Duration, Error> {
     let begun = Instant::now();
     let mut seen = None;
@@ -66,8 +66,8 @@ fn print(report: &Report) {
     }
 }
 
-/// The station hears its access point with power less loss, through a wall less that; and what rate
-/// control expects of the link follows.
+/// The station receives its access point with power minus loss, and through a wall with less. The
+/// rate control's expected throughput follows.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn rate_control_follows_power_and_walls() -> Result<(), Error> {
@@ -141,7 +141,7 @@ fn rates_of_ht_climb_for_best_effort() -> Result<(), Error> {
     climbed
 }
 
-/// `weir bench radio` measures what it is asked for, and leaves no radio behind.
+/// `weir bench radio` measures the requested scenario, and leaves no radio behind.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn the_bench_compares_who_decides_on_power() -> Result<(), Error> {

@@ -1,5 +1,5 @@
-//! The meter's records under two processors at once: what is sent is counted to the byte while
-//! records are claimed, retired and freed.
+//! The meter's records under two processors: sent packets are counted to the byte while records are
+//! claimed, retired and freed.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -16,30 +16,29 @@ use lab::topology::mac;
 use lab::{Error, Lab, Offloads};
 use weir_tests::undisturbed;
 
-/// Packets in all.
 const PACKETS: u64 = 10_000_000;
-/// As many run on one frame, or on the next frames of a kind, before the other processor may be met
-/// elsewhere.
+/// Runs on one frame, or on a series of frames of a kind, before the other processor may meet the
+/// same records.
 const RUNS: u32 = 2_048;
-/// Conversations that both processors have at the same time, of each family.
+/// Conversations that both processors use at the same time, for each family.
 const SHARED: u32 = 100;
 /// Conversations that begin all the time: far more than there are records.
 const NEW: u32 = 20_000;
-/// A slow machine sends more, up to so many times as much, until enough records were retired and
-/// used again.
+/// A slow machine sends up to this many times as much, until enough records were retired and
+/// reused.
 const MOST: u64 = 8;
-/// Longer than a retired record rests.
+/// Longer than the rest of a retired record.
 const REST: Duration = Duration::from_millis(300);
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Came in, went out.
+/// Counts of received and sent packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     packets: u64,
-    /// Whole frames.
+    /// Bytes of whole frames.
     octets: i128,
 }
 
@@ -77,7 +76,7 @@ fn udp(ipv6: bool, from_client: bool, ports: (u16, u16), length: usize) -> Packe
     Packet::new(from, to, body)
 }
 
-/// Kinds of frames that take turns by themselves.
+/// Returns the kinds of frames that rotate by themselves.
 fn rotating() -> Vec<(bool, Traffic)> {
     let traffic = |packet: Packet, reply, flows| Traffic {
         reply,
@@ -85,7 +84,7 @@ fn rotating() -> Vec<(bool, Traffic)> {
     };
     let mut all = Vec::new();
     for ipv6 in [false, true] {
-        // Both ways of the same conversations: the station is the client.
+        // Both directions of the same conversations: the station is the client.
         let sent = udp(ipv6, true, (1024, 443), 100);
         let received = udp(ipv6, false, (443, 1024), 1000);
         all.push((false, traffic(sent, false, SHARED)));
@@ -95,7 +94,7 @@ fn rotating() -> Vec<(bool, Traffic)> {
     all
 }
 
-/// Sends one processor's share; gives what it sent.
+/// Sends one processor's share; returns the sent sums.
 fn send(programs: &Programs, link: u32, seed: u64, enough: &AtomicBool) -> Result<[Sum; 2], Error> {
     let mut random = Random::new(seed);
     let mut kinds = Vec::new();
@@ -108,7 +107,7 @@ fn send(programs: &Programs, link: u32, seed: u64, enough: &AtomicBool) -> Resul
     let mut sent = 0;
     let share = PACKETS / 2;
     while sent < share || (sent < share * MOST && !enough.load(Ordering::Relaxed)) {
-        // The first kinds are those that both processors share.
+        // Both processors share the first kinds.
         let kind = random.below(kinds.len());
         let (leaves, length, bench) = &mut kinds[kind];
         let target = if *leaves {
@@ -139,8 +138,8 @@ fn send(programs: &Programs, link: u32, seed: u64, enough: &AtomicBool) -> Resul
     Ok(sums)
 }
 
-/// Other frames: of any station, no IP, padded, tagged; super-packets, of which each segment has
-/// such headers.
+/// Builds other frames: from any station, without IP, padded, tagged; and super-packets with equal
+/// headers in each segment.
 fn strange(random: &mut Random) -> (Vec<u8>, Option<Segments>, usize) {
     let ipv6 = random.one_in(2);
     let mut packet = udp(
@@ -180,7 +179,7 @@ fn strange(random: &mut Random) -> (Vec<u8>, Option<Segments>, usize) {
     (packet.bytes(), None, 0)
 }
 
-/// Reads, retires and frees until both have sent theirs, and to the end.
+/// Reads, retires and frees until both processors have finished, and to the end.
 fn read(
     meter: &mut Meter,
     link: u32,
@@ -239,7 +238,7 @@ fn read(
             }
         });
         stations.map_err(failed)?;
-        // Nobody reads the ring: news without room must not matter either.
+        // The ring has no reader: a full ring must not matter either.
         if last {
             break;
         }
@@ -259,7 +258,7 @@ fn read(
     Ok((sums, met))
 }
 
-/// A router without traffic of its own.
+/// Builds a router without traffic of its own.
 fn quiet() -> Result<Lab, Error> {
     let mut lab = Lab::new();
     for role in ["client", "router"] {
@@ -304,15 +303,15 @@ fn two_processors(processor: Processor) -> Result<(), Error> {
         println!("{processor:?}: {sent:?}, {met:?}");
         assert_eq!(counted, sent, "{met:?}");
         assert!(sent[0].packets + sent[1].packets >= PACKETS);
-        // Otherwise it was no test: records that were retired under way, used again, not to be had;
-        // stations without a place.
+        // The test requires these events: records retired during use, reused, unavailable; stations
+        // without a slot.
         assert!(met.retired > 500 && met.records > 1_000, "{met:?}");
         assert!(met.unplaced > 0 && met.other > 0 && met.rest > 0, "{met:?}");
         Ok(())
     })?
 }
 
-/// Flows + stations + rest = what was sent, to the byte, with headers read where they lie.
+/// Flows + stations + rest equal the sent bytes, with headers read in place.
 #[test]
 fn ten_million_packets_on_two_processors() {
     undisturbed(|| two_processors(Processor::default())).expect("the equation");
@@ -328,7 +327,7 @@ fn ten_million_packets_on_other_processors() {
     undisturbed(|| two_processors(other)).expect("the equation");
 }
 
-/// Frames of every kind, whole and damaged, are the same to both ways of reading headers.
+/// Both ways of reading headers give equal results for frames of every kind, whole and damaged.
 #[test]
 fn both_ways_of_reading_headers_find_the_same() {
     let run = || -> Result<(), Error> {
@@ -354,8 +353,7 @@ fn both_ways_of_reading_headers_find_the_same() {
                 let mut found = Vec::new();
                 for (meter, loose) in meters.iter_mut().zip(&mut loose) {
                     let programs = meter.programs().map_err(failed)?;
-                    // The harness takes no frame that ends in its IP header, where the EtherType
-                    // says that there is one.
+                    // The harness refuses a frame with an IP EtherType that ends in the IP header.
                     let mut run = |frame: &Vec<u8>, leaves| {
                         let ran = programs.run(leaves, link, frame, None, 1).is_ok();
                         taken += usize::from(ran);
@@ -378,12 +376,11 @@ fn both_ways_of_reading_headers_find_the_same() {
     run().expect("the same");
 }
 
-/// Without a record, each way: IP packets and their bytes, other frames and their bytes.
+/// Traffic without a record, each way: IP packets and bytes, other frames and bytes.
 type Loose = [[(u64, u64); 2]; 2];
 
-/// All that was counted since the last time, in words; afterwards there are no records. What has no
-/// record is added to `loose`: with their stations or without, as there was a place for them, which
-/// is random.
+/// Returns all counts since the last call as text, and removes the records. `loose` gets traffic
+/// without a record: a station gets a slot at random, so both with and without a station.
 fn everything(meter: &mut Meter, link: u32, loose: &mut Loose) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     meter
@@ -406,7 +403,7 @@ fn everything(meter: &mut Meter, link: u32, loose: &mut Loose) -> Result<Vec<Str
             }
         })
         .map_err(failed)?;
-    // Nobody sends meanwhile, so that there is nothing to wait for.
+    // The senders pause, so there is nothing to wait for.
     meter
         .reclaim(Instant::now() + REST, |_| {})
         .map_err(failed)?;
@@ -421,7 +418,7 @@ fn everything(meter: &mut Meter, link: u32, loose: &mut Loose) -> Result<Vec<Str
     Ok(found)
 }
 
-/// A frame of any kind, whole or damaged.
+/// Builds a frame of any kind, whole or damaged.
 fn damaged(random: &mut Random) -> Vec<u8> {
     let ipv6 = random.one_in(2);
     let mut packet = udp(ipv6, true, (random.below(9) as u16, 443), random.below(40));
@@ -461,8 +458,8 @@ fn damaged(random: &mut Random) -> Vec<u8> {
     frame
 }
 
-/// Made-up hardware addresses fill the places for stations; when they are silent, others get
-/// theirs. Nothing is lost meanwhile.
+/// Invented hardware addresses fill the slots of stations; once they are silent, others get the
+/// slots. Nothing is lost meanwhile.
 #[test]
 fn places_for_stations_are_given_back() -> Result<(), Error> {
     let lab = quiet()?;
@@ -500,7 +497,7 @@ fn places_for_stations_are_given_back() -> Result<(), Error> {
             Ok(found)
         };
         scan(&mut meter, None)?;
-        // The table is full, so that this one is the port's.
+        // The table is full, so the port counts this conversation.
         let late = u32::MAX;
         run(late)?;
         assert!(!scan(&mut meter, Some(late))?, "there was a place");

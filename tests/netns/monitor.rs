@@ -1,5 +1,5 @@
-//! The monitor: whatever passes a port is counted, by whom, exactly; forwarded by weir or by the
-//! kernel.
+//! The monitor counts each packet at a port exactly, by device, whether weir or the kernel forwards
+//! it.
 
 mod labels;
 mod names;
@@ -30,9 +30,9 @@ const WIRES: [(&str, &str, &str); 2] = [("lan0", "client", "eth0"), ("wan0", "se
 /// The forwarder, and other running parts besides the monitor.
 #[derive(Clone, Copy, Debug)]
 enum Runs {
-    /// `weir run --only monitor`
+    /// Runs `weir run --only monitor`.
     Alone,
-    /// Everything, with this hook.
+    /// Runs everything, with this hook.
     With(&'static str),
 }
 
@@ -48,7 +48,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Without super-packets, so that what is seen is what would be on a wire.
+    /// Builds a scene without super-packets, so that the counts equal those of a wire.
     fn begin(runs: Runs, more: &str) -> Result<Self, Error> {
         Self::with_wires(runs, more, true)
     }
@@ -94,12 +94,12 @@ impl Scene {
         self.lab.node("client")
     }
 
-    /// Datagrams and answers of new conversations, of both families.
+    /// Exchanges datagrams in new conversations of both families.
     fn speak(&self, rounds: usize) -> Result<(), Error> {
         self.ask(&self.conversations()?, rounds)
     }
 
-    /// A conversation of each family.
+    /// Opens a conversation of each family.
     fn conversations(&self) -> Result<[Datagrams; 2], Error> {
         let open = |ipv6| {
             let to = SocketAddr::new(self.lab.arrangement().reached(ipv6), ECHO);
@@ -109,7 +109,7 @@ impl Scene {
         Ok([open(false)?, open(true)?])
     }
 
-    /// Datagrams and answers.
+    /// Exchanges datagrams and answers.
     fn ask(&self, conversations: &[Datagrams], rounds: usize) -> Result<(), Error> {
         for datagrams in conversations {
             for length in LENGTHS {
@@ -153,7 +153,7 @@ impl Scene {
         for _ in 0..60 {
             thread::sleep(Duration::from_millis(500));
             let now = self.both()?;
-            // tcpdump writes when the kernel's buffer is passed on to it: up to a second later.
+            // tcpdump writes up to a second after the packet, when the kernel passes its buffer on.
             quiet = if now == before { quiet + 1 } else { 0 };
             if quiet == 4 {
                 return Ok(now);
@@ -164,7 +164,7 @@ impl Scene {
     }
 }
 
-/// tcpdump at the far end of a wire: an independent count, in a file that goes when this does.
+/// A tcpdump at the far end of a wire: an independent count, whose file goes when dropped.
 struct Wire {
     file: PathBuf,
     own: Vec<[u8; 6]>,
@@ -200,7 +200,7 @@ impl Wire {
         let octets = std::fs::read(&self.file).ok()?;
         let mut rest = octets.get(24..)?;
         let mut sums = [Count::default(); 2];
-        // pcap: seconds, microseconds, bytes kept, bytes that there were.
+        // pcap: seconds, microseconds, stored bytes, original bytes.
         while let Some((head, more)) = rest.split_first_chunk::<16>() {
             let word = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().unwrap());
             let Some((frame, more)) = more.split_at_checked(word(8) as usize) else {
@@ -238,7 +238,7 @@ fn device<'a>(devices: &'a Devices, lab: &Lab, role: &str) -> Result<&'a Device,
     found.ok_or_else(|| Error::Unexpected(format!("no {role} in {devices:#?}")))
 }
 
-/// Does the same in each of these ways, all at once: it is waiting, mostly.
+/// Runs the same in each mode at once, as a run mostly waits.
 fn all(run: impl Fn(Runs) -> Result<(), Error> + Sync) {
     let run = &run;
     let wrong: Vec<String> = thread::scope(|scope| {
@@ -255,7 +255,7 @@ fn all(run: impl Fn(Runs) -> Result<(), Error> + Sync) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Flows + unplaced + other = what the wire carried, in packets and bytes, each way.
+/// Flows + unplaced + other equal the wire's traffic, in packets and bytes, each way.
 #[test]
 fn every_packet_is_counted_once() {
     let run = |runs: Runs| -> Result<(), Error> {
@@ -353,7 +353,7 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
             && inside.sent == outside.received)
     });
     known.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))?;
-    // So is what has no ports.
+    // Packets without ports count too.
     scene
         .client()?
         .run(&format!("ping -n -c 3 -i 0.2 {server}"))?;
@@ -367,8 +367,7 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     one.map_err(|error| Error::Unexpected(format!("{error}: {seen:#?}")))
 }
 
-/// Whoever asks often moves no clock: a rate stays what it is, however short the time between two
-/// questions.
+/// Frequent queries do not change a rate, however short their interval.
 #[test]
 fn no_question_moves_time() -> Result<(), Error> {
     const PATHS: [&str; 9] = [
@@ -377,7 +376,7 @@ fn no_question_moves_time() -> Result<(), Error> {
     let scene = Scene::begin(Runs::Alone, "")?;
     let to = SocketAddr::new(scene.lab.arrangement().server(false), ECHO);
     let datagrams = Datagrams::open(scene.client()?, to)?;
-    // Four in a second, of 1028 bytes each.
+    // Four datagrams in a second, of 1028 bytes each.
     let bits = 4 * 1028 * 8;
     let weir = scene.weir.client()?;
     let (begin, mut next) = (Instant::now(), Instant::now());
@@ -392,7 +391,7 @@ fn no_question_moves_time() -> Result<(), Error> {
         }
         let told = scene.devices()?;
         let at_lan = told.devices.iter().filter(|device| device.port == "lan0");
-        // Without a default route nothing is Internet traffic.
+        // Without a default route no traffic counts as Internet traffic.
         let sent = at_lan.map(|device| device.rate.sent + device.lan.rate.sent);
         most = most.max(sent.max().unwrap_or(0));
     }

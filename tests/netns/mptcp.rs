@@ -26,7 +26,7 @@ use weir_tests::LIMIT;
 const PORT: u16 = 9347;
 const CLIENT: [&str; 2] = ["10.0.1.1", "10.0.2.1"];
 const SERVER: &str = "10.0.1.2";
-/// The table of the second path.
+/// Routing table of the second path.
 const TABLE: u32 = 1002;
 
 fn told(error: impl std::fmt::Display) -> Error {
@@ -49,7 +49,7 @@ fn runtime() -> Result<Runtime, Error> {
         .map_err(Error::system("start a runtime"))
 }
 
-/// Opens a socket of the kernel's in a namespace, where it stays.
+/// Opens a kernel socket in a namespace, where the socket stays.
 fn opened<T: Send, E: std::fmt::Display + Send>(
     node: &Namespace,
     runtime: &Runtime,
@@ -66,7 +66,7 @@ fn path_manager(node: &Namespace, runtime: &Runtime) -> Result<Mptcp, Error> {
     opened(node, runtime, Mptcp::open)?.ok_or_else(|| told("the kernel has no MPTCP"))
 }
 
-/// A client and a server with two wires between them, of 40 Mbit/s from the client, so that one is
+/// Builds a client and a server with two wires; the client's rate is 40 Mbit/s, so that one wire is
 /// not enough.
 fn two_wires() -> Result<Lab, Error> {
     let mut lab = Lab::new();
@@ -89,7 +89,7 @@ fn socket() -> std::io::Result<Socket> {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP))
 }
 
-/// A connection that is kept full, from the client to the server, until it is dropped.
+/// A saturated connection from the client to the server, until dropped.
 struct Bulk {
     stop: Arc<AtomicBool>,
     ends: Vec<thread::JoinHandle<Result<std::io::Result<()>, Error>>>,
@@ -130,7 +130,7 @@ impl Bulk {
         })
     }
 
-    /// Ends it; all that was sent must have arrived.
+    /// Ends the transfer; all sent bytes must have arrived.
     fn finish(mut self) -> Result<(), Error> {
         self.stop.store(true, Ordering::Relaxed);
         for end in self.ends.drain(..) {
@@ -155,7 +155,7 @@ fn read(sockets: &mut Subflows, which: Sockets) -> Result<Vec<Subflow>, Error> {
     Ok(found)
 }
 
-/// Waits until the subflows are so, and gives them.
+/// Waits until the subflows satisfy `so`, and returns them.
 fn subflows(
     what: &str,
     sockets: &mut Subflows,
@@ -186,8 +186,8 @@ fn both(all: &[Subflow]) -> bool {
     all.len() == 2 && all.iter().all(|subflow| subflow.tcp.bytes_acked > 500_000)
 }
 
-/// Adds an endpoint that was removed just now, until there is a second subflow: the peer may refuse
-/// or reset one while it clears the last one away (6.12 does), and the kernel does not try again.
+/// Adds an endpoint again until there is a second subflow. The peer may refuse or reset the subflow
+/// while it clears the last one (6.12 does), and the kernel does not retry.
 fn join_again(
     manager: &mut Mptcp,
     endpoint: &Endpoint,
@@ -206,7 +206,7 @@ fn join_again(
     Err(told("the second subflow does not come back"))
 }
 
-/// Sends what comes from the second address by the second wire.
+/// Routes packets from the second address by the second wire.
 fn second_path(lab: &Lab, runtime: &Runtime) -> Result<(), Error> {
     let mut policy = opened(lab.node("client")?, runtime, Policy::open)?;
     let hop = Hop {
@@ -239,7 +239,7 @@ fn a_second_endpoint_is_a_second_subflow() -> Result<(), Error> {
     };
     manager.set_limits(limits).map_err(told)?;
     assert_eq!(manager.limits().map_err(told)?, limits);
-    // The server counts a subflow that was removed until it hears of it.
+    // The server counts a removed subflow until the removal reaches it.
     path_manager(lab.node("server")?, &runtime)?
         .set_limits(limits)
         .map_err(told)?;
@@ -259,7 +259,7 @@ fn a_second_endpoint_is_a_second_subflow() -> Result<(), Error> {
     assert_eq!(first[0].remote, SocketAddr::new(ip(SERVER), PORT));
     assert!(first[0].token != 0 && first[0].tcp.rtt > 0 && first[0].tcp.cwnd > 0);
     assert!(!first[0].congestion.is_empty());
-    // Nor are those of another port told, or of the other side.
+    // Subflows of another port, or of the other side, are not listed.
     for which in [Sockets::To(PORT + 1), Sockets::At(PORT)] {
         assert_eq!(read(&mut sockets, which)?, []);
     }
@@ -318,8 +318,7 @@ fn a_second_endpoint_is_a_second_subflow() -> Result<(), Error> {
         again[1].local_id, held.id,
         "the peer may yet hear that this is removed"
     );
-    // The first subflow has no endpoint, and is taken away all the same; the connection goes on by
-    // the other.
+    // The first subflow has no endpoint, and is still removed; the connection goes on by the other.
     assert!(!manager.withdraw(ip(CLIENT[0])).map_err(told)?);
     let left = subflows("the joined one", &mut sockets, near_side, |all| {
         all.len() == 1
@@ -351,7 +350,7 @@ fn what_the_path_manager_refuses_is_told() -> Result<(), Error> {
     };
     let answer = manager.set_limits(limits);
     assert!(refused(answer).starts_with("EINVAL"));
-    // A port is told with an address that is told.
+    // A port is announced with an announced address.
     let mut endpoint = Endpoint {
         id: 0,
         address: ip("2001:db8::1"),

@@ -1,7 +1,6 @@
-//! Several ways out: each test is a script that is played with the kernel alone and with weir at
-//! each hook. After every step the packets of every flow are watched where they arrive: by which
-//! device, from and to which address, with which TTL and TOS. Weir's picture must be the kernel's,
-//! and what is answered must have been forwarded by weir.
+//! Several uplinks: each test plays a script with the kernel alone and with weir at each hook.
+//! After every step, taps record each flow's packets at the destination: device, addresses, TTL and
+//! TOS. weir's picture must equal the kernel's, and weir must have forwarded the answered flows.
 
 mod gateways;
 mod paths;
@@ -22,7 +21,7 @@ const ECHO: u16 = 7;
 const OTHER: u16 = 8;
 /// Taps for packets to [`SERVER_INNER`].
 const WIRES: [Place; 2] = [("server", "eth0", "eth0"), ("server", "eth1", "eth1")];
-/// A second address of the client.
+/// Second addresses of the client.
 const SECOND_CLIENT: &str = "192.168.1.3";
 const SECOND_CLIENT6: &str = "2001:db8:1::3";
 
@@ -30,7 +29,7 @@ fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-/// Two providers, the first of them by default; table 101 leads to the first and 102 to the second,
+/// Builds two providers, the first as default. Table 101 leads to the first and 102 to the second,
 /// in both families.
 fn providers(by: By, nat: bool) -> Result<Stage, Error> {
     let options = Options {
@@ -52,14 +51,14 @@ fn providers(by: By, nat: bool) -> Result<Stage, Error> {
     ] {
         router.run(&format!("ip -6 route add default via {via} {rest}"))?;
     }
-    // Answers find back where the first wire is down, too.
+    // Answers also return when the first wire is down.
     let server = lab.node("server")?;
     server.run("ip route add 192.168.1.0/24 via 10.0.1.1 metric 200")?;
     server.run("ip -6 route add 2001:db8:1::/64 via 2001:db8:3::1 metric 2000")?;
     Stage::new(by, lab, &WIRES, &["wan1"])
 }
 
-/// Callers of both families to the same port, from the client's first address.
+/// Adds callers of both families to the same port, from the client's first address.
 fn pair(stage: &mut Stage, name: &str, port: u16) -> Result<(), Error> {
     stage.call(&format!("{name}4"), "client", CLIENT, (SERVER_INNER, port))?;
     stage.call(
@@ -70,8 +69,7 @@ fn pair(stage: &mut Stage, name: &str, port: u16) -> Result<(), Error> {
     )
 }
 
-/// Runs the same `ip` command for both families; `{}` in it stands for an address of the second
-/// provider's gateway.
+/// Runs an `ip` command for both families; `{}` stands for the second provider's gateway.
 fn both(lab: &Lab, line: &str) -> Result<(), Error> {
     for (family, gateway) in [("-4", "10.0.1.2"), ("-6", "2001:db8:3::2")] {
         let line = line.replace("{}", gateway);
@@ -80,8 +78,7 @@ fn both(lab: &Lab, line: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A second network inside, with one host: 192.168.2.0/24 and 2001:db8:4::/64, at the router's
-/// `lan1`.
+/// Adds a second LAN with one host: 192.168.2.0/24 and 2001:db8:4::/64, at the router's `lan1`.
 fn guest(lab: &mut Lab, by: By) -> Result<(), Error> {
     lab.host("guest")?;
     let offloads = match by {
@@ -103,8 +100,7 @@ fn guest(lab: &mut Lab, by: By) -> Result<(), Error> {
     lab.route("guest", "default", address("2001:db8:4::1"))
 }
 
-/// The rules of mwan3, in small: the connection's mark decides, and a new connection gets one by
-/// `choice`.
+/// Adds mwan3's rules in small: the connection's mark decides, and `choice` marks a new connection.
 fn marks(lab: &Lab, choice: &str) -> Result<(), Error> {
     lab.node("router")?
         .nft(&format!(
@@ -123,7 +119,7 @@ fn a_restored_connection_mark_chooses_the_provider() {
     let stage = |by| {
         let mut stage = providers(by, true)?;
         marks(&stage.lab, first)?;
-        // Networks that are connected come first, defaults of the main table last.
+        // Connected networks come first, defaults of the main table last.
         both(
             &stage.lab,
             "rule add pref 1000 lookup main suppress_prefixlength 0",
@@ -174,7 +170,7 @@ fn a_restored_connection_mark_chooses_the_provider() {
     play(&Script::new(&stage, &acts));
 }
 
-/// By source, destination, way in, and type of service.
+/// Rules by source, destination, input device, and type of service.
 #[test]
 fn rules_choose_the_provider() {
     let stage = |by| {
@@ -195,7 +191,7 @@ fn rules_choose_the_provider() {
             stage.call(name, role, address(from), (to, ECHO))?;
         }
         pair(&mut stage, "quick", OTHER)?;
-        // A flow of both kinds of packets: each is to go its own way, which may be slow.
+        // A flow with both kinds of packets: each kind takes its own path, perhaps slowly.
         pair(&mut stage, "mixed", ECHO)?;
         for caller in &mut stage.callers[6..8] {
             caller.tos = [0x10; 2];
@@ -216,7 +212,7 @@ fn rules_choose_the_provider() {
         }
         Ok(())
     }
-    // Two of each: the first address, the second one, guests, quick ones, mixed ones.
+    // Two flows of each: first address, second address, guests, quick ones, mixed ones.
     let acts = [
         act("no rule", |_| Ok(()), "all eth0"),
         act(

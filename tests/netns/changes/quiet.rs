@@ -79,8 +79,7 @@ fn an_older_connection_is_cut_or_given_back_within_a_second() {
             let flow = older.weir.flow_at(ECHO)?;
             Ok(flow.is_some_and(|flow| flow.directions.original.proven))
         })?;
-        // weir looks for the entry itself, whatever removed it: each hook tests one of the two
-        // ways.
+        // weir looks for a missing entry itself: each hook tests another way to delete it.
         let forget = match by {
             By::Weir("tc") => "conntrack -D -p udp",
             _ => "conntrack -F",

@@ -12,7 +12,7 @@ use weir_tests::LIMIT;
 use super::{ECHO, Runs, Scene, failed};
 
 impl Scene {
-    /// Runs `weir device` with this.
+    /// Runs `weir device` with these arguments.
     fn device_command(&self, arguments: &[&str]) -> Result<Output, Error> {
         let mut command = Command::new(weir_tests::binary());
         command.arg("device").args(arguments);
@@ -20,7 +20,7 @@ impl Scene {
         command.output().map_err(Error::system("run weir device"))
     }
 
-    /// The client, once it is seen.
+    /// Waits for the client's device.
     fn seen(&self, mac: &str) -> Result<Device, Error> {
         let mut found = None;
         let to = SocketAddr::new(self.lab.arrangement().server(false), ECHO);
@@ -51,7 +51,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
         Ok(scene.seen(&mac)?.name.as_deref() == Some("laptop"))
     })?;
 
-    // By what people know of it: its address, its name, its hardware address.
+    // Finds the device by address, name, or hardware address.
     for arguments in [
         &["rename", &client, "kitchen radio"][..],
         &["owner", "Kitchen RADIO", "Anna"],
@@ -60,7 +60,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
         let ran = scene.device_command(arguments)?;
         assert!(ran.status.success(), "{arguments:?}: {ran:?}");
     }
-    // Also one that was never seen; and after a restart.
+    // Renames an unseen device too; the name survives a restart.
     let other = "02:00:5e:10:00:99";
     let ran = scene.device_command(&["rename", other, "the other", "--json"])?;
     let labelled: DeviceLabelled = serde_json::from_slice(&ran.stdout)
@@ -82,7 +82,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let ran = scene.device_command(&["rename", "The OTHER", "d7"])?;
     assert!(ran.status.success(), "{ran:?}");
 
-    // The configuration's word is above that, and is not changed elsewhere.
+    // The configuration's name takes precedence and cannot be changed elsewhere.
     let fixed = format!("{config}[devices.{mac:?}]\nname = \"from the file\"\n");
     std::fs::write(scene.weir.config_file(), fixed).map_err(Error::system("write"))?;
     scene.weir.client()?.reload().map_err(failed)?;
@@ -93,7 +93,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let error = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(1), "{error}");
     assert!(error.contains(&format!("[devices.\"{mac}\"]")), "{error}");
-    // All that was given goes; what the file says stays.
+    // All given data goes; the configuration's data stays.
     let ran = scene.device_command(&["forget", &mac])?;
     assert!(ran.status.success(), "{ran:?}");
     let seen = scene.seen(&mac)?;
@@ -126,7 +126,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let text = std::fs::read_to_string(&choices).map_err(Error::system("read choices"))?;
     assert!(text.contains("name = \"again\""), "{text}");
 
-    // A folder with somebody else's things in it stays what it is.
+    // A folder with foreign files stays unchanged.
     let elsewhere = config.replace(&format!("{choices:?}"), &format!("{kept:?}"));
     std::fs::write(scene.weir.config_file(), elsewhere).map_err(Error::system("write"))?;
     scene
@@ -135,7 +135,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     assert_eq!(parts(&scene)?, ["devices"]);
     assert!(choices.is_file());
 
-    // A hardware address that a maker gave.
+    // A hardware address of a known maker.
     let mac = "b8:27:eb:00:00:01";
     scene
         .client()?

@@ -1,4 +1,4 @@
-//! Names of devices, and of what they talk to.
+//! Names of devices and of their remote hosts.
 
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use weir_tests::LIMIT;
 
 use super::{ECHO, Runs, Scene, failed};
 
-/// The router's port 53 tells the client a name that it did not ask for (RFC 1035).
+/// Sends the client an unrequested DNS answer from the router's port 53 (RFC 1035).
 fn forge(lab: &Lab, name: &str, address: IpAddr) -> Result<(), Error> {
     let IpAddr::V4(address) = address else {
         return Err(Error::Unexpected("an address of IPv4 is wanted".into()));
@@ -30,8 +30,8 @@ fn forge(lab: &Lab, name: &str, address: IpAddr) -> Result<(), Error> {
     sent.map(drop).map_err(Error::system("send an answer"))
 }
 
-/// A device is called as its lease says; what it talks to as it was told by DNS, or said itself by
-/// TLS.
+/// A device takes its lease's name; a remote host the name of the client's DNS answer, or of the
+/// client's TLS hello.
 #[test]
 fn devices_and_far_ends_have_names() -> Result<(), Error> {
     let folder = std::env::temp_dir().join(format!("weir-leases-{}", std::process::id()));
@@ -42,7 +42,7 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     let lab = &scene.lab;
     let mac = topology::text(topology::mac("client", "eth0"));
     let client = lab::gateway::CLIENT;
-    // Markup and control characters: weir shows neither as such.
+    // Markup and control characters: weir escapes both.
     let lease = format!("2000000000 {mac} {client} the-\x1b[31mlaptop 01:{mac}\n");
     std::fs::write(&leases, lease).map_err(Error::system("write leases"))?;
 
@@ -60,7 +60,7 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     })?;
     assert!(forged()?.iter().all(Option::is_none), "{:?}", forged()?);
     let mut dnsmasq = Command::new("dnsmasq");
-    // Those that begin at once would be in each other's way.
+    // Servers that start at once would share a file.
     dnsmasq.arg("--pid-file=");
     dnsmasq.args([
         "--no-daemon",
@@ -85,7 +85,7 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     assert_eq!(scene.client()?.run(&asked)?.trim(), server.to_string());
     let asked = answers::TalksQuery {
         device: Some(mac.clone()),
-        // Of many that have ended, the one that is looked for is not the busiest.
+        // The wanted conversation is not the busiest of many ended ones.
         sort: answers::TalkSort::Recent,
         limit: *answers::monitor::TALKS.end(),
         ..Default::default()
@@ -110,8 +110,7 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     };
     let told = || ask_tcp(scene.client()?, SocketAddr::new(server, ECHO), b"x").map(|_| ());
     let named = wait_for("www.example.net", &told).and_then(|()| {
-        // Nobody answers, so that openssl waits and the conversation lives for as long as it is
-        // looked for.
+        // The server stays silent, so openssl waits and the conversation lives during the search.
         let silent = SocketAddr::new(server, 4433);
         let listener = scene
             .lab
@@ -153,8 +152,8 @@ fn hello(name: &str, padding: u16) -> Vec<u8> {
     [&[0x16, 3, 1][..], &length, &handshake].concat()
 }
 
-/// Browsers send hellos longer than a packet, and the name comes late in them: also where the
-/// kernel has both segments as one super-packet.
+/// Browsers send hellos longer than a packet with a late name, also if the kernel merges both
+/// segments into one super-packet.
 #[test]
 fn a_long_hello_is_read_whole() -> Result<(), Error> {
     for plain in [true, false] {

@@ -1,4 +1,4 @@
-//! From which packet on is counted.
+//! The first counted packet.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,7 @@ use weir_tests::{LIMIT, Weir};
 
 use super::{ECHO, failed};
 
-/// From when weir says that it is there, it counts; and ports that come while it starts take nothing
-/// from the others.
+/// weir counts as soon as it reports ready; new ports during the start do not disturb the others.
 #[test]
 fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Error> {
     let lab = Lab::gateway(&Options {
@@ -59,7 +58,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
                 thread::sleep(Duration::from_millis(1));
             }
         });
-        // Devices come, until it has started.
+        // Devices appear until weir has started.
         scope.spawn(|| {
             for number in (0..30).take_while(|_| !stop.load(Ordering::Relaxed)) {
                 let _ = router.run(&format!("ip link add more{number} up type veth"));
@@ -80,7 +79,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
                 .lines()
                 .filter(|line| line.contains("before that passed"));
             assert_eq!(told.filter(|line| line.contains("\"lan0\"")).count(), 1);
-            // Most of its start is the packet path's: it counts long before that.
+            // Most of the start belongs to the packet path: weir counts long before its end.
             let early = before - first;
             let missed = missed(&weir)?.saturating_sub(first);
             println!("{missed} of {early} packets passed uncounted while it started");

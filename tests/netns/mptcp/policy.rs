@@ -1,4 +1,4 @@
-//! Rules and routes, as `ip` shows them.
+//! Rules and routes, compared with the output of `ip`.
 
 use kernel::io::Policy;
 use kernel::policy::{Hop, MAIN, PROTOCOL, Route, Rule};
@@ -211,7 +211,7 @@ fn routes_are_set_and_cleared() -> Result<(), Error> {
                     "protocol": by, "flags": [] }),
         ]
     );
-    // Read as written; IPv6 tells a device of what it drops.
+    // Reads back as written; IPv6 reports a device for a blackhole.
     if let Some(hole) = routes.last_mut() {
         hole.hops.push(hop(lo, None));
     }
@@ -231,7 +231,7 @@ fn routes_are_set_and_cleared() -> Result<(), Error> {
     for route in &routes {
         assert!(found.contains(route), "{route:?} is none of {found:#?}");
     }
-    // A route through another gateway takes its place.
+    // A route through another gateway replaces the route.
     routes[0].hops = vec![hop(eth0, Some("10.0.1.77"))];
     policy.set_route(&routes[0]).map_err(told)?;
     assert_eq!(shown("route show table 1001")?[0]["gateway"], "10.0.1.77");

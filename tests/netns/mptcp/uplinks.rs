@@ -1,4 +1,4 @@
-//! Which devices lead out, and what is heard when that changes.
+//! The uplink devices, and the events of their changes.
 
 use kernel::event::Source;
 use kernel::io::{Events, Policy};
@@ -29,7 +29,7 @@ fn uplinks_are_found_and_followed() -> Result<(), Error> {
     let runtime = runtime()?;
     let mut events = opened(router, &runtime, || Events::open(Source::Route))?;
     let mut policy = opened(router, &runtime, Policy::open)?;
-    // Those of weir's own do not count.
+    // Routes of weir's own do not count.
     let own = Hop {
         link: lab.index("router", "lan0")?,
         gateway: Some(ip("10.0.3.2")),

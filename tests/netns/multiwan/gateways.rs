@@ -1,4 +1,4 @@
-//! The way out changes, or is lost.
+//! The uplink changes or fails.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use weir_tests::scene::{PORT, Scene, WAYS, at_once};
 use crate::multiwan::play::{self, Script, Stage, act, play};
 use crate::multiwan::{ECHO, both, pair, providers};
 
-/// A live transfer, byte for byte, over a change of the default route there and back.
+/// A live transfer survives changes of the default route there and back, byte for byte.
 #[test]
 fn a_transfer_lives_through_other_metrics() {
     let options = Options {
@@ -44,8 +44,8 @@ fn a_transfer_lives_through_other_metrics() {
     });
 }
 
-/// Drops what asks the server for its hardware address on the first wire; or no longer. It need not
-/// ask for the router's meanwhile, which would tell its own.
+/// Drops ARP and NDP requests to the server on the first wire, or ends that. The server's entry for
+/// the router is fixed, as the server's own request would reveal its address.
 fn deaf(stage: &Stage, on: bool) -> Result<(), Error> {
     let server = stage.lab.node("server")?;
     for address in [ROUTER_WAN, ROUTER_WAN6] {
@@ -63,8 +63,8 @@ fn deaf(stage: &Stage, on: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits until the router's routes know of the carrier: the kernel looks at it once a second at
-/// most (net/core/link_watch.c).
+/// Waits until the router's routes reflect the carrier: the kernel checks it once a second at most
+/// (net/core/link_watch.c).
 fn carrier(stage: &Stage, there: bool) -> Result<(), Error> {
     let router = stage.lab.node("router")?;
     wait_until("routes to know of the carrier", LIMIT, || {
@@ -107,7 +107,7 @@ fn a_lost_gateway_is_lost_for_weir() {
             "it answers again",
             |s| {
                 deaf(s, false)?;
-                // A failed entry is asked for again only after a while.
+                // The kernel resolves a failed entry again only after a while.
                 s.lab
                     .node("router")?
                     .run("ip neigh flush dev wan0 nud failed")
@@ -146,15 +146,15 @@ fn a_lost_gateway_is_lost_for_weir() {
     play(&Script::new(&stage, &acts));
 }
 
-/// A gateway that falls silent while packets flow: the kernel asks after it by and by, and so must
-/// it do with weir. No address of it is known from then on, and nothing reaches it.
+/// A gateway falls silent while packets flow: the kernel probes it eventually, and must also do so
+/// with weir. From then on its address is unknown, and nothing reaches it.
 #[test]
 fn a_gateway_that_falls_silent_is_noticed_by_and_by() {
     let stage = |by| {
         let mut stage = providers(by, false)?;
         let router = stage.lab.node("router")?;
         for family in ["ipv4", "ipv6"] {
-            // Known for a second or less, then asked for at once, three times.
+            // The entry is valid for a second or less, then probed at once, three times.
             for (key, value) in [
                 ("base_reachable_time_ms", 1000),
                 ("delay_first_probe_time", 1),

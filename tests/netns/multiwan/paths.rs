@@ -13,7 +13,7 @@ use weir_tests::scene::By;
 use crate::multiwan::play::{Script, Stage, act, play};
 use crate::multiwan::{ECHO, WIRES, pair, providers};
 
-/// Half of the flows by each wire, of both families.
+/// Routes half of the flows by each wire, for both families.
 fn multipath(lab: &Lab, verb: &str, weights: (u32, u32)) -> Result<(), Error> {
     let router = lab.node("router")?;
     for (family, to, gateways) in [
@@ -35,16 +35,16 @@ fn policy(lab: &Lab, number: u8) -> Result<(), Error> {
     router.sysctl("net.ipv6.fib_multipath_hash_policy", number)
 }
 
-/// Eight flows of each family. The hash of IPv6 takes in flow labels, which each namespace would
-/// make differently.
+/// Adds eight flows of each family. IPv6's hash includes flow labels, which each namespace would
+/// generate differently.
 fn crowd(stage: &mut Stage) -> Result<(), Error> {
     let client = stage.lab.node("client")?;
     client.sysctl("net.ipv6.auto_flowlabels", 0)?;
     (0..8).try_for_each(|number| pair(stage, &format!("flow{number}-"), ECHO))
 }
 
-/// Each flow stays on the path that the kernel alone would choose, whatever happens to the paths:
-/// the hash of a flow is the same in every namespace of a machine.
+/// Each flow keeps the path that the kernel alone would choose, whatever happens to the paths. A
+/// flow's hash is equal in every namespace of a machine.
 #[test]
 fn every_flow_keeps_to_its_path_of_several() {
     let stage = |by| {
@@ -106,15 +106,15 @@ fn every_flow_keeps_to_its_path_of_several() {
         ),
     ];
     let pictures = play(&Script::new(&stage, &acts));
-    // Hashing ports spreads them: with 16 flows, all by one wire is a chance of one in
+    // A hash with ports spreads the flows: for 16 flows a single wire has a chance of one in
     // thousands.
     for step in [0, 3] {
         assert_eq!(pictures[step].places().len(), 2, "{:#?}", pictures[step]);
     }
 }
 
-/// By which wire packets of one flow leave that differ in their IPv6 flow label only: labels 1 to
-/// 16, in turn, each three times.
+/// Returns the wire of a flow's packets with different IPv6 flow labels: labels 1 to 16, in turn,
+/// each three times.
 fn by_label(by: By) -> Result<Vec<String>, Error> {
     let mut stage = providers(by, false)?;
     policy(&stage.lab, 0)?;
@@ -157,14 +157,14 @@ fn by_label(by: By) -> Result<Vec<String>, Error> {
         }
     }
     if let Some(weir) = weir {
-        // The way back has one path only.
+        // The return direction has one path only.
         assert!(weir.forwarded()? > 0, "{:#?}", weir.flows()?);
     }
     Ok(wires)
 }
 
-/// By addresses means by flow labels too, in IPv6 (rt6_multipath_hash in net/ipv6/route.c). TCP
-/// changes its label when it gets no answer, to be led another way.
+/// In IPv6 a hash by addresses includes flow labels (rt6_multipath_hash in net/ipv6/route.c). TCP
+/// changes its label without an answer, to get another path.
 #[test]
 fn a_flow_label_chooses_the_path() {
     let kernel = by_label(By::Kernel).expect("the kernel alone");
@@ -178,7 +178,7 @@ fn a_flow_label_chooses_the_path() {
     }
 }
 
-/// No event tells of this: proofs must end by themselves.
+/// This change has no event: proofs must end by themselves.
 #[test]
 fn another_hash_policy_is_noticed_by_and_by() {
     let stage = |by| {

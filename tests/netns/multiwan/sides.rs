@@ -1,4 +1,4 @@
-//! Back to the side that it came from, and a routing domain of both sides.
+//! Hairpins back to the side of origin, and a routing domain of both sides.
 
 use std::net::SocketAddr;
 
@@ -11,8 +11,8 @@ use crate::multiwan::{
     ECHO, OTHER, SECOND_CLIENT, SECOND_CLIENT6, address, both, guest, pair, providers,
 };
 
-/// A client asks for the router's outer address, and is answered by a host of its own network (in =
-/// out), or of another one.
+/// A client asks for the router's outer address, and a host of its own network (in = out) or of
+/// another network answers.
 #[test]
 fn a_hairpin_goes_back_where_it_came_from() {
     let stage = |by| {
@@ -60,7 +60,7 @@ fn a_hairpin_goes_back_where_it_came_from() {
         Ok(stage)
     };
     let acts = [
-        // Answers arrive at the client's eth0 too: what goes to the guest is seen at both.
+        // Answers also arrive at the client's eth0: requests to the guest appear at both.
         act("redirected", |_| Ok(()), "*"),
         act(
             "the rules that redirect are gone, the connections are not",
@@ -90,8 +90,8 @@ fn a_hairpin_goes_back_where_it_came_from() {
     assert!(pictures[2].answered("other4") && pictures[2].answered("other6"));
 }
 
-/// Both sides of the router in a routing domain of their own, where the same prefixes lead
-/// elsewhere than in the main one.
+/// Both sides of the router are in one routing domain, whose routes differ from the main table for
+/// equal prefixes.
 #[test]
 #[ignore = "needs vrf: run by tests/vm/run"]
 fn a_routing_domain_of_its_own() {
@@ -104,7 +104,7 @@ fn a_routing_domain_of_its_own() {
              link set lan0 master blue\nlink set wan0 master blue\nlink set wan1 master blue\n\
              route add default via 10.0.0.2 table 10\nroute replace unreachable default metric 1\n",
         )?;
-        // A change of master takes IPv6 addresses away.
+        // A change of master removes IPv6 addresses.
         for (device, address) in [
             ("lan0", format!("{ROUTER_LAN6}/64")),
             ("lan0", "fe80::1/64".into()),
@@ -140,7 +140,7 @@ fn a_routing_domain_of_its_own() {
             |s| {
                 let router = s.lab.node("router")?;
                 router.run("ip route replace default via 10.0.1.2 dev wan1 table 10")?;
-                // The way back: what comes in at wan0 is in the domain.
+                // For the return direction, packets from wan0 are in the domain.
                 router
                     .run("ip -6 route replace default via 2001:db8:2::2 dev wan0 table 10")
                     .map(drop)
