@@ -65,8 +65,8 @@ fn sound() -> Mix {
     )
 }
 
-/// Runs the oracle over a router with a flowtable from the start, to which weir leaves all, and
-/// over a router that gets its flowtable after weir has taken over.
+/// Runs the oracle over a router with a flowtable from the start, to which weir leaves all. A
+/// second router gets its flowtable after weir has taken over.
 macro_rules! beside {
     ($($name:ident: $arrangement:ident, $seed:expr;)*) => {
         $(mod $name {

@@ -1,5 +1,5 @@
-//! The differential oracle: two identical routers, one with weir, get the same packets, and what
-//! comes out is the same byte for byte. WEIR_SEED replays one seed. For what can be below IP, see
+//! The differential oracle: two identical routers, one with weir, get the same packets, and their
+//! output must be equal byte for byte. WEIR_SEED replays one seed. For layers below IP, see
 //! `topologies.rs`.
 
 use lab::gateway::Ipv6;
@@ -19,7 +19,7 @@ fn tc_equals_the_kernel() {
     equal("tc", &plan, Expect::TakesOver);
 }
 
-/// Of IPv4 without, of IPv6 with translation.
+/// IPv4 without, IPv6 with translation.
 #[test]
 fn both_hooks_equal_the_kernel_with_nat66_and_without_nat() {
     for hook in ["xdp", "tc"] {

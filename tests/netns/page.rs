@@ -27,7 +27,7 @@ use weir_tests::{LIMIT, Weir};
 
 /// Hosts at home besides `client`, each at its own port.
 const HOSTS: [&str; 3] = ["tv", "phone", "printer"];
-/// Names in the Internet, and the server's addresses that they stand for.
+/// Names in the Internet, and their addresses at the server.
 const SITES: [(&str, &str); 4] = [
     ("video.example", "198.51.100.10"),
     ("news.example", "198.51.100.20"),
@@ -44,10 +44,10 @@ const FETCHES: [(&str, usize, u16, u64); 5] = [
 ];
 /// Password of the browser; set by the page.
 const PASSWORD: &str = "a household's own words";
-/// Days that a former weir kept.
+/// Days of history from an earlier run.
 const DAYS: i64 = 20;
 
-/// A lab with people in it.
+/// A lab with a household.
 struct Household {
     stop: Arc<AtomicBool>,
     _transfer: Transfer,
@@ -119,7 +119,7 @@ impl Household {
         Ok(household)
     }
 
-    /// All are known by name, and use the network.
+    /// Waits until weir knows all hosts by name and all use the network.
     fn lives(&self) -> Result<(), Error> {
         let mut seen = String::new();
         wait_until("the household is seen", LIMIT, || {
@@ -164,7 +164,7 @@ fn leases() -> String {
     all
 }
 
-/// The days before: more on some than on others.
+/// Writes the history of earlier days, of different traffic.
 fn remember(file: &Path) -> Result<(), Error> {
     let failed = |error: history_core::Error| Error::Unexpected(error.to_string());
     let now = i64::try_from(net::clock::unix_seconds()).unwrap_or(0);
@@ -183,7 +183,7 @@ fn remember(file: &Path) -> Result<(), Error> {
     ];
     for at in (first..now).step_by(3600) {
         for (number, (role, application, megabytes)) in uses.into_iter().enumerate() {
-            // Up and down, without a sudden turn: by week, and by hour.
+            // Traffic rises and falls gradually: by week, and by hour.
             let swing = |length: i64| (at / 3600 % length - length / 2).unsigned_abs();
             let week = 20 + swing(7 * 24 + 11 * number as i64);
             let octets = megabytes * 1_000_000 / 24 * week / 60 * (2 + swing(24)) / 8;
@@ -208,10 +208,10 @@ fn remember(file: &Path) -> Result<(), Error> {
     store.close(now - 1).map_err(failed)
 }
 
-/// Everybody asks for names, once: weir hears the answers.
+/// Each host looks up all names once, and weir reads the answers.
 fn look_up(lab: &Lab) -> Result<(), Error> {
     let mut dnsmasq = std::process::Command::new("dnsmasq");
-    // Those that begin at once would be in each other's way.
+    // Servers that start at once would share a file.
     dnsmasq.arg("--pid-file=");
     dnsmasq.args([
         "--no-daemon",
@@ -237,7 +237,7 @@ fn look_up(lab: &Lab) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends at the rate that a client asks for, as a number of 8 bytes; more and less of it in turn.
+/// Sends at the rate that a client requests as a number of 8 bytes, above and below in turn.
 fn serve(server: &Namespace, port: u16, stop: &Arc<AtomicBool>) -> Result<(), Error> {
     let listener = server
         .enter(|| TcpListener::bind(("0.0.0.0", port)))?
@@ -249,7 +249,7 @@ fn serve(server: &Namespace, port: u16, stop: &Arc<AtomicBool>) -> Result<(), Er
             match listener.accept() {
                 Ok((stream, _)) => {
                     let stop = Arc::clone(&stop);
-                    // Whoever fetches may go at any time.
+                    // A client may disconnect at any time.
                     thread::spawn(move || send(stream, &stop).ok());
                 }
                 Err(_) => thread::sleep(Duration::from_millis(100)),
@@ -287,8 +287,8 @@ fn fetch(from: &Namespace, to: SocketAddr, rate: u64, stop: &Arc<AtomicBool>) ->
     .map(drop)
 }
 
-/// Has a browser in the router do what the page's own tests do: those of these names, or all; with
-/// more in its environment. Gives what it said.
+/// Runs the page's own tests in a browser on the router: those of these names, or all, with
+/// additional environment variables. Returns the output.
 fn browse(
     router: &Namespace,
     weir: &Weir,
@@ -330,7 +330,7 @@ fn browse(
     Ok(said)
 }
 
-/// Sets the first password, logs in, and uses everything there is; axe has nothing to say.
+/// Sets the first password, logs in, and uses every part; axe finds no problem.
 #[test]
 fn a_browser_uses_the_page_of_a_router_at_work() -> Result<(), Error> {
     let household = Household::begin()?;

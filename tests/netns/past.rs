@@ -1,5 +1,5 @@
-//! The history and quotas, by the daemon: what devices used is kept over its end, and who used up a
-//! quota is kept from the network.
+//! History and quotas of the daemon: the history survives weir's end, and a device with a used-up
+//! quota is cut off.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ fn system(what: &str) -> impl FnOnce(std::io::Error) -> Error {
     Error::system(what.to_owned())
 }
 
-/// Both ways: received, sent.
+/// Counts of both directions: received, sent.
 type Both = (Count, Count);
 
 fn sum(parts: impl Iterator<Item = Both>) -> Both {
@@ -45,13 +45,13 @@ fn sum(parts: impl Iterator<Item = Both>) -> Both {
     parts.fold(Both::default(), |a, b| (add(a.0, b.0), add(a.1, b.1)))
 }
 
-/// Client and another one on the LAN, router, server; a weir with a history.
+/// Two clients on the LAN, a router, a server; and weir with a history.
 struct Scene {
     weir: Weir,
     lab: Lab,
     folder: PathBuf,
     hook: &'static str,
-    /// Addresses of the server, and of the router in the LAN, of each family in use.
+    /// Addresses of the server, and of the router in the LAN, for each family in use.
     far: Vec<(IpAddr, IpAddr)>,
     _echoes: Vec<Echo>,
 }
@@ -72,11 +72,11 @@ impl Scene {
         lab.address("router", "lan1", "192.168.2.1/24")?;
         lab.address("other", "eth0", "192.168.2.2/24")?;
         lab.route("other", "default", "192.168.2.1".parse().unwrap())?;
-        // Beyond it is the Internet, which quotas and the history go by.
+        // The default route leads to the Internet, which quotas and the history count.
         lab.route("router", "default", SERVER)?;
         let mut far = vec![(SERVER, ROUTER_LAN)];
         if ipv6 == Ipv6::Off {
-            // Or hosts look for routers of IPv6, whenever they like.
+            // Otherwise hosts would send router solicitations at any time.
             for node in lab.nodes() {
                 node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
             }
@@ -102,7 +102,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Weir forwards and counts at all ports.
+    /// Waits until weir forwards and counts at all ports.
     fn ready(&self) -> Result<(), Error> {
         self.weir.wait_for_ports(3)?;
         wait_until("ports are counted", LIMIT, || {
@@ -136,14 +136,14 @@ impl Scene {
         Transfer::start(from, server, to, 1, Some(RATE))
     }
 
-    /// As `GET /v1/devices` has the client.
+    /// Returns the client from `GET /v1/devices`.
     fn client(&self) -> Result<Device, Error> {
         let told = self.weir.client()?.devices().map_err(failed)?;
         let found = told.devices.into_iter().find(|d| d.mac == client());
         Ok(found.unwrap_or_default())
     }
 
-    /// As `GET /v1/history` has it. Midnight may pass meanwhile.
+    /// Returns the client's sums from `GET /v1/history`. Midnight may pass meanwhile.
     fn past(&self) -> Result<Both, Error> {
         let asked = HistoryQuery {
             device: Some(client()),
@@ -153,8 +153,8 @@ impl Scene {
         Ok(sum(told.periods.iter().map(|p| (p.received, p.sent))))
     }
 
-    /// Devices copy more than a quota among themselves, and get as much from the router itself:
-    /// nothing of that is Internet traffic, and it is in the history once for each way.
+    /// Devices copy more than a quota among themselves and from the router: none of this is
+    /// Internet traffic, and the history has it once for each direction.
     fn copies(&self) -> Result<(), Error> {
         let (client, other) = (self.lab.node("client")?, self.lab.node("other")?);
         let router = self.lab.node("router")?;
@@ -191,7 +191,7 @@ impl Scene {
         Ok(())
     }
 
-    /// A neighbour sends the client half of a quota from an address of the Internet. No byte of it
+    /// A neighbour sends the client half of a quota from a forged Internet address. No byte of it
     /// crosses the uplink.
     fn forges(&self) -> Result<(), Error> {
         let other = self.lab.node("other")?;
@@ -201,7 +201,7 @@ impl Scene {
             let socket = UdpSocket::bind("198.51.100.77:0")?;
             socket.connect((CLIENT, ECHO))?;
             for number in 0..QUOTA / 2 / 1400 {
-                // Refused, as the client says.
+                // The client refuses the datagram by ICMP.
                 let _ = socket.send(&[b'f'; 1372]);
                 if number % 64 == 0 {
                     thread::sleep(Duration::from_millis(1));
@@ -223,7 +223,7 @@ impl Scene {
         inside.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))
     }
 
-    /// As a command has it.
+    /// Returns the JSON of a command.
     fn told(&self, arguments: &[&str]) -> Result<Value, Error> {
         let outcome = Command::new(binary())
             .args(arguments)
@@ -237,8 +237,8 @@ impl Scene {
         })
     }
 
-    /// Waits until the history has what the client used in this life of weir, and `before` of those
-    /// before.
+    /// Waits until the history has the client's use in this run of weir, plus `before` from earlier
+    /// runs.
     fn agrees(&self, before: Both) -> Result<Both, Error> {
         let mut seen = String::new();
         let mut both = Both::default();
@@ -259,7 +259,7 @@ impl Scene {
         Ok(tables.lines().any(|line| line == "table inet weir_quota"))
     }
 
-    /// Waits until the client is cut off, or is no more, and nothing else is.
+    /// Waits until the client is cut off, or admitted again, and nothing else is affected.
     fn expect(&self, cut: bool, when: &str) -> Result<(), Error> {
         let what = if cut { "is cut off" } else { "is let through" };
         let node = self.lab.node("client")?;
@@ -274,10 +274,10 @@ impl Scene {
                 Ok(table == cut && answered != cut)
             })
             .map_err(|error| Error::Unexpected(format!("{error}: {seen}; {}", self.weir.log())))?;
-            // The router itself answers.
+            // The router itself still answers.
             ask_tcp(node, SocketAddr::new(*router, ECHO), b"there?")?;
         }
-        // The other one is nobody's business.
+        // The other client is not affected.
         let to = SocketAddr::new(SERVER, ECHO);
         ask_tcp(self.lab.node("other")?, to, b"there?").map(drop)
     }
@@ -317,13 +317,13 @@ fn both(told: &Value) -> Both {
     (count(&told["received"]), count(&told["sent"]))
 }
 
-/// To the byte and the packet, by the API and by the commands, over an end in order and one that
-/// is none.
+/// The history is exact to the byte and packet, in the API and the commands, after an orderly end
+/// and after a kill.
 #[test]
 fn the_history_has_what_devices_used() -> Result<(), Error> {
     let mut scene = Scene::begin("tc", "", Ipv6::Off)?;
     let mut before = Both::default();
-    // The connection of the former life is still known: each has a port of its own.
+    // The kernel still knows the former run's connection, so each run has its own port.
     for (by, port) in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGTERM]
         .into_iter()
         .zip(PORT..)
@@ -345,7 +345,7 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
         assert_eq!(sum([before, now].into_iter()), all, "{told:#}");
 
         if by == Signal::SIGKILL {
-            // Two flushes, each a second after the last.
+            // Two flushes, a second apart.
             thread::sleep(Duration::from_secs(3));
         }
         scene.restart(by)?;
@@ -353,7 +353,7 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
         before = all;
     }
 
-    // The sandbox knows the folder as it was: one that is made again is another.
+    // The sandbox refers to the folder by its inode: a new folder of that name does not count.
     let file = scene.folder.join("history.db");
     let to = SocketAddr::new(SERVER, ECHO);
     let use_some = || ask_tcp(scene.lab.node("client")?, to, &[b'w'; 1000]).map(drop);
@@ -374,7 +374,7 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
     })
 }
 
-/// Warned, then cut off; until the quota is lifted or weir ends, and over a kill.
+/// A client is warned, then cut off until the quota is lifted or weir ends, also after a kill.
 #[test]
 fn who_used_up_a_quota_is_cut_off() -> Result<(), Error> {
     let hook = "xdp";
@@ -408,7 +408,7 @@ fn who_used_up_a_quota_is_cut_off() -> Result<(), Error> {
         assert!(log.contains(&format!("state=\"{state}\"")), "{log}");
     }
     wait_until("the rules are there", LIMIT, || scene.has_table())?;
-    // Packets that are on their way arrive.
+    // Packets under way arrive.
     let mut had = (cut.progress(), cut6.progress());
     wait_until("what is on its way arrived", LIMIT, || {
         thread::sleep(Duration::from_millis(500));
@@ -456,7 +456,7 @@ fn who_used_up_a_quota_is_cut_off() -> Result<(), Error> {
     );
     scene.expect(false, "weir has ended")?;
 
-    // And one that keeps no history removes what a killed one left.
+    // A weir without a history removes the rules of a killed one.
     scene.weir.restart(scene.lab.node("router")?)?;
     scene.expect(true, "weir runs")?;
     scene.weir.end(Signal::SIGKILL)?;

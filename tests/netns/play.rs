@@ -1,5 +1,5 @@
-//! Plays a script with the kernel alone and with weir at each hook, and compares what comes out
-//! where.
+//! Plays a script with the kernel alone and with weir at each hook, and compares the packets at
+//! each place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -14,9 +14,9 @@ use nix::sys::socket::{setsockopt, sockopt};
 use weir_tests::scene::{self, By, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
-/// Events must do it: no proof ends of its own accord while a test runs.
+/// No proof ends by itself during a test, so events must end it.
 pub const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
-/// A change has taken effect by then, however busy the machine.
+/// Time after which a change has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);
 /// Number of requests on an answered flow for one picture.
 const ROUNDS: usize = 30;
@@ -26,7 +26,6 @@ const VAIN: usize = 5;
 /// A tap: a device of a host, and the place's name in [`Act::seen`].
 pub type Place = (&'static str, &'static str, &'static str);
 
-/// A step of a script.
 pub struct Act {
     what: &'static str,
     act: fn(&Stage) -> Result<(), Error>,
@@ -56,13 +55,13 @@ pub fn act(what: &'static str, act: fn(&Stage) -> Result<(), Error>, seen: &'sta
 }
 
 impl Act {
-    /// Weir is to forward nothing of it, and to say why of each flow that it knows.
+    /// Demands that weir forwards nothing, and gives a reason for each known flow.
     pub fn left(mut self) -> Self {
         self.duty = Duty::Leave;
         self
     }
 
-    /// Weir may forward some.
+    /// Allows weir to forward some.
     pub fn any(mut self) -> Self {
         self.duty = Duty::Any;
         self
@@ -73,7 +72,7 @@ impl Act {
 pub struct Caller {
     /// Payload of the packets.
     pub name: String,
-    /// The types of service of its packets, in turn.
+    /// Types of service of the packets, in turn.
     pub tos: [u8; 2],
     /// True if weir must forward the flow at every step with an answer.
     pub taken: bool,
@@ -82,8 +81,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Opens a flow between two addresses. Its own port follows from its name, so that it is the
-    /// same in every lab.
+    /// Opens a flow between two addresses. The port follows from the flow's name, so it is equal in
+    /// every lab.
     pub fn open(
         lab: &Lab,
         name: &str,
@@ -95,8 +94,8 @@ impl Caller {
             sum.wrapping_mul(31).wrapping_add(octet.into())
         });
         let from = SocketAddr::new(from, 20_000 + number % 10_000);
-        // Not connected: such a socket would give its packets a random hash, which they keep over a
-        // veth and by which several paths are told apart (fib_multipath_hash in net/ipv4/route.c).
+        // The socket is not connected: such a socket gives its packets a random hash, which a veth
+        // keeps and multipath routes use (fib_multipath_hash in net/ipv4/route.c).
         let socket = lab
             .node(role)?
             .enter(|| UdpSocket::bind(from))?
@@ -110,12 +109,12 @@ impl Caller {
         })
     }
 
-    /// Its own port.
+    /// Returns the local port.
     pub fn port(&self) -> u16 {
         self.socket.local_addr().map_or(0, |address| address.port())
     }
 
-    /// Sends its name, the `round`th time; whether it came back within `limit`.
+    /// Sends the name for the `round`th time; returns true for an echo within `limit`.
     fn ask(&self, round: usize, limit: Duration) -> Result<bool, Error> {
         let failed = || Error::system("set the type of service");
         let tos = i32::from(self.tos[round % 2]);
@@ -145,13 +144,11 @@ impl Caller {
 
 /// A lab with flows through its router.
 pub struct Stage {
-    /// The lab.
     pub lab: Lab,
-    /// Its flows.
     pub callers: Vec<Caller>,
-    /// When weir proves anew.
+    /// Interval of weir's proofs.
     pub reprove: &'static str,
-    /// Weir may leave all of this to the kernel, if it says of which device, and why.
+    /// Allows weir to leave everything to the kernel, if it reports the device and the reason.
     pub may_be_left_out: bool,
     by: By,
     watch: &'static [Place],
@@ -160,7 +157,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Of a lab whose router has `lan0`, `wan0` and these other ports.
+    /// Builds a stage on a lab whose router has `lan0`, `wan0` and these other ports.
     pub fn new(
         by: By,
         lab: Lab,
@@ -184,13 +181,13 @@ impl Stage {
         self.ports.push(name);
     }
 
-    /// Answers there.
+    /// Starts an echo server.
     pub fn echo(&mut self, role: &str, at: SocketAddr) -> Result<(), Error> {
         self.echoes.push(Echo::serve(self.lab.node(role)?, at)?);
         Ok(())
     }
 
-    /// A flow from `role` to the server, who answers there from now on.
+    /// Adds a flow from `role` to the server, with an echo there.
     pub fn call(
         &mut self,
         name: &str,
@@ -206,7 +203,7 @@ impl Stage {
         Ok(())
     }
 
-    /// All flows are asked, again and again, for so long, answered or not.
+    /// Asks on all flows again and again for this time, answered or not.
     pub fn talk(&self, time: Duration) -> Result<(), Error> {
         let end = Instant::now() + time;
         let mut round = 0;
@@ -219,8 +216,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Goes on while weir lets a change settle. Not for ever, as a flow without packets stays as it
-    /// is.
+    /// Goes on while weir lets a change settle. The time is bounded, as a flow without packets
+    /// keeps its state.
     fn talk_while_quiet(&self, weir: &Weir) -> Result<(), Error> {
         for _ in 0..10 {
             if !weir.is_settling()? {
@@ -231,7 +228,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Starts weir, where it is to run.
+    /// Starts weir if the stage needs it.
     pub fn start(&self) -> Result<Option<Weir>, Error> {
         let By::Weir(hook) = self.by else {
             return Ok(None);
@@ -248,7 +245,7 @@ impl Stage {
         Ok(Some(weir))
     }
 
-    /// Asks every flow, and returns what arrived.
+    /// Asks on every flow, and returns the arrived packets.
     fn picture(&self) -> Result<Picture, Error> {
         let mut taps = Vec::new();
         for (role, device, place) in self.watch {
@@ -280,7 +277,7 @@ impl Stage {
                 let payload = frame.get(view.body + 8..view.end).unwrap_or_default();
                 let found = picture.0.iter_mut().find(|(n, _)| n.as_bytes() == payload);
                 if let (Some((_, seen)), Some(ports)) = (found, view.ports) {
-                    // The type of service of IPv6 begins in the first byte.
+                    // IPv6's traffic class begins in the first byte.
                     let tos = match view.to.is_ipv6() {
                         true => word(&frame, 14).map_or(0, |w| w >> 4 & 0xff),
                         false => word(&frame, 14).map_or(0, |w| w & 0xff),
@@ -318,7 +315,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// As [`act`] has it.
+    /// Returns the word in the syntax of [`act`].
     fn word(&self) -> String {
         let places: BTreeSet<&str> = self.arrived.iter().map(|a| a.place).collect();
         let places = places.into_iter().collect::<Vec<_>>().join("+");
@@ -361,14 +358,14 @@ impl Picture {
     }
 }
 
-/// A stage, and what happens on it.
+/// A stage, and its steps.
 pub struct Script<'a> {
     build: &'a (dyn Fn(By) -> Result<Stage, Error> + Sync),
     acts: &'a [Act],
 }
 
 impl<'a> Script<'a> {
-    /// Of how the stage is built, and the steps.
+    /// Combines a builder of the stage and the steps.
     pub fn new(build: &'a (dyn Fn(By) -> Result<Stage, Error> + Sync), acts: &'a [Act]) -> Self {
         Self { build, acts }
     }
@@ -405,8 +402,8 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Weir forwarded what was answered: half of the packets at least, as each flow takes one or two to
-/// prove each way.
+/// Asserts that weir forwarded at least half of the answered packets, as each flow takes one or two
+/// to prove each direction.
 fn taken(weir: &Weir, stage: &Stage, picture: &Picture, before: u64) -> Result<(), Error> {
     let answered = |caller: &&Caller| caller.taken && picture.answered(&caller.name);
     let least = stage.callers.iter().filter(answered).count() * ROUNDS;
@@ -429,12 +426,12 @@ fn taken(weir: &Weir, stage: &Stage, picture: &Picture, before: u64) -> Result<(
     )))
 }
 
-/// Weir forwarded nothing, and says why of each flow it knows.
+/// Asserts that weir forwarded nothing, and gives a reason for each known flow.
 fn left(weir: &Weir, before: u64) -> Result<(), Error> {
     let forwarded = weir.forwarded()? - before;
     let client = weir.client()?;
     for flow in weir.flows()? {
-        // A proof of the way back stays, where no packet comes any more that it would fit.
+        // A proof of the return direction stays while no packet arrives for it.
         let says = flow.state == FlowState::Forwarded
             || flow.reason.as_ref().is_some_and(|r| !r.text.is_empty());
         let explained = client.explain(&FlowQuery::Id(flow.id));
@@ -453,8 +450,8 @@ fn left(weir: &Weir, before: u64) -> Result<(), Error> {
     }
 }
 
-/// Plays it in all ways at once; the pictures of the kernel, which weir's equal. Panics with all
-/// that differs.
+/// Plays the script with all forwarders at once; returns the kernel's pictures, which weir's must
+/// equal. Panics with all differences.
 pub fn play(script: &Script<'_>) -> Vec<Picture> {
     let pictures = Mutex::new(Vec::new());
     at_once(&WAYS, |by| {

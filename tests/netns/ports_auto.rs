@@ -1,5 +1,5 @@
-//! `[cables] mode = "auto"`: bare nodes become routers by the cables that are plugged in, with the
-//! services of Debian, and again when the cables are swapped.
+//! `[cables] mode = "auto"`: with Debian's services, bare nodes become routers by the plugged
+//! cables, and again after the cables are swapped.
 
 mod mesh;
 mod node;
@@ -14,8 +14,8 @@ use node::{LONG, Node};
 use panel::Panel;
 use router::{FAR, Provider, ask, lease, unexpected};
 
-/// The provider's cable and a client's, into a node that has never been set up: it routes. Then
-/// each into the other socket: it routes again.
+/// A provider's and a client's cable make a new node a router. After the cables are swapped, the
+/// node routes again.
 #[test]
 fn two_cables_make_a_router_and_swapped_they_do_again() -> Result<(), Error> {
     let panel = Panel::new(&[
@@ -25,7 +25,7 @@ fn two_cables_make_a_router_and_swapped_they_do_again() -> Result<(), Error> {
     ])?;
     let node = Node::start(&panel, "router", "")?;
     let far = panel.node("far")?;
-    // Each socket is another customer, and so is who only asks.
+    // The provider counts each socket and each mere request as another customer.
     let _provider = Provider::with(far, "eth0", 6)?;
     let client = panel.node("client")?;
     let told = |error| unexpected(format!("{error}\n{}", node.logs()));
@@ -45,7 +45,7 @@ fn two_cables_make_a_router_and_swapped_they_do_again() -> Result<(), Error> {
             Ok(seen.is_some_and(|seen| seen.starts_with("203.0.113.10")))
         })
         .map_err(told)?;
-        // Nobody has to confirm it.
+        // The change needs no confirmation.
         let shown = node.router.setup("show --json")?;
         assert!(
             shown.contains("\"pending\": null") || shown.contains("\"pending\":null"),

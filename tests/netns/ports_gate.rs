@@ -1,5 +1,5 @@
-//! A port that is shut while its connections are forwarded past the kernel: XDP comes before the
-//! gate, and nothing may pass by a proof of before.
+//! A port closes while weir forwards its connections past the kernel: XDP precedes the gate, and
+//! old proofs must not let a packet pass.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use weir_tests::{LIMIT, Weir, hooked};
 
 const ECHO: u16 = 7;
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Longer than the loop takes to be seen, and shorter than it lasts.
+/// Longer than the detection of the loop, and shorter than the closure.
 const SHUT: Duration = Duration::from_secs(2);
 
-/// Own frames come back at `wan0`: it is a loop, and shut. The connection that XDP or TC forwarded
-/// through it rests, both ways.
+/// Own frames return at `wan0`: the port has a loop, and closes. The connection that XDP or TC
+/// forwarded through the port pauses, both ways.
 fn a_loop_ends_what_is_forwarded(hook: &'static str) -> Result<(), Error> {
-    // So that XDP sends by itself, and does not hand up to TC, which the gate is before.
+    // Makes XDP send by itself, without TC, which the gate precedes.
     let lab = Lab::gateway(&Options {
         plain_offloads: true,
         ..Options::default()
@@ -51,7 +51,7 @@ fn a_loop_ends_what_is_forwarded(hook: &'static str) -> Result<(), Error> {
     back.resize(60, 0);
     let mut last = Vec::new();
     wait_until("the port is shut", LIMIT, || {
-        // Before weir looks at the port nobody hears them.
+        // Before weir probes the port, it ignores these frames.
         outside.send(&back)?;
         let told = weir.client()?.cables();
         let told = told.map_err(|error| Error::Unexpected(error.to_string()))?;

@@ -89,7 +89,7 @@ fn probes_record_what_the_configuration_asks_for() {
         }
         let server = text(mac("server", "eth0"));
         let mut found = None;
-        // The router says something now and then, to a group: that is nobody's.
+        // The router sends multicast packets now and then, which belong to no client.
         wait_until("delay is recorded", LIMIT, || {
             let mut records = probe(&weir, "qdisc-delay")?.records;
             records.retain(|record| record.device.is_some());
@@ -103,7 +103,7 @@ fn probes_record_what_the_configuration_asks_for() {
         assert_eq!((record.count, record.buckets.iter().sum()), (5, 5));
         assert_eq!(record.buckets.len(), delay.below.len() + 1);
 
-        // As it is printed.
+        // The command prints these records.
         let mut command = router.command(&binary().to_string_lossy());
         let printed = command
             .arg("probes")
@@ -114,7 +114,7 @@ fn probes_record_what_the_configuration_asks_for() {
         let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
         assert!(printed.contains("drops: on"), "{printed}");
         assert!(printed.contains("NETFILTER_DROP"), "{printed}");
-        // Others may have sent as well.
+        // Other senders may appear as well.
         let mut rows = printed.lines().filter(|line| line.starts_with("wan0 "));
         assert!(rows.any(|row| row.contains(&server)), "{printed}");
         println!("{printed}");
@@ -131,7 +131,7 @@ fn probes_record_what_the_configuration_asks_for() {
         );
         assert!(probe(&weir, "drops")?.active);
 
-        // None at all.
+        // No probes.
         std::fs::write(weir.config_file(), "").map_err(Error::system("write"))?;
         weir.client()?.reload().map_err(failed)?;
         assert!(!probe(&weir, "drops")?.active);
@@ -140,8 +140,8 @@ fn probes_record_what_the_configuration_asks_for() {
     run().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Cake splits super-packets, so that what leaves it is not what came: still the segments' delay is
-/// known.
+/// Cake splits super-packets, so that output differs from input: weir still knows the segments'
+/// delay.
 #[test]
 #[ignore = "needs sch_cake: run by tests/vm/run"]
 fn segments_that_cake_made_are_measured() {
@@ -170,7 +170,7 @@ fn segments_that_cake_made_are_measured() {
         // Segments of 1448 bytes; a super-packet would carry many times that.
         assert!(values > 1_200, "{delay:#?}");
         assert!(delay.not_measured * 20 < values, "{delay:#?}");
-        // They fill the line, so they wait.
+        // The segments fill the line, so they wait.
         assert!(sum > values, "{delay:#?}");
         println!(
             "{values} values, mean {} us, {} not measured",

@@ -1,6 +1,6 @@
-//! Shapers keep their rate, and classes get their packets, with weir and without. A shaper is added
-//! under a transfer that weir forwards at its hook: from then on, bytes are counted on the wire.
-//! No time is judged, only the rate that a shaper enforces.
+//! Shapers keep their rate and classes get their packets, with weir and without. The test adds a
+//! shaper during a transfer that weir forwards, and counts bytes on the wire. Only the enforced
+//! rate counts, not any time.
 
 mod classes;
 mod hosts;
@@ -15,7 +15,7 @@ use lab::{Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, By, ENOUGH, PORT, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
-/// Bytes per second that every shaper here lets through: `2mbit`.
+/// Rate of every shaper here, bytes per second: `2mbit`.
 const RATE: f64 = 250e3;
 /// Rate of the transfer without a shaper, bytes per second.
 const OFFERED: u64 = 4_000_000;
@@ -23,11 +23,11 @@ const OFFERED: u64 = 4_000_000;
 const WINDOW: Duration = Duration::from_secs(3);
 /// Bytes that a shaper may pass at once: its burst, and its queue.
 const BURST: f64 = 65_536.0;
-/// A shaper that was added has filled its queue by then, and what had passed before has arrived.
+/// Time after which a new shaper has filled its queue, and earlier packets have arrived.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Events must do it: no proof ends of its own accord while a test runs.
+/// No proof ends by itself during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
-/// A device behind which packets wait for their turn (`ip link add … type ifb`), shaped.
+/// A shaped device for redirected packets (`ip link add … type ifb`).
 const IFB: [&str; 3] = [
     "ip link add name ifb0 type ifb",
     "ip link set ifb0 up",
@@ -37,16 +37,16 @@ const IFB: [&str; 3] = [
 /// weir's duty towards a shaped flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Duty {
-    /// Forward it, through the qdisc.
+    /// weir forwards the flow through the qdisc.
     Through,
-    /// Keep off the device that the shaper is at, and say so.
+    /// weir leaves the device of the shaper to the kernel, and reports that.
     Off(&'static str),
-    /// Either: what counts is the rate.
+    /// Either is fine: only the rate counts.
     Any,
 }
 
-/// Adds a shaper under a transfer, by these commands on the router, and takes it away by the last
-/// ones. `up`: the transfer goes from client to server; else from server to client.
+/// Adds a shaper during a transfer by these commands on the router, and removes it by the last
+/// ones. With `up` the transfer goes from client to server, else from server to client.
 fn kept(up: bool, duty: Duty, add: &[&str], remove: &[&str]) {
     kept_in(&|by| scene::lab(by, &untranslated()), up, duty, add, remove);
 }
@@ -120,13 +120,13 @@ fn kept_by(
     });
 }
 
-/// The transfer goes on, and weir, where there is one, forwards it.
+/// Asserts that the transfer goes on, and that a running weir forwards it.
 fn lives(transfer: &Transfer, weir: Option<&Weir>) -> Result<(), Error> {
     transfer.advance(ENOUGH, LIMIT)?;
     weir.map_or(Ok(()), |weir| weir.wait_for_forwarding(PORT))
 }
 
-/// Bytes that came in at a host's only device.
+/// Returns the bytes that arrived at a host's only device.
 fn received(host: &Namespace) -> Result<u64, Error> {
     let text = host.run("cat /proc/net/dev")?;
     let line = text.lines().find_map(|l| l.trim().strip_prefix("eth0:"));
@@ -151,7 +151,7 @@ fn described(weir: Option<&Weir>) -> String {
     lines.unwrap_or_else(|error| error.to_string())
 }
 
-/// Weir did its duty while the shaper was there. `forwarded`: packets, in the same time as the
+/// Asserts that weir did its duty during the shaper. `forwarded`: packets, in the same time as the
 /// bytes on the wire.
 fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Error> {
     match duty {
@@ -169,13 +169,13 @@ fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Err
         }
         Duty::Off(device) => {
             let found = ports(weir)?.into_iter().find(|port| port.name == device);
-            // Either the port is none, or one of the two ways through it is forbidden: the other
-            // may go on.
+            // Either weir does not use the port, or one of its two directions is forbidden: the
+            // other may go on.
             let kept = found.as_ref().is_some_and(|port| {
                 port.hook.is_none() && port.reason.as_ref().is_some_and(|r| !r.text.is_empty())
                     || port.stack.limits.iter().any(|l| !l.reason.text.is_empty())
             });
-            // The way back is none of the shaper's business, nor what went before it was there.
+            // The shaper affects neither the return direction nor earlier packets.
             let there = || -> Result<u64, Error> {
                 let flow = weir.flow_at(PORT)?;
                 Ok(flow.map_or(0, |f| f.directions.original.packets))
@@ -203,7 +203,7 @@ fn tbf_keeps_its_rate() {
     );
 }
 
-/// The way out with two queues each way, as network cards have them.
+/// Builds an uplink with two queues each way, like network cards.
 fn two_queues(by: By) -> Result<Lab, Error> {
     let lab = scene::lab(by, &untranslated())?;
     let (router, server) = (lab.node("router")?, lab.node("server")?);
@@ -232,8 +232,8 @@ fn two_queues(by: By) -> Result<Lab, Error> {
     Ok(lab)
 }
 
-/// The root is one that only spreads packets over queues; each queue has a shaper of its own. A
-/// flow is in one queue.
+/// The root qdisc only spreads packets over queues; each queue has its own shaper. A flow stays in
+/// one queue.
 #[test]
 fn a_shaper_below_queues_keeps_its_rate() {
     kept_in(
@@ -249,8 +249,8 @@ fn a_shaper_below_queues_keeps_its_rate() {
     );
 }
 
-/// Makes a place for a filter with `pref 7` at a device's ingress, and takes both away. Before 6.6
-/// weir's own clsact is there, beside which there can be no other (docs/limits.md).
+/// Makes a slot for a filter with `pref 7` at a device's ingress, and removes both. Before 6.6
+/// weir's own clsact is there, which excludes another (docs/limits.md).
 fn ingress(device: &str) -> [String; 2] {
     match weir_tests::kernel_has([6, 6]) {
         true => [
@@ -264,7 +264,7 @@ fn ingress(device: &str) -> [String; 2] {
     }
 }
 
-/// Shapes what comes in by sending it through an ifb.
+/// Shapes incoming packets by an ifb.
 #[test]
 fn a_shaper_at_ingress_keeps_its_rate() {
     let redirect = "tc filter add dev lan0 ingress pref 7 protocol all u32 match u32 0 0 action \
@@ -274,7 +274,7 @@ fn a_shaper_at_ingress_keeps_its_rate() {
     kept(true, Duty::Off("lan0"), &add, &[&end]);
 }
 
-/// A filter where packets leave sends them through an ifb: the qdisc of the device itself is none.
+/// A filter at egress redirects packets to an ifb; the device itself has no qdisc.
 #[test]
 fn a_filter_at_egress_is_not_passed_by() {
     let redirect = "tc filter add dev wan0 egress pref 7 protocol all u32 match u32 0 0 action \
@@ -291,7 +291,7 @@ fn a_filter_at_egress_is_not_passed_by() {
 #[test]
 #[ignore = "needs sch_cake: run by tests/vm/run"]
 fn cake_keeps_its_rate() {
-    // Other shapers are tried in each way.
+    // Other tests cover other shapers with each forwarder.
     kept_by(
         &[By::Weir("xdp")],
         &|by| scene::lab(by, &untranslated()),
@@ -302,7 +302,7 @@ fn cake_keeps_its_rate() {
     );
 }
 
-/// As SQM sets up a line: CAKE up at the device, and down at an ifb.
+/// The setup of SQM: CAKE up at the device, and down at an ifb.
 #[test]
 #[ignore = "needs sch_cake: run by tests/vm/run"]
 fn cake_at_ingress_keeps_its_rate() {
@@ -323,7 +323,7 @@ fn cake_at_ingress_keeps_its_rate() {
     );
 }
 
-/// `fq` shapes nothing, unless it is told to.
+/// `fq` shapes nothing by default.
 #[test]
 #[ignore = "needs sch_fq: run by tests/vm/run"]
 fn fq_with_a_rate_keeps_it() {
@@ -335,8 +335,8 @@ fn fq_with_a_rate_keeps_it() {
     );
 }
 
-/// A queue that somebody put there with a length of his own neither shapes nor classifies, but what
-/// it is for only happens to packets that it sees: XDP sends by TC.
+/// A queue with a custom length neither shapes nor classifies, but its effect needs the packets:
+/// XDP sends by TC.
 #[test]
 fn a_queue_that_somebody_tuned_sees_each_packet() {
     at_once(&WAYS, |by| {
@@ -373,7 +373,7 @@ fn a_queue_that_somebody_tuned_sees_each_packet() {
     });
 }
 
-/// Bytes that the root qdisc of wan0 has let go.
+/// Returns the bytes that the root qdisc of wan0 has sent.
 fn queued(router: &Namespace) -> Result<u64, Error> {
     let text = router.run("tc -s qdisc show dev wan0")?;
     let sent = text

@@ -1,5 +1,5 @@
-//! Transmit power that follows throughput, on radios of mac80211_hwsim. Without a medium, which
-//! knows distances, everything arrives at any power, so that the least is enough.
+//! Transmit power that follows throughput, on radios of mac80211_hwsim. Without a medium that knows
+//! distances, every frame arrives at any power, so the minimum is enough.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ impl Scene {
         Self::beside(config, 0)
     }
 
-    /// With so many stations besides, to which nobody speaks.
+    /// Adds this many further stations without traffic.
     fn beside(config: &str, others: usize) -> Result<Self, Error> {
         let mut lab = Lab::new();
         lab.router("router")?;
@@ -113,7 +113,7 @@ impl Scene {
             .ok_or_else(|| unexpected(text))
     }
 
-    /// Something is sent to the station, all the time, until `done`.
+    /// Sends to the station all the time until `done`.
     fn speak_until(&self, what: &str, done: impl Fn() -> Result<bool, Error>) -> Result<(), Error> {
         let to = format!("{STATION}:{ECHO}").parse();
         let to = to.map_err(|error| unexpected(format!("{error}")))?;
@@ -155,7 +155,7 @@ fn access_point(lab: &Lab, folder: &Path) -> Result<Process, Error> {
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
-    // A folder of its own: the daemon writes in none that holds its configuration.
+    // Uses its own folder: the daemon does not write to the folder of its configuration.
     let folder = std::env::temp_dir().join(format!("weir-learned-{}", std::process::id()));
     std::fs::create_dir(&folder).map_err(Error::system("create"))?;
     let learned = folder.join("learned");
@@ -174,7 +174,7 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         assert_eq!((radio.most_dbm, radio.stations.len()), (MOST, 1));
         assert!(radio.stations[0].arrives_mbit > Some(0.5), "{radio:#?}");
         assert_eq!(radio.stations[0].power_dbm, radio.power_dbm);
-        // hwsim has no power of single stations: that is told once, and all have one.
+        // hwsim has no power per station: weir reports that once, and all stations share one power.
         let told = scene.weir()?.log();
         assert_eq!(
             told.matches("no power of single stations").count(),
@@ -186,7 +186,7 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         for word in ["newcomer", "reference", "trial", "kept"] {
             assert!(words.contains(&word), "{words:?}");
         }
-        // Somebody is spoken to, so that it is not for nobody that it goes up.
+        // Traffic flows, so that a rise of the power has a reason.
         scene.speak_until("a low power", || Ok(scene.power()? <= 12))?;
         // weir stores a sufficient power every two seconds.
         let begin = Instant::now();
@@ -203,7 +203,7 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
     std::fs::remove_dir_all(&folder).map_err(Error::system("remove"))
 }
 
-/// With "watch" nothing is changed, and all is told.
+/// With "watch" weir changes nothing and reports all.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn who_watches_changes_nothing() -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Very much at once: floods of stations, devices, names, changes. Packets stay right, memory
+//! Great numbers at once: floods of stations, devices, names, changes. Packets stay right, memory
 //! bounded, and weir answers meanwhile.
 
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ fn check(run: impl FnOnce() -> Result<(), Error>) {
     run().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Bytes of memory that are the daemon's own: not its tables, which are shared with the kernel.
+/// Returns the daemon's own memory in bytes, without its tables, which the kernel shares.
 fn memory(weir: &Weir) -> Result<u64, Error> {
     let path = format!("/proc/{}/status", weir.process.id());
     let text = std::fs::read_to_string(&path).map_err(Error::system(path))?;
@@ -38,7 +38,7 @@ fn memory(weir: &Weir) -> Result<u64, Error> {
         .ok_or_else(|| Error::Unexpected("no RssAnon in the daemon's status".into()))
 }
 
-/// The daemon took no more than [`MORE`] since it took `before`.
+/// Asserts that the daemon has grown by at most [`MORE`] since `before`.
 fn bounded(weir: &Weir, before: u64) -> Result<(), Error> {
     let now = memory(weir)?;
     println!("memory: {} kB before, {} kB now", before >> 10, now >> 10);
@@ -50,8 +50,8 @@ fn ended(weir: &Weir, cause: &str) -> Result<u64, Error> {
     Ok(weir.status()?.bumps.get(cause).copied().unwrap_or(0))
 }
 
-/// 65,536 addresses come out of one port of the bridge. The transfer behind another one goes on;
-/// proofs end for what is not remembered, but once a second at most.
+/// 65,536 addresses send from one port of the bridge. A transfer behind another port goes on;
+/// proofs of forgotten stations end, but once a second at most.
 #[test]
 fn a_flood_of_stations() {
     const STATIONS: u32 = 65_536;
@@ -67,7 +67,7 @@ fn a_flood_of_stations() {
         let tap = Tap::open(scene.lab.node("at-lan3")?, "eth0")?;
         let mut frame = [0u8; 60];
         frame[..6].copy_from_slice(&mac("router", "br0"));
-        // An EtherType for experiments (IEEE 802): nobody answers.
+        // An EtherType for experiments (IEEE 802), without an answer.
         frame[12..14].copy_from_slice(&[0x88, 0xb5]);
         for n in 0..STATIONS {
             frame[6..8].copy_from_slice(&[2, 0xf1]);
@@ -87,7 +87,7 @@ fn a_flood_of_stations() {
         let most = begun.elapsed().as_secs() + 2;
         assert!((1..=most).contains(&times), "{times} of {most}");
         bounded(weir, before)?;
-        // They go, all at once; and the one that counts still moves.
+        // All stations vanish at once, and later another one still moves.
         router.run("ip link set lan3 nomaster")?;
         scene.lives("all of them went")?;
         bounded(weir, before)?;
@@ -95,7 +95,7 @@ fn a_flood_of_stations() {
     });
 }
 
-/// Ten thousand VLAN devices in the configuration that are not there.
+/// Ten thousand VLAN devices in the configuration that do not exist.
 #[test]
 fn ten_thousand_names() {
     check(|| {
@@ -112,7 +112,7 @@ fn ten_thousand_names() {
         let weir = Weir::start(lab.node("router")?, &config, &[])?;
         weir.wait_for_ports(2)?;
         bounded(&weir, before)?;
-        // And again, with a mistake in the last line: told with its place, and what ran goes on.
+        // A mistake in the last line: weir reports its place and keeps the running configuration.
         let wrong = format!("{config}hok = \"tc\"\n");
         std::fs::write(weir.config_file(), wrong).map_err(Error::system("write"))?;
         weir.signal(Signal::SIGHUP)?;
@@ -129,8 +129,8 @@ fn other(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Six hundred devices come, change and go while a transfer runs. A device beyond those that are
-/// looked at each second tells itself that its forwarding was switched.
+/// Six hundred devices come, change and go during a transfer. Beyond the devices that weir checks
+/// each second, a device itself reports its switched forwarding.
 #[test]
 fn six_hundred_devices() {
     check(|| {
@@ -164,7 +164,7 @@ fn six_hundred_devices() {
     });
 }
 
-/// Lines for `ip -batch` that change nothing in the end: routes, neighbours, and a device that goes
+/// Returns lines for `ip -batch` without a final effect: routes, neighbours, and a device that goes
 /// up and down.
 fn flapping() -> String {
     (0..200)
@@ -178,8 +178,8 @@ fn flapping() -> String {
         .collect()
 }
 
-/// For how long `ip` can, everything changes all the time. Proofs end and end, so the kernel
-/// forwards; weir answers.
+/// Everything changes while `ip` runs. Proofs end all the time, so the kernel forwards; weir
+/// answers.
 #[test]
 fn a_storm_of_changes() {
     check(|| {
@@ -226,8 +226,8 @@ fn a_storm_of_changes() {
     });
 }
 
-/// More than the kernel keeps for a listener that does not read, of connections and then of routes
-/// and devices: noticed, and everything is asked for again.
+/// More events of connections, then of routes and devices, than the kernel queues for a listener:
+/// weir notices, and reads everything again.
 #[test]
 fn more_events_than_the_kernel_keeps() {
     check(|| {
@@ -248,7 +248,7 @@ fn more_events_than_the_kernel_keeps() {
         let datagrams = Datagrams::open(scene.lab.node("client")?, to)?;
         unheard(&|| {
             conntrack::crowd(router, 30_000)?;
-            // Nobody hears that these go, nor that this one comes.
+            // weir gets no event for these deletions, or for this new entry.
             router.run("conntrack -D -p udp -s 192.168.1.77")?;
             assert!(datagrams.ask(b"unheard", LIMIT)?);
             Ok(())
@@ -269,7 +269,7 @@ fn more_events_than_the_kernel_keeps() {
             for _ in 0..30 {
                 router.ip(&flapping())?;
             }
-            // Nobody hears of these either.
+            // weir gets no event for these either.
             router.run("ip link add unheard type veth peer name unseen")?;
             router.run("ip link del flap").map(drop)
         })?;
@@ -284,11 +284,11 @@ fn more_events_than_the_kernel_keeps() {
     });
 }
 
-/// Flows of [`a_ruleset_loaded_under_many_flows`].
+/// Number of flows of [`a_ruleset_loaded_under_many_flows`].
 const FLOWS: u16 = 2_000;
 const SERVICE: u16 = 443;
 
-/// All rules, with or without one that drops the flows from every second port.
+/// Returns all rules, with or without the rule that drops the flows from every second port.
 fn rules(cut: bool) -> String {
     let odd = "udp sport & 1 == 1 udp dport 443 drop\nudp dport & 1 == 1 udp sport 443 drop\n";
     let cut = if cut { odd } else { "" };
@@ -299,7 +299,7 @@ fn rules(cut: bool) -> String {
     )
 }
 
-/// Sends a packet of each flow; the client ports of those that come out at the other end.
+/// Sends a packet of each flow; returns the client ports of the arrived packets.
 fn round(from: &Tap, to: &mut Tap, frames: &[Vec<u8>]) -> Result<Vec<u16>, Error> {
     while to.receive(Duration::ZERO)?.is_some() {}
     let mut found = Vec::new();
@@ -317,8 +317,8 @@ fn round(from: &Tap, to: &mut Tap, frames: &[Vec<u8>]) -> Result<Vec<u16>, Error
     Ok(found)
 }
 
-/// A firewall is loaded anew, as `fw4 reload` does it: whole, in one transaction. Not one packet
-/// goes by the rules of before, and what the new rules accept is soon forwarded again.
+/// A firewall reload like `fw4 reload`, in a single transaction. No packet passes by the old rules,
+/// and weir soon forwards again what the new rules accept.
 #[test]
 fn a_ruleset_loaded_under_many_flows() {
     check(|| {
@@ -363,7 +363,7 @@ fn a_ruleset_loaded_under_many_flows() {
         for cut in [true, false, true] {
             let ends = ended(&weir, "firewall")?;
             router.nft(&rules(cut))?;
-            // From then on; of what went before, the kernel's own commit decides.
+            // Counts from here; the kernel's own commit decides on earlier packets.
             wait_until("weir hears of it", LIMIT, || {
                 Ok(ended(&weir, "firewall")? > ends)
             })?;

@@ -1,5 +1,5 @@
-//! A module needs nothing but its own folder and a line in a list: `weir-sample` is weir with one
-//! more, which has one of everything.
+//! A module needs only its own folder and a line in a list: `weir-sample` is weir with one more
+//! module, which uses every interface.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn a_module_hears_ticks_works_and_answers() -> Result<(), Error> {
         Ok(grown("devices", 1) && grown("seconds", 2) && grown("turns", 10))
     })?;
 
-    // A route that writes takes a body, and nothing else.
+    // A writing route takes a body, and nothing else.
     let greet = |body: Value| client.send::<Value>(Method::POST, "/v1/greeting", &body);
     assert_eq!(
         greet(json!({"times": 2})).map_err(unexpected)?["greeted"],
@@ -133,7 +133,7 @@ fn unexpected(error: api::ClientError) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Files of a folder, and of those in it.
+/// Collects the files of a folder and of its subfolders.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         match entry.path() {
@@ -143,8 +143,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Dependencies go from the binary to modules, from there to the runtime and to cores, and from there to foundations.
-/// The crates that something is built with are its manifest's; what only tests need stands below, and is left out.
+/// Dependencies lead from the binary to modules, then to the runtime and to cores, then to
+/// foundations. Manifests list the crates of a build; dependencies of tests alone do not count.
 #[test]
 fn only_the_list_names_a_module() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -204,19 +204,19 @@ fn only_the_list_names_a_module() {
     assert_eq!(named, KNOWN);
 }
 
-/// The history is of what the monitor counts, and kept by it. The daemon is the fast path's, and carries its core.
+/// The history stores the monitor's counts. The daemon serves the fast path, and has its core.
 const KNOWN: [&str; 2] = [
     "crates/runtime names offload-core",
     "modules/monitor/service names history",
 ];
 
-/// Layers of the runtime, the lowest first: nothing imports from what comes after.
+/// Layers of the runtime, the lowest first: no layer imports from a later one.
 const LAYERS: [&str; 13] = [
     "output", "config", "log", "error", "kept", "secret", "uplink", "command", "daemon", "check",
     "registry", "commands", "lib",
 ];
 
-/// Lines that are code of the program: no comments, no tests.
+/// Returns lines of program code, without comments and tests.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     let program = text.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = program.lines().map(str::trim_start);

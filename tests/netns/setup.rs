@@ -1,6 +1,6 @@
-//! A router is set up from a browser in its LAN: the daemon serves the page and may write no file of
-//! the system, `weir setup serve` changes the configuration, and the administrator confirms it at
-//! the new address, logged in anew.
+//! Sets a router up from a browser in its LAN. The daemon serves the page and may write no system
+//! file; `weir setup serve` changes the configuration. The administrator confirms the change at the
+//! new address after a new log-in.
 
 mod router;
 
@@ -31,8 +31,8 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
     router.told(old, "v1/setup/detect", Some(&look))?;
     let mut seen = Value::Null;
     wait_until("the uplink is looked at", LIMIT, || {
-        // As often as the page asks: each time curl shakes hands anew, and who does so all the time
-        // is sent away.
+        // The page's rate: each request has a new handshake, and a client with constant handshakes
+        // is rejected.
         std::thread::sleep(Duration::from_millis(300));
         seen = router.told(old, "v1/setup/detect", None)?;
         Ok(seen["running"] == false)
@@ -57,14 +57,14 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
     assert_eq!(plan["problems"], json!([]));
     let apply = json!({"choices": choices, "why": "first set-up", "within": 60});
 
-    // By a page of a stranger's: without the token it has no effect.
+    // A foreign page's request: without the token it has no effect.
     let csrf = router.folder.join(format!("csrf-{old}"));
     let token = std::fs::read_to_string(&csrf).map_err(Error::system("read the token"))?;
     std::fs::write(&csrf, "0").map_err(Error::system("keep another"))?;
     assert_eq!(router.ask(old, "v1/setup/apply", Some(&apply))?.0, 403);
     std::fs::write(&csrf, token).map_err(Error::system("keep the token"))?;
 
-    // The answer comes before the address goes.
+    // The answer precedes the loss of the address.
     let done = router.told(old, "v1/setup/apply", Some(&apply))?;
     assert_eq!(done["address"], "192.168.77.1");
     wait_until("the address goes", LIMIT, || {
@@ -89,7 +89,7 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
     assert_eq!(found["pending"], Value::Null);
     assert_eq!(found["choices"]["router"]["name"], "linde");
 
-    // Without the setup process the page says what to start.
+    // Without the setup process the page names the service to start.
     router.serving.stop();
     let (code, problem) = router.ask(new, "v1/setup", None)?;
     assert_eq!(code, 503, "{problem}");
@@ -112,7 +112,7 @@ fn a_browser_in_the_lan_sets_the_router_up() -> Result<(), Error> {
     assert!(read("config/system").contains("option hostname 'linde'"));
     assert!(read("config/network").contains("option ipaddr '192.168.77.1'"));
     assert!(read("shadow").starts_with("root:$6$"), "{}", read("shadow"));
-    // Of the open networks that are off nothing is left but what was decided.
+    // Disabled open networks leave only the user's choices.
     let wireless = read("config/wireless");
     assert!(wireless.contains("option ssid 'Zur Linde'") && !wireless.contains("'none'"));
     router.log_in("192.168.77.1")?;
@@ -121,7 +121,7 @@ fn a_browser_in_the_lan_sets_the_router_up() -> Result<(), Error> {
     Ok(())
 }
 
-/// While a change waits, it is told how far the router gets.
+/// While a change is pending, the page shows how far the router gets.
 #[test]
 fn how_far_the_router_gets_is_told() -> Result<(), Error> {
     let router = Router::new()?;

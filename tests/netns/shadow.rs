@@ -1,4 +1,4 @@
-//! `weir run --shadow`: the kernel forwards, weir computes what it would have sent, and compares.
+//! `weir run --shadow`: the kernel forwards, weir computes its own result and compares.
 
 use lab::gateway::{self, Options};
 use lab::namespace::wait_until;
@@ -12,7 +12,7 @@ fn shadowed(hook: &str, plain: bool) -> Result<(Lab, Weir), Error> {
         plain_offloads: plain,
         ..Options::default()
     })?;
-    // Else what such rules may concern is left to the kernel, and nothing is compared.
+    // Otherwise weir leaves flows with such rules to the kernel, and compares nothing.
     let config = format!("{}[offload]\neach_packet = \"ignore\"\n", hooked(hook));
     let weir = Weir::start(lab.node("router")?, &config, &["--shadow"])?;
     weir.wait_for_ports(2)?;
@@ -27,9 +27,9 @@ fn compared(weir: &Weir) -> Result<(u64, u64), Error> {
     Ok((shadow.same, shadow.different))
 }
 
-/// Then a rule changes some packets of the flow in a way that no proof shows: exactly what shadow
-/// mode is there to find. Of packets that come together only the last is compared, so all that
-/// carry data are changed.
+/// Later a rule changes some packets of the flow in a way that no proof shows, as shadow mode must
+/// detect. Of packets that arrive together weir compares only the last, so the rule changes all
+/// packets with data.
 #[test]
 fn the_kernel_sends_what_weir_would_have_sent_until_a_rule_changes_it() -> Result<(), Error> {
     for (hook, plain) in [("xdp", true), ("tc", false)] {

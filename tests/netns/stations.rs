@@ -20,13 +20,13 @@ mod streams;
 
 use streams::{BOTH, DOWN, Streams, UP, greet};
 
-/// Frames that a stray one may take with it: those under way, and those that come while the
-/// kernel's bridge is taught anew.
+/// Frames that a stray frame may divert: those under way, and those before the kernel's bridge
+/// learns again.
 const PER_STRAY: u64 = 10;
-/// Events must do it: no proof ends of its own accord while a test runs.
+/// No proof ends by itself during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 
-/// A bridge with the client behind it, streams, and weir, where there is one.
+/// A bridge with the client behind it, streams, and weir if it runs.
 struct Scene {
     weir: Option<Weir>,
     streams: Streams,
@@ -48,7 +48,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Weir, where there is one, forwards all three streams, each as far as there is one.
+    /// Waits until a running weir forwards all three streams in their directions.
     fn forwards(&self) -> Result<(), Error> {
         let Some(weir) = &self.weir else {
             return Ok(());
@@ -84,7 +84,7 @@ impl Scene {
         })
     }
 
-    /// Listens behind another member.
+    /// Adds an intruder behind another member.
     fn stranger(&self, host: &str) -> Result<Stranger, Error> {
         Ok(Stranger(Tap::open(self.lab.node(host)?, "eth0")?))
     }
@@ -102,7 +102,7 @@ impl Stranger {
         self.0.send(&frame)
     }
 
-    /// Frames for this address that arrive in this time.
+    /// Returns the frames to this address that arrive in this time.
     fn diverted(&mut self, to: Mac, time: Duration) -> Result<u64, Error> {
         let end = Instant::now() + time;
         let mut count = 0;
@@ -118,9 +118,9 @@ impl Stranger {
     }
 }
 
-/// A frame with the client's address as its source enters at another member, now and then. Then
-/// another station there has the client's address, and talks, too. As with the kernel alone, each
-/// takes the other's frames now and then; neither gets all.
+/// A frame with the client's address as source enters at another member now and then. Later another
+/// station there has the client's address and sends, too. As with the kernel alone, each takes some
+/// of the other's frames, and neither gets all.
 #[test]
 fn a_stray_frame_or_a_twin_takes_no_station_away() {
     at_once(&WAYS, |by| {
@@ -151,8 +151,7 @@ fn a_stray_frame_or_a_twin_takes_no_station_away() {
     });
 }
 
-/// The client is behind another member from now on; then a frame that it sent before arrives late,
-/// where it was.
+/// The client moves behind another member; then an earlier frame arrives late at the former member.
 #[test]
 fn a_late_frame_takes_nobody_back() {
     at_once(&WAYS, |by| {
@@ -183,8 +182,8 @@ fn a_late_frame_takes_nobody_back() {
     });
 }
 
-/// A bridge that forgets soon does not forget a station that sends all the time, although weir
-/// forwards what it sends: nothing is flooded.
+/// A bridge with a short ageing time keeps a station that sends all the time, although weir
+/// forwards its frames: nothing is flooded.
 #[test]
 fn a_station_that_sends_is_not_forgotten() {
     at_once(&WAYS, |by| {
@@ -201,14 +200,14 @@ fn a_station_that_sends_is_not_forgotten() {
     });
 }
 
-/// Somebody says that the client's IP address is his; the client says otherwise. The last one is
-/// believed, as by the kernel alone.
+/// An intruder claims the client's IP address; the client contradicts. The router believes the last
+/// claim, as with the kernel alone.
 #[test]
 fn who_spoke_last_has_the_address() {
     at_once(&WAYS, |by| {
         let scene = Scene::new(by, true, NO_REPROOF)?;
         let router = scene.lab.node("router")?;
-        // The kernel believes no second one within this time.
+        // The kernel ignores a second claim within this time.
         router.sysctl("net.ipv4.neigh.br0.locktime", 0)?;
         let (own, forged) = (mac("client", "eth0"), mac("at-lan2", "eth0"));
         let mut stranger = scene.stranger("at-lan2")?;
@@ -231,8 +230,8 @@ fn who_spoke_last_has_the_address() {
 }
 
 impl Stranger {
-    /// Says by ARP, unasked, that this IP address is at this hardware address: an answer that
-    /// everybody hears.
+    /// Announces by a gratuitous ARP answer to all that this IP address is at this hardware
+    /// address.
     fn announces(&self, at: Mac, address: IpAddr) -> Result<(), Error> {
         let IpAddr::V4(address) = address else {
             return Err(Error::Unexpected(format!("no ARP for {address}")));
@@ -248,12 +247,12 @@ impl Stranger {
     }
 }
 
-/// The station behind a member where weir is not.
+/// Address of the station behind a member without weir.
 const APART: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 77));
 
-/// The bridge forgets a station behind a member that weir forwards nothing at, and floods. The
-/// station gets what is sent to it, and nobody else does for long. `prepare` puts the station
-/// behind such a member, and says how the member is called.
+/// The bridge forgets a station behind a member without forwarding by weir, and floods. The station
+/// still gets its frames, and others get them only briefly. `prepare` puts the station behind such
+/// a member, and returns the member's name.
 fn forgets(
     by: By,
     more: &str,

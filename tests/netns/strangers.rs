@@ -1,5 +1,5 @@
-//! Somebody who knows the addresses and ports of a connection, and not where its streams are, ends
-//! nothing; its own ends do.
+//! An attacker who knows a connection's addresses and ports, but not its sequence numbers, ends
+//! nothing; the connection's own ends can.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -28,7 +28,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// Weir, where it runs, forwards it.
+    /// Builds a connection that a running weir forwards.
     fn new(by: By) -> Result<Self, Error> {
         Self::through(scene::lab(by, &Options::default())?, by)
     }
@@ -60,7 +60,7 @@ impl Talk {
         Ok(talk)
     }
 
-    /// Words go both ways, and weir comes to forward them.
+    /// Exchanges data both ways until weir forwards it.
     fn goes_on(&mut self, after: &str) -> Result<(), Error> {
         let forwarded = |weir: &Option<Weir>| match weir {
             Some(weir) => Ok(weir
@@ -80,7 +80,7 @@ impl Talk {
         })
     }
 
-    /// A word from each end to the other.
+    /// Sends a word from each end to the other.
     fn say(&mut self) -> std::io::Result<()> {
         let mut word = [0; 64];
         self.client.write_all(&[1; 64])?;
@@ -89,19 +89,19 @@ impl Talk {
         self.client.read_exact(&mut word)
     }
 
-    /// The kernel's entry.
+    /// Returns the kernel's entry.
     fn entry(&self) -> Result<Option<Entry>, Error> {
         entry_to(self.lab.node("router")?, PORT)
     }
 
-    /// Waits until the kernel's entry is as it should be.
+    /// Waits until the kernel's entry is `right`.
     fn becomes(&self, what: &str, right: impl Fn(&Entry) -> bool) -> Result<(), Error> {
         wait_until(what, LIMIT, || Ok(self.entry()?.is_some_and(|e| right(&e))))
             .map_err(|error| Error::Unexpected(format!("{error}: {:?}", self.entry())))
     }
 
-    /// Sends a segment with one end's addresses, from a host at either wire. `numbers`: where the
-    /// client's stream is, and the server's.
+    /// Sends a segment with one end's addresses, from a host at either wire. `numbers`: positions
+    /// of the client's and the server's stream.
     fn forge(
         &self,
         at: &str,
@@ -167,9 +167,8 @@ fn mac(node: &Namespace, device: &str) -> Result<Mac, Error> {
     mac.ok_or_else(|| Error::Unexpected(format!("an address: {text}")))
 }
 
-/// FINs from both sides, a RST, and a FIN by the wrong port, as the kernel alone takes them: as
-/// invalid. Then half of the connection closes by its own end, the other half goes on, and then it
-/// closes, too.
+/// The kernel alone treats forged FINs from both sides, a RST, and a FIN at the wrong port as
+/// invalid. Then one end closes its half, the other half goes on, and closes later.
 #[test]
 fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
     scene::at_once(&WAYS, |by| {
@@ -188,7 +187,7 @@ fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
         ] {
             talk.forge(at, from_client, flags, wild)?;
         }
-        // Long enough for whatever they began.
+        // Long enough for any effect.
         thread::sleep(Duration::from_secs(1));
         let after = talk.entry()?.expect("is tracked");
         assert_eq!((after.id, after.state), (before.id, ESTABLISHED), "{by:?}");
@@ -197,7 +196,7 @@ fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
         let still = talk.entry()?.expect("is tracked");
         assert_eq!((still.id, still.state), (before.id, ESTABLISHED), "{by:?}");
         if let Some(weir) = &talk.weir {
-            // Those by the right port go on, for the ends to judge.
+            // Forged segments at the right port pass, so that the ends judge them.
             let dropped = weir.status()?.packets.passed.get("window").copied();
             assert!(dropped >= Some(3), "{by:?}: {dropped:?}");
         }
@@ -216,8 +215,8 @@ fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
     });
 }
 
-/// An end aborts: the other one hears of it, and the entry ends within seconds. A little was said,
-/// or more than conntrack's own numbers can tell apart.
+/// An end aborts: the other end gets the RST, and the entry ends within seconds. Before that little
+/// data passed, or more than conntrack's own numbers can distinguish.
 #[test]
 fn an_abort_arrives() {
     scene::at_once(&WAYS, |by| {
@@ -225,7 +224,7 @@ fn an_abort_arrives() {
     });
 }
 
-/// At TC, where packets that come together go as one.
+/// Uses TC, where packets that arrive together are forwarded as one.
 #[test]
 fn an_abort_after_more_than_two_gibioctets_arrives() -> Result<(), Error> {
     let by = By::Weir("tc");
@@ -246,7 +245,7 @@ fn an_abort_after_more_than_two_gibioctets_arrives() -> Result<(), Error> {
         .join()
         .expect("sends")
         .map_err(Error::system("write"))?;
-    // Proven anew with the tick after the counters are read.
+    // The next tick after the counters are read proves the flow again.
     thread::sleep(Duration::from_millis(1500));
     let wild = talk.elsewhere()?;
     talk.forge("client", true, flag::FIN | flag::ACK, wild)?;
@@ -256,13 +255,13 @@ fn an_abort_after_more_than_two_gibioctets_arrives() -> Result<(), Error> {
     aborts(talk, true, by)
 }
 
-/// The other end has not acknowledged for long, as what went to it was lost: an end that aborts
-/// then is no stranger.
+/// The other end has not acknowledged for long, because its packets were lost: an abort then is
+/// genuine.
 #[test]
 fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
     scene::at_once(&WEIR, |by| {
         let lab = scene::lab(by, &Options::default())?;
-        // Has as much on its way as the window lets it, however quick the way is.
+        // Keeps as much data in flight as the window allows, at any speed of the path.
         lab.node("client")?
             .sysctl("net.ipv4.tcp_congestion_control", "reno")?;
         let mut talk = Talk::through(lab, by)?;
@@ -283,7 +282,7 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
                 count.fetch_add(read, Ordering::Relaxed);
             }
         });
-        // Until much is on its way.
+        // Waits until much data is in flight.
         wait_until("a stream", LIMIT, || {
             Ok(got.load(Ordering::Relaxed) > 64 << 20)
         })?;
@@ -292,7 +291,7 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
             let octets = told.split("bytes ").nth(1);
             Ok(octets.and_then(|t| t.split(' ').next()?.parse().ok()))
         };
-        // Now and then little is on its way, as a busy machine stops and goes.
+        // Little data may be in flight, as a busy machine stops and goes.
         wait_until("much to be lost at once", LIMIT, || {
             server.nft(&format!(
                 "table ip lost {{ chain in {{ type filter hook prerouting priority -400; tcp \
@@ -319,7 +318,7 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
         sender.join().expect("sends");
         drop(talk.client);
         thread::sleep(Duration::from_secs(1));
-        // Reset or not, the receiver ends.
+        // The receiver ends, after a reset or without.
         let _ = talk.server.shutdown(Shutdown::Both);
         receiver.join().expect("receives");
         let weir = talk.weir.as_ref().expect("weir runs");

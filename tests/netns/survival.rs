@@ -1,7 +1,7 @@
-//! A long transfer, byte for byte, through what happens on a living router: what must not cut it,
-//! and what must.
+//! A long transfer, byte for byte, through events of a live router: those that must not cut it, and
+//! those that must.
 //!
-//! Each script runs with the kernel alone too: weir has to do no better and no worse.
+//! Each script also runs with the kernel alone: weir must do neither better nor worse.
 
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::scene::{PORT, Scene, WAYS, at_once};
 
-/// Events must do it: no proof ends of its own accord while a test runs.
+/// No proof ends by itself during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
-/// A change of rules or routes has taken effect by then, however busy the machine.
+/// Time after which a change of rules or routes has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);
 
 type Step = (&'static str, fn(&mut Scene) -> Result<(), Error>);
@@ -25,7 +25,7 @@ fn restart(scene: &mut Scene, signal: Signal) -> Result<(), Error> {
         return Ok(());
     };
     weir.end(signal)?;
-    // Alive without weir: nobody waits for it.
+    // The transfer lives without weir.
     scene.transfer.advance(1 << 20, LIMIT)?;
     weir.restart(scene.lab.node("router")?)
 }
@@ -109,8 +109,8 @@ fn a_transfer_survives() {
     });
 }
 
-/// Something that holds a transfer up, where to look for packets that come through all the same,
-/// and what undoes it.
+/// An event that stops a transfer, a place to look for leaking packets, and the command that undoes
+/// the event.
 struct Cut {
     what: &'static str,
     begin: fn(&Scene) -> Result<(), Error>,
@@ -121,7 +121,7 @@ struct Cut {
 
 const AT_SERVER: (&str, &str) = ("server", "eth0");
 
-/// Drops what a rule matches, in a table of its own.
+/// Drops packets that match a rule, in a separate table.
 fn block(scene: &Scene, rule: &str) -> Result<(), Error> {
     let hook = "type filter hook forward priority -10; policy accept;";
     let table = format!("table inet cut {{ chain forward {{ {hook}\n{rule}\n}}\n}}\n");
@@ -209,7 +209,7 @@ const CUTS: [Cut; 10] = [
         what: "forwarding is switched off",
         begin: |scene| scene.router()?.sysctl("net.ipv4.ip_forward", 0),
         wire: AT_SERVER,
-        // Sysctls are looked at every second.
+        // weir reads the sysctls every second.
         settle: Duration::from_secs(3),
         end: "sysctl -qw net.ipv4.ip_forward=1",
     },
@@ -220,7 +220,7 @@ const CUTS: [Cut; 10] = [
         settle: SETTLED,
         end: "ip link set wan0 up",
     },
-    // The last, as its table stays.
+    // This cut is last, as its table stays.
     Cut {
         what: "the first rule of the old iptables, which tells nobody",
         begin: |scene| {
@@ -228,7 +228,7 @@ const CUTS: [Cut; 10] = [
             scene.router()?.run(&line).map(drop)
         },
         wire: AT_SERVER,
-        // Its tables are looked at every second, and proofs end every second.
+        // weir checks these tables every second, and proofs end every second.
         settle: Duration::from_secs(3),
         end: "iptables-legacy -F FORWARD",
     },
@@ -236,8 +236,8 @@ const CUTS: [Cut; 10] = [
 
 #[test]
 fn what_cuts_a_transfer_cuts_it_with_weir_and_without() {
-    // Untranslated: a server's packet that comes while an entry is forgotten must find its way and
-    // not end at the router.
+    // Without translation, a server's packet finds its path while an entry is missing, and does not
+    // end at the router.
     let options = Options {
         nat: false,
         ..Options::default()
@@ -250,14 +250,14 @@ fn what_cuts_a_transfer_cuts_it_with_weir_and_without() {
             scene.router()?.run(cut.end)?;
             scene.lives(&format!("{}, and no longer", cut.what))?;
         }
-        // Nothing against new connections: the kernel picks it up where it is.
+        // New connections are allowed, so the kernel picks the connection up.
         scene.router()?.run("conntrack -D -p tcp")?;
         scene.lives("the connection was forgotten")?;
         scene.transfer.stop().map(drop)
     });
 }
 
-/// Masquerading ends a connection whose way out changes: its address is that of the former one.
+/// Masquerading ends a connection whose uplink changes, as its address belongs to the former one.
 #[test]
 fn a_masqueraded_transfer_ends_with_its_way_out() {
     let options = Options {

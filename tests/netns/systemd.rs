@@ -1,5 +1,5 @@
-//! Router and partner by the units that are shipped, each under a systemd of its own: what those keep
-//! a service from is not what it needs. In a machine only: a systemd is the first process of one.
+//! Router and partner run by the shipped units, each under its own systemd: the units forbid
+//! nothing that a service needs. Runs only in a machine, whose first process is a systemd.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ use lab::{Error, Namespace, Uplinks};
 use weir_tests::client::Client;
 use weir_tests::{LIMIT, binary};
 
-/// Between two questions by a command.
+/// Pause between two commands of a poll.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// `$1`: its name; `$2`: the unit; `$3`: the program. What it writes is in memory, and gone with it.
+/// `$1`: name; `$2`: unit; `$3`: program. Its files are in memory, and vanish with it.
 const MACHINE: &str = r#"
 set -e
 mkdir -p "/sys/fs/cgroup/$1" /etc/weir
@@ -97,14 +97,14 @@ impl Machine {
         }
     }
 
-    /// By the socket, as each command is work for a slow machine.
+    /// Returns the paths by the socket, as each command loads a slow machine.
     fn paths(&self) -> Result<Paths, Error> {
         let socket = format!("/proc/{}/root/run/weir/weir.sock", self.init);
         let told = Client::new(Path::new(&socket)).and_then(|client| client.paths());
         told.map_err(|error| Error::Unexpected(error.to_string()))
     }
 
-    /// A line of what the kernel tells of a unit's first process.
+    /// Returns a line from `/proc` about a unit's first process.
     fn of(&self, unit: &str, name: &str) -> Result<String, Error> {
         let pid = self.run(&["systemctl", "show", "-P", "MainPID", unit])?;
         let status = self.run(&["cat", &format!("/proc/{pid}/status")])?;
@@ -159,7 +159,7 @@ fn by_their_units_router_and_partner_carry_what_clients_send() -> Result<(), Err
             .contains(" paired ")
     );
 
-    // All over again, with what they keep.
+    // Restarts both with their stored state.
     there.run(&["systemctl", "restart", "weir-partner"])?;
     here.run(&["systemctl", "restart", "weir"])?;
     wait_until("the tunnel", 2 * LIMIT, || {

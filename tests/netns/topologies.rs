@@ -1,9 +1,8 @@
 //! The differential oracle over everything that a router can have below IP: see [`Arrangement`].
 //! WEIR_SEED replays one seed.
 //!
-//! Not every kernel has all of it. What this project's own machines lack is marked with what it
-//! needs, and not run by plain `cargo test`; `tests/vm/run` runs those too, on kernels that have
-//! everything.
+//! Some kernels lack parts of it. Tests that this project's own machines cannot run are marked with
+//! their needs. Plain `cargo test` omits them; `tests/vm/run` runs them on kernels with everything.
 
 use std::net::SocketAddr;
 
@@ -22,7 +21,7 @@ fn plan(arrangement: Arrangement, seed: u64) -> Plan {
     Plan::over(arrangement, oracle::seed(seed), FLOWS, PACKETS)
 }
 
-/// Real hosts, over the kernel alone: a packet's worth and more than a window's, both families.
+/// Real hosts exchange a packet and more than a window, with the kernel alone, in both families.
 fn talk(arrangement: Arrangement) -> Result<(), Error> {
     let options = Options {
         arrangement,
@@ -41,7 +40,7 @@ fn talk(arrangement: Arrangement) -> Result<(), Error> {
     Ok(())
 }
 
-/// In those arrangements over which no other test has real hosts, of both families.
+/// Covers the arrangements without another test of real hosts, in both families.
 #[test]
 fn hosts_can_talk() {
     for arrangement in [Arrangement::MULTI_WAN, Arrangement::HAIRPIN] {
@@ -57,7 +56,7 @@ fn hosts_can_talk_at_home_and_by_a_tunnel() {
     }
 }
 
-/// For each arrangement each hook, with a seed of its own.
+/// Makes a test of each arrangement with each hook, each with its own seed.
 macro_rules! topologies {
     ($($(#[$needs:meta])* $name:ident: $arrangement:ident, $expect:ident;)*) => {
         $(mod $name {
@@ -76,7 +75,7 @@ macro_rules! topologies {
             }
         })*
 
-        /// The plain one is that of `oracle.rs`.
+        /// The plain arrangement is in `oracle.rs`.
         #[test]
         fn every_arrangement_is_tested() {
             let tested = [Arrangement::PLAIN, $(Arrangement::$arrangement),*];
@@ -113,7 +112,7 @@ topologies! {
     wireguard: WIREGUARD, Declines;
 }
 
-/// The oracle itself: a PCP that another packet of this router may well have, but not this one.
+/// Tests the oracle itself: a PCP that another packet of this router may have, but not this one.
 #[test]
 #[ignore = "needs 802.1Q: run by tests/vm/run"]
 fn another_pcp_is_found() {
@@ -132,8 +131,8 @@ fn another_pcp_is_found() {
     }
 }
 
-/// Conntrack calls a packet with a wrong checksum invalid, so rules that go by the connection's
-/// mark do not send it the connection's way. Where it went is no proof of where the others go.
+/// Conntrack marks a packet with a wrong checksum as invalid, so rules with connection marks route
+/// it differently. Its path proves nothing about the other packets.
 #[test]
 fn what_conntrack_refuses_does_not_show_the_way() {
     for hook in ["xdp", "tc"] {

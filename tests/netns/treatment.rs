@@ -14,7 +14,7 @@ use weir_tests::{LIMIT, Weir};
 
 const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
 
-/// Weir between client and server, and rules in the chains of a table.
+/// Builds weir between client and server, with rules in the chains of a table.
 fn with_rules(by: By, rules: &str) -> Result<(Lab, Weir), Error> {
     let lab = scene::lab(by, &Options::default())?;
     lab.node("router")?
@@ -23,13 +23,13 @@ fn with_rules(by: By, rules: &str) -> Result<(Lab, Weir), Error> {
     Ok((lab, weir))
 }
 
-/// A chain.
+/// Returns a chain.
 fn chain(hook: &str, rule: &str) -> String {
     format!("chain {hook} {{ type filter hook {hook} priority mangle; policy accept;\n{rule}\n}}")
 }
 
-/// Asks by UDP, so often as any proof needs once weir forwards what comes back, and returns the
-/// packets that reached the server then.
+/// Asks by UDP as often as any proof needs, once weir forwards the answers; returns the packets
+/// that reached the server since.
 fn asked(lab: &Lab, weir: &Weir, port: u16) -> Result<Vec<Vec<u8>>, Error> {
     let server = lab.node("server")?;
     let to = SocketAddr::new(SERVER, port);
@@ -45,11 +45,11 @@ fn asked(lab: &Lab, weir: &Weir, port: u16) -> Result<Vec<Vec<u8>>, Error> {
     })?;
     let mut tap = Tap::open(server, "eth0")?;
     let before = back()?;
-    // Each must come back.
+    // Each answer must arrive.
     for round in 0..300 {
         assert!(datagrams.ask(b"again and again", LIMIT)?, "round {round}");
     }
-    // All but one for each proof.
+    // Weir forwards all but one for each proof.
     let forwarded = back()? - before;
     assert!(forwarded > 200, "{forwarded} of 300 came back by weir");
     let mut frames = tap.drain(Duration::from_millis(200))?;
@@ -61,11 +61,11 @@ fn asked(lab: &Lab, weir: &Weir, port: u16) -> Result<Vec<Vec<u8>>, Error> {
     Ok(frames)
 }
 
-/// A rule for packets to a port of its own: hook, port, what it does, TTL and TOS on the wire.
+/// A rule for packets to its own port: hook, port, action, TTL and TOS on the wire.
 type Written = (&'static str, u16, &'static str, u8, u8);
 
-/// Before the kernel lowers the TTL, and after. The first is the control: it changes nothing, and
-/// nearly all of these packets are weir's.
+/// Rules before the kernel lowers the TTL, and after. The first one changes nothing, as a control:
+/// weir forwards nearly all of its packets.
 const WRITTEN: [Written; 7] = [
     ("forward", 7, "ip ttl 63 accept", 63, 0),
     ("prerouting", 8, "ip ttl set 65", 64, 0),
@@ -108,7 +108,7 @@ fn a_ttl_or_dscp_that_a_rule_writes_is_the_one_on_the_wire() {
     });
 }
 
-/// The kernel's FTP helper reads the control connection: it must see all of it.
+/// The kernel's FTP helper reads the control connection, so it must see every packet.
 #[test]
 fn a_connection_with_a_helper_stays_with_the_kernel() -> Result<(), Error> {
     let rules = format!(
@@ -118,7 +118,7 @@ fn a_connection_with_a_helper_stays_with_the_kernel() -> Result<(), Error> {
             &format!("tcp dport {PORT} ct helper set \"reader\"")
         )
     );
-    // Fails where the kernel has no nf_conntrack_ftp: then this is not shown, and must not look as
+    // Fails without nf_conntrack_ftp: the test cannot show its subject then, and must not pass.
     // if.
     let (lab, weir) = with_rules(By::Weir("tc"), &rules)?;
     let to = SocketAddr::new(SERVER, PORT);
@@ -138,7 +138,7 @@ fn a_connection_with_a_helper_stays_with_the_kernel() -> Result<(), Error> {
     transfer.stop().map(drop)
 }
 
-/// Bytes that a class of the qdisc at wan0 let through.
+/// Returns the bytes that a class of the qdisc at wan0 sent.
 fn class(router: &Namespace, name: &str) -> Result<u64, Error> {
     let text = router.run("tc -s class show dev wan0")?;
     let from = text
@@ -148,8 +148,7 @@ fn class(router: &Namespace, name: &str) -> Result<u64, Error> {
         .ok_or_else(|| Error::Unexpected(format!("no class {name} in {text}")))
 }
 
-/// A rate is kept, and packets are sorted by the priority that rules gave them, wherever weir takes
-/// them.
+/// The qdisc keeps its rate and sorts packets by the priority from rules, at each of weir's hooks.
 #[test]
 fn a_qdisc_sees_what_weir_forwards() {
     scene::at_once(&WEIR, |by| {
@@ -177,7 +176,7 @@ fn a_qdisc_sees_what_weir_forwards() {
         transfer.advance(8 << 20, LIMIT)?;
         let seconds = begun.elapsed().as_secs_f64();
         let rate = (transfer.progress() - before.2) as f64 / seconds;
-        // 32 Mbit/s are 4 MB/s; a qdisc passed by gives a hundred times that.
+        // 32 Mbit/s are 4 MB/s; without the qdisc it would be a hundred times that.
         assert!(rate < 8e6, "{rate} bytes/s");
         let sorted = (
             class(router, "1:10")? - before.0,
@@ -192,7 +191,7 @@ fn a_qdisc_sees_what_weir_forwards() {
             Some("tc"),
             "{flow:#?}"
         );
-        // The way back has no such qdisc.
+        // The return direction has no such qdisc.
         let By::Weir(at) = by else { return Ok(()) };
         let without = weir.way_out("lan0", at)?;
         assert_eq!(
@@ -201,7 +200,7 @@ fn a_qdisc_sees_what_weir_forwards() {
             "{flow:#?}"
         );
 
-        // Gone again, it goes by XDP again.
+        // Without the qdisc, packets use XDP again.
         router.run("tc qdisc del dev wan0 root")?;
         wait_until("the hook is the port's", LIMIT, || {
             let flow = weir.flow_at(PORT)?;
@@ -211,7 +210,7 @@ fn a_qdisc_sees_what_weir_forwards() {
     });
 }
 
-/// Weir's counters against those of the wire, which carries nothing but the transfer.
+/// Compares weir's counters with those of the wire, which carries only the transfer.
 #[test]
 fn the_counters_are_those_of_the_wire() {
     scene::at_once(&WEIR, |by| {
@@ -263,7 +262,7 @@ fn the_counters_are_those_of_the_wire() {
     });
 }
 
-/// The transfer lives while its rules change between several kinds of treatment.
+/// The transfer lives while its rules change between several treatments.
 #[test]
 fn treatment_that_comes_and_goes() {
     scene::at_once(&WEIR, |by| {

@@ -1,8 +1,8 @@
-//! Tunnels and IPsec at the router: what goes into one is never seen outside of it, and weir leaves
-//! it to the kernel and says so; what is not in one is forwarded again as soon as it may be.
+//! Tunnels and IPsec at the router: weir leaves their packets to the kernel, reports that, and none
+//! appears outside. Other packets are forwarded again as soon as possible.
 //!
-//! The wire between router and server is a bridge in a namespace of its own, so that what is looked
-//! at is what was sent, and not what its receiver made of it.
+//! The wire between router and server is a bridge in its own namespace, so that taps record the
+//! sent packets, not the receiver's result.
 
 mod ipsec;
 #[allow(dead_code, reason = "each test program uses a part of it")]
@@ -23,7 +23,7 @@ use weir_tests::scene::By;
 
 /// Port of echo servers.
 const ECHO: u16 = 7;
-/// Questions in the clear on the wire, answers in the clear on the wire, and answers that arrive.
+/// Taps: questions in the clear on the wire, answers in the clear, and arriving answers.
 const PLACES: [Place; 3] = [
     ("wire", "near", "asked"),
     ("wire", "far", "answer"),
@@ -34,7 +34,7 @@ const PLAIN: &str = "all answer+asked+client";
 /// Observation of a flow that is hidden on the wire.
 const HIDDEN: &str = "all client";
 
-/// Client – router – wire – server, in both families, untranslated; conntrack is at work, and
+/// Builds client, router, wire and server, in both families, untranslated. conntrack is active, and
 /// [`SERVER_INNER`] is behind the server.
 fn plain(by: By) -> Result<Stage, Error> {
     let mut lab = Lab::new();
@@ -85,7 +85,7 @@ fn plain(by: By) -> Result<Stage, Error> {
     Stage::new(by, lab, &PLACES, &[])
 }
 
-/// A flow of each of these families to the address behind the server.
+/// Adds a flow of each of these families to the address behind the server.
 fn flows(mut stage: Stage, families: &[IpAddr]) -> Result<Stage, Error> {
     for to in families {
         let (name, from) = match to.is_ipv6() {
@@ -97,7 +97,7 @@ fn flows(mut stage: Stage, families: &[IpAddr]) -> Result<Stage, Error> {
     Ok(stage)
 }
 
-/// Routes of both families, into a device. `None`: by the wire.
+/// Routes both families into a device; `None` means the wire.
 fn route(stage: &Stage, role: &str, device: Option<&str>) -> Result<(), Error> {
     let node = stage.lab.node(role)?;
     let routes = match role {
@@ -115,15 +115,14 @@ fn route(stage: &Stage, role: &str, device: Option<&str>) -> Result<(), Error> {
             Some(device) => format!("dev {device}"),
             None => format!("via {via}"),
         };
-        // IPv6 has no replacement of a route by another kind of one.
+        // IPv6 cannot replace a route by another kind of route.
         node.run(&format!("ip {family} route del {to}"))?;
         node.run(&format!("ip {family} route add {to} {way}"))?;
     }
     Ok(())
 }
 
-/// A flow that is forwarded in the clear is routed into a tunnel, there and then back as well, and
-/// out again.
+/// A flow in the clear is routed into a tunnel, first one way, then both, and out again.
 fn into_and_out_of(build: &(dyn Fn(By) -> Result<Stage, Error> + Sync)) {
     let acts = [
         act("no tunnel", |_| Ok(()), PLAIN),
@@ -162,7 +161,7 @@ fn into_and_out_of(build: &(dyn Fn(By) -> Result<Stage, Error> + Sync)) {
     play(&Script::new(build, &acts));
 }
 
-/// A GRE tunnel between two hosts' addresses, at both ends.
+/// Creates a GRE tunnel between two hosts' addresses, at both ends.
 fn tunnel(lab: &Lab, ends: [(&str, IpAddr); 2]) -> Result<(), Error> {
     for ((role, local), (_, remote)) in [(ends[0], ends[1]), (ends[1], ends[0])] {
         lab.node(role)?.ip(&format!(
@@ -185,14 +184,14 @@ fn gre() {
     });
 }
 
-/// The port that WireGuard listens at.
+/// WireGuard's port.
 const LISTEN: u16 = 51_820;
 
-/// A WireGuard tunnel, as [`tunnel`].
+/// Creates a WireGuard tunnel, like [`tunnel`].
 fn guarded(lab: &Lab, ends: [(&str, IpAddr); 2]) -> Result<(), Error> {
     let mut keys = Vec::new();
     for (number, (role, _)) in (1..).zip(ends) {
-        // Any bytes will do: the kernel makes a key of them.
+        // Any bytes are fine: the kernel makes a key of them.
         keys.push(wireguard::create(
             lab.node(role)?,
             "tun0",
@@ -220,17 +219,17 @@ fn wireguard_at_the_router() {
     });
 }
 
-/// Routes of the two hosts into their tunnel.
+/// Routes the two hosts into their tunnel.
 fn by_tunnel(stage: &Stage) -> Result<(), Error> {
     let (client, server) = (stage.lab.node("client")?, stage.lab.node("server")?);
     client.run("ip route add 203.0.113.1/32 dev tun0 src 192.168.1.2")?;
     client.run("ip -6 route add 2001:db8:99::1/128 dev tun0 src 2001:db8:1::2")?;
-    // The tunnel's own packets keep to the wire: only the other address goes into it.
+    // The tunnel's own packets stay on the wire: only the other address is routed into it.
     client.run("ip addr add 172.31.0.1/32 dev tun0")?;
     server.run("ip route add 172.31.0.1/32 dev tun0").map(drop)
 }
 
-/// A tunnel of hosts, through the router: what is neither TCP nor UDP is the kernel's.
+/// A tunnel between hosts passes the router: the kernel handles all but TCP and UDP.
 #[test]
 #[ignore = "needs ip_gre: run by tests/vm/run"]
 fn a_tunnel_through_the_router() {
@@ -254,7 +253,7 @@ fn a_tunnel_through_the_router() {
     play(&Script::new(&stage, &acts));
 }
 
-/// WireGuard between hosts is one UDP flow, and forwarded like any.
+/// WireGuard between hosts is a single UDP flow, which weir forwards.
 #[test]
 #[ignore = "needs wireguard: run by tests/vm/run"]
 fn wireguard_through_the_router() {

@@ -1,6 +1,6 @@
-//! Packets that conntrack comes to see no more, because nothing needs it or a rule says `notrack`:
-//! their entries end, with weir as with the kernel alone, and are in nobody's way when a rule
-//! refuses new connections.
+//! Packets that conntrack no longer sees, because nothing needs it or a rule says `notrack`. Their
+//! entries end, with weir as with the kernel alone, and do not help past a rule that refuses new
+//! connections.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,25 +18,25 @@ use weir_tests::scene::{self, By, PORT, WAYS, at_once};
 /// Seconds that a packet gives to an entry of UDP and of TCP.
 const STREAM: u64 = 8;
 const ESTABLISHED: u64 = 12;
-/// UDP goes to this port.
+/// Port of the UDP echo.
 const ECHO: u16 = 7;
 /// Shorter than the entries live.
 const REPROOF: &str = "[offload]\nreprove = \"2s\"\n";
 
-/// Needs conntrack.
+/// A ruleset that needs conntrack.
 const PLAIN: &str = "table inet rules { chain forward { type filter hook forward priority 0; ct \
     state established accept; }; }";
 const UNTRACKED: &str =
     "table inet first { chain in { type filter hook prerouting priority raw; notrack; }; }";
 const REFUSE: &str = "table inet last { chain forward { type filter hook forward priority 9; ct \
     state new drop; }; }";
-/// The kernel calls conntrack before a rule that needs it is in force: a packet in between would
-/// make an entry.
+/// The kernel attaches conntrack before the rule that needs it takes effect: a packet in between
+/// would make an entry.
 const HOLD: &str =
     "table inet hold { chain forward { type filter hook forward priority 8; drop; }; }";
 const REFUSE_ALL: [&str; 3] = [HOLD, REFUSE, "delete table inet hold"];
 
-/// A question each 20 ms, and how many answers came.
+/// Sends a question each 20 ms, and counts the answers.
 struct Talk {
     datagrams: Datagrams,
     over: AtomicBool,
@@ -46,7 +46,7 @@ struct Talk {
 impl Talk {
     fn run(&self) -> Result<(), Error> {
         while !self.over.load(Ordering::Relaxed) {
-            // A socket hears of an ICMP error by an error of its own.
+            // A socket reports an ICMP error as its own error.
             let answered = self.datagrams.ask(b"again", Duration::from_millis(50));
             self.answers
                 .fetch_add(u64::from(answered.unwrap_or(false)), Ordering::Relaxed);
@@ -60,8 +60,8 @@ impl Talk {
     }
 }
 
-/// Both flows are live, packets of both are lost to conntrack by `lose`, and then `refuse` refuses
-/// what is new.
+/// With both flows live, `lose` hides their packets from conntrack, and then `refuse` refuses new
+/// flows.
 fn ends(
     by: By,
     nat: bool,
@@ -109,7 +109,7 @@ fn ends(
                 weir.wait_for_forwarding(port)?;
             }
         }
-        // Long enough for the kernel to make a stream of it, and for weir to renew entries.
+        // Long enough for the kernel to see a stream, and for weir to renew entries.
         thread::sleep(Duration::from_secs(STREAM));
         for port in known {
             assert!(entry_to(router, port)?.is_some(), "{by:?}: {port} lives");
@@ -125,7 +125,7 @@ fn ends(
                 Ok(entry_to(router, port)?.is_none())
             })?;
         }
-        // Without translation nothing is wrong with the packets.
+        // Without translation the packets are fine.
         let (answers, octets) = (talk.answers(), transfer.progress());
         thread::sleep(Duration::from_secs(1));
         let went = talk.answers() > answers && transfer.progress() > octets;
@@ -142,7 +142,7 @@ fn ends(
     };
     thread::scope(|scope| {
         let asking = scope.spawn(|| talk.run());
-        // A panic must not leave the other thread alone.
+        // A panic must not leave the other thread running.
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(follow));
         talk.over.store(true, Ordering::Relaxed);
         let _ = asking.join();
@@ -156,13 +156,13 @@ fn ends(
 #[test]
 fn entries_end_behind_a_notrack_rule() {
     at_once(&WAYS, |by| {
-        // The other way around a packet might come in between.
+        // In the other order a packet might come in between.
         let refuse = [REFUSE, "delete table inet first"];
         ends(by, false, Some(PLAIN), &[UNTRACKED], &refuse)
     });
 }
 
-/// The last rule that needs conntrack goes, and with it its hooks and all translation.
+/// The last rule that needs conntrack goes, and with it conntrack's hooks and all translation.
 #[test]
 fn entries_of_what_is_translated_no_more_end() {
     at_once(&WAYS, |by| {

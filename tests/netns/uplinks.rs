@@ -1,5 +1,5 @@
-//! The lab with several uplinks is what it says: rates, delays, middleboxes and cuts are those
-//! asked for. With the kernel alone, so that what weir does later can be held against it.
+//! The lab with several uplinks provides the requested rates, delays, middleboxes and cuts. These
+//! tests use the kernel alone, as the reference for weir.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread::sleep;
@@ -22,12 +22,11 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A machine that is busy with other things gets another try: a rate that a shaper does not give is
-/// not there in any of them.
+/// A busy machine gets another try: a rate that a shaper does not give fails in all tries.
 const TRIES: usize = 3;
 
-/// Measures for 4 s. At least so many Mbit/s of payload must come once it runs, and at most so many
-/// on the whole: a receiver that was kept from reading has more to read then.
+/// Measures for 4 s. Expects at least this rate of payload once it runs, Mbit/s, and at most that
+/// rate in total: a delayed receiver reads more later.
 fn keeps(
     (client, server): (&Namespace, &Namespace),
     demand: &Demand,
@@ -101,7 +100,7 @@ fn mptcp_of_the_kernel_sums_two_paths() -> Result<(), Error> {
     Ok(())
 }
 
-/// The shortest round trip of some small datagrams.
+/// Returns the shortest round trip of some small datagrams.
 fn round_trip(from: &Namespace, to: SocketAddr) -> Result<Duration, Error> {
     let talk = Datagrams::open(from, to)?;
     let mut shortest = LIMIT;
@@ -124,12 +123,12 @@ fn a_relay_delays_loses_and_keeps_the_order() -> Result<(), Error> {
     let (client, server) = (uplinks.client(), uplinks.server());
     let echo = Echo::serve(server, (SERVER, 7).into())?;
     let time = round_trip(client, (SERVER, 7).into())?;
-    // Not sooner, on whatever machine; not held twice, on a busy one.
+    // Not earlier, on any machine; not delayed twice, on a busy one.
     assert!((ms(80)..ms(160)).contains(&time), "{time:?} with 2 × 40 ms");
     drop(echo);
 
-    // 1042 datagrams a second. The delay ends under way: those behind may not pass those that are
-    // held.
+    // 1042 datagrams a second. The delay ends during the transfer: later datagrams may not overtake
+    // delayed ones.
     let demand = Demand::up(Transport::Udp, (SERVER, PORT).into()).with_rate(10_000_000);
     let goodput = Goodput::start(client, server, &demand)?;
     sleep(SECOND);
@@ -164,7 +163,7 @@ fn a_relay_delays_loses_and_keeps_the_order() -> Result<(), Error> {
     Ok(())
 }
 
-/// Default routes of the router by a path, of both families.
+/// Returns the number of the router's default routes by a path, of both families.
 fn routes(uplinks: &Uplinks, path: usize) -> Result<usize, Error> {
     let device = uplinks.device(path);
     let mut count = 0;
@@ -191,7 +190,7 @@ fn each_cut_cuts_and_heals() -> Result<(), Error> {
     for flow in flows {
         goodputs.push(flow?);
     }
-    // Cut, default routes that are left, whether there is carrier.
+    // Cut, remaining default routes, carrier.
     for (cut, left, carrier) in [
         (Cut::Link, 0, false),
         (Cut::Hole, 2, true),
@@ -221,7 +220,7 @@ fn each_cut_cuts_and_heals() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whom `to` sees when the router says something from `from`.
+/// Returns the source that `to` sees for the router's packet from `from`.
 fn seen_by(uplinks: &Uplinks, host: &Namespace, to: IpAddr, from: IpAddr) -> Result<IpAddr, Error> {
     let failed = || Error::system(format!("say something from {from} to {to}"));
     let ear = host
@@ -262,7 +261,7 @@ fn partner_and_server_are_reached_by_each_path() -> Result<(), Error> {
             assert_eq!(seen_by(&uplinks, host, six, from6)?, from6);
         }
     }
-    // Another lease is another address, as the same network.
+    // Another lease gives another address in the same network.
     let old = uplinks.address(0);
     uplinks.renumber(0, 77)?;
     assert!(seen_by(&uplinks, uplinks.server(), SERVER, old).is_err());

@@ -1,5 +1,5 @@
-//! Stations of an access point: what the radio tells of them stands beside what is counted. Radios
-//! are those of mac80211_hwsim, which hear each other at -30 dBm; the access point is hostapd's.
+//! Stations of an access point: the radio's figures beside the counted ones. The radios are those
+//! of mac80211_hwsim, which receive each other at -30 dBm; the access point is hostapd.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ fn unexpected(text: impl Into<String>) -> Error {
     Error::Unexpected(text.into())
 }
 
-/// An access point in a bridge of a router, one station, and weir, which was there before both.
+/// An access point in a router's bridge, a station, and weir, which started before both.
 struct Scene {
     // In the order in which they end.
     weir: Weir,
@@ -30,7 +30,7 @@ struct Scene {
     _echo: Echo,
     lab: Lab,
     folder: PathBuf,
-    /// The station's radio.
+    /// Radio of the station.
     radio: String,
     mac: String,
     /// Device on which the station's frames arrive.
@@ -106,8 +106,8 @@ impl Scene {
         Ok(())
     }
 
-    /// The router sends, and nobody hears it: the station's radio is put where none else is, and
-    /// put back before it misses so many beacons that it goes.
+    /// The router sends without a receiver: the station's radio moves to an empty group, and
+    /// returns before the station misses enough beacons to leave.
     fn speak_in_vain(&self) -> Result<(), Error> {
         let file = format!("/sys/kernel/debug/ieee80211/{}/hwsim/group", self.radio);
         let group = |number: &str| {
@@ -171,12 +171,12 @@ impl Scene {
             rate_from: rate("rx bitrate"),
             retries: number("tx retries"),
             failed: number("tx failed"),
-            // This driver does not tell.
+            // The driver lacks this figure.
             airtime: None,
         })
     }
 
-    /// Waits until weir says what `iw` says, and gives that.
+    /// Waits until weir's report equals `iw`'s, and returns it.
     fn agreed(&self) -> Result<Wifi, Error> {
         let mut seen = String::new();
         let mut same = None;
@@ -199,9 +199,9 @@ impl Drop for Scene {
     }
 }
 
-/// hostapd, as distributions have it, but that it asks after 20 s whether a station is there: one
-/// that gave up while it was not heard says no goodbye. `relay`: stations may relay for others,
-/// each with a device of its own.
+/// Starts a stock hostapd that checks after 20 s if a station is still there: a station that left
+/// unnoticed does not say goodbye. `relay`: stations may relay for others, each with its own
+/// device.
 fn access_point(router: &Namespace, folder: &Path, relay: bool) -> Result<Process, Error> {
     let settings = format!(
         "interface={RADIO}\nbridge=br-lan\nssid={SSID}\nhw_mode=g\nchannel=1\ndisassoc_low_ack=0\nap_max_inactivity=20\nwds_sta={}\n",
@@ -220,7 +220,7 @@ fn access_point(router: &Namespace, folder: &Path, relay: bool) -> Result<Proces
 
 fn joins_and_leaves(relay: bool) -> Result<(), Error> {
     let scene = Scene::begin(relay)?;
-    // A device that came is looked at once a second.
+    // weir checks for new devices once a second.
     wait_until("its port is counted at", LIMIT, || {
         let ports = scene.devices()?.ports;
         Ok(ports.iter().any(|port| port.name == scene.port))
@@ -244,7 +244,7 @@ fn joins_and_leaves(relay: bool) -> Result<(), Error> {
     scene.speak_in_vain()?;
     let wifi = scene.agreed()?;
     println!("{wifi:?}");
-    // The driver does not tell how often it tried.
+    // The driver does not report the number of tries.
     assert!(wifi.failed > Some(0), "{wifi:?}");
 
     let client = scene.lab.node("client")?;
@@ -259,8 +259,8 @@ fn joins_and_leaves(relay: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Signal, rates, retries and failures are those that `iw` tells; bytes and packets those that the
-/// station counts itself.
+/// Signal, rates, retries and failures equal `iw`'s; bytes and packets equal the station's own
+/// counts.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_station_has_its_radio_link() -> Result<(), Error> {

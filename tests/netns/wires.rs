@@ -1,5 +1,5 @@
-//! `weir bench send` and `receive`, across a router in namespaces: figures that agree with the
-//! router's own counters, and clear words for what goes wrong.
+//! `weir bench send` and `receive` across a router in namespaces: figures that agree with the
+//! router's own counters, and clear errors.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -88,7 +88,7 @@ impl Drop for Receiver {
     }
 }
 
-/// `ip netns exec`, as a sender looks at `/sys/class/net` of its own machine.
+/// Runs by `ip netns exec`, as a sender reads `/sys/class/net` of its own machine.
 fn sender(node: &Namespace, host: &str, arguments: &[&str]) -> Command {
     let mut command = node.command(&binary().display().to_string());
     command.args(["bench", "send", host]).args(arguments);
@@ -124,7 +124,7 @@ fn of(value: &Value, name: &str) -> f64 {
         .unwrap_or_else(|| panic!("{name} of {value:#}"))
 }
 
-/// Packets that the router sent by a device, as the kernel counts.
+/// Returns the kernel's count of packets that the router sent by a device.
 fn forwarded(lab: &Lab) -> f64 {
     let router = lab.node("router").expect("there");
     let text = router.run("ip -s -j link show dev wan0").expect("told");
@@ -136,7 +136,7 @@ fn gateway() -> Lab {
     Lab::gateway(&Options::default()).expect("a lab")
 }
 
-/// UDP beyond so many a second is dropped by the router.
+/// Drops UDP beyond this many packets a second at the router.
 fn limit(lab: &Lab, rate: u32) {
     drop_udp(
         lab,
@@ -184,15 +184,15 @@ fn what_arrives_is_what_the_router_forwarded() {
         );
         assert_eq!(of(trial, "received"), of(trial, "sent"));
         assert_eq!(of(trial, "answered_flows"), 64.0);
-        // A busy machine sends less than it is asked for, and says so.
+        // A busy machine sends less than requested, and reports that.
         let sent = of(trial, "sent");
         assert!(sent <= 6000.0 && sent > 0.0, "{told:#}");
         assert!(
             (trial["judgement"] == "passed") == (sent >= 5700.0),
             "{told:#}"
         );
-        // Warm-up, greetings (again where no answer came in time) and the words of both machines
-        // are forwarded too.
+        // The router also forwards warm-up, greetings with retries, and the messages between both
+        // machines.
         assert!(forwarded >= sent, "{forwarded} forwarded of {sent}");
         assert!(
             forwarded <= (sent + 600.0 + 64.0) * 1.05 + 300.0,
@@ -205,7 +205,7 @@ fn what_arrives_is_what_the_router_forwarded() {
         assert!(of(latency, "answers") > 100.0, "{told:#}");
         let [p50, p99, p999, max] = ["p50", "p99", "p999", "max"].map(|name| of(latency, name));
         assert!(0.0 < p50 && p50 <= p99 && p99 <= p999 && p999 <= max);
-        // A wire of the lab says 10 Gbit/s of itself.
+        // A wire of the lab reports 10 Gbit/s.
         if let Some(mbit) = told["link_mbit"].as_f64() {
             let length = of(&told, "length");
             let most = mbit * 1e6 / ((length + 24.0) * 8.0);
@@ -229,10 +229,10 @@ fn a_limit_of_the_router_is_found() {
     match told["end"].as_str() {
         Some("found") => {
             let pps = of(&told, "pps");
-            // A burst of 1000 packets in a second is 5 % of it.
+            // A burst of 1000 packets in a second is 5 %.
             assert!((18_000.0..=22_000.0).contains(&pps), "{told:#}");
         }
-        // A machine that cannot send so much says so, and tells no figure for the router.
+        // A machine that cannot send this much reports that, without a figure for the router.
         end => assert_eq!(end, Some("sender-limit"), "{told:#}"),
     }
     let arguments = [
@@ -293,7 +293,7 @@ fn either_end_or_the_link_may_go_in_the_middle() {
     child.kill().expect("it runs");
     child.wait().expect("it is gone");
     receiver.wait_for("went away in the middle");
-    // Ctrl-C at the sender: what was measured is told, and marked.
+    // Ctrl-C at the sender: the report has the measured part, with a mark.
     let child = start("60");
     receiver.wait_for_times("measures", 2);
     std::thread::sleep(Duration::from_secs(1));
@@ -315,7 +315,7 @@ fn either_end_or_the_link_may_go_in_the_middle() {
         (&Value::from("link-flapped"), &Value::Null),
         "{told:#}"
     );
-    // The receiver is killed: the sender says so, and does not wait for ever.
+    // The receiver is killed: the sender reports that and ends.
     let child = start("60");
     receiver.wait_for_times("measures", 4);
     std::thread::sleep(Duration::from_secs(1));
@@ -343,7 +343,7 @@ fn what_cannot_be_measured_is_told() {
         &code,
     ];
     let session = "192.168.1.1 50000 192.168.1.2 22";
-    // The session of the person who asks leaves by the same device.
+    // The user's own SSH session leaves by the same device.
     let ran = sender(client, &host, &quick)
         .env("SSH_CONNECTION", session)
         .output();
@@ -371,7 +371,7 @@ fn what_cannot_be_measured_is_told() {
         let text = refusal(&send(&lab, host, &[&quick[..], more].concat()));
         assert!(text.contains(words), "{host} {more:?}: {text}");
     }
-    // A wrong code is refused on both sides.
+    // Both sides refuse a wrong code.
     let wrong = receiver.folder.join("wrong");
     std::fs::write(&wrong, "0000-0000-0000-0000\n").expect("written");
     let text = refusal(&send(
@@ -390,9 +390,9 @@ fn what_cannot_be_measured_is_told() {
     assert!(text.contains("that is no code"), "{text}");
     let text = refusal(&send(&lab, &SERVER.to_string(), &[]));
     assert!(text.contains("--code-file"), "{text}");
-    // The receiver waits for the next all the same.
+    // The receiver still waits for the next sender.
     assert_eq!(json(&send(&lab, &host, &quick))["complete"], true);
-    // Somebody else answers.
+    // Another server answers.
     let server = lab.node("server").expect("there");
     let listener = server
         .enter(|| std::net::TcpListener::bind((SERVER, 9468)))
@@ -417,7 +417,7 @@ fn what_cannot_be_measured_is_told() {
         "{text}"
     );
     stranger.join().expect("it ends");
-    // A receiver that there cannot be.
+    // An impossible receiver.
     let ran = server
         .command(&binary().display().to_string())
         .args(["bench", "receive", "--listen", "192.0.2.1:9467"])
@@ -430,14 +430,14 @@ fn what_cannot_be_measured_is_told() {
     assert!(text.contains("no packet arrives"), "{text}");
 }
 
-/// A link of the sender that is slower than it sends: its own queue drops, and that is not the
+/// The sender's link is slower than the sender: its own queue drops packets, which are not the
 /// router's loss.
 #[test]
 fn what_the_senders_own_queue_drops_was_not_sent() {
     let lab = gateway();
     let receiver = Receiver::start(&lab, &["--once"]);
     let client = lab.node("client").expect("there");
-    // 1 Mbit/s of frames of 60 bytes is 2083 a second; it holds a hundredth of a second.
+    // 1 Mbit/s of frames of 60 bytes is 2083 a second; the queue holds a hundredth of a second.
     let narrow = "tc qdisc replace dev eth0 root tbf rate 1mbit burst 2000 limit 1500";
     client.run(narrow).expect("a queue");
     let arguments = [
@@ -455,12 +455,12 @@ fn what_the_senders_own_queue_drops_was_not_sent() {
     let [sent, received] = ["sent", "received"].map(|name| of(trial, name));
     assert!((1000.0..6000.0).contains(&sent), "{told:#}");
     assert!((sent - received).abs() < 50.0, "{told:#}");
-    // The first that was done with was asked for.
+    // A receiver that serves only the first sender was requested.
     let ended = receiver.process.wait(LIMIT).expect("it ends by itself");
     assert_eq!(ended.code(), Some(0));
 }
 
-/// Numbers that are the same in each run.
+/// Returns numbers that are equal in each run.
 fn noise(seed: u64) -> impl Iterator<Item = u8> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -535,7 +535,7 @@ fn strangers_and_a_second_sender_count_for_nothing() {
         "{told:#}"
     );
     receiver.wait_for("is no sender");
-    // The port is not even open while nobody measures.
+    // The port is closed while no measurement runs.
     let server = lab.node("server").expect("there");
     let open = server.run("ss -Hlun").expect("told");
     assert!(!open.contains(&PORT.to_string()), "{open}");

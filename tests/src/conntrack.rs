@@ -25,6 +25,7 @@ pub const CLOSE: u8 = 8;
 /// IP_CT_TCP_FLAG_BE_LIBERAL (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 const LIBERAL: u8 = 0x08;
 
+/// An entry, decoded from netlink.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// CTA_ID.

@@ -92,6 +92,7 @@ fn launch(
 
 /// A weir in a namespace; stopped when dropped.
 pub struct Weir {
+    /// The daemon's process.
     pub process: Process,
     program: PathBuf,
     socket: PathBuf,

@@ -108,6 +108,7 @@ impl Partner {
         })
     }
 
+    /// Kills the partner's process.
     pub fn stop(&mut self) {
         self.process = None;
     }
@@ -161,8 +162,11 @@ impl Drop for Partner {
 
 /// A router and its partner.
 pub struct Pair {
+    /// The router's daemon.
     pub weir: Weir,
+    /// The partner's daemon.
     pub partner: Partner,
+    /// The lab of both.
     pub uplinks: Uplinks,
 }
 

@@ -61,7 +61,9 @@ fn together(ways: &[By], run: &(impl Fn(By) -> Result<(), Error> + Sync)) {
 pub struct Scene {
     /// weir on the router, if it runs.
     pub weir: Option<Weir>,
+    /// The running transfer from client to server.
     pub transfer: Transfer,
+    /// The lab with client, router and server.
     pub lab: Lab,
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The measured figures.
 #[derive(Debug, Default)]
 pub struct Tree {
     /// Lines of Rust, tests included, by package folder.

@@ -1,4 +1,4 @@
-//! The page of a router that looks at its ports: what one is for is chosen there.
+//! The page of a router that probes its ports: users choose a port's role there.
 
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Options};
@@ -6,7 +6,7 @@ use weir_tests::{LIMIT, Weir};
 
 use super::{browse, system};
 
-/// The page's own test of it.
+/// Name of the page's own test.
 const KEPT: &str = "a port is kept, and found out again";
 
 /// A choice in the page takes effect on the router.

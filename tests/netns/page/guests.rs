@@ -1,19 +1,19 @@
-//! The page of a router with a portal: the administrator's part of it.
+//! The page of a router with a portal: the administrator's part.
 
 use lab::{Error, Lab, Options};
 use weir_tests::Weir;
 
 use super::{browse, system};
 
-/// The page's own test of it.
+/// Name of the page's own test.
 const SALE: &str = "a voucher is sold, renamed and called back";
 
-/// The others: what is printed, and what guests read.
+/// Names of the other tests: printed vouchers, and the guests' page.
 const SHEET: &str = "ten vouchers are sold and printed";
 const EDITED: &str = "what guests read is edited";
 
-/// A voucher is sold in a browser, and is one that the command line knows; what it was called back
-/// from is told by the router.
+/// A browser sells a voucher that the command line knows; the router reports the origin of the
+/// revocation.
 #[test]
 fn a_browser_sells_vouchers() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;
@@ -29,7 +29,7 @@ fn a_browser_sells_vouchers() -> Result<(), Error> {
         file("secrets/password"),
     );
     let weir = Weir::start(router, &config, &[])?;
-    // So that there is a device behind it.
+    // Makes a device known.
     let page = "http://192.168.1.1:2080/";
     lab.node("client")?.run(&format!(
         "curl -s -m 10 --retry 9 --retry-connrefused {page}"
@@ -58,7 +58,7 @@ fn a_browser_sells_vouchers() -> Result<(), Error> {
             "{one}: it was left out"
         );
     }
-    // At once, without a restart.
+    // The change appears at once, without a restart.
     let shown = shown?;
     assert!(
         shown.contains("<h1>Our &lt;b&gt;place") && shown.contains("<img src=\"/picture\""),
@@ -69,7 +69,7 @@ fn a_browser_sells_vouchers() -> Result<(), Error> {
         "{shown}"
     );
     let figures = figures?;
-    // Two that were sold one by one, and ten at once.
+    // Two vouchers sold one by one, and ten at once.
     assert!(figures.contains("\"sold\": 12"), "{figures}");
     let listed = listed?;
     assert!(

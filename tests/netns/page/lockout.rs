@@ -10,10 +10,10 @@ use lab::{Error, Lab, Namespace, Options};
 use weir_tests::{LIMIT, Weir};
 
 const PASSWORD: &str = "a household's own words";
-/// More than all strangers together have at once.
+/// More tries than all unauthenticated clients may have at once.
 const TRIES: usize = 30;
 
-/// Status of a log-in, from this address of a host.
+/// Returns the status of a log-in from this address of a host.
 fn log_in(host: &Namespace, from: &str, to: &str, password: &str) -> Result<String, Error> {
     let mut curl = Command::new("curl");
     curl.args(["-s", "-o", "/dev/null", "-w", "%{http_code}"]);
@@ -80,7 +80,7 @@ fn a_host_that_guesses_keeps_nobody_else_out() -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a program that reads this line.
+/// Runs a program with this line as its input.
 fn fed(command: &mut Command, line: &str) -> Result<Output, Error> {
     let system = || Error::system("run weir passwd");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,5 +1,5 @@
-//! The page of a router with two uplinks and a partner, while a client fetches and sends as much as
-//! goes.
+//! The page of a router with two uplinks and a partner, while a client sends and receives at full
+//! rate.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::{browse, fetch, serve, system};
 
 /// More than both uplinks carry, bytes a second.
 const MUCH: u64 = 20_000_000;
-/// Mbit/s.
+/// Rates of the uplinks, Mbit/s.
 const UPLINKS: [u64; 2] = [20, 20];
-/// The page's own test of it.
+/// Name of the page's own test.
 const PATHS: &str = "what each path carries";
 
-/// Each uplink's share, as the page draws it: of two that are alike about one half.
+/// Each uplink's share as the page shows it: about half for two equal uplinks.
 #[test]
 fn a_browser_sees_what_each_path_carries() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&UPLINKS))?;

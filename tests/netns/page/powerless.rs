@@ -1,4 +1,4 @@
-//! The process that browsers speak to.
+//! The process that serves browsers.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use weir_tests::{LIMIT, Weir};
 
 use crate::page::system;
 
-/// Processes that one started, by number, with what they are called.
+/// Returns the child processes of a process: number and name.
 fn children(parent: u32) -> Vec<(i32, String)> {
     let all = fs::read_dir("/proc").expect("/proc").flatten();
     let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -25,7 +25,7 @@ fn children(parent: u32) -> Vec<(i32, String)> {
     numbers.filter_map(|number: i32| of_it(&number)).collect()
 }
 
-/// The page's process, once there is one that is ready.
+/// Returns the page's process once it is ready.
 fn server(weir: &Weir) -> Result<i32, Error> {
     let mut found = 0;
     wait_until("the page's process", LIMIT, || {
@@ -47,7 +47,7 @@ fn curl(router: &Namespace, rest: &str) -> Result<String, Error> {
     Ok(said)
 }
 
-/// The line of `/proc/PID/status` with this name.
+/// Returns the line of `/proc/PID/status` with this name.
 fn line(process: i32, name: &str) -> Result<String, Error> {
     let status = fs::read_to_string(format!("/proc/{process}/status"));
     let status = status.map_err(system("read a process's status"))?;
@@ -72,7 +72,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     let mut weir = Weir::start(router, &config, &[])?;
     let page = server(&weir)?;
     assert_ne!(curl(router, "http://127.0.0.1:9347/api/session")?, "");
-    // A user of its own, which is not the portal's (crates/runtime/src/daemon/apart.rs).
+    // Its user differs from the portal's (crates/runtime/src/daemon/apart.rs).
     for sets in ["Uid:", "Gid:"] {
         assert_eq!(line(page, sets)?, ["65521"; 4].join("\t"), "{sets}");
     }
@@ -81,11 +81,11 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
         assert_eq!(line(page, set)?, "0".repeat(16), "{set}");
     }
     assert_eq!(line(page, "NoNewPrivs:")?, "1");
-    // A filter, where filters can be written (crates/runtime/src/daemon/syscalls.rs).
+    // A seccomp filter, if the platform has one (crates/runtime/src/daemon/syscalls.rs).
     assert_eq!(line(page, "Seccomp:")?, "2");
-    // Its session is not that of who started weir, whose terminal would take what it types.
+    // The process has its own session: the starter's terminal would take its input.
     assert_eq!(line(page, "NSsid:")?, page.to_string());
-    // Nothing of the packet path, no log's folder, no configuration.
+    // No file of the packet path, no log folder, no configuration.
     let open = fs::read_dir(format!("/proc/{page}/fd")).map_err(system("list what is open"))?;
     for entry in open.flatten() {
         let number = entry.file_name().to_string_lossy().into_owned();
@@ -97,7 +97,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
             "anon_inode:[eventfd]",
             "/dev/null",
         ];
-        // 2 is the log. What weir was started with stays with weir.
+        // 2 is the log. weir keeps the files that it was started with.
         let known = known.iter().any(|one| what.starts_with(one));
         assert!(known || number == "2", "{number}: {what}");
     }
@@ -129,8 +129,8 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     let again = server(&weir)?;
     assert!(again != page && weir.log().contains("it is started again"));
 
-    // A process that serves nothing, as it may open no file, is ended, and another started. No
-    // process runs in between. (A process that says nothing at all: crates/web/src/channel.rs.)
+    // A process that may open no file serves nothing: weir ends it and starts another. No process
+    // runs in between. (For a silent process see crates/web/src/channel.rs.)
     let same_user = "setpriv --reuid=65521 --regid=65521 --clear-groups";
     router.run(&format!("{same_user} prlimit --pid {again} --nofile=3:3"))?;
     wait_until("it is seen that the page's process hangs", LIMIT, || {
@@ -140,7 +140,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     assert!(curl(router, &status)?.contains("\"version\""));
     let again = server(&weir)?;
 
-    // Neither does it live on, nor does it keep the next from listening.
+    // The process ends, and does not block the next one's listener.
     let gone = |page| {
         wait_until("the page's process goes", LIMIT, || {
             Ok(!Path::new(&format!("/proc/{page}")).exists())

@@ -14,7 +14,7 @@ use weir_tests::{LIMIT, Weir};
 const ADDRESS: &str = "127.0.0.1:9347";
 const TOKEN: &str = "0123456789abcdef0123";
 
-/// Status of an answer; 0: nobody listens.
+/// Returns the status of an answer; 0: closed port.
 fn ask(router: &Namespace, path: &str) -> Result<String, Error> {
     let mut curl = Command::new("curl");
     curl.args(["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H"]);
@@ -25,7 +25,7 @@ fn ask(router: &Namespace, path: &str) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// Parts that do not work.
+/// Returns the parts with a problem.
 fn troubles(weir: &Weir) -> Result<Vec<String>, Error> {
     let troubles = weir.status()?.troubles.into_iter();
     Ok(troubles.map(|one| one.part).collect())
@@ -50,7 +50,7 @@ fn a_part_that_does_not_work_is_told_and_tried_again() -> Result<(), Error> {
         folder.join("secrets/password"),
     );
 
-    // Somebody else has the port, and everybody may read the token.
+    // Another program has the port, and all users may read the token.
     let other = router.enter(|| TcpListener::bind(ADDRESS))?;
     let other = other.map_err(Error::system("listen"))?;
     let weir = Weir::start(router, &config, &[])?;

@@ -1,4 +1,4 @@
-//! Two nodes of one mesh, a provider, a client and a stranger.
+//! Two nodes of one mesh, a provider, a client and an outsider.
 
 use std::process::{Command, Stdio};
 
@@ -11,11 +11,11 @@ use crate::ports_auto::router::{FAR, Provider, ask, lease, unexpected};
 
 /// Secret of both nodes.
 const SECRET: &str = "four horses in a tin can of beans\n";
-/// No fast path, as its programs take seconds to load in an emulated machine.
+/// Without the fast path, as its programs take seconds to load in an emulated machine.
 const MESH: &str = "mesh = \"/etc/weir/mesh.secret\"\n[offload]\nenabled = false\n";
 
-/// A client behind one node gets an address from the other, and reaches what is beyond its WAN.
-/// Gives the address.
+/// A client behind one node leases an address from the other, and reaches a host beyond its WAN.
+/// Returns the address.
 fn reaches(remote: &Namespace, nodes: [&Node; 2], when: &str) -> Result<String, Error> {
     let told = |error| {
         let logs = nodes.map(Node::logs).concat();
@@ -32,9 +32,9 @@ fn reaches(remote: &Namespace, nodes: [&Node; 2], when: &str) -> Result<String, 
     Ok(address)
 }
 
-/// A cable of the provider's and one to another node make a node of the mesh with an uplink; a
-/// client behind the other node reaches what is beyond WAN. Swapped, both are found again: the
-/// mesh now at a switch with somebody else, so that it is in a VXLAN, which he does not take part in.
+/// Cables to the provider and to another node make a mesh node with an uplink; a client behind the
+/// other node reaches a host beyond WAN. Swapped, weir detects both again: the mesh is now at a
+/// switch with an outsider, so it uses a VXLAN, which the outsider is not part of.
 #[test]
 #[ignore = "needs batman-adv: run by tests/vm/run"]
 fn two_cables_make_an_uplink_and_a_mesh_and_swapped_at_a_switch_they_do_again() -> Result<(), Error>
@@ -82,7 +82,7 @@ fn two_cables_make_an_uplink_and_a_mesh_and_swapped_at_a_switch_they_do_again() 
         .map_err(|error| node.told(&error))?;
     }
     let address = reaches(remote, nodes, "at a switch")?;
-    // He hears the router's port, as Linux answers for all of its addresses, and is let in nowhere.
+    // The outsider reaches the port: Linux answers for all addresses. No packet gets further.
     for inside in ["192.168.1.1", &address] {
         let answered = stranger.run(&format!("ping -c 2 -W 2 {inside}"));
         assert!(answered.is_err(), "{answered:?}");

@@ -12,10 +12,10 @@ use weir_tests::client::Client;
 use crate::ports_auto::panel::Panel;
 use crate::ports_auto::router::{Router, unexpected};
 
-/// Nothing takes longer: a question, a change, services that come up, DHCP; in an emulated machine.
+/// Longest wait for a request, a change, a start of services or DHCP, in an emulated machine.
 pub const LONG: Duration = Duration::from_secs(150);
 
-/// A node that was never set up: it has a LAN without a port, and nothing else.
+/// Configuration of a new node: a LAN without a port, and nothing else.
 const NETWORK: &str = "
 config device
 	option name 'br-lan'
@@ -80,7 +80,7 @@ impl Drop for Node {
 }
 
 impl Node {
-    /// Starts it; `more` is added to its `[cables]`.
+    /// Starts a node; `more` is added to its `[cables]`.
     pub fn start(panel: &Panel, role: &str, more: &str) -> Result<Self, Error> {
         Self::with(
             panel,
@@ -165,7 +165,7 @@ impl Node {
         told.map_err(|error| unexpected(error.to_string()))
     }
 
-    /// Waits until a port is used so, and open.
+    /// Waits until a port has this use and is open.
     pub fn is_used(&self, device: &str, so: &str) -> Result<(), Error> {
         wait_until(&format!("{device} is {so}"), LONG, || {
             let cables = self.cables()?.cables;

@@ -15,7 +15,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// With these nodes and their sockets, without cables.
+    /// Builds these nodes with their sockets, without cables.
     pub fn new(nodes: &[(&str, &[&str])]) -> Result<Self, Error> {
         let mut lab = Lab::new();
         lab.host(PANEL)?;
@@ -35,13 +35,13 @@ impl Panel {
         self.lab.node(role)
     }
 
-    /// Plugs a cable in at both ends.
+    /// Connects two sockets by a cable.
     pub fn plug(&self, a: (&str, &str), b: (&str, &str)) -> Result<(), Error> {
         self.switch(&[a, b])
     }
 
-    /// Plugs all into one dumb switch: a bridge that passes on all groups but those of 802.1D that it
-    /// may not, as a cable does.
+    /// Connects all sockets to one dumb switch: a bridge that forwards all groups except those that
+    /// 802.1D forbids, like a cable.
     pub fn switch(&self, sockets: &[(&str, &str)]) -> Result<(), Error> {
         self.cables.set(self.cables.get() + 1);
         let cable = format!("cable{}", self.cables.get());
@@ -69,7 +69,7 @@ impl Panel {
     }
 }
 
-/// The panel's end of a socket.
+/// Returns the panel's end of a socket.
 fn end(role: &str, device: &str) -> String {
     format!("{role}-{device}")
 }

@@ -1,4 +1,4 @@
-//! Which class of a qdisc packets go to, by the priorities, marks and DSCPs that rules give them.
+//! Classes of a qdisc that packets reach by priorities, marks and DSCPs from rules.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -14,12 +14,12 @@ use crate::qos::{NO_REPROOF, SETTLED};
 
 /// Number of requests of each flow for one count: all differ, so that a count identifies its flows.
 const ASKED: [u64; 5] = [100, 110, 120, 130, 140];
-/// Flows by their port at the server, each to be treated in a way of its own.
+/// Ports of the flows at the server, each with its own treatment.
 const KINDS: [u16; 5] = [7, 8, 9, 10, 11];
-/// The classes of wan0; the last one is for whatever nobody claims.
+/// The classes of wan0; the last one is the default.
 const CLASSES: [u32; 5] = [10, 20, 30, 40, 50];
 
-/// Packets that each class got.
+/// Returns the packets of each class.
 fn classes(router: &Namespace) -> Result<Vec<u64>, Error> {
     let text = router.run("tc -s class show dev wan0")?;
     let count = |class: &u32| {
@@ -34,7 +34,7 @@ fn classes(router: &Namespace) -> Result<Vec<u64>, Error> {
     CLASSES.iter().map(count).collect()
 }
 
-/// Asks each flow, and returns how many packets went to each class meanwhile.
+/// Asks on each flow, and returns each class's packets meanwhile.
 fn sorted(router: &Namespace, flows: &[Datagrams]) -> Result<Vec<u64>, Error> {
     let before = classes(router)?;
     for (flow, times) in flows.iter().zip(ASKED) {
@@ -48,8 +48,8 @@ fn sorted(router: &Namespace, flows: &[Datagrams]) -> Result<Vec<u64>, Error> {
     Ok(after.iter().zip(&before).map(|(a, b)| a - b).collect())
 }
 
-/// The packets of each class under each of these rulesets, one after the other, with these filters.
-/// `taken`: how many of the ten directions weir can forward.
+/// Returns the packets of each class under each of these rulesets in turn, with these filters.
+/// `taken`: number of the ten directions that weir can forward.
 fn counts(
     by: By,
     filters: &[String],
@@ -58,7 +58,7 @@ fn counts(
 ) -> Result<Vec<Vec<u64>>, Error> {
     let lab = scene::lab(by, &Options::default())?;
     let (router, server) = (lab.node("router")?, lab.node("server")?);
-    // Nothing but the flows leaves here: neighbours need not be asked for.
+    // Only the flows leave here: neighbours are fixed.
     lab.neighbour("router", "wan0", SERVER, mac("server", "eth0"))?;
     lab.neighbour("server", "eth0", ROUTER_WAN, mac("router", "wan0"))?;
     router.run("tc qdisc add dev wan0 root handle 1: htb default 50")?;
@@ -109,7 +109,7 @@ fn counts(
     Ok(counts)
 }
 
-/// The kernel's counts, which weir's equal.
+/// Returns the kernel's counts, which weir's must equal.
 fn compared(filters: &[String], rulesets: &[String], taken: u64) -> Vec<Vec<u64>> {
     let found = Mutex::new(Vec::new());
     at_once(&WAYS, |by| {
@@ -126,14 +126,14 @@ fn compared(filters: &[String], rulesets: &[String], taken: u64) -> Vec<Vec<u64>
     kernel
 }
 
-/// A table with these chains, in place of the one before.
+/// Returns a table with these chains that replaces the former one.
 fn table(chains: &str) -> String {
     format!("table inet sort {{}}\ndelete table inet sort\ntable inet sort {{\n{chains}\n}}\n")
 }
 
-/// Priorities by rules before and behind the route, by connection mark, by a DSCP that a rule
-/// wrote, and one that the route takes back: the classes get exactly the packets that they get
-/// without weir, before and after the rules change.
+/// Priorities by rules before and behind the route, by connection mark, by a DSCP of a rule, and
+/// one that the route resets. The classes get exactly the packets that they get without weir,
+/// before and after the rules change.
 #[test]
 fn classes_get_their_packets() {
     let rules = |first: &str, second: &str| {
@@ -153,14 +153,14 @@ fn classes_get_their_packets() {
         rules("1:20", "1:20"),
     ];
     let by_dscp = "u32 match ip dsfield 0x20 0xfc flowid 1:20".to_owned();
-    // The flow whose DSCP changes on the way is the kernel's.
+    // The kernel forwards the flow whose DSCP changes on the way.
     let kernel = compared(&[by_dscp], &rulesets, 9);
     assert_eq!(kernel[0], [100, 110, 120, 0, 130 + 140]);
     assert_eq!(kernel[1], [0, 110, 120, 100, 130 + 140]);
     assert_eq!(kernel[2], [0, 100 + 110, 120, 0, 130 + 140]);
 }
 
-/// Filters that go by the packet's mark, which changes under the flows.
+/// Filters by the packet's mark, which changes during the flows.
 #[test]
 #[ignore = "needs cls_fw: run by tests/vm/run"]
 fn a_mark_chooses_the_class() {

@@ -1,5 +1,5 @@
-//! Shares of hosts behind NAT: a qdisc that asks conntrack for their addresses gives each its half,
-//! however many connections it has.
+//! Shares of hosts behind NAT: a qdisc that uses conntrack's addresses gives each host its half,
+//! whatever its number of connections.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn share(by: By, shaper: &[&str]) -> Result<u64, Error> {
         lab.node("router")?,
         lab.node("server")?,
     );
-    // Translated to one address on the way out.
+    // Both are translated to one address on the way out.
     client.run(&format!("ip addr add {OTHER_CLIENT}/24 dev eth0"))?;
     client.run(&format!(
         "ip route add {OTHER_SERVER} via {ROUTER_LAN} src {OTHER_CLIENT}"

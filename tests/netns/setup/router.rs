@@ -1,5 +1,5 @@
-//! A router that is set up from a browser: the daemon, the process that changes the configuration,
-//! and somebody who asks from the LAN.
+//! A router's setup from a browser: the daemon, the process that changes the configuration, and a
+//! client in the LAN.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use weir_tests::{LIMIT, Weir, binary};
 
 const PASSWORD: &str = "a household's own words";
 
-/// A router that can be set up, and somebody in its LAN.
+/// A router that can be set up, and a client in its LAN.
 pub struct Router {
     pub weir: Weir,
     pub serving: Process,
@@ -34,14 +34,14 @@ impl Router {
                 let file = file?;
                 std::fs::copy(file.path(), config.join(file.file_name()))?;
             }
-            // The port of the Internet is called otherwise here.
+            // The uplink port has another name here.
             let network = std::fs::read_to_string(config.join("network"))?;
             let network = network.replace("device 'wan'", "device 'wan0'");
             std::fs::write(config.join("network"), network)?;
             let release = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='24.10.1'\n";
             std::fs::write(folder.join("etc/openwrt_release"), release)?;
             std::fs::write(folder.join("etc/shadow"), "root:::0:99999:7:::\n")?;
-            // The least of a back end: the address inside.
+            // A minimal back end: the inner address.
             let reload = folder.join("reload");
             let script = format!(
                 "#!/bin/sh\nset -e\naddress=$({} uci -c {} get network.lan.ipaddr)\n\
@@ -81,7 +81,7 @@ impl Router {
         })
     }
 
-    /// Asks the page's server from the LAN, with what the browser has in its jar for this address.
+    /// Asks the page's server from the LAN, with the browser's cookies for this address.
     pub fn ask(
         &self,
         router: &str,
@@ -141,7 +141,7 @@ impl Router {
             .map_err(Error::system("keep the token"))
     }
 
-    /// The code for the first password, as the console tells it.
+    /// Returns the code for the first password from the console.
     pub fn code(&self) -> Result<String, Error> {
         let console = self.lab.node("router")?;
         let output = console
@@ -155,7 +155,7 @@ impl Router {
         Ok(code)
     }
 
-    /// The first password, by that code.
+    /// Sets the first password by that code.
     pub fn claim(&self, router: &str) -> Result<(), Error> {
         let code = self.code()?;
         let wrong = json!({"new": PASSWORD, "claim": "AAAA-AAAA"});
@@ -165,7 +165,7 @@ impl Router {
         self.keep(router, &state)
     }
 
-    /// A browser in the LAN does its part, by the keyboard (web/test/browser/router.mjs).
+    /// Runs the browser's part in the LAN, by the keyboard (web/test/browser/router.mjs).
     pub fn browse(&self, router: &str, phase: &str, code: &str) -> Result<(), Error> {
         let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
         let output = self
@@ -190,7 +190,7 @@ impl Router {
         Ok(())
     }
 
-    /// The browser's own address follows the router's network.
+    /// Moves the browser's own address to the router's network.
     pub fn client_moves(&self, address: &str) -> Result<(), Error> {
         self.lab.node("client")?.ip(&format!(
             "address flush dev eth0\naddress add {address}/24 dev eth0"

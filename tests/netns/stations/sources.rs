@@ -1,5 +1,5 @@
-//! Somebody knows a flow's addresses and ports, and sends with a source that a locked member
-//! refuses: that gets no further than by the kernel alone.
+//! An attacker knows a flow's addresses and ports, and sends with a source that a locked member
+//! refuses: such packets get no further than with the kernel alone.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use weir_tests::{LIMIT, Weir};
 
 const PORT: u16 = 7;
 const FORGED: &[u8] = b"forged";
-/// Some other station behind the client's member.
+/// Another station behind the client's member.
 const OTHER: Mac = [2, 0, 0, 0, 0x66, 1];
 /// Number of times that each frame is sent.
 const TIMES: usize = 20;
 
-/// A client behind a bridge that asks by UDP, and weir, where there is one.
+/// A client behind a bridge that asks by UDP, and weir if it runs.
 struct Talk {
     weir: Option<Weir>,
     talk: Datagrams,
@@ -48,7 +48,7 @@ impl Talk {
         Ok(talk)
     }
 
-    /// The client is answered, and weir, where there is one, forwards what it asks.
+    /// Waits for answers, and until a running weir forwards the questions.
     fn forwarded(&self, after: &str) -> Result<(), Error> {
         let packets = || -> Result<u64, Error> {
             let Some(weir) = &self.weir else { return Ok(0) };
@@ -94,7 +94,7 @@ fn a_locked_member_takes_known_stations_only() {
         let router = talk.lab.node("router")?;
         for _ in 0..2 {
             assert_eq!(talk.forge(OTHER)?, TIMES, "{by:?}: not locked");
-            // The bridge learned it, where it came to see it.
+            // The bridge may have learned the address.
             let _ = router.run("bridge fdb del 02:00:00:00:66:01 dev lan1 master");
             router.run("bridge link set dev lan1 locked on")?;
             std::thread::sleep(Duration::from_secs(1));

@@ -18,20 +18,20 @@ pub const BOTH: u16 = 7001;
 pub const UP: u16 = 7002;
 /// Port that the client receives from, and sends nothing more to.
 pub const DOWN: u16 = 7003;
-/// Between two datagrams of the client.
+/// Pause between two datagrams of the client.
 const PACE: Duration = Duration::from_millis(2);
 
 /// Three streams of datagrams between client and server, which go on until dropped.
 pub struct Streams {
     stopping: Arc<AtomicBool>,
-    /// Sent by the client; arrived there by the echo, and by the stream that only goes down.
+    /// Datagrams sent by the client; those received from the echo, and from the downward stream.
     sent: Arc<AtomicU64>,
     heard: [Arc<AtomicU64>; 2],
     threads: Vec<JoinHandle<Result<(), Error>>>,
 }
 
 impl Streams {
-    /// Begins.
+    /// Starts the streams.
     pub fn start(lab: &Lab) -> Result<Self, Error> {
         let (client, server) = (lab.node("client")?, lab.node("server")?);
         let any = |port: u16| -> std::io::Result<UdpSocket> {
@@ -47,7 +47,7 @@ impl Streams {
             .map_err(Error::system("open sockets of the server"))?;
         let [both, up, down] = at_client;
         let [echo, sink, source] = at_server;
-        // Each is answered at first: else no connection would be weir's.
+        // Each flow gets an answer at first: otherwise weir would not take the connection.
         let mut seen = Vec::new();
         for (one, other, port) in [(&up, &sink, UP), (&down, &source, DOWN)] {
             let from = greet(one, other, port).map_err(Error::system("greet the server"))?;
@@ -100,12 +100,12 @@ impl Streams {
         })
     }
 
-    /// Sent, and heard of each kind, so far.
+    /// Returns the datagrams sent so far, and those received of each kind.
     pub fn counts(&self) -> [u64; 3] {
         [&self.sent, &self.heard[0], &self.heard[1]].map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Both kinds go on arriving.
+    /// Asserts that both kinds still arrive.
     pub fn live(&self, after: &str) -> Result<(), Error> {
         let before = self.counts();
         wait_until(&format!("{after}: the client hears"), LIMIT, || {
@@ -124,7 +124,7 @@ impl Drop for Streams {
     }
 }
 
-/// To and fro, until the client has its answer. From where the server sees it come.
+/// Exchanges datagrams until the client has its answer; returns the source that the server sees.
 pub fn greet(client: &UdpSocket, server: &UdpSocket, port: u16) -> std::io::Result<SocketAddr> {
     let end = Instant::now() + LIMIT;
     loop {

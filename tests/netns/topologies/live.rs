@@ -1,5 +1,5 @@
-//! A long transfer, byte for byte, while the lower half of the router changes under it. Each
-//! script runs with the kernel alone too: weir has to do no better and no worse.
+//! A long transfer, byte for byte, during changes of the router's lower layers. Each script also
+//! runs with the kernel alone: weir must do neither better nor worse.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use lab::topology::{mac, text};
 use lab::{Arrangement, Error, Options};
 use weir_tests::scene::{By, Scene, WAYS, at_once};
 
-/// Events must do it: no proof ends of its own accord while a test runs.
+/// No proof ends by itself during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
-/// A change has taken effect by then, however busy the machine.
+/// Time after which a change has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// Untranslated, so that only the way counts: what masquerading makes of a lost device is another
-/// matter.
+/// Without translation, as only the path counts here: masquerading and lost devices are another
+/// subject.
 fn untranslated(arrangement: Arrangement) -> Options {
     Options {
         arrangement,
@@ -27,17 +27,17 @@ fn untranslated(arrangement: Arrangement) -> Options {
 /// Way in which a station leaves its port of the bridge.
 #[derive(Clone, Copy)]
 enum Leaves {
-    /// As one that roams between access points: the port knows nothing of it.
+    /// Like a station that roams between access points: the port sees no event.
     Silently,
-    /// As one whose cable is pulled: the port has no carrier any more.
+    /// Like a station whose cable is pulled: the port loses its carrier.
     Unplugged,
 }
 
-/// The client, with its MAC and its address, is from now on behind another of its devices.
+/// Moves the client, with its MAC and its address, behind another of its devices.
 fn roam(scene: &Scene, from: &str, to: &str, leaves: Leaves) -> Result<(), Error> {
     let own = text(mac("client", "eth0"));
     let leave = match leaves {
-        // Whoever is left there is someone else.
+        // The remaining station gets another address.
         Leaves::Silently => format!("link set {from} address 02:00:00:00:99:99"),
         Leaves::Unplugged => format!("link set {from} down"),
     };
@@ -51,11 +51,11 @@ fn roam(scene: &Scene, from: &str, to: &str, leaves: Leaves) -> Result<(), Error
         .map(drop)
 }
 
-/// A station changes the port of a bridge under its transfer, to and fro, in both ways.
+/// A station changes its port of the bridge during its transfer, to and fro, in both ways.
 fn roams(arrangement: Arrangement, other: &str) {
     at_once(&WAYS, |by| {
         let scene = Scene::new(by, &untranslated(arrangement), SERVER, NO_REPROOF)?;
-        // The second device is what was the wire of the host behind another member.
+        // The second device is the former wire of the host behind another member.
         let client = scene.lab.node("client")?;
         scene.lab.node(other)?.run(&format!(
             "ip link set eth0 netns {} name eth1",
@@ -94,7 +94,7 @@ fn a_transfer_survives_two_more_pppoe_sessions() {
     sessions(&[By::Kernel, By::Weir("xdp")], 2);
 }
 
-/// The provider ends the session, and gives another number to the next one, so often.
+/// The provider ends the session, and numbers the next one differently, this many times.
 fn sessions(ways: &[By], count: usize) {
     at_once(ways, |by| {
         let options = untranslated(Arrangement::PPPOE_OVER_VLAN);
@@ -111,8 +111,8 @@ fn sessions(ways: &[By], count: usize) {
     });
 }
 
-/// Two routes to one address: the kernel takes the other when the device of the first has no
-/// carrier, and tells nobody that a route changed.
+/// Two routes to one address: the kernel takes the second when the first's device has no carrier,
+/// without an event for a route.
 #[test]
 fn a_transfer_survives_the_loss_of_a_wan() {
     at_once(&WAYS, |by| {
@@ -133,7 +133,7 @@ fn a_transfer_survives_the_loss_of_a_wan() {
                 "ip route add {SERVER_INNER}/32 via {via} metric {metric}"
             ))?;
         }
-        // The lab's own, which has no metric and would stay the best.
+        // The lab's own route has no metric and would stay the best.
         router.run(&format!(
             "ip route del {SERVER_INNER}/32 via 10.0.0.2 metric 0"
         ))?;
@@ -150,17 +150,15 @@ fn a_transfer_survives_the_loss_of_a_wan() {
     });
 }
 
-/// A rule set of the shape that OpenWrt's fw4 makes: zones, what is established first, everything
-/// else dropped.
+/// Returns a ruleset of the shape of OpenWrt's fw4: zones, established first, the rest dropped.
 fn zones(lan: &str, wan: &str) -> String {
     let mut rules = String::from("table inet fw4 {\n");
     let hook = |name: &str, kind: &str, hook: &str, priority: &str, policy: &str| {
         format!("chain {name} {{ type {kind} hook {hook} priority {priority}; policy {policy};\n")
     };
-    // With `drop_invalid`. Not by a verdict map, as fw4 has it: on some kernels (seen on 6.12) a
-    // look-up while the rules are exchanged may miss what is in old map and new ("restart set
-    // lookup on base_seq change"), and the packet is refused, which ends the transfer for any
-    // router.
+    // Includes `drop_invalid`, but no verdict map as in fw4. On some kernels (seen on 6.12) a
+    // look-up during an exchange of rules may miss an element of both maps. The kernel then refuses
+    // the packet, which ends the transfer on any router ("restart set lookup on base_seq change").
     let known = "ct state established,related accept\nct state invalid drop\n";
     let _ = write!(
         rules,
@@ -181,7 +179,7 @@ fn zones(lan: &str, wan: &str) -> String {
     rules
 }
 
-/// The firewall is loaded again and again, as `fw4 reload` does it: in one transaction.
+/// The firewall reloads again and again, like `fw4 reload`: in one transaction.
 #[test]
 fn a_transfer_survives_reloads_of_the_firewall() {
     let arrangement = Arrangement::BRIDGE;
@@ -192,8 +190,8 @@ fn a_transfer_survives_reloads_of_the_firewall() {
             scene.router()?.nft(&format!("flush ruleset\n{rules}"))?;
             scene.lives(&format!("reload {reload}"))?;
         }
-        // And once with another decision: what is established stays, but nothing else may go out.
-        // Conntrack forgets the transfer, which is then new.
+        // Finally with another decision: established flows stay, but new ones may not leave.
+        // Conntrack forgets the transfer, which is new then.
         let refused = rules.replace(
             &format!("oifname \"{}\" accept\n", arrangement.wan_device()),
             "",

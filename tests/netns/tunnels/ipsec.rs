@@ -14,8 +14,8 @@ use weir_tests::scene::{WAYS, at_once};
 use crate::tunnels::play::{Script, act, play};
 use crate::tunnels::{ECHO, HIDDEN, PLAIN, flows, plain};
 
-/// Adds or deletes a policy of both families, for questions or for answers; one that is added says
-/// what is to be encrypted, in tunnel mode.
+/// Adds or deletes a policy of both families, for questions or for answers. An added policy demands
+/// encryption in tunnel mode.
 fn policy(
     lab: &Lab,
     verb: &str,
@@ -44,8 +44,8 @@ fn policy(
     Ok(())
 }
 
-/// No key is there, so nothing may pass that a policy wants encrypted, whichever way it goes; nor
-/// anything that it wants to have come encrypted. Then the policy is removed, and all is as before.
+/// Without a key, no packet that a policy wants encrypted may pass in either direction, and no
+/// packet in the clear may arrive. After the policy's removal all is as before.
 #[test]
 fn what_a_policy_wants_encrypted_never_passes_in_the_clear() {
     let acts = [
@@ -101,8 +101,8 @@ fn what_a_policy_wants_encrypted_never_passes_in_the_clear() {
     ));
 }
 
-/// Encrypts all between client and server on the wire, in tunnel mode, or no longer. Both families
-/// travel in IPv4.
+/// Encrypts all between client and server on the wire, in tunnel mode, or ends that. IPv4 carries
+/// both families.
 fn encrypt(lab: &Lab, on: bool) -> Result<(), Error> {
     let state = |from: IpAddr, to: IpAddr, number: u32| {
         format!(
@@ -154,7 +154,7 @@ fn encrypt(lab: &Lab, on: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// The whole of IPsec comes up under flows that weir forwards, and goes again.
+/// IPsec comes up during flows that weir forwards, and is removed again.
 #[test]
 #[ignore = "needs esp4: run by tests/vm/run"]
 fn ipsec_comes_and_goes_under_a_flow() {
@@ -173,9 +173,8 @@ fn ipsec_comes_and_goes_under_a_flow() {
 /// Payload of forgeries: no longer than the flow's own packets, whose length identifies them.
 const FORGED: &[u8] = b"lies.";
 
-/// Answers come encrypted, and are decrypted at the port that they came in by. One that comes in
-/// the clear, with the same addresses and ports at the same port, is a forgery: the kernel drops
-/// it.
+/// Answers arrive encrypted, and are decrypted at their port. A packet in the clear with the same
+/// addresses and ports at the same port is a forgery: the kernel drops it.
 #[test]
 #[ignore = "needs esp4: run by tests/vm/run"]
 fn a_forged_answer_in_the_clear_is_dropped_where_answers_come_encrypted() {
@@ -208,7 +207,7 @@ fn a_forged_answer_in_the_clear_is_dropped_where_answers_come_encrypted() {
                 weir.as_ref().map(|weir| weir.flows())
             )));
         }
-        // Encrypted ones still do.
+        // Encrypted answers still arrive.
         stage.talk(Duration::from_millis(200))?;
         let frames = client.drain(Duration::from_millis(200))?;
         let answers = frames.iter().filter(|f| f.windows(4).any(|w| w == b"flow"));

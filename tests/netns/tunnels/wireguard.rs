@@ -1,4 +1,4 @@
-//! WireGuard devices, set up over generic netlink (include/uapi/linux/wireguard.h): no tool needed.
+//! WireGuard devices by generic netlink (include/uapi/linux/wireguard.h), without a tool.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -36,11 +36,11 @@ const NLM_F_DUMP: u16 = 0x300;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 
-/// Makes a device with this private key, listening, and returns its public key, which the kernel
+/// Creates a listening device with this private key, and returns the public key that the kernel
 /// computes.
 ///
 /// # Errors
-/// The kernel has no WireGuard, or refuses.
+/// The kernel lacks WireGuard, or refuses.
 pub fn create(at: &Namespace, name: &str, private: Key, port: u16) -> Result<Key, Error> {
     at.run(&format!("ip link add name {name} type wireguard"))?;
     let mut device = attribute(WGDEVICE_A_IFNAME, &text(name));
@@ -58,7 +58,7 @@ pub fn create(at: &Namespace, name: &str, private: Key, port: u16) -> Result<Key
         .ok_or_else(|| Error::Unexpected(format!("{name} has no public key")))
 }
 
-/// Adds a peer that all addresses are behind.
+/// Adds a peer for all addresses.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -93,14 +93,14 @@ pub fn peer(at: &Namespace, name: &str, public: Key, endpoint: SocketAddr) -> Re
         .map_err(Error::system(format!("give {name} a peer")))
 }
 
-/// A name as netlink wants it.
+/// Returns a name in netlink's form.
 fn text(name: &str) -> Vec<u8> {
     let mut bytes = name.as_bytes().to_vec();
     bytes.push(0);
     bytes
 }
 
-/// Type, length and value, filled up to four bytes.
+/// Returns type, length and value, padded to four bytes.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = value.len() + 4;
     let mut bytes = (length as u16).to_ne_bytes().to_vec();
@@ -110,7 +110,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The value of the first attribute of this type.
+/// Returns the value of the first attribute of this type.
 fn found(mut rest: &[u8], wanted: u16) -> Option<&[u8]> {
     loop {
         let length = usize::from(u16::from_ne_bytes(rest.get(..2)?.try_into().ok()?));
@@ -150,7 +150,7 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Sends a command and returns the attributes of the first answer: none where it is an
+    /// Sends a command and returns the attributes of the first answer, empty for an
     /// acknowledgement.
     fn ask(&self, command: u8, flags: u16, attributes: &[u8]) -> io::Result<Vec<u8>> {
         // nlmsghdr, then genlmsghdr: command and version 1.

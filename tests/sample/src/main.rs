@@ -1,6 +1,6 @@
-//! Weir with one module more than it has: the proof that a module needs nothing but its own folder
-//! and a line in the list. `tests/netns/seam.rs` runs it, and counts the lines; its part of
-//! the page is in `web/test/sample/`.
+//! weir with one more module: proof that a module needs only its own folder and a line in the list.
+//! `tests/netns/seam.rs` runs it and counts the lines; its part of the page is in
+//! `web/test/sample/`.
 
 mod sample;
 

@@ -1,6 +1,6 @@
-//! A module that has one of everything: a key, a command, a route that reads and one that writes, a
-//! metric, a line in `weir status`, one in `weir check`, events, a tick and work of its own. It
-//! greets, and counts devices that come.
+//! A module with every interface: key, command, reading route, writing route, metric, lines in
+//! `weir status` and `weir check`, events, a tick and its own work. The module greets, and counts
+//! new devices.
 
 mod command;
 mod config;

@@ -20,7 +20,6 @@ pub struct GreetArgs {
     format: Format,
 }
 
-/// Does it.
 pub fn run(args: &GreetArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let times = args.times;
     let shown: Shown =

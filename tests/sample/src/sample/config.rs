@@ -15,7 +15,7 @@ table! {
     }
 }
 
-/// Somebody's name.
+/// A name to greet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whom(pub String);
 

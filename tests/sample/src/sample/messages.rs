@@ -10,11 +10,11 @@ pub struct Shown {
     pub whom: String,
     /// Number of greetings.
     pub greeted: u64,
-    /// Devices that there are, or were told of anew.
+    /// Number of present or reported devices.
     pub devices: u64,
-    /// Seconds that went by.
+    /// Seconds since the start.
     pub seconds: u64,
-    /// Turns that it had.
+    /// Number of turns.
     pub turns: u64,
     /// True once the module's own work has begun.
     pub works: bool,
