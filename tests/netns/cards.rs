@@ -125,7 +125,7 @@ fn a_slower_card_keeps_its_qdisc() {
     let (seen, said) = of(100);
     assert!(seen > ECHOES as u64 * 9 / 10, "{seen} of {ECHOES}");
     if !kernel_has([6, 3]) {
-        // Such a card does not report if it takes frames from XDP: TC sends, at any speed.
+        // Such a kernel does not report if a card takes frames from XDP: TC sends, at any speed.
         assert_eq!(said.as_deref(), Some("no-rings"));
         return;
     }

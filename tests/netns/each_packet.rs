@@ -302,7 +302,7 @@ fn what_iptables_drops_by_each_packet_is_dropped() {
     });
 }
 
-/// With this option the rule sees a sample only, as before weir left such flows to the kernel.
+/// With this option the rule sees a sample only, as before the option existed.
 #[test]
 fn who_says_so_has_such_rules_ignored() {
     at_once(&scene::WAYS[1..], |by| {

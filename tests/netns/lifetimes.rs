@@ -125,7 +125,7 @@ fn an_idle_connection_lives_and_a_dead_peer_is_not_kept_for_days() {
         stream
             .write_all(&[1; 1_000])
             .map_err(Error::system("send"))?;
-        // Retransmissions come after 0.2, 0.6, 1.4, 3.0 and 6.2 s, during two proofs at least.
+        // Retransmitted after 0.2, 0.6, 1.4, 3.0 and 6.2 s: two visits must have seen some.
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(10) {
             let left = entry(router, PORT)?.timeout;

@@ -98,7 +98,7 @@ impl Scene {
     }
 
     /// Returns the access point's power, dBm, from its beacons' signal at the station: hwsim's
-    /// radios are 50 dB apart. The kernel reports hwsim's signal for the channel.
+    /// radios are 50 dB apart. The kernel itself reports the power that hwsim had with its channel.
     fn power(&self) -> Result<i32, Error> {
         let text = self
             .lab

@@ -66,7 +66,7 @@ arrangements! {
         scene.peer("node", &["192.168.1.2/24"])?;
         scene.dnsmasq("node", &["dhcp-range=192.168.1.160,192.168.1.190,255.255.255.0,2m"])?;
         scene.weir("node", SECRET)?;
-        // The node has decided, and now accepts only multicast frames.
+        // The node has decided, and now records multicast frames only.
         std::thread::sleep(RESTS);
         Ok(())
     };

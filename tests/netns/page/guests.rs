@@ -12,7 +12,7 @@ const SALE: &str = "a voucher is sold, renamed and called back";
 const SHEET: &str = "ten vouchers are sold and printed";
 const EDITED: &str = "what guests read is edited";
 
-/// A browser sells a voucher that the command line knows; the router reports the origin of the
+/// A browser sells a voucher that the command line knows, and revokes one; the router lists the
 /// revocation.
 #[test]
 fn a_browser_sells_vouchers() -> Result<(), Error> {

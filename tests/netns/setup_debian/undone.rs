@@ -104,7 +104,7 @@ fn killed_in_the_middle_the_former_state_comes_back(scene: &Scene) -> Result<(),
         case $(cat $p/comm 2>/dev/null) in \
         weir|reload_config|systemd) kill -$signal ${p#/proc/};; esac; done; done";
     let _ = router.command(&["sh", "-c", all]).status();
-    // The process that leads there stopped with it.
+    // nsenter stopped together with the process inside.
     let leads = Pid::from_raw(apply.id().cast_signed());
     let _ = kill(leads, Signal::SIGCONT);
     let _ = apply.wait();

@@ -100,8 +100,8 @@ pub fn reaches(node: &Namespace, address: &str, router: &Router) -> Result<Strin
     Ok(seen.unwrap_or_default())
 }
 
-/// A station joins by SAE, gets a lease and reaches WAN. The station joins by 802.11r, too; with
-/// the guests' password the station is in the guests' network.
+/// A station joins by SAE, gets a lease and reaches WAN. The station joins by 802.11r, too, and
+/// gets an address of the guests in the guests' SSID.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {

@@ -37,7 +37,7 @@ enum Leaves {
 fn roam(scene: &Scene, from: &str, to: &str, leaves: Leaves) -> Result<(), Error> {
     let own = text(mac("client", "eth0"));
     let leave = match leaves {
-        // The remaining station gets another address.
+        // The device left behind gets another address.
         Leaves::Silently => format!("link set {from} address 02:00:00:00:99:99"),
         Leaves::Unplugged => format!("link set {from} down"),
     };
