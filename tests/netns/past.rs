@@ -353,7 +353,7 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
         before = all;
     }
 
-    // The sandbox refers to the folder by its inode: a new folder of that name does not count.
+    // To the sandbox a recreated folder is another one: weir must still write again.
     let file = scene.folder.join("history.db");
     let to = SocketAddr::new(SERVER, ECHO);
     let use_some = || ask_tcp(scene.lab.node("client")?, to, &[b'w'; 1000]).map(drop);

@@ -180,8 +180,8 @@ fn clients_of_ipv6_go_directly() -> Result<(), Error> {
     Ok(())
 }
 
-/// A DNS answer makes no destination direct; nor does the provider's translator to IPv4 with
-/// `fallback = "stop"`.
+/// A partner's address from DNS alone is not direct. With `fallback = "stop"` neither is the
+/// provider's translator to IPv4.
 #[test]
 fn only_a_partner_that_proved_itself_is_reached_directly() -> Result<(), Error> {
     for (fallback, translator) in [("direct", true), ("stop", false)] {

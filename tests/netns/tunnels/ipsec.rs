@@ -14,8 +14,8 @@ use weir_tests::scene::{WAYS, at_once};
 use crate::tunnels::play::{Script, act, play};
 use crate::tunnels::{ECHO, HIDDEN, PLAIN, flows, plain};
 
-/// Adds or deletes a policy of both families, for questions or for answers. An added policy demands
-/// encryption in tunnel mode.
+/// Adds or deletes a policy of both families, for questions or for answers. With `encrypted` the
+/// policy demands encryption in tunnel mode.
 fn policy(
     lab: &Lab,
     verb: &str,
