@@ -19,24 +19,31 @@ fn octets(told: &[Value]) -> Vec<String> {
     octets.map(str::to_owned).collect()
 }
 
-/// Waits until a peer received these messages, and checks each text.
-pub fn peer_heard(peer: &Peer, texts: &[String]) -> Result<(), Error> {
-    let all = peer.told().wait("a peer's messages", |told| {
-        let all = octets(told);
-        (all.len() >= texts.len()).then_some(all)
-    })?;
+/// Waits until a peer received the last of these texts. Returns the order of all, by their indexes.
+pub fn peer_order(peer: &Peer, texts: &[String]) -> Result<Vec<usize>, Error> {
     // Signature, sender, time and Protobuf's overhead.
-    let is = |(octets, text): (&String, &String)| {
+    let is = |octets: &str, text: &str| {
         octets.contains(&hex::text(text.as_bytes()))
             && (100..160).contains(&(octets.len() / 2).saturating_sub(text.len()))
     };
-    if all.len() == texts.len() && all.iter().zip(texts).all(is) {
-        return Ok(());
-    }
+    let index = |octets: &String| texts.iter().position(|text| is(octets, text));
+    let all = peer.told().wait("a peer's messages", |told| {
+        let all: Vec<Option<usize>> = octets(told).iter().map(index).collect();
+        let has_last = all.contains(&texts.len().checked_sub(1));
+        (all.len() >= texts.len() && has_last).then_some(all)
+    })?;
+    let order: Option<Vec<usize>> = all.iter().copied().collect();
+    order.ok_or_else(|| unexpected(format!("a message without a text: {all:?}")))
+}
+
+/// Waits until a peer received each of these texts once, in order.
+fn peer_heard(peer: &Peer, texts: &[String]) -> Result<(), Error> {
+    let order = peer_order(peer, texts)?;
     // An error and not a panic: the logs are then printed.
-    let sizes: Vec<usize> = all.iter().map(|it| it.len() / 2).collect();
-    let sent: Vec<usize> = texts.iter().map(String::len).collect();
-    Err(unexpected(format!("texts of {sent:?} came as {sizes:?}")))
+    match order.iter().copied().eq(0..texts.len()) {
+        true => Ok(()),
+        false => Err(unexpected(format!("texts came as {order:?}"))),
+    }
 }
 
 /// Sends messages both ways, each once and whole.
