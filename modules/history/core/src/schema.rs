@@ -210,7 +210,9 @@ pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
     Ok(File { connection, inode })
 }
 
-/// Configures SQLite. Reasons are in docs/history.md.
+/// Configures SQLite. A rollback journal, not a write-ahead log: a log writes less (3.1 MB a day
+/// with pages of 4 KiB), but needs shared memory that is writable, which JFFS2 does not map; and
+/// without that memory no other program could read the file. Each transaction waits for the disk.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
     // Waiting harms no other thread; users look in with sqlite3.
     connection.busy_timeout(Duration::from_secs(2))?;
