@@ -29,7 +29,8 @@ use routing::Routing;
 const SETTLE: Duration = Duration::from_millis(30);
 /// Time for which a new path is a backup, before it is used like the others. If a connection gets a
 /// subflow while a thread reads from it, and data comes on the new subflow before the read is over,
-/// Linux 6.18 takes that data for the next in the stream (docs/limits.md); a backup carries none.
+/// Linux 6.18 takes that data for the next in the stream (`__mptcp_flush_join_list` in
+/// net/mptcp/protocol.c; docs/limits.md); a backup carries none.
 const JOIN: Duration = Duration::from_millis(100);
 /// Pause after a failed look.
 const AGAIN: Duration = Duration::from_secs(1);
