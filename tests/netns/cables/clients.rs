@@ -21,25 +21,25 @@ arrangements! {
     };
     #[test]
     a_printer_with_an_address_of_its_own:
-        "a printer with an address of its own, at a port of the LAN" is "client",
+        "a printer with a fixed address, at a port of the LAN" is "client",
         Used::Lan, |scene| {
         scene.peer("printer", &["192.168.1.9/24"])?;
         scene.asks("printer", "192.168.1.1")
     };
     a_computer_with_an_address_of_its_own:
-        "a computer with an address of its own" is "client" or "unknown", Used::Not, |scene| {
+        "a computer with a fixed address" is "client" or "unknown", Used::Not, |scene| {
         scene.peer("server", &["192.168.1.9/24"])?;
         scene.asks("server", "192.168.1.1")
     };
     a_printer_that_looks_for_others:
-        "a printer that speaks multicast DNS and LLMNR alone (frames that are made)"
+        "a printer with multicast DNS and LLMNR only (crafted frames)"
         is "client" or "unknown", Used::Lan, |scene| {
         scene.peer("printer", &[])?;
         scene.speaks("printer", frames::mdns)?;
         scene.speaks("printer", frames::llmnr)
     };
     a_telephone_with_a_computer_behind_it:
-        "a telephone, a computer at its second socket" is "client", Used::Lan, |scene| {
+        "a telephone with a computer at its second socket" is "client", Used::Lan, |scene| {
         scene.passes_all()?;
         scene.peer("phone", &[])?;
         scene.speaks("phone", |own| frames::lldp(own, "SIP-T42S", 0b10_0100))?;
@@ -48,7 +48,7 @@ arrangements! {
         scene.asks_for_an_address("laptop")
     };
     a_computer_with_a_virtual_machine:
-        "a computer, and a virtual machine in it with an address of its own"
+        "a computer with a virtual machine that has its own MAC address"
         is "client" or "unknown", Used::Lan, |scene| {
         scene.peer("laptop", &[])?;
         scene.asks_for_an_address("laptop")?;
@@ -62,13 +62,13 @@ arrangements! {
         scene.asks_for_an_address("laptop")
     };
     a_client_that_serves_dhcp:
-        "a client with a server of DHCP, at a port of the LAN" is "client" or "unknown"
+        "a client with a DHCP server, at a port of the LAN" is "client" or "unknown"
         says "A server of DHCP", Used::Lan, |scene| {
         scene.peer("stray", &STRAY)?;
         scene.dhcp("stray", &[])
     };
     a_client_that_serves_dhcp_beside_this_router:
-        "the same, while this router serves addresses" is "client" or "unknown"
+        "a client with a DHCP server, while this router serves addresses" is "client" or "unknown"
         says "A server of DHCP", Used::Serves, |scene| {
         scene.peer("stray", &STRAY)?;
         scene.dhcp("stray", &[])
@@ -102,9 +102,9 @@ arrangements! {
         line.ip("link set sw type bridge stp_state 1").map(drop)
     };
     a_radio_that_says_so:
-        "a radio that says so" is "radio" says "lldp", Used::Not, |scene| scene.dish();
+        "a radio with LLDP" is "radio" says "lldp", Used::Not, |scene| scene.dish();
     a_radio_at_the_far_end:
-        "two radios, the far one says so" is "radio", Used::Not, |scene| {
+        "two radios, the far one with LLDP" is "radio", Used::Not, |scene| {
         scene.radio_bridge()?;
         scene.behind("dish", &[])?;
         scene.speaks("dish", |own| frames::lldp(own, "LiteBeam 5AC", 0b1100))

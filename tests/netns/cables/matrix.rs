@@ -22,19 +22,17 @@ const ROLES: [&str; 8] = [
 const HEAD: &str = "\
 # Arrangements
 
-What is plugged in at a port, and what weir said of it. Many arrangements are tests of their own
-(tests/netns/cables.rs, and cables/ beside it), with real programs: dnsmasq, pppoe-server, radvd, dhcp6s, lldpd, babeld,
-BIRD, udhcpc, other nodes with weir. Where Debian has none, frames are made, and the row says so. Switches are bridges of
-Linux; two radios are two of them, 15 ms and 5 % of loss apart.
+Each row shows what is at the other end of a port, what weir reports, and how long it takes. Many rows are tests
+(tests/netns/cables.rs, cables/). The peers are dnsmasq, pppoe-server, radvd, dhcp6s, lldpd, babeld, BIRD, udhcpc
+and nodes with weir; if Debian has no such program, the row says \"crafted frames\". Switches are Linux bridges. Two
+radios are two bridges, with 15 ms and 5 % loss between them.
 
-`WEIR_ARRANGEMENTS=5 scripts/cargo test --test routers cables::matrix`, as root, builds each five times, and writes
-this page anew. Eight at a time share the machine with whatever else it does.
+`WEIR_ARRANGEMENTS=5 scripts/cargo test --test routers cables::matrix`, as root, builds each arrangement five times and
+rewrites this page. Eight run at a time, on a machine with other work.
 
-Where nothing can tell, unknown is right: a provider in a VLAN says nothing by itself, and weir asks without a tag. A node
-of this mesh beside a provider makes a port of the mesh, as the node has proven what it is, and who serves DHCP has not.
-
-Other nodes have their link when the port has, both ends of a cable or two cables at once, but for the one that has been
-there for long, and rests.
+- `unknown` is right if no evidence exists: a provider in a VLAN sends nothing, and weir probes without a tag.
+- A mesh node beside a provider makes a mesh port: the node has a proof, the provider has none.
+- Other nodes get their link together with the port, except for the resting node.
 ";
 
 pub fn all() -> Vec<&'static Arrangement> {
@@ -144,8 +142,8 @@ fn written(said: &[Vec<Said>]) -> Result<String, std::fmt::Error> {
         .sum();
     write!(
         text,
-        "\n## Confusion matrix\n\n{} arrangements, each {times} times; rows: what is there; columns: \
-         what weir said. Wrong: {wrong}.\n\n{}",
+        "\n## Confusion matrix\n\n{} arrangements, each {times} times; rows: expected role; columns: \
+         reported role. Wrong: {wrong}.\n\n{}",
         said.len(),
         confusion(said)
     )?;
@@ -153,8 +151,8 @@ fn written(said: &[Vec<Said>]) -> Result<String, std::fmt::Error> {
     text += &cells(["seconds", "least", "median", "90 %", "most", "decisions"]);
     text += "|---|---|---|---|---|---|\n";
     for (name, asked) in [
-        ("before a look was over (goal: 3 s)", false),
-        ("after a look (goal: 10 s)", true),
+        ("before the end of a probe (goal: 3 s)", false),
+        ("after a probe (goal: 10 s)", true),
     ] {
         let runs = said.iter().flatten().filter(|run| run.asked() == asked);
         let millis: Vec<u64> = runs.filter_map(|run| run.first.decided).collect();
@@ -166,15 +164,15 @@ fn written(said: &[Vec<Said>]) -> Result<String, std::fmt::Error> {
                 .chain([count]),
         );
     }
-    writeln!(text, "\n## Each of them\n")?;
+    writeln!(text, "\n## All arrangements\n")?;
     text += &cells([
-        "there is",
-        "right",
-        "weir said",
-        "first",
-        "sure",
-        "s, median",
-        "most",
+        "arrangement",
+        "expected",
+        "reported",
+        "reported first",
+        "confidence",
+        "median, s",
+        "most, s",
     ]);
     text += "|---|---|---|---|---|---|---|\n";
     for (arrangement, runs) in all().into_iter().zip(said) {
@@ -227,7 +225,7 @@ fn the_matrix_has_all_arrangements_and_none_is_wrong() -> Result<(), Error> {
         std::fs::write(page(), text).map_err(Error::system("write the page"))?;
     }
     let text = std::fs::read_to_string(page()).map_err(Error::system("read the page"))?;
-    let rows = text.split("## Each of them").nth(1).unwrap_or_default();
+    let rows = text.split("## All arrangements").nth(1).unwrap_or_default();
     for arrangement in all() {
         let right = [&[arrangement.is], arrangement.or].concat();
         let begin = format!("| {} | {} | ", arrangement.text, right.join(", "));

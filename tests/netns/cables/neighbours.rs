@@ -20,14 +20,14 @@ arrangements! {
         scene.weir("node", SECRET)
     };
     a_node_behind_a_switch:
-        "a node of this mesh behind a switch that passes all on" is "mesh", Used::Not, |scene| {
+        "a node of this mesh behind a simple switch" is "mesh", Used::Not, |scene| {
         scene.passes_all()?;
         scene.peer("node", &[])?;
         scene.plugged_together("node");
         scene.weir("node", SECRET)
     };
     a_node_behind_a_switch_of_the_standard:
-        "a node of this mesh behind a switch that keeps to IEEE 802.1D" is "mesh" or "unknown",
+        "a node of this mesh behind an IEEE 802.1D switch" is "mesh" or "unknown",
         Used::Not, |scene| {
         scene.peer("node", &[])?;
         scene.weir("node", SECRET)
@@ -60,7 +60,7 @@ arrangements! {
     };
     #[test]
     a_node_that_has_been_there_for_long:
-        "a node of this mesh that has been at the switch for long, and both serve addresses" is "mesh",
+        "a resting node of this mesh at a switch, and both serve addresses" is "mesh",
         Used::Serves, |scene| {
         scene.passes_all()?;
         scene.peer("node", &["192.168.1.2/24"])?;
@@ -88,7 +88,7 @@ arrangements! {
         scene.weir("node", OTHER_SECRET)
     };
     a_hello_that_was_recorded:
-        "somebody who says a hello of this mesh that was recorded (frames that are made)"
+        "a recorded hello of this mesh (crafted frames)"
         is "border" or "unknown", Used::Not, |scene| {
         scene.passes_all()?;
         scene.peer("thief", &[])?;
@@ -113,30 +113,30 @@ arrangements! {
         scene.bird("neighbour", rip)
     };
     another_network_with_olsr:
-        "a router with OLSR (frames that are made)" is "border" says "routing protocol",
+        "a router with OLSR (crafted frames)" is "border" says "routing protocol",
         Used::Not, |scene| {
         scene.peer("neighbour", &[])?;
         scene.speaks("neighbour", frames::olsr)
     };
     another_network_with_batman:
-        "a node with batman-adv (frames that are made)" is "border" says "batman-adv",
+        "a node with batman-adv (crafted frames)" is "border" says "batman-adv",
         Used::Not, |scene| {
         scene.peer("neighbour", &[])?;
         scene.speaks("neighbour", frames::batman)
     };
     #[test]
     a_cable_that_comes_back:
-        "a switch that says the own frames back once" is "loop", Used::Lan, |scene| {
+        "a switch that returns own frames once" is "loop", Used::Lan, |scene| {
         scene.reflects()
     };
     #[test]
     a_cable_between_two_own_ports:
         "a cable between two ports of this router" is "loop", Used::Not, |scene| scene.short();
     a_cable_between_two_ports_of_the_lan:
-        "the same, both ports of the LAN" is "loop", Used::Lan, |scene| scene.short();
+        "a cable between two LAN ports of this router" is "loop", Used::Lan, |scene| scene.short();
     #[test]
     two_own_ports_at_one_switch:
-        "two ports of this router at one simple switch (told at either)" is "loop",
+        "two ports of this router at one simple switch (reported at either)" is "loop",
         Used::Not, |scene| {
         scene.second_port()
     };

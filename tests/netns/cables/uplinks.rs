@@ -47,7 +47,7 @@ arrangements! {
     };
     #[test]
     an_isp_that_routes_ipv4_alone_and_asks_for_routers_itself:
-        "a provider of IPv4 that asks for routers of IPv6" is "uplink", Used::Not, |scene| {
+        "an IPv4 provider that solicits IPv6 routers" is "uplink", Used::Not, |scene| {
         scene.peer("isp", &ISP)?;
         let isp = scene.lab.node("isp")?;
         for (key, value) in [("forwarding", 0), ("accept_ra", 1)] {
@@ -67,7 +67,7 @@ arrangements! {
         scene.dnsmasq("isp2", &[range])
     };
     an_isp_that_refuses:
-        "a provider whose DHCP refuses (NAK; frames that are made)" is "uplink" or "unknown",
+        "a provider whose DHCP refuses (NAK; crafted frames)" is "uplink" or "unknown",
         Used::Not, |scene| {
         scene.peer("isp", &[])?;
         scene.speaks("isp", frames::nak)
@@ -91,7 +91,7 @@ arrangements! {
     };
     #[test]
     a_neighbour_at_the_providers_line_that_asks:
-        "a provider with PPPoE, and a neighbour who asks for an address" is "uplink",
+        "a provider with PPPoE, and a neighbour that asks for an address" is "uplink",
         Used::Not, |scene| {
         scene.peer("isp", &[])?;
         scene.pppoe("isp", &[])?;
@@ -99,7 +99,7 @@ arrangements! {
         scene.asks_for_an_address("neighbour")
     };
     an_isp_behind_a_radio_that_says_so:
-        "a provider with DHCP behind a radio that says so" is "uplink" or "radio"
+        "a provider with DHCP behind a radio with LLDP" is "uplink" or "radio"
         says "by a radio", Used::Not, |scene| {
         scene.dish()?;
         scene.peer("isp", &ISP)?;
@@ -119,5 +119,5 @@ arrangements! {
         scene.asks_for_an_address("twin")
     };
     a_cable_with_nobody:
-        "nobody" is "unknown", Used::Not, |_| Ok(());
+        "a link without frames" is "unknown", Used::Not, |_| Ok(());
 }
