@@ -31,8 +31,8 @@ pub const FIRST: u32 = 8;
 pub const FOR_NEWCOMER: u32 = 3;
 /// Neighbours that are kept.
 pub const MOST_PEERS: usize = MOST_ANSWERS;
-/// Milliseconds between two hellos to a neighbour that does not say yet that it is in the VXLAN:
-/// ports listen five seconds a minute when they are decided.
+/// Milliseconds between two hellos to a neighbour that does not say yet that it is in the VXLAN: a
+/// frame may be lost.
 pub const AGAIN: u64 = 4000;
 /// Limit of repeated hellos to such a neighbour: two minutes.
 pub const AGAIN_AT_MOST: u32 = 30;

@@ -17,7 +17,8 @@ pub const NETWORK: usize = 8;
 pub const NODE: usize = 32;
 /// Octets of a nonce.
 pub const NONCE: usize = 16;
-/// Octets of the proof that the sender has the mesh's key.
+/// Octets of the proof that the sender has the mesh's key: whole, as the library compares only whole
+/// ones in constant time.
 pub const PROOF: usize = 32;
 /// Octets of a node's signature.
 pub const SIGNATURE: usize = 64;
