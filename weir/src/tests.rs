@@ -1,5 +1,6 @@
 //! Tests of the whole configuration: valid keys, and the errors of invalid ones.
 
+mod docs;
 mod keys;
 mod uci;
 
