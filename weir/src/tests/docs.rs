@@ -13,7 +13,9 @@ fn pages() -> BTreeMap<PathBuf, String> {
     folders.push(root.join("web"));
     let modules = fs::read_dir(root.join("modules")).expect("modules");
     folders.extend(modules.map(|module| module.expect("a module").path()));
-    let files = folders.iter().flat_map(|it| fs::read_dir(it).expect("a folder"));
+    let files = folders
+        .iter()
+        .flat_map(|it| fs::read_dir(it).expect("a folder"));
     let files = files.map(|file| file.expect("a file").path());
     let pages = files.filter(|it| it.extension().is_some_and(|end| end == "md"));
     pages
@@ -58,7 +60,9 @@ fn commands_of_the_documentation_exist() {
     let (tree, mut count) = (registry().tree(), 0);
     for (page, text) in pages() {
         for (_, line) in lines(&text).filter(|(code, _)| *code) {
-            let prompt = line.split_once("$ ").map(|(prompt, rest)| (prompt.trim(), rest));
+            let prompt = line
+                .split_once("$ ")
+                .map(|(prompt, rest)| (prompt.trim(), rest));
             let Some((_, rest)) = prompt.filter(|(prompt, _)| !prompt.contains(' ')) else {
                 continue;
             };
@@ -87,7 +91,11 @@ fn anchor(heading: &str) -> String {
 /// Returns the targets of a line's links, without those in backticks.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     let prose = line.split('`').step_by(2);
-    prose.flat_map(|text| text.split("](").skip(1).filter_map(|it| it.split(')').next()))
+    prose.flat_map(|text| {
+        text.split("](")
+            .skip(1)
+            .filter_map(|it| it.split(')').next())
+    })
 }
 
 #[test]
