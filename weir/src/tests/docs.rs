@@ -50,12 +50,6 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_shell_line_is_split_into_words() {
-    assert_eq!(words("weir a \"b c\"  # d"), ["weir", "a", "b c"]);
-    assert_eq!(words("weir a 'b | c' | d"), ["weir", "a", "b | c"]);
-}
-
-#[test]
 fn commands_of_the_documentation_exist() {
     let (tree, mut count) = (registry().tree(), 0);
     for (page, text) in pages() {
