@@ -70,7 +70,7 @@ impl Medium {
         let mut air = Air::new(scene, seed);
         let mut found = Vec::new();
         for (name, node, device) in radios {
-            let radio = Radio::find(node, device, runtime.handle())?;
+            let radio = KernelRadio::find(node, device, runtime.handle())?;
             air.join(name, radio.mac);
             found.push(radio);
         }
@@ -180,9 +180,9 @@ fn refused(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// A kernel radio.
+/// A radio of the kernel (mac80211_hwsim).
 #[derive(Debug)]
-struct Radio {
+struct KernelRadio {
     /// Address of the radio's device.
     mac: Mac,
     /// Address in the medium: the second one that mac80211_hwsim gives to a radio.
@@ -192,7 +192,7 @@ struct Radio {
     read: Option<Instant>,
 }
 
-impl Radio {
+impl KernelRadio {
     fn find(node: &Namespace, device: &str, runtime: &Handle) -> Result<Self, Error> {
         let line = format!("ip -json link show {device}");
         let text = node.run(&line)?;
@@ -223,7 +223,7 @@ impl Radio {
 struct Engine {
     air: Air,
     hwsim: Hwsim,
-    radios: Vec<Radio>,
+    radios: Vec<KernelRadio>,
     begun: Instant,
     unread: u64,
 }
