@@ -21,14 +21,14 @@ use weir_bench::books::Book;
 use weir_bench::daemon::{self, Daemon};
 use weir_bench::{Error, machine, report};
 
-/// Client – router – server in network namespaces: traffic without weir, with weir, a firewall
-/// change, and who used the network.
+/// Demonstrates weir on client, router and server in network namespaces: traffic without weir and
+/// with weir, a firewall change, and the traffic of each device.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The daemon to show [default: the one beside this binary]
+    /// Daemon to demonstrate [default: the one beside this binary]
     #[arg(long, value_name = "PATH")]
     weir: Option<PathBuf>,
-    /// Where weir takes packets
+    /// Hook at which weir takes packets
     #[arg(long, value_enum, default_value_t = Choice::Xdp)]
     hook: Choice,
     /// Seconds for each kind of traffic

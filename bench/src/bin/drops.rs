@@ -19,17 +19,17 @@ use weir_bench::daemon::{Daemon, binary};
 use weir_bench::machine::{Lock, describe, inside};
 use weir_bench::{Error, traffic::Kind};
 
-/// Measures dropped packets a second
+/// Measure dropped packets per second
 #[derive(Parser)]
 struct Arguments {
-    /// Rounds over all rows.
+    /// Number of rounds over all rows.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
-    /// Not the loop, but single runs of the program, in nanoseconds: for a machine that is not
-    /// quiet.
+    /// Measure single runs of the program in nanoseconds instead of the loop: for a machine that is
+    /// not quiet.
     #[arg(long)]
     programs: bool,
-    /// The binary, instead of the one beside this.
+    /// Path of weir's binary [default: the one beside this program].
     #[arg(long)]
     weir: Option<PathBuf>,
 }

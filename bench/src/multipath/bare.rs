@@ -28,7 +28,7 @@ const PIPE: usize = 256 * 1024;
 pub enum Side {
     /// Takes clients' connections.
     Router,
-    /// Goes on to where they want to.
+    /// Connects to the clients' targets.
     Partner,
 }
 

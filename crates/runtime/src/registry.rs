@@ -16,29 +16,29 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  weir check                      what this machine can do, and what it lacks
-  weir run                        forward, with what weir finds by itself
-  weir status                     how it is doing
+  weir check                      what this machine supports and lacks
+  weir run                        forward on the devices that weir finds
+  weir status                     the state of the daemon
   weir flows --sort bytes         the largest connections first
   weir explain 192.168.1.2:40000 1.1.1.1:443
-  weir top                        who uses the network, live
+  weir top                        devices and their traffic, live
 
 Exit codes:
   0  done
-  1  failed: what, why and what to do about it is on standard error
-  2  the command line cannot be understood
+  1  failed; standard error has the cause and a hint
+  2  invalid command line
 
-Units: bytes in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json has every \
+Units: bytes in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json prints every \
 number in full.
-Colour is used on a terminal only, and never where NO_COLOR is set.";
+Colour is used only on a terminal, and never if NO_COLOR is set.";
 
 /// Makes a Linux router faster, and shows who uses it
 ///
-/// Weir takes over connections that the kernel's firewall has accepted, and forwards their packets
-/// in the driver (XDP) or at TC ingress. The kernel decides; weir repeats what it saw the kernel
-/// do. Whatever passes is counted, per conversation and device.
+/// weir takes over connections that the kernel's firewall has accepted, and forwards their packets
+/// in the driver (XDP) or at TC ingress. The kernel decides; weir repeats the kernel's decisions.
+/// All traffic is counted, per conversation and device.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` says \
+#[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` shows \
     more, with examples; `weir help COMMAND` explains a command.",
     max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
 struct Cli {}

@@ -25,14 +25,14 @@ use crate::error::Error;
 
 /// A community's data as charts
 ///
-/// Reads snapshots of a directory, keeps them in one file, and shows them: as pages, pictures,
-/// tables and free queries.
+/// Reads snapshots of a directory, stores them in one file, and shows them as pages, pictures,
+/// tables and answers to queries.
 #[derive(Parser, Debug)]
 #[command(
     name = "weir-atlas",
     version,
     after_long_help = "\
-Exit codes: 0 done, 1 failed, 2 the command line or a question cannot be understood.
+Exit codes: 0 done, 1 failed, 2 invalid command line or invalid query.
 
 Examples:
   weir-atlas import snapshots.tar.xz
@@ -56,7 +56,7 @@ enum Command {
     Charts(charts::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
-    /// Answers one query; the server starts it
+    /// Answer one query; started by the server
     #[command(hide = true)]
     SqlWorker(crate::sql::Worker),
 }

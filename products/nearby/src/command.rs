@@ -23,16 +23,16 @@ use self::failure::Failure;
 use crate::daemon;
 use crate::room::Format;
 
-/// Messages by Bluetooth between people without a network.
+/// Exchange messages by Bluetooth, without a network
 ///
-/// Speaks to qaul on Linux and iOS (v1) and on Android (v2), and passes on what one of them says to all
-/// so that the other hears it, too.
+/// Talks to qaul on Linux and iOS (format v1) and on Android (v2), and relays messages to all from
+/// one format to the other.
 #[derive(Debug, Parser)]
 #[command(
     name = "weir-nearby",
     version,
     after_long_help = "\
-Exit codes: 0 done, 1 failed, 2 the command line cannot be understood.
+Exit codes: 0 done, 1 failed, 2 invalid command line.
 
 Examples:
   weir-nearby run
@@ -40,7 +40,7 @@ Examples:
   weir-nearby send all 'Where are you?'"
 )]
 struct Arguments {
-    /// Where the program that runs is asked, by root and by who runs it.
+    /// Socket of the running program, for root and the user that runs it
     #[arg(
         long,
         global = true,
@@ -54,32 +54,32 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Looks for others, until it is ended
+    /// Run the program: find peers and exchange messages
     ///
-    /// Runs as root, or as whoever may speak to BlueZ by D-Bus: everybody in Debian, and elsewhere often
-    /// the group `bluetooth`. Who is not root names a --state and a --socket that it may write.
-    /// An adapter that is off is switched on at the start; one that somebody switches off later is waited
-    /// for.
+    /// Runs as root, or as a user that may talk to BlueZ over D-Bus: every user on Debian,
+    /// elsewhere often the group `bluetooth`. Without root, name a --state and a --socket that you
+    /// may write. An adapter that is off is switched on at the start; if it is switched off later,
+    /// the program waits for it.
     Run {
-        /// The Bluetooth adapter, by its name or its address; `none`: this node is reached by IP alone
+        /// Bluetooth adapter, by name or address; `none`: this node is reachable by IP only
         #[arg(long, default_value = "hci0", value_name = "NAME")]
         adapter: String,
-        /// What is spoken
+        /// Message formats
         #[arg(long, value_enum, default_value = "both")]
         format: Formats,
-        /// Connections at most
+        /// Largest number of connections
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8), value_name = "COUNT")]
         links: u8,
-        /// Makes and offers no channels (L2CAP): v2 then goes by GATT alone
+        /// Neither make nor offer channels (L2CAP); v2 then uses GATT only
         #[arg(long)]
         no_channels: bool,
-        /// What may be spent to hear others soon
+        /// Power to spend on finding peers soon
         #[arg(long, value_enum, default_value = "balanced")]
         power: power::Power,
-        /// Where its key is kept, and what waits for others
+        /// Folder of the key and of waiting messages
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
-        /// What waits there for others takes so many bytes at most
+        /// Largest size of the waiting messages, in bytes
         #[arg(long, default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1 << 20..=1 << 40), value_name = "BYTES")]
         queue: u64,
         #[command(flatten)]
@@ -87,7 +87,7 @@ enum Command {
         #[command(flatten)]
         village: village::Arguments,
     },
-    /// Prints a secret for a new village: all its nodes have it in a file
+    /// Print the secret of a new village, for a file on all its nodes
     Village,
     Peers(peers::Arguments),
     Send(send::Arguments),
@@ -100,11 +100,11 @@ enum Command {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Formats {
-    /// Both, and each hears what the other says to all
+    /// Both, with messages to all relayed between them
     Both,
-    /// As Linux and iOS have it
+    /// Format of qaul on Linux and iOS
     V1,
-    /// As Android has it
+    /// Format of qaul on Android
     V2,
 }
 

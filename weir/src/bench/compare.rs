@@ -10,18 +10,18 @@ use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone};
 
-/// Say what became faster or slower from one measurement to another
+/// Compare two measurements, and show which scenarios changed
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Both are files that `weir bench lab --json` wrote, on the same machine. A change is told where \
-all rounds of one are beyond all rounds of the other, and by more than the noise of both.
+Both files come from `weir bench lab --json` on the same machine. A change is reported if all \
+rounds of one measurement lie beyond all rounds of the other, by more than the noise of both.
 
 Example:
   weir bench compare before.json after.json")]
 pub struct CompareArgs {
-    /// What was measured first
+    /// Earlier measurement
     before: PathBuf,
-    /// What was measured then
+    /// Later measurement
     after: PathBuf,
     #[command(flatten)]
     format: Format,

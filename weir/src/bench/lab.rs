@@ -18,22 +18,21 @@ use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 
-/// Measure in network namespaces of this machine: nothing is needed but root
+/// Measure in network namespaces of this machine; needs only root
 ///
-/// Client, router and server are made of network namespaces. A generator feeds the client's device
-/// as a driver would, and all receive paths run in the same call, on one processor: nothing waits,
-/// so that packets per second are the reciprocal of what a packet costs. Your network is not
-/// touched.
+/// Client, router and server run in network namespaces. A generator feeds the client's device as a
+/// driver would, and all receive paths run in the same call, on one processor. Nothing waits, so
+/// packets per second are the reciprocal of the cost of a packet. Your network is not touched.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-NS/PACKET is what a packet costs, generator and sink included: `direct` is these two alone.
-OF KERNEL'S compares with kernel-nat, or with kernel-drop where packets are dropped.
-CPU is processors that were busy, SOFTIRQ the part of it in which the kernel handled packets \
-after an interrupt (--json has each processor). BY WEIR is the share of packets that weir took.
-Scenarios are measured in turn, round after round; beside each timing, packets at the far end \
-are checked. What is not further apart than the noise has the same rank. There is no network \
-card in this: compare the rows, and take no row for what your wires can carry.
-Ctrl-C ends it; what was measured by then is told.
+NS/PACKET: cost of a packet, including generator and sink; `direct` is these two alone.
+OF KERNEL'S: ratio to kernel-nat, or to kernel-drop where packets are dropped.
+CPU: busy processors. SOFTIRQ: the part of CPU in which the kernel handled packets after an \
+interrupt (--json lists each processor). BY WEIR: share of packets that weir handled.
+Scenarios are measured in turn, round after round. Next to each timing, packets at the far end are \
+checked. Scenarios that differ by less than the noise share a rank. No network card takes part: \
+compare the rows with each other; no row predicts the throughput of your wires.
+Press Ctrl-C to end early; results so far are printed.
 
 Examples:
   weir bench lab --quick
@@ -43,52 +42,51 @@ Examples:
   weir bench lab --only kernel-nat,weir-xdp --wires pppoe --length imix
   weir bench lab --only kernel-nat,weir-xdp --series flows --most-flows 1000000")]
 pub struct LabArgs {
-    /// Done within a minute: to see about where things are
+    /// Finish within a minute, for a rough result
     #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
     quick: bool,
-    /// Rounds over all scenarios
+    /// Number of rounds over all scenarios
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Seconds for each in a round, 0.05 to 60
+    /// Seconds per scenario and round, 0.05 to 60
     #[arg(long, default_value_t = 0.8, value_parser = seconds)]
     seconds: f64,
-    /// Only these scenarios, with commas between them
+    /// Measure only these scenarios, separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = scenario)]
     only: Vec<Path>,
-    /// Flows, which take turns
+    /// Number of flows, which send in turn
     #[arg(long, default_value_t = 64, value_parser = flows)]
     flows: u32,
-    /// Packets of one flow in a row
+    /// Packets of one flow in a row, 1 to 4096
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     burst: u32,
-    /// Bytes of a frame without checksum, 60 to 1514; or imix: 60, 590 and 1514, mixed
+    /// Frame length in bytes without checksum, 60 to 1514; or imix: 60, 590 and 1514, mixed
     #[arg(long, default_value = "60")]
     length: Length,
-    /// What is below IP: plain, vlan, qinq, pppoe, pppoe-over-vlan
+    /// Encapsulation of IP: plain, vlan, qinq, pppoe, pppoe-over-vlan
     #[arg(long, default_value = "plain")]
     wires: Wires,
-    /// Also with several of these: length, flows, burst, wires [default: all, without --quick and
-    /// --only]
+    /// Also measure a series over each of: length, flows, burst, wires [default: all, without
+    /// --quick and --only]
     #[arg(long, value_name = "BY", value_delimiter = ',', value_parser = series, conflicts_with = "quick")]
     series: Vec<By>,
-    /// The most flows that --series flows goes to, up to 1,000,000
+    /// Largest number of flows in --series flows, up to 1,000,000
     #[arg(long, value_name = "FLOWS", default_value_t = 30_000, value_parser = flows)]
     most_flows: u32,
-    /// Also TCP connections between whole hosts, on all processors [default: without --quick and
-    /// --only]
-    #[arg(long)]
-    tcp: bool,
-    /// Also where the time goes, by Linux's profiler, where perf is installed [default: without
+    /// Also measure TCP connections between whole hosts, on all processors [default: without
     /// --quick and --only]
     #[arg(long)]
+    tcp: bool,
+    /// Also profile where time is spent, if perf is installed [default: without --quick and --only]
+    #[arg(long)]
     profile: bool,
-    /// The processor to measure on [default: the last one]
+    /// Processor to measure on [default: the last one]
     #[arg(long)]
     cpu: Option<usize>,
-    /// Write the report to this file too, as a page for a browser
+    /// Also write the report to this file, as a page for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write its picture to this file too
+    /// Also write the chart to this file, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]

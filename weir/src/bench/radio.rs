@@ -13,44 +13,44 @@ use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 
-/// Measure transmit power that follows throughput, beside others, on radios in software
+/// Measure power control and other methods on simulated radios
 ///
-/// Access points of hostapd and stations, on radios of mac80211_hwsim in network namespaces, with
-/// air between them that knows distances, walls and powers. The same traffic is sent once for each
-/// who decides on the power: weir's search, the logic that was before it, all of the power, and all
-/// of it with the slowest rate. Takes root, hostapd, iw, and a kernel that has mac80211_hwsim.
+/// Runs access points (hostapd) and stations on radios of mac80211_hwsim, in network namespaces.
+/// The simulated air models distances, walls and powers. The same traffic is sent once for each
+/// method that sets the power: weir's search, its predecessor, full power, and full power at the
+/// slowest rate. Needs root, hostapd, iw, and a kernel with mac80211_hwsim.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-ARRIVED is what arrived of what was sent; WOULD CARRY is that by the time that the air was \
-taken, so what would arrive if it were sent all the time. OF MAXIMUM compares that (ARRIVED \
-where there are two access points, which fill the air) with all of the power; with --repeat, all \
-are medians, and BETWEEN has the least and the greatest of the rounds. ON AIR is the mean power \
-while an access point sent, RADIATED that over all of the time. REACTION is how long it took \
-from a wall to more power.
-Weir's search and the former logic are asked by this command, on the kernel's own counters; no \
-daemon runs. Ctrl-C ends it; what was measured by then is told.
+ARRIVED: traffic that arrived. WOULD CARRY: ARRIVED by the time that the air was in use, so the \
+throughput if traffic were sent all the time. OF MAXIMUM: WOULD CARRY relative to full power, or \
+ARRIVED where two access points fill the air. With --repeat, all columns are medians, and BETWEEN \
+shows the least and the greatest of the rounds. ON AIR: mean power while an access point sent. \
+RADIATED: mean power over all of the time. REACTION: time from the appearance of a wall to more \
+power.
+Weir's search and its predecessor run in this command, on the kernel's own counters; no daemon \
+runs. Press Ctrl-C to end early; results so far are printed.
 
 Examples:
   weir bench radio --scenario near,walls --seconds 20
   weir bench radio --json > radio.json
   weir bench radio --svg radio.svg")]
 pub struct RadioArgs {
-    /// Only these scenarios, with commas between them: near, far, walls, interferer, moving, two
+    /// Measure only these scenarios, separated by commas: near, far, walls, interferer, moving, two
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = scenario)]
     scenario: Vec<Scenario>,
-    /// Only these who decide: weir, predecessor, maximum, slow
+    /// Measure only these methods, separated by commas: weir, predecessor, maximum, slow
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = driver)]
     driver: Vec<Driver>,
     /// Seconds of each measurement, 1 to 3600
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// Where the medium's chances come from
+    /// Seed of the medium's random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Measure all of it so often, 1 to 100, and tell medians
+    /// Repeat all measurements this often, 1 to 100, and print medians
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeat: u32,
-    /// Write its picture to this file too
+    /// Also write the chart to this file, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]

@@ -14,26 +14,26 @@ use super::shared::wire_trouble;
 use runtime::Error;
 use runtime::output::Output;
 
-/// Wait for `weir bench send` on the other side of a router, and count
+/// Count packets from `weir bench send` on the far side of a router
 ///
-/// Shows a one-time code and serves senders that know it, one after the other, until Ctrl-C. Needs
-/// no root; as root, or with a larger net.core.rmem_max, its sockets hold more and it counts
-/// faster.
+/// Prints a one-time code and serves senders that know the code, one after another, until Ctrl-C.
+/// Needs no root; as root, or with a larger net.core.rmem_max, the sockets buffer more and the
+/// receiver counts faster.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-It listens at all addresses, so that other machines reach it: TCP, and UDP at the same port \
-while a sender measures. Who does not know the code is refused, has nothing counted and nothing \
-answered.
+The receiver listens on all addresses, so that other machines reach it: on TCP, and on UDP at the \
+same port while a sender measures. A sender without the right code is refused; its packets are \
+neither counted nor answered.
 The code itself is never sent. Nothing else is secret.
 
 Examples:
   weir bench receive
   weir bench receive --once --listen 192.0.2.7:9467")]
 pub struct ReceiveArgs {
-    /// Where to listen [default: all addresses, port 9467]
+    /// Address to listen on [default: all addresses, port 9467]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// End when the first sender is done
+    /// Exit when the first sender is done
     #[arg(long)]
     once: bool,
 }

@@ -22,26 +22,26 @@ const LONGEST_CODE: u64 = 256;
 
 /// Measure a real router: send through it to `weir bench receive`
 ///
-/// Sends UDP packets to a machine on the other side of a router, counts what arrives, and searches
-/// for the highest rate at which nothing is lost (RFC 2544). Needs no root. It floods the way to
+/// Sends UDP packets to a machine on the other side of a router, counts the packets that arrive,
+/// and searches for the highest rate without loss (RFC 2544). Needs no root. Floods the path to
 /// HOST: do not use it over a network that others need.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-The receiver shows a code. It is asked for on the terminal, or read from --code-file.
-With no --rate, the rate goes up by doubling until something is lost, then the gap is halved \
-until it is 2 %; a longer trial at that rate confirms it and measures latency: of a round trip, \
-in which the way back carries only the answers. LOST is what was lost on the way. What the \
-receiver's own sockets dropped is counted apart, and where sender or receiver are slower than \
-the router, that is said in place of a figure. A PC sends some 500,000 to 1,000,000 packets a \
-second by sockets.
-Ctrl-C ends it; what was measured by then is told.
+The receiver prints a code. Type the code when asked, or pass it with --code-file.
+Without --rate, the rate doubles until packets are lost; then the gap is halved until it is 2 %. A \
+longer trial at that rate confirms the result and measures the latency of a round trip, whose \
+return path carries only the answers. LOST: packets lost on the way. Packets that the receiver's \
+own sockets dropped are counted separately. If sender or receiver is slower than the router, the \
+output says so instead of giving a figure. A PC sends some 500,000 to 1,000,000 packets a second \
+through sockets.
+Press Ctrl-C to end early; results so far are printed.
 
 Examples:
   weir bench send 192.0.2.7
   weir bench send 192.0.2.7 --rate 100000 --seconds 10
   weir bench send [2001:db8::7]:9467 --code-file code --json > after.json")]
 pub struct SendArgs {
-    /// Where the receiver is: HOST, HOST:PORT or [ADDRESS]:PORT
+    /// Address of the receiver: HOST, HOST:PORT or [ADDRESS]:PORT
     #[arg(value_name = "HOST[:PORT]", value_parser = target)]
     host: (String, u16),
     /// Read the code from the first line of this file; `-` is standard input
@@ -53,25 +53,25 @@ pub struct SendArgs {
     /// Seconds of each trial, 0.1 to 60
     #[arg(long, default_value_t = 2.0, value_parser = seconds)]
     seconds: f64,
-    /// Per cent of the packets that may be lost, 0 to 50
+    /// Accepted loss in per cent of the packets, 0 to 50
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = loss)]
     loss: f64,
-    /// Flows, each from a port of its own; they take turns
+    /// Number of flows, each from its own port; they send in turn
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FLOWS)))]
     flows: u32,
-    /// Bytes of a frame, without checksum, up to 1514 [default: the shortest, 60; with IPv6 80]
+    /// Frame length in bytes without checksum, up to 1514 [default: the shortest, 60; with IPv6 80]
     #[arg(long, value_parser = clap::value_parser!(u16).range(i64::from(frame::SHORTEST)..=i64::from(frame::LONGEST)))]
     length: Option<u16>,
-    /// Threads that send
+    /// Number of sending threads
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// Send by this device [default: as the routes say]
+    /// Device to send from [default: by the routes]
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// Mbit/s of its link [default: as its driver says]
+    /// Link speed of the device in Mbit/s [default: from its driver]
     #[arg(long, value_name = "MBIT", value_parser = link)]
     link: Option<f64>,
-    /// Flood a device that carries your own SSH session, too
+    /// Send even from the device that carries your own SSH session
     #[arg(long)]
     force: bool,
     #[command(flatten)]

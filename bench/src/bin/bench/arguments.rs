@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use weir_bench::load::Wires;
 use weir_bench::{lemon, multipath};
 
-/// What is measured of weir's own parts. How fast it forwards: `weir bench lab`.
+/// Measures weir's own parts. For forwarding rates, use `weir bench lab`.
 #[derive(Debug, Parser)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -14,8 +14,8 @@ pub struct Arguments {
     /// Processor to run on
     #[arg(long, global = true, default_value_t = 1)]
     pub cpu: usize,
-    /// Write the tables, and the figures behind them, to this file; in the machine of `scripts/vm`,
-    /// `$VM_OUT` is where files last
+    /// Write the tables and their figures to this file; in the machine of `scripts/vm`, use
+    /// `$VM_OUT`, where files persist
     #[arg(long, global = true)]
     pub json: Option<PathBuf>,
 }
@@ -23,39 +23,39 @@ pub struct Arguments {
 /// What can be measured.
 #[derive(Debug, Subcommand)]
 pub enum Part {
-    /// Single programs, nanoseconds per packet beyond those of a drop
+    /// Measure single programs, in nanoseconds per packet beyond those of a drop
     Programs,
-    /// The classifier of ports: its programs, beyond a drop, and storms that come by a wire
+    /// Measure the classifier of ports: its programs beyond a drop, and storms from a wire
     Ports {
-        /// Rounds
+        /// Number of rounds
         #[arg(long, default_value_t = 9)]
         rounds: u32,
     },
-    /// What the laboratory's figures are worth: beside what the server's device counts, and with
-    /// slowdowns that were planted
+    /// Measure the accuracy of the laboratory: compare with the counters of the server's device,
+    /// and find planted slowdowns
     Trust {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Rounds
+        /// Number of rounds
         #[arg(long, default_value_t = 5)]
         rounds: u32,
-        /// Seconds for each in a round
+        /// Seconds for each measurement in a round
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
     },
-    /// Puts what `weir bench lab --json` or these benchmarks wrote into the documentation: tables,
-    /// and of the laboratory picture and report
+    /// Write results of `weir bench lab --json` or of these benchmarks into the documentation:
+    /// tables, and for the laboratory also picture and report
     Record {
-        /// What they wrote
+        /// Result files
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// The documentation
+        /// Folder of the documentation
         #[arg(long, default_value = "docs")]
         docs: PathBuf,
     },
-    /// The meter, nanoseconds per packet beyond those of its parse; beside it the tables that
-    /// others use
+    /// Measure the meter, in nanoseconds per packet beyond those of its parser, beside the tables
+    /// of other programs
     Meter {
         /// Numbers of flows
         #[arg(long, value_delimiter = ',', default_value = "1,10,400,4096,65536")]
@@ -66,112 +66,110 @@ pub enum Part {
         /// Runs of a program in a round
         #[arg(long, default_value_t = 200_000)]
         runs: u32,
-        /// The daemon's processor time and memory instead, while so many flows are active: a packet
-        /// of each in a second
+        /// Measure the daemon's processor time and memory instead, while this many flows are
+        /// active: one packet of each per second
         #[arg(long)]
         daemon: bool,
-        /// The kernel's whole path instead: with nobody, with programs that do nothing, with the
-        /// monitor
+        /// Measure the kernel's whole path instead: without programs, with programs that do
+        /// nothing, and with the monitor
         #[arg(long, conflicts_with = "daemon")]
         path: bool,
-        /// What weir forwards at XDP instead, with and without counting; and the daemon's processor
-        /// time meanwhile
+        /// Measure what weir forwards at XDP instead, with and without counting, and the daemon's
+        /// processor time
         #[arg(long, conflicts_with_all = ["daemon", "path"])]
         offload: bool,
-        /// Seconds for each number of flows, of the daemon; for each measurement of the path
+        /// Seconds for each number of flows (daemon), or for each measurement (path)
         #[arg(long, default_value_t = 10)]
         seconds: u32,
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
     },
-    /// What users lose while somebody counts: iperf3 through a router, with nobody, weir's monitor,
-    /// softflowd
+    /// Measure the cost of counting to users: iperf3 through a router, without a counter, with
+    /// weir's monitor, with softflowd
     Lemon {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Rounds
+        /// Number of rounds
         #[arg(long, default_value_t = 30)]
         rounds: u32,
-        /// Seconds for each in a round
+        /// Seconds for each measurement in a round
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
-        /// Only these
+        /// Only these cases
         #[arg(long, value_delimiter = ',', value_parser = case)]
         only: Vec<lemon::Case>,
     },
-    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted, by
+    /// Measure the cost of a partner to a client's TCP: direct, in the clear, encrypted, and by
     /// other proxies
     Multipath {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Rounds
+        /// Number of rounds
         #[arg(long, default_value_t = 9)]
         rounds: u32,
-        /// Seconds for each in a round
+        /// Seconds for each measurement in a round
         #[arg(long, default_value_t = 2.0)]
         seconds: f64,
-        /// By shadowsocks-libev too: Linux 6.18 lost its count of TCP's memory by it once, and all
-        /// TCP of the machine was slow until a reboot
+        /// Also measure shadowsocks-libev. Under Linux 6.18 it once corrupted the count of TCP's
+        /// memory, and all TCP of the machine was slow until a reboot
         #[arg(long)]
         shadowsocks: bool,
     },
-    /// Several uplinks as one, where they have a rate: the sums, and cables that are cut
+    /// Measure several rate-limited uplinks as one: sums, and cut cables
     Uplinks {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Rounds
+        /// Number of rounds
         #[arg(long, default_value_t = 5)]
         rounds: u32,
         /// Seconds for each sum in a round
         #[arg(long, default_value_t = 5.0)]
         seconds: f64,
-        /// Only this
+        /// Only this part
         #[arg(long)]
         only: Option<Uplinks>,
-        /// Only sums of arrangements whose name has this in it
+        /// Only sums of arrangements whose name contains this text
         #[arg(long, default_value = "")]
         arrangement: String,
     },
-    /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and
-    /// by UDP
+    /// Measure TCP and UDP over two bridges of 20 Mbit/s, one of which loses its cable for a while
     Experiment {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Draw it to this file
+        /// Draw the result to this file, as SVG
         #[arg(long)]
         svg: Option<PathBuf>,
     },
-    /// How many connections a router and its partner have room for, and how soon the first byte
-    /// comes
+    /// Measure how many connections a router and its partner hold, and the time to the first byte
     Connections {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// That say nothing
+        /// Number of idle connections
         #[arg(long, default_value_t = 10_000)]
         idle: u32,
-        /// New ones in a second, for ten seconds
+        /// New connections per second, for ten seconds
         #[arg(long, default_value_t = 1000)]
         rate: u32,
         /// Rounds of first bytes
         #[arg(long, default_value_t = 9)]
         rounds: u32,
     },
-    /// A bare proxy, for `bench multipath`
+    /// Run a bare proxy, for `bench multipath`
     #[command(hide = true)]
     BareProxy {
-        /// Which side
+        /// Side of the proxy
         side: multipath::Side,
     },
-    /// Conversations that begin and end all the time, for an hour: memory, and whether the sums are
-    /// those of the wires
+    /// Run conversations that begin and end for an hour: check memory, and sums against those of
+    /// the wires
     Soak {
-        /// The daemon to look at [default: the one beside this binary]
+        /// Daemon to observe [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
         /// Conversations that begin and end each second
@@ -180,23 +178,23 @@ pub enum Part {
         /// Minutes
         #[arg(long, default_value_t = 60)]
         minutes: u32,
-        /// Seconds between two looks
+        /// Seconds between two samples
         #[arg(long, default_value_t = 55)]
         seconds: u32,
     },
-    /// A day in an hour, beside the kernel alone: what rests, dies, roams, expires, is banned or
-    /// used up ends as it does there
+    /// Run a day in an hour, beside the kernel alone: idle, dead, roaming, expired, banned and
+    /// used-up sessions must end as with the kernel
     Day {
-        /// The daemon to look at [default: the one beside this binary]
+        /// Daemon to observe [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Minutes: fewer are a part of the day
+        /// Minutes; fewer run only a part of the day
         #[arg(long, default_value_t = 60)]
         minutes: u32,
     },
-    /// The daemon: latencies, memory, processor time
+    /// Measure the daemon: latencies, memory, processor time
     Daily {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
         /// Flows for the latencies
@@ -206,25 +204,25 @@ pub enum Part {
         #[arg(long, default_value_t = 20_000)]
         rate: u32,
     },
-    /// Whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement; to be
-    /// run by `scripts/vm --icount`
+    /// Measure whole paths in instructions per packet: kernel, flowtable and weir, in each
+    /// arrangement; run by `scripts/vm --icount`
     Paths {
-        /// Only these wires: plain, vlan, qinq, pppoe, pppoe-over-vlan
+        /// Only this encapsulation: plain, vlan, qinq, pppoe, pppoe-over-vlan
         #[arg(long)]
         only: Option<Wires>,
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
     },
-    /// A portal at which very many guests log in at once
+    /// Measure a portal while very many guests log in at once
     Portal {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Guests that log in
+        /// Number of guests that log in
         #[arg(long, default_value_t = 5000)]
         guests: u32,
-        /// Only how fast guests are led to the page, beside openNDS
+        /// Only measure the redirect rate to the page, beside openNDS
         #[arg(long)]
         redirects: bool,
         /// Rounds of the closed loop
@@ -234,41 +232,42 @@ pub enum Part {
         #[arg(long, default_value_t = 0.8)]
         seconds: f64,
     },
-    /// Many neighbours, stations and rules that change at once, under many flows
+    /// Measure changes of many neighbours, stations and rules at once, under many flows
     Changes {
-        /// The daemon to measure [default: the one beside this binary]
+        /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Flows, at least
+        /// Least number of flows
         #[arg(long, default_value_t = 100_000)]
         flows: u32,
-        /// Neighbours, or stations
+        /// Number of neighbours or stations
         #[arg(long, default_value_t = 1000)]
         hosts: u32,
-        /// How often each is changed
+        /// Number of changes of each
         #[arg(long, default_value_t = 9)]
         times: u32,
-        /// Only these
+        /// Only these changes
         #[arg(long, value_delimiter = ',')]
         only: Vec<Change>,
     },
-    /// What the verifier has to do for each program, against what is recorded for this kernel
+    /// Compare the verifier's work for each program with the record for this kernel
     Verifier {
-        /// What is recorded
+        /// File of the record
         #[arg(long, default_value = "bench/verifier.json")]
         file: PathBuf,
-        /// Record it to this file instead of comparing; in the machine `$VM_OUT` is where files
-        /// last
+        /// Write the record to this file instead of comparing; in the machine of `scripts/vm`, use
+        /// `$VM_OUT`
         #[arg(long, value_name = "FILE")]
         record: Option<PathBuf>,
     },
-    /// The same as `programs` in instructions, against what is recorded; to be run by
-    /// `scripts/vm --icount`
+    /// Measure `programs` in instructions, and compare with the record; run by `scripts/vm
+    /// --icount`
     Instructions {
-        /// What is recorded
+        /// File of the record
         #[arg(long, default_value = "bench/instructions.json")]
         file: PathBuf,
-        /// Record instead of comparing; in the machine `$VM_OUT` is where files last
+        /// Write the record instead of comparing; in the machine of `scripts/vm`, `$VM_OUT`
+        /// persists
         #[arg(long)]
         record: bool,
     },
@@ -277,9 +276,9 @@ pub enum Part {
 /// Part of the measurement of uplinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Uplinks {
-    /// What they give together
+    /// Sums of the uplinks
     Sums,
-    /// What a cut does
+    /// Effect of a cut
     Cuts,
 }
 
@@ -288,7 +287,7 @@ pub enum Uplinks {
 pub enum Change {
     /// Hardware addresses of neighbours
     Neighbours,
-    /// Where stations of a bridge are
+    /// Locations of stations of a bridge
     Stations,
     /// The firewall's rules
     Rules,

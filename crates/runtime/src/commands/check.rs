@@ -10,25 +10,24 @@ use crate::command::{Connection, Format};
 use crate::config::{Api, Source};
 use crate::registry::Context;
 
-/// Say what this machine can do and what it lacks; needs no daemon
+/// Check what this machine supports and lacks; needs no daemon
 ///
-/// Looks at the kernel, the network devices and the firewall. Features are tried, in a network
-/// namespace made for it; nothing is changed. Where a daemon runs, devices are shown as it has
-/// them, else as it would.
+/// Checks the kernel, the network devices and the firewall. Features are tried in a temporary
+/// network namespace; nothing is changed. If a daemon runs, devices are shown as the daemon uses
+/// them, otherwise as it would use them.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Exit codes: 0 when weir can work here, 1 when a feature it cannot do without is missing or no \
-device can be used.
+Exit codes: 0 if weir can work here, 1 if a required feature is missing or no device can be used.
 
 Examples:
   weir check
-  weir check --verbose                    what each feature is for, too
+  weir check --verbose                    also show the purpose of each feature
   weir check --json | jq '.features[] | select(.present | not)'")]
 pub struct CheckArgs {
-    /// Configuration file; has to exist [default: /etc/weir/weir.toml, where it exists]
+    /// Configuration file; must exist [default: /etc/weir/weir.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Say more: what each feature is for, and rules that are only worth knowing
+    /// Also show the purpose of each feature, and rules that are merely worth knowing
     #[arg(short, long, conflicts_with = "json")]
     verbose: bool,
     #[command(flatten)]

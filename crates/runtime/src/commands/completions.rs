@@ -6,14 +6,14 @@ use cli::completions::{Shell, script};
 use crate::Error;
 use crate::registry::Context;
 
-/// Print the completions of a shell
+/// Print shell completions
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir completions bash > /etc/bash_completion.d/weir
   weir completions zsh > /usr/share/zsh/site-functions/_weir
   weir completions fish > ~/.config/fish/completions/weir.fish")]
 pub struct CompletionsArgs {
-    /// Which shell
+    /// Shell to print completions for
     shell: Shell,
 }
 

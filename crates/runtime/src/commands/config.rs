@@ -12,28 +12,28 @@ use crate::config::{KeyHelp, Source, help};
 use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 use crate::registry::{Context, Doubt, Registry};
 
-/// Print the configuration as it takes effect
+/// Print the effective configuration
 ///
-/// Prints every key with its value and where it was set, as a configuration file again. Reads the
-/// file as `weir run` would, so it also tells whether the file is good before a reload.
+/// Prints every key with its value and origin, as a configuration file. Reads the file as `weir
+/// run` would: use it to validate the file before a reload.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
-  weir config                      what /etc/weir/weir.toml comes to
-  weir config --config new.toml    whether a new file is good
-  weir config --running            what the daemon uses now
-  weir config --keys               what can be written, and what it does
-  weir config --example            the same, as a file to begin with")]
+  weir config                      print the effective configuration
+  weir config --config new.toml    validate a new file
+  weir config --running            print the values that the daemon uses
+  weir config --keys               list keys, allowed values and meanings
+  weir config --example            print the same as a file to start from")]
 pub struct ConfigArgs {
-    /// Configuration file; has to exist [default: /etc/weir/weir.toml, where it exists]
+    /// Configuration file; must exist [default: /etc/weir/weir.toml, if it exists]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["running", "keys", "example"])]
     config: Option<PathBuf>,
-    /// Ask the running daemon
+    /// Print the configuration of the running daemon
     #[arg(long, conflicts_with_all = ["keys", "example"])]
     running: bool,
-    /// List all keys, with what can be written
+    /// List all keys and their allowed values
     #[arg(long, conflicts_with = "json")]
     keys: bool,
-    /// Print a configuration file with all keys and what they do, each commented out
+    /// Print a configuration file with all keys and their meanings, each commented out
     #[arg(long, conflicts_with_all = ["json", "keys"])]
     example: bool,
     #[command(flatten)]

@@ -8,10 +8,10 @@ use crate::Error;
 use crate::command::{Connection, Format, client};
 use crate::output::{Output, harmless};
 
-/// Have the daemon read its configuration again
+/// Reload the daemon's configuration
 ///
-/// The new configuration takes effect as a whole. Where it has an error, all errors are told and
-/// nothing changes. What does not work is tried again, and told.
+/// The new configuration takes effect as a whole. If it has errors, all errors are printed and
+/// nothing changes. Failed parts are retried, and remaining problems are printed.
 #[derive(Args, Debug)]
 pub struct ReloadArgs {
     #[command(flatten)]

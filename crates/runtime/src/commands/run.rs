@@ -9,35 +9,35 @@ use crate::config::{Api, DEFAULT_FILE, Flag, Log, Source};
 use crate::registry::Context;
 use crate::{daemon, log};
 
-/// Run the daemon: forward packets until told to stop
+/// Run the daemon: forward packets until stopped
 ///
-/// Needs no configuration: it finds the devices that forward. Stops at SIGTERM or SIGINT, reads the
-/// configuration again at SIGHUP. When it stops, or is killed, connections go on through the
-/// kernel.
+/// Needs no configuration: weir finds the devices that forward. Stops on SIGTERM or SIGINT, reloads
+/// the configuration on SIGHUP. When the daemon stops or is killed, the kernel keeps forwarding all
+/// connections.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
-  weir run                      with /etc/weir/weir.toml, where it exists
-  weir run --only monitor       count traffic; the kernel alone forwards
-  weir run --shadow -v          forward nothing, but say and count what would be
+  weir run                      use /etc/weir/weir.toml, if it exists
+  weir run --only monitor       count traffic; only the kernel forwards
+  weir run --shadow -v          forward nothing, but log and count decisions
   weir run --config ./weir.toml")]
 pub struct RunArgs {
-    /// Configuration file; has to exist [default: /etc/weir/weir.toml, where it exists]
+    /// Configuration file; must exist [default: /etc/weir/weir.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Run these modules only
+    /// Run only these modules
     #[arg(long, value_name = "MODULE", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Prove and count, but leave every packet to the kernel
+    /// Decide and count, but leave every packet to the kernel
     #[arg(long)]
     pub shadow: bool,
     /// Socket to serve the API on [default: $WEIR_SOCKET, else the configuration's, else by network
     /// namespace]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// Tell more; twice: still more
+    /// Log more; twice for still more
     #[arg(short, long, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub verbose: u8,
-    /// Tell less; twice: errors only
+    /// Log less; twice for errors only
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub quiet: u8,
 }

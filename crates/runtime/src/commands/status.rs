@@ -13,13 +13,13 @@ use crate::command::{Connection, Format, client};
 use crate::output::{Output, Tone, WIDTH, harmless, units, wrap};
 use crate::registry::{Context, Registry};
 
-/// Show how the daemon is doing
+/// Show the state of the daemon
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-The first packets of each connection are always left to the kernel: it decides, and a proof is \
-what weir sees it do.
-A proof ends with each change of rules, routes, devices or neighbours; the next packet gives a \
-new one.
+The kernel always handles the first packets of each connection: the kernel decides, and a proof is \
+a decision that weir observed.
+A proof ends with each change of rules, routes, devices or neighbours; the next packet creates a \
+new proof.
 
 Example:
   weir status --json | jq .share_of_packets")]

@@ -17,8 +17,8 @@ pub enum Charset {
 /// Which letters to draw with, as a flag.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct CharsetArg {
-    /// Draw with block elements, or with ASCII alone [auto: as LC_ALL, LC_CTYPE or LANG say; ASCII
-    /// where TERM is linux]
+    /// Draw with block elements, or with ASCII only [auto: by LC_ALL, LC_CTYPE or LANG; ASCII if
+    /// TERM is linux]
     #[arg(
         long,
         value_name = "SET",

@@ -17,19 +17,20 @@ use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 
 /// Show the far end of each cable, and the purpose of its port
 ///
-/// Where mode = "suggest" stands under [cables] in the configuration, weir listens at each port from
-/// when a cable is plugged in, and asks once where silence leaves a doubt. It changes nothing. With
-/// "auto" nothing passes a port until that is known, and weir moves it between LAN, uplink and mesh.
+/// With mode = "suggest" under [cables] in the configuration, weir listens on each port from the
+/// moment a cable is plugged in, and probes once if silence leaves a doubt. It changes nothing.
+/// With "auto", a port passes no traffic until its role is known, and weir moves the port between
+/// LAN, uplink and mesh.
 #[derive(Args, Debug)]
 #[command(
     mut_arg("socket", |socket| socket.global(true)),
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
-ROLE is what the port is for: uplink (the way to the Internet), mesh (another node that proved \
-to be of this mesh), radio (a radio used as a wire), client, border (another network's mesh), \
-switch, loop (the cable comes back to this router), or unknown. SURE is of 100. NOW is what the \
-port is used for at present: lan, uplink, mesh or none; shut: nothing passes, as it is not known \
-yet what the port is for, or it is a loop.
+ROLE: purpose of the port: uplink (leads to the Internet), mesh (a node that proved to belong to \
+this mesh), radio (a radio used as a wire), client, border (another network's mesh), switch, loop \
+(the cable returns to this router), or unknown. SURE: confidence, 0 to 100. NOW: current use of \
+the port: lan, uplink, mesh or none; shut: no traffic passes, because the role is not known yet or \
+the port is a loop.
 
 Examples:
   weir cables
@@ -42,10 +43,10 @@ Examples:
 pub struct CablesArgs {
     #[command(subcommand)]
     what: Option<What>,
-    /// Why, what was heard, and what would change it, too
+    /// Also show the reasons, the evidence, and what would change the role
     #[arg(short, long, conflicts_with = "json")]
     long: bool,
-    /// Again each second, until stopped
+    /// Repeat every second, until interrupted
     #[arg(short, long, conflicts_with = "json")]
     watch: bool,
     #[command(flatten)]
@@ -61,18 +62,18 @@ enum What {
     Events(EventsArgs),
 }
 
-/// Say what a port is for: that holds, whatever is heard
+/// Set the role of a port; evidence no longer changes it
 #[derive(Args, Debug)]
 struct SetArgs {
-    /// The port
+    /// Device of the port
     #[arg(value_name = "DEVICE")]
     device: String,
-    /// What it is for
+    /// Role of the port
     #[arg(value_name = "ROLE", value_parser = ["uplink", "mesh", "radio", "client", "border", "switch"])]
     role: String,
 }
 
-/// Let weir find out what a port is for
+/// Let weir determine the role of a port
 #[derive(Args, Debug)]
 struct AutoArgs {
     /// The port
@@ -80,16 +81,16 @@ struct AutoArgs {
     device: String,
 }
 
-/// Show what happened at ports
+/// Show events at ports
 ///
-/// The last 256 events are kept, and numbered from 1 on since weir was started. With --follow and
-/// --json each is a line of its own.
+/// Prints the last 256 events, numbered from 1 since weir started. With --follow and --json, each
+/// event is one line.
 #[derive(Args, Debug)]
 struct EventsArgs {
-    /// Those with greater numbers
+    /// Only events with greater numbers
     #[arg(short, long, value_name = "NUMBER", default_value_t = 0)]
     after: u64,
-    /// Those to come, too, until stopped
+    /// Also print new events, until interrupted
     #[arg(short, long)]
     follow: bool,
 }

@@ -45,7 +45,7 @@ use watch::{Wanted, Watch};
 
 /// Entry of the module.
 pub const ENTRY: Entry = Entry {
-    choice: Some("What is at the other end of each cable"),
+    choice: Some("Detection of the far end of each cable"),
     sections: &config::SECTIONS,
     commands: || vec![Command::printing(Group::See, "cables", command::run)],
     begin: Some(begin),

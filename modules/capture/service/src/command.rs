@@ -19,15 +19,15 @@ use runtime::output::Output;
 
 /// Capture packets that weir forwards, for Wireshark or tcpdump
 ///
-/// tcpdump on this machine does not see what weir forwards. This writes the same packets as pcapng:
-/// each as it came in and as it left, with the names of the devices. Other packets, which the
-/// kernel forwards, are tcpdump's.
+/// tcpdump on this machine does not see the packets that weir forwards. This command writes them as
+/// pcapng: each packet as received and as sent, with the names of the devices. Use tcpdump for
+/// packets that the kernel forwards.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Ends after --count or --duration, or when it is interrupted (Ctrl-C), and then says what it had \
-and what it missed.
-While a capture runs, every packet costs a little more, and one that is captured more than that: \
---rate bounds it.
+Ends after --count or --duration, or on Ctrl-C, and then reports how many packets were captured \
+and missed.
+While a capture runs, every packet costs a little more, and a captured packet more than that; \
+--rate limits the cost.
 
 Examples:
   weir capture | tcpdump -n -r -
@@ -36,41 +36,42 @@ Examples:
   weir capture -w one.pcapng 'tcp 192.168.1.2:40000 > 1.1.1.1:443'
   ssh router weir capture | wireshark -k -i -")]
 pub struct CaptureArgs {
-    /// One connection only: [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`;
-    /// translated or not
+    /// Only this connection: [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir
+    /// flows`; before or after NAT
     #[arg(value_name = "FLOW", conflicts_with_all = ["address", "port", "protocol"])]
     flow: Vec<String>,
     /// File to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     write: PathBuf,
-    /// Only with this address, translated or not, on either side; or a prefix such as
+    /// Only packets with this address on either side, before or after NAT; or with a prefix such as
     /// 192.168.1.0/24
     #[arg(long, value_name = "ADDRESS[/LENGTH]")]
     address: Option<AddressFilter>,
-    /// Only with this port, translated or not, on either side
+    /// Only packets with this port on either side, before or after NAT
     #[arg(long)]
     port: Option<u16>,
-    /// Only this protocol
+    /// Only packets of this protocol
     #[arg(long)]
     protocol: Option<ProtocolArg>,
-    /// Only what comes in at this port of weir, or leaves by it
+    /// Only packets that arrive at or leave by this port of weir
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// As they came in, as they left, or both
+    /// Record packets as received (in), as sent (out), or both
     #[arg(long, default_value = "both")]
     side: SideArg,
     /// Bytes of each packet to keep
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_OCTETS,
         value_parser = clap::value_parser!(u32).range(i64::from(*answers::capture::OCTETS.start())..=i64::from(*answers::capture::OCTETS.end())))]
     snaplen: u32,
-    /// Packets a second, at most; those beyond are counted, and forwarded all the same
+    /// Packets to record per second, at most; further packets are counted, and forwarded all the
+    /// same
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_RATE,
         value_parser = clap::value_parser!(u32).range(i64::from(*answers::capture::RATE.start())..=i64::from(*answers::capture::RATE.end())))]
     rate: u32,
-    /// End after so many records; a packet that is captured on both sides has two
+    /// Stop after this many records; a packet captured on both sides has two
     #[arg(short, long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=i64::from(answers::capture::LONGEST)))]
     duration: Option<u32>,
     #[command(flatten)]

@@ -9,13 +9,13 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Output, Table, Tone, WIDTH, harmless, units, wrap};
 
-/// List what weir drops early, as netfilter or a route would
+/// List packets that weir drops early, as netfilter or a route would
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Of all that is dropped here, some packets go to the kernel all the same (SAMPLED): rules that \
-count, log or limit see those, and when the kernel no longer drops them, neither does weir. \
-LEARNED: TRIED packets were let through since the last change, netfilter dropped CONFIRMED of \
-them; while these differ, or for the first second, the kernel drops alone.
+Some of the packets that would be dropped here still go to the kernel (SAMPLED): rules that count, \
+log or limit see these packets, and if the kernel stops dropping them, weir does too. LEARNED: \
+TRIED packets were let through since the last change, and netfilter dropped CONFIRMED of them. \
+While the two differ, and for the first second, only the kernel drops.
 
 Example:
   weir drops --json | jq '.sets[] | {name, active, reason}'")]

@@ -16,16 +16,16 @@ use runtime::output::{
 };
 use window::Window;
 
-/// Show how much was sent and received, per hour, day or month
+/// Show received and sent traffic per hour, day or month
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-RECEIVED is what went to devices from the Internet, SENT what they sent there, TOTAL both \
-together. The bar is full for the largest TOTAL of a period. LAN IN and LAN OUT are what devices \
-received and sent without crossing an uplink: a copy between two devices is in both. Periods \
-without traffic are left out. Times are the router's; hours on the other side of a change of the \
-clocks are shown by the clock of now.
+RECEIVED: from the Internet to devices. SENT: from devices to the Internet. TOTAL: both together. \
+The bar is full for the largest TOTAL of a period. LAN IN and LAN OUT: received and sent by \
+devices without crossing an uplink; a copy between two devices counts in both. Periods without \
+traffic are left out. Times are in the router's time zone; hours before a change of the clocks are \
+shown by the current offset.
 
-Dates are written 2026-11-20, \"2026-11-20 15:00\", or 2026-11 for a month; --to is included.
+Write dates as 2026-11-20, \"2026-11-20 15:00\", or 2026-11 for a month; --to is inclusive.
 
 Examples:
   weir history
@@ -37,23 +37,23 @@ pub struct HistoryArgs {
     /// Length of the periods
     #[arg(long, default_value = "day")]
     unit: UnitArg,
-    /// Only so many periods, up to now [default: 24 hours, 14 days, 12 months]
+    /// Only this many periods, up to now [default: 24 hours, 14 days, 12 months]
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["from", "to"],
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     last: Option<u32>,
-    /// The first period
+    /// First period
     #[arg(long, value_name = "DATE", value_parser = span)]
     from: Option<Span>,
-    /// The last period
+    /// Last period
     #[arg(long, value_name = "DATE", value_parser = span)]
     to: Option<Span>,
     /// Divide each period
     #[arg(long)]
     by: Option<ByArg>,
-    /// Only this one: hardware address, name or IP address
+    /// Only this device: hardware address, name or IP address
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// With --by: no more parts of each period than so many; the rest is summed up
+    /// With --by: show at most this many parts of each period, and sum up the rest
     #[arg(long, value_name = "NUMBER", default_value_t = 5)]
     limit: usize,
     #[command(flatten)]

@@ -50,7 +50,7 @@ use runtime::registry::{Doubt, Entry};
 
 /// Entry of the monitor in the list of modules.
 pub const ENTRY: Entry = Entry {
-    choice: Some("Counting, per conversation and device"),
+    choice: Some("Traffic counters per conversation and device"),
     sections: &config::SECTIONS,
     commands: commands::all,
     early: Some(begin),

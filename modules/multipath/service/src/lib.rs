@@ -25,7 +25,7 @@ use runtime::registry::{Command, Entry, Group};
 
 /// Several uplinks as one.
 pub const ENTRY: Entry = Entry {
-    choice: Some("Several uplinks as one, by way of a partner"),
+    choice: Some("Several uplinks as one, through a partner"),
     sections: &config::SECTIONS,
     tables: &multipath_core::nft::TABLES,
     commands: || {

@@ -18,8 +18,8 @@ pub const CLAIM: &str = "/v1/page/claim";
 
 /// Set the password of the web page
 ///
-/// Asks for it twice, without showing it. Only a hash is kept (argon2id), in a file of mode 0600.
-/// Takes effect at once: who is logged in must log in again.
+/// Asks for the password twice without showing it. Only a hash (argon2id) is stored, in a file with
+/// mode 0600. Takes effect at once: logged-in users must log in again.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir passwd
@@ -29,11 +29,10 @@ pub struct PasswdArgs {
     /// Read the password from the first line of standard input
     #[arg(long)]
     stdin: bool,
-    /// Tell the code by which the first password may be set in the page, from any device that
-    /// reaches it
+    /// Print the code that lets any device that reaches the page set the first password
     #[arg(long, conflicts_with_all = ["stdin", "file"])]
     claim: bool,
-    /// File of the hash
+    /// File of the password hash
     #[arg(long, value_name = "FILE", default_value = web::DEFAULT_PASSWORD_FILE)]
     file: PathBuf,
     #[command(flatten)]

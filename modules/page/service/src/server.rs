@@ -23,12 +23,12 @@ pub const APART: Apart = Apart {
     user: apart::PAGE,
 };
 
-/// Serve the web page, for weir, which starts this
+/// Serve the web page; started by weir
 ///
-/// Standard input is what weir handed over.
+/// Reads from standard input the data that weir hands over.
 #[derive(Args, Debug)]
 pub struct ServerArgs {
-    /// How much is told
+    /// Log level
     #[arg(long, default_value = "info")]
     log: LevelFilter,
 }

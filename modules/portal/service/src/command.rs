@@ -19,10 +19,10 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Output, harmless};
 
-/// Sell vouchers, and see who is let in
+/// Sell vouchers, and manage guests
 ///
-/// Where `devices` stands under [portal] in the configuration, whoever comes by these devices gets
-/// no further before they type the code of a voucher.
+/// With `devices` under [portal] in the configuration, guests on these devices must enter the code
+/// of a voucher before they reach the network.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir portal voucher add --name \"room 7\" --duration 1d
@@ -52,7 +52,7 @@ enum What {
     Notes(notes::NotesArgs),
 }
 
-/// Make, list and call back vouchers
+/// Create, list and revoke vouchers
 #[derive(Args, Debug)]
 struct VoucherArgs {
     #[command(subcommand)]
@@ -63,44 +63,45 @@ struct VoucherArgs {
 enum Voucher {
     Add(AddArgs),
     List(ListArgs),
+    /// Show a voucher
     Show(OneArgs),
     Rename(RenameArgs),
     Activate(ActivateArgs),
+    /// Revoke a voucher
     Invalidate(OneArgs),
     Print(PrintArgs),
     Import(import::ImportArgs),
 }
 
-/// Make vouchers
+/// Create vouchers
 #[derive(Args, Debug)]
 struct AddArgs {
-    /// What they are called: whom they are for
+    /// Name of the vouchers, such as the guest or the room
     #[arg(long, value_name = "TEXT", default_value = "")]
     name: String,
-    /// How long each is good for, from when it is first used, such as 30m, 2h or 7d
+    /// Validity of each voucher from its first use, such as 30m, 2h or 7d
     #[arg(long, value_name = "TIME", value_parser = time, required_unless_present = "permanent")]
     duration: Option<u64>,
-    /// Good for ever
+    /// Make the vouchers valid without limit
     #[arg(long, conflicts_with = "duration")]
     permanent: bool,
-    /// How many
+    /// Number of vouchers
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     count: u32,
-    /// Devices that may use each at once
+    /// Number of devices that may use a voucher at once
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     devices: u32,
-    /// Bytes that each is good for, both ways together, such as 500MB or 2GiB
+    /// Traffic quota of each voucher, both directions together, such as 500MB or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     bytes: Option<u64>,
-    /// How fast each device may send, and get, such as 500kbit or 10Mbit
+    /// Rate limit of each device in each direction, such as 500kbit or 10Mbit
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<u64>,
-    /// The time goes by only while a device of it is on-line: something was sent or got in the last
-    /// minute
+    /// Count time only while a device of the voucher is online: traffic in the last minute
     #[arg(long, conflicts_with = "permanent")]
     online: bool,
-    /// Each can be used for the first time up to the end of this day, such as 2026-12-31, or up to
-    /// a time of that day, such as "2026-12-31 12:00" (UTC)
+    /// Last day for the first use, such as 2026-12-31, or a time on that day, such as "2026-12-31
+    /// 12:00" (UTC)
     #[arg(long, value_name = "DATE", value_parser = until)]
     until: Option<u64>,
     #[command(flatten)]
@@ -112,8 +113,7 @@ struct AddArgs {
 /// List vouchers
 #[derive(Args, Debug)]
 struct ListArgs {
-    /// Only those that nobody used yet, that are in use, whose time is over, or that were called
-    /// back
+    /// Only vouchers that are unused, in use, expired or revoked
     #[arg(long, value_name = "STATE", value_parser = ["available", "active", "expired", "invalidated"])]
     state: Option<String>,
     #[command(flatten)]
@@ -122,10 +122,10 @@ struct ListArgs {
     format: Format,
 }
 
-/// One voucher
+/// Names a voucher.
 #[derive(Args, Debug)]
 struct OneArgs {
-    /// Its id, or its code
+    /// Id or code of the voucher
     #[arg(value_name = "VOUCHER")]
     voucher: String,
     #[command(flatten)]
@@ -134,17 +134,17 @@ struct OneArgs {
     format: Format,
 }
 
-/// Give a voucher another name
+/// Rename a voucher
 #[derive(Args, Debug)]
 struct RenameArgs {
     #[command(flatten)]
     one: OneArgs,
-    /// What it is called from now on
+    /// New name of the voucher
     #[arg(value_name = "TEXT")]
     name: String,
 }
 
-/// Let a device in by a voucher, without the page
+/// Admit a device with a voucher, without the page
 #[derive(Args, Debug)]
 struct ActivateArgs {
     #[command(flatten)]
@@ -154,9 +154,10 @@ struct ActivateArgs {
     mac: String,
 }
 
-/// Write a sheet with vouchers, as HTML: to be opened in a browser, printed on A4 and cut
+/// Print vouchers as an HTML sheet, for A4 paper
 ///
-/// Without a voucher, all that nobody used yet.
+/// Open the sheet in a browser, print it and cut it. Without a voucher, all unused vouchers are
+/// printed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir portal voucher print --title \"Café am Markt\" > sheet.html")]
@@ -164,17 +165,17 @@ struct PrintArgs {
     /// Ids or codes of the vouchers
     #[arg(value_name = "VOUCHER")]
     vouchers: Vec<String>,
-    /// What each is headed with
+    /// Heading of each voucher
     #[arg(long, value_name = "TEXT", default_value = "")]
     title: String,
-    /// Name of the guests' open Wi-Fi, with a QR code to join it
+    /// Name of the guests' open Wi-Fi; adds a QR code to join it
     #[arg(long, value_name = "NAME", default_value = "")]
     wifi: String,
     /// Language of the instructions: ar, de, en, es, fr, it or pt
     #[arg(long, value_name = "LANGUAGE", default_value = "en")]
     language: String,
-    /// With QR codes that hold at every node that trusts this one, also where none has heard of the
-    /// voucher
+    /// Print QR codes that are valid at every node that trusts this one, even before that node
+    /// knows the voucher
     #[arg(long)]
     signed: bool,
     #[command(flatten)]
@@ -190,9 +191,9 @@ struct ClientsArgs {
     format: Format,
 }
 
-/// End what a device may, with all its connections
+/// End the access of a device, and all its connections
 ///
-/// Its voucher stays good for what is left of it.
+/// The voucher stays valid for its remaining time and traffic.
 #[derive(Args, Debug)]
 struct EndArgs {
     /// Hardware address of the device

@@ -64,7 +64,7 @@ const WRITTEN: Duration = Duration::from_secs(3);
 
 /// The portal.
 pub const ENTRY: ModuleEntry = ModuleEntry {
-    choice: Some("Guests log in before they get any further"),
+    choice: Some("Login of guests before they reach the network"),
     sections: &config::SECTIONS,
     tables: &[rules::TABLE],
     commands: || {

@@ -41,12 +41,12 @@ const APART: Apart = Apart {
 /// Requests answered at once.
 const ANSWERS: usize = 64;
 
-/// Serve the portal, for weir, which starts this
+/// Serve the portal; started by weir
 ///
-/// Standard input is what weir handed over.
+/// Reads from standard input the data that weir hands over.
 #[derive(Args, Debug)]
 pub struct ServerArgs {
-    /// How much is told
+    /// Log level
     #[arg(long, default_value = "info")]
     log: LevelFilter,
 }

@@ -11,19 +11,19 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, harmless};
 
-/// Show what access points send with, and what arrives
+/// Show the transmit power of access points, and their throughput
 ///
-/// Where mode = "control" stands under [radio.power] in the configuration, weir lowers the power of
-/// access points as long as no station gets less for it. With "watch" it tells, and changes nothing.
+/// With mode = "control" under [radio.power] in the configuration, weir lowers the power of access
+/// points as long as no station loses throughput. With "watch" weir only reports.
 #[derive(Args, Debug)]
 #[command(
     mut_arg("socket", |socket| socket.global(true)),
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
-ARRIVES is what arrives at a station if the radio sends to it alone, all the time, by what was \
-sent in the last second; EXPECTS is what the driver says of that. WHY is idle (nobody is sent \
-to), newcomer, silent, edge, wall (all of the power, for somebody's sake), reference (a look at \
-the greatest power), trial, kept, lost, worse or return.
+ARRIVES: throughput to a station if the radio sent to it alone, all the time, by the traffic of \
+the last second. EXPECTS: the driver's estimate of that. WHY: idle (no station receives), \
+newcomer, silent, edge, wall (full power: a station has less than half of its throughput), \
+reference (a test at the greatest power), trial, kept, lost, worse or return.
 
 Examples:
   weir radio status
@@ -43,28 +43,29 @@ pub struct RadioArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Each access point, and its stations
+    /// Show access points and their stations
     Status,
-    /// Power alone, a line for each access point
+    /// Show only the power, one line per access point
     Power,
-    /// What was tried, and why
+    /// Show trials of power, and their reasons
     Log(LogArgs),
-    /// Access points that are, or may become, peers of this one
+    /// List current and possible peers of this access point
     ///
-    /// STATE is seen (its beacon proves the secret), waiting (it is too faint, or there are peers
-    /// enough), handshake, installed (it has a key here), or alive (at both ends). KEY is "NONE:
-    /// insecure" of those that prove nothing, with which all is in clear: compat = "apup" takes them.
+    /// STATE: seen (its beacon proves the secret), waiting (its signal is too weak, or there are
+    /// enough peers), handshake, installed (it has a key here), or alive (at both ends). KEY:
+    /// "NONE: insecure" marks peers without proof, whose traffic is not encrypted; compat = "apup"
+    /// accepts them.
     Peers,
 }
 
 #[derive(Args, Debug)]
 struct LogArgs {
-    /// Of this access point alone
+    /// Only this access point
     device: Option<String>,
-    /// As comma-separated values
+    /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// As a picture (SVG), into this file
+    /// Draw a picture (SVG) into this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv"])]
     plot: Option<PathBuf>,
 }
@@ -270,9 +271,9 @@ fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Give radios back their power once weir is gone, for weir, which starts this
+/// Restore the power of radios after weir ends; started by weir
 ///
-/// Standard input is what weir handed over.
+/// Reads from standard input the data that weir hands over.
 #[derive(Args, Debug)]
 pub struct WayBackArgs {}
 

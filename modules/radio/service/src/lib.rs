@@ -28,7 +28,7 @@ use runtime::registry::{Command, Entry, Group};
 
 /// Radios.
 pub const ENTRY: Entry = Entry {
-    choice: Some("Transmit power that follows throughput; access points that are peers"),
+    choice: Some("Transmit power control; peering access points"),
     sections: &config::SECTIONS,
     commands: || {
         vec![

@@ -23,87 +23,86 @@ use runtime::output::units::duration;
 use runtime::output::{Align, Cell, Output, Table, Tone, harmless};
 use runtime::registry::Context;
 
-/// Change the router's configuration; what does not work is undone
+/// Change the router's configuration, with automatic rollback
 ///
-/// What `weir uci` or `uci` changed is put into the files all at once, and services are told.
-/// Unless somebody confirms that in time, the former files come back: after the time, or with the
-/// next start of the machine, wherever it was stopped.
+/// Applies all changes of `weir uci` or `uci` at once, and notifies services. Unless the change is
+/// confirmed in time, the former files return: after the time limit, or at the next start of the
+/// machine.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir uci set network.lan.ipaddr=192.168.7.1
-  weir setup diff                  what would change
-  weir setup apply                 change it; confirm within two minutes
+  weir setup diff                  show pending changes
+  weir setup apply                 apply them; confirm within two minutes
   weir setup confirm
-  weir setup revert 4              as it was before change 4
+  weir setup revert 4              restore the state before change 4
 
-Documents: `weir setup export` writes one, `weir setup import FILE` makes the router what it \
-says; a part that it lacks is not touched. {mac} in `name` of [router] is the end of the \
-router's hardware address, and in `address` of [lan], 10.23.{mac}/16, it stands for an address \
-of its own: one document for many nodes. Two may meet.
+Documents: `weir setup export` writes a document, `weir setup import FILE` applies it; parts that \
+the document lacks are not touched. {mac} in `name` of [router] is the end of the router's \
+hardware address. In `address` of [lan], 10.23.{mac}/16 gives each router its own address: one \
+document for many nodes. Two addresses may collide.
 
-Reach: While a change waits, `weir setup show` and the page say how far the router gets: no \
-default route, a gateway that does not answer, no names, or all the way. It decides nothing.
+Reach: While a change awaits confirmation, `weir setup show` and the page show how far the router \
+gets: no default route, a gateway that does not answer, no name resolution, or the whole way. \
+Reach has no effect on the change.
 
-OpenVPN: The page lets clients in, and tells each one's file once; `import` lets no new ones in. \
-The keys are in /etc/openvpn/weir. Whoever is taken out of the list stays out, by `revert 4`, \
-too.")]
+OpenVPN: The page adds clients, and shows each client's file once; `import` adds none. The keys \
+are in /etc/openvpn/weir. A client that was removed from the list stays locked out, even after a \
+revert.")]
 pub struct SetupArgs {
     #[command(subcommand)]
     what: What,
-    /// Configuration file of weir; has to exist [default: /etc/weir/weir.toml, where it exists]
+    /// Configuration file of weir; must exist [default: /etc/weir/weir.toml, if it exists]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// What waits to be confirmed, and what was changed before
+    /// Show the change that awaits confirmation, and earlier changes
     Show(Format),
-    /// What waits to be applied, line by line
+    /// Show pending changes, line by line
     Diff(Format),
-    /// Find out what is at the uplink: asks in all ways at once, and says what to use, and why
+    /// Detect the type of the uplink, and suggest settings with reasons
     Detect(DetectArgs),
-    /// Put into the files what waits, and tell services
+    /// Write pending changes to the files, and notify services
     Apply(ApplyArgs),
-    /// Keep the change that was made
+    /// Keep the applied change
     Confirm,
-    /// Take back the change that waits to be confirmed; or make the configuration what it was
-    /// before a change
+    /// Revert the pending change, or restore the state before a change
     Revert(RevertArgs),
-    /// Write what the wizard would ask as one document, for another router
+    /// Export the wizard's settings as a document, for another router
     Export(ExportArgs),
-    /// Make the router what a document says
+    /// Apply a document to this router
     Import(ImportArgs),
-    /// Change the configuration for the web page, which may not itself
+    /// Change the configuration for the web page, which lacks privileges
     Serve,
-    /// Take back what was not confirmed before the machine went off. For the start, before the
-    /// network
+    /// Revert an unconfirmed change at boot, before the network starts
     Recover,
-    /// Make Debian's services what the configuration says
+    /// Apply the configuration to Debian's services
     Debian(DebianArgs),
-    /// Wait for a change to be confirmed
+    /// Wait for the confirmation of a change
     #[command(hide = true)]
     Guard {
-        /// Its number
+        /// Number of the change
         number: u64,
     },
 }
 
 #[derive(Args, Debug)]
 struct ApplyArgs {
-    /// Seconds in which it has to be confirmed
+    /// Seconds in which the change must be confirmed
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = seconds())]
     within: u64,
-    /// What the change is for, to be found again by
+    /// Purpose of the change, shown in the list of changes
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
 }
 
 #[derive(Args, Debug)]
 struct RevertArgs {
-    /// The number of a confirmed change: the configuration becomes what it was before
+    /// Number of a confirmed change: restores the configuration from before it
     number: Option<u64>,
-    /// Seconds in which that has to be confirmed
+    /// Seconds in which the revert must be confirmed
     #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "number", value_parser = seconds())]
     within: u64,
 }

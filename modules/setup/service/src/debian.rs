@@ -19,18 +19,18 @@ use runtime::output::{Output, harmless};
 
 #[derive(Args, Debug)]
 pub struct DebianArgs {
-    /// Packages that changed: what is not rendered is told of these alone [default: all]
+    /// Changed packages: print notes about unsupported settings only for these [default: all]
     packages: Vec<String>,
-    /// Folder that stands for / where files are written
+    /// Folder to write files into, in place of /
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Show the files, without secrets, and what would be run
+    /// Show the files, without secrets, and the commands that would run
     #[arg(long, conflicts_with = "files")]
     dry_run: bool,
-    /// Write files, and tell nobody: for the start of the machine, before services
+    /// Write files without notifying services: for boot, before services start
     #[arg(long)]
     files: bool,
-    /// Give each command to PROGRAM, as its arguments, where systemd does not run the services
+    /// Pass each command to PROGRAM, as arguments, if systemd does not run the services
     #[arg(long, value_name = "PROGRAM")]
     run: Option<PathBuf>,
 }

@@ -18,13 +18,13 @@ const LONGEST: u64 = 256 * 1024;
 /// What `export` takes.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// Leave out passwords and keys: what the document says may be read by anybody
+    /// Leave out passwords and keys: the document may then be published
     #[arg(long)]
     without_secrets: bool,
-    /// Only what another node needs to join this one's mesh
+    /// Export only the settings that another node needs to join this mesh
     #[arg(long, conflicts_with = "without_secrets")]
     mesh: bool,
-    /// As a QR code, to be read by the other node's wizard
+    /// Print a QR code for the other node's wizard
     #[arg(long, requires = "mesh")]
     qr: bool,
 }
@@ -32,15 +32,15 @@ pub struct ExportArgs {
 /// What `import` takes.
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// The document; `-`: standard input
+    /// Document to apply; `-` is standard input
     file: PathBuf,
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
-    /// Seconds in which it has to be confirmed
+    /// Seconds in which the change must be confirmed
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = seconds())]
     pub within: u64,
-    /// What the change is for, to be found again by
+    /// Purpose of the change, shown in the list of changes
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub why: String,
 }

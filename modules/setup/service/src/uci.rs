@@ -17,8 +17,9 @@ use runtime::output::Output;
 
 /// Show and change OpenWrt's configuration files, as `uci` does
 ///
-/// Same arguments, output and exit codes as OpenWrt's `uci`. Changes wait in /tmp/.uci until they
-/// are committed. What a commit does not change stays as it was written, comments too.
+/// Takes the same arguments as OpenWrt's `uci`, with the same output and exit codes. Changes wait
+/// in /tmp/.uci until they are committed. A commit leaves all other lines as they were, including
+/// comments.
 #[derive(Args, Debug)]
 #[command(after_help = "`weir uci help` lists commands and options.")]
 pub struct UciArgs {

@@ -9,7 +9,7 @@ use crate::chart;
 use crate::page::about::parameters;
 use crate::text::Language;
 
-/// List all charts, and what each can be asked
+/// List all charts and their parameters
 #[derive(Args, Debug)]
 pub(super) struct Arguments {}
 

@@ -8,7 +8,7 @@ use clap::Args;
 /// Where the data are.
 #[derive(Args, Clone, Debug)]
 pub struct Data {
-    /// Folder with the data; `import` makes it
+    /// Folder of the data; created by `import`
     #[arg(long, value_name = "FOLDER", default_value = "atlas-data", value_parser = absolute)]
     pub data: PathBuf,
 }

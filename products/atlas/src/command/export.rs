@@ -11,9 +11,8 @@ use crate::export;
 
 /// Write all data as Parquet files
 ///
-/// What an earlier one wrote into the folder is written over, or removed where it is no longer
-/// written: years that the data do not have. A folder with files from elsewhere is not touched
-/// without --force.
+/// Overwrites the files of an earlier export in the folder, and removes those of years that the
+/// data no longer have. A folder with other files is not touched without --force.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-atlas export --parquet parquet
@@ -21,10 +20,10 @@ use crate::export;
 pub(super) struct Arguments {
     #[command(flatten)]
     data: Data,
-    /// Folder for the files; it is made where it is not there
+    /// Folder for the files; created if missing
     #[arg(long, value_name = "FOLDER", required = true)]
     parquet: PathBuf,
-    /// Write over files of the same names, whoever made them
+    /// Overwrite files of the same names, whatever their origin
     #[arg(long)]
     force: bool,
 }

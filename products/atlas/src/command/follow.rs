@@ -23,18 +23,19 @@ const LOOK: Duration = Duration::from_millis(200);
 /// File in the data folder with the server's validators of its last answer.
 const REMEMBERED: &str = "follow.json";
 
-/// Ask a directory again and again, and keep what is new
+/// Query a directory regularly, and store what is new
 ///
-/// Each hour unless --every says otherwise, with what the server called its last answer, so that
-/// an answer that is known is not sent again; less often while it fails.
+/// Queries once an hour unless --every says otherwise, and less often while the directory fails.
+/// Sends the validator of the last answer, so that the server need not send an unchanged answer
+/// again.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-`weir-atlas serve --follow URL` does the same beside serving.
+`weir-atlas serve --follow URL` does the same while serving.
 
 Example:
   weir-atlas follow https://example.org/ffSummarizedDir.json")]
 pub(super) struct Arguments {
-    /// The directory's address
+    /// Address (URL) of the directory
     url: String,
     #[command(flatten)]
     data: Data,
@@ -47,7 +48,7 @@ pub(super) struct Arguments {
 /// How often.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Every {
-    /// Minutes between two questions, at least 5
+    /// Minutes between two queries, at least 5
     #[arg(long, value_name = "MINUTES", default_value_t = 60,
           value_parser = clap::value_parser!(u16).range(5..=1440))]
     every: u16,

@@ -20,12 +20,12 @@ const TELL: Duration = Duration::from_millis(200);
 
 /// Read snapshots into the data folder
 ///
-/// From folders, files, archives (.json, .gz, .xz, .tar, .tar.gz, .tar.xz) and addresses, in any
-/// order. What was read before is not read again, so an import that was interrupted is gone on
-/// with by the same command. What is not as it should be goes into the ledger.
+/// Reads folders, files, archives (.json, .gz, .xz, .tar, .tar.gz, .tar.xz) and addresses, in any
+/// order. Snapshots that were read before are skipped, so the same command continues an interrupted
+/// import. Irregular data are recorded in the ledger.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Ctrl-C ends it after what is being read; what was read is kept.
+Press Ctrl-C to end after the current snapshot; data read so far are kept.
 
 Examples:
   weir-atlas import snapshots.tar.xz
@@ -43,7 +43,7 @@ pub(super) struct Arguments {
 /// What files look like.
 #[derive(Args, Clone, Debug)]
 pub(super) struct OfMapping {
-    /// What the files look like: a TOML file, or one of those that are built in
+    /// Mapping of the files: a TOML file, or the name of a built-in mapping
     #[arg(long, value_name = "FILE|NAME", default_value = "freifunk")]
     mapping: String,
 }

@@ -11,7 +11,7 @@ use crate::answer::no_formula;
 use crate::error::Error;
 use crate::{store, time};
 
-/// List what was not as it should be, and how it was read all the same
+/// List irregular data, and how they were read
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir-atlas ledger --search nodes | head
@@ -19,7 +19,7 @@ use crate::{store, time};
 pub(super) struct Arguments {
     #[command(flatten)]
     data: Data,
-    /// Only lines with this in the file's name, the key or what was wrong
+    /// Only lines with this text in the file name, the key or the problem
     #[arg(long, value_name = "TEXT", default_value = "")]
     search: String,
     /// Print CSV

@@ -12,15 +12,15 @@ use crate::error::Error;
 use crate::figure::Cell;
 use crate::sql::{self, Engine};
 
-/// Answer a query in SQL
+/// Run an SQL query
 ///
-/// Of a copy of the data that can only be read, in a process that can do nothing else.
+/// Runs on a read-only copy of the data, in a process without other privileges.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir-atlas query 'SELECT month, nodes FROM growth' --csv
   weir-atlas query 'SELECT count(*) FROM snapshots' --json")]
 pub(super) struct Arguments {
-    /// One SELECT
+    /// Query, one SELECT statement
     sql: String,
     #[command(flatten)]
     data: Data,
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// Print CSV
     #[arg(long)]
     csv: bool,
-    /// What answers it
+    /// Engine that runs the query
     #[arg(long, value_enum, default_value_t)]
     engine: Engine,
 }

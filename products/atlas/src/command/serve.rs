@@ -27,39 +27,39 @@ const AGAIN: Duration = Duration::from_secs(300);
 
 /// Serve pages, pictures, data and free queries over HTTP
 ///
-/// Only reads. For the world, put a server with TLS before it: see packaging/atlas.
+/// Serves read-only. For the Internet, put a server with TLS in front: see packaging/atlas.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-SIGTERM and Ctrl-C end it, once what was asked is answered.
+Stops on SIGTERM or Ctrl-C, after running requests are answered.
 
 Examples:
   weir-atlas serve
   weir-atlas serve --listen '[::]:9350'
   weir-atlas serve --public-url https://example.org --trusted-proxy 127.0.0.1")]
 pub(super) struct Arguments {
-    /// Address and port
+    /// Address and port to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9350",
           value_parser = listen)]
     listen: SocketAddr,
     #[command(flatten)]
     data: Data,
-    /// Ask this directory again and again, and show what is new
+    /// Query this directory regularly, and show what is new
     #[arg(long, value_name = "URL")]
     follow: Option<String>,
     #[command(flatten)]
     every: Every,
     #[command(flatten)]
     mapping: OfMapping,
-    /// How the world calls it: in what others embed [default: by what each client calls it]
+    /// Public URL, for embedded content [default: the name that each client uses]
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<String>,
-    /// Address of a proxy that says in X-Forwarded-For for whom it asks; as often as there are some
+    /// Address of a proxy whose X-Forwarded-For names the client; may be given several times
     #[arg(long, value_name = "ADDRESS", value_parser = proxy)]
     trusted_proxy: Vec<IpAddr>,
-    /// Show /metrics to everybody, not to this machine alone
+    /// Show /metrics to all clients, not only to this machine
     #[arg(long)]
     public_metrics: bool,
-    /// Megabytes of answers and figures that are kept in memory
+    /// Megabytes of memory for cached answers and figures
     #[arg(long, value_name = "MEGABYTES", default_value_t = 32,
           value_parser = clap::value_parser!(u16).range(1..=4096))]
     cache: u16,

@@ -10,25 +10,25 @@ use super::failure::Failure;
 use crate::site;
 use crate::text::Language;
 
-/// Write everything as files, for any web space
+/// Write everything as static files, for any web space
 ///
-/// Pages, pictures, CSV and JSON of each chart, of all time and of each year, and a page for each
-/// community. Links are relative: the folder may stand anywhere. What an earlier one wrote into it
-/// and is no longer written is removed. A folder with files from elsewhere is not touched without
+/// Writes pages, pictures, CSV and JSON of each chart, for all time and for each year, and a page
+/// for each community. Links are relative: the folder may be placed anywhere. Files of an earlier
+/// run that are no longer written are removed. A folder with other files is not touched without
 /// --force.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-atlas site public_html/atlas --lang de,en")]
 pub(super) struct Arguments {
-    /// Folder; it is made where it is not there
+    /// Folder for the files; created if missing
     out: PathBuf,
     #[command(flatten)]
     data: Data,
-    /// Languages of the pages; the second one's are in a folder of its name
+    /// Languages of the pages; pages of the second are in a folder of its name
     #[arg(long, value_name = "LANGUAGES", value_delimiter = ',', default_value = "en,de",
           value_parser = ["en", "de"])]
     lang: Vec<String>,
-    /// Write over files of the same names, whoever made them
+    /// Overwrite files of the same names, whatever their origin
     #[arg(long)]
     force: bool,
 }

@@ -13,11 +13,11 @@ use super::{confine, duckdb, engine};
 /// starts it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Worker {
-    /// The copy of the store; the folder of the Parquet files.
+    /// Copy of the store, or folder of the Parquet files.
     place: PathBuf,
     #[arg(long, value_enum, default_value_t)]
     engine: Engine,
-    /// DuckDB's program.
+    /// Path of DuckDB's program.
     #[arg(long)]
     program: Option<PathBuf>,
     #[arg(long, default_value_t = Limits::STRANGERS.seconds)]

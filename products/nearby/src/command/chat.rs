@@ -10,16 +10,16 @@ use super::failure::Failure;
 use crate::chat::{self, Ended, Look};
 use crate::daemon::Peers;
 
-/// Talks with those who are near, in the terminal
+/// Chat with peers nearby, in the terminal
 ///
-/// What is said is above, below it who is near and how well each is heard, and at the end a line to type.
-/// `/help` has the commands. What is said can be read by everybody.
+/// Shows messages at the top, below them the peers nearby with their signal, and at the end a
+/// line to type. `/help` lists the commands. All messages are readable by everyone.
 ///
-/// Without a terminal each line of standard input is said to all who are near, and each message is a line
-/// of standard output.
+/// Without a terminal, each line of standard input is sent to all peers nearby, and each message
+/// is a line of standard output.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Exit codes: 0 done, 1 failed, or a line was not said.
+Exit codes: 0 done, 1 failed or a line was not sent.
 
 Examples:
   weir-nearby chat

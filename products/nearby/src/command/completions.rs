@@ -7,12 +7,12 @@ use cli::completions::{Shell, script};
 
 use super::failure::Failure;
 
-/// Prints the completions of a shell
+/// Print shell completions
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-nearby completions bash > /etc/bash_completion.d/weir-nearby")]
 pub(super) struct Arguments {
-    /// Which shell
+    /// Shell to print completions for
     shell: Shell,
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::failure::Failure;
 
-/// Writes the manual pages into a folder
+/// Write the manual pages into a folder
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-nearby man /usr/local/share/man")]

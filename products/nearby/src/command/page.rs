@@ -9,10 +9,11 @@ use crate::daemon::PageSettings;
 #[derive(Debug, clap::Args)]
 #[group(id = "page-arguments")]
 pub struct Arguments {
-    /// Serves a page, and figures for Prometheus at /metrics, such as at 127.0.0.1:9348
+    /// Serve a page, and figures for Prometheus at /metrics, such as at 127.0.0.1:9348
     #[arg(long, value_name = "ADDRESS:PORT")]
     page: Option<SocketAddr>,
-    /// Asks for what is in this file before it shows the page: needed where others reach it
+    /// Require the token in this file before the page is shown: necessary if other machines reach
+    /// the page
     #[arg(long, requires = "page", value_name = "FILE")]
     page_token: Option<PathBuf>,
 }

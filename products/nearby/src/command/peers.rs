@@ -8,12 +8,12 @@ use clap::Args;
 use super::failure::Failure;
 use crate::daemon::Peers;
 
-/// Shows who is near
+/// List peers nearby
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-nearby peers --json")]
 pub(super) struct Arguments {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -7,11 +7,12 @@ use crate::power;
 /// As a word.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Power {
-    /// Looks for 5 s of each 30 s, or 15 s where nobody is near; at once for a new message
+    /// Scan for 5 s of each 30 s, or of each 15 s while no peer is near or a message waits; at once
+    /// for a new message
     Low,
-    /// Looks for others all the time, for 5 s each
+    /// Scan all the time, for 5 s each
     Balanced,
-    /// The same for 2 s each: who was lost is heard again sooner
+    /// Scan all the time, for 2 s each: lost peers are found sooner
     Fast,
 }
 

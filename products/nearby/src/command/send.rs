@@ -10,7 +10,7 @@ use super::failure::Failure;
 use crate::daemon::{Answer, Say};
 use crate::envelope::LONGEST_TEXT;
 
-/// Says something that everybody can read, to all who are near or by one of them
+/// Send a public message to all peers nearby, or through one of them
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("what").required(true).args(["text", "file"]),
@@ -21,12 +21,13 @@ use crate::envelope::LONGEST_TEXT;
   weir-nearby send all --file news.txt"
 )]
 pub(super) struct Arguments {
-    /// `all`, or the id of one who is near, or was: that one alone is told, and may tell others
+    /// `all`, or the id of a peer that is or was near: only this peer gets the message, and it
+    /// may pass it on
     #[arg(value_name = "PEER")]
     to: String,
-    /// What to say: 65407 bytes at most
+    /// Text of the message, at most 65407 bytes
     text: Option<String>,
-    /// Say what is in a file instead
+    /// Send the contents of a file instead
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

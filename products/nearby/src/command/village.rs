@@ -20,13 +20,13 @@ const LONGEST: u64 = 1024;
 #[derive(Debug, Args)]
 #[group(id = "village-arguments")]
 pub struct Arguments {
-    /// Be a node of a village, whose secret is in this file: `weir-nearby village` makes it
+    /// Join the village whose secret is in this file; `weir-nearby village` makes a secret
     #[arg(long, value_name = "FILE")]
     village: Option<PathBuf>,
-    /// Where other nodes call; else port 9351 of all addresses
+    /// Address for other nodes to connect to [default: port 9351 on all addresses]
     #[arg(long, value_name = "ADDRESS:PORT", requires = "village")]
     listen: Vec<SocketAddr>,
-    /// A node that is called; its port is 9351 where none is named
+    /// Node to connect to; the default port is 9351
     #[arg(long = "node", value_name = "HOST:PORT", requires = "village")]
     nodes: Vec<Name>,
 }

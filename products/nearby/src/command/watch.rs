@@ -9,12 +9,12 @@ use super::failure::Failure;
 use crate::daemon::Said;
 use crate::harmless::harmless;
 
-/// Shows what is said, and who comes and goes, as it happens
+/// Print messages, arrivals and departures as they happen
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-nearby watch --json | jq -r 'select(.event == \"message\").text'")]
 pub(super) struct Arguments {
-    /// As JSON, a line each
+    /// Print JSON, one line each
     #[arg(long)]
     json: bool,
 }

@@ -15,33 +15,32 @@ use runtime::command::called::{is_called, unknown};
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, clipped, units};
 
-/// Show the devices, and their traffic
+/// Show devices and their traffic
 #[derive(Args, Debug)]
 #[command(
     visible_alias = "device",
     mut_arg("socket", |socket| socket.global(true)),
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
-A device is whatever has a hardware address of its own at one of the router's ports.
-  DOWN, RECEIVED   from the Internet: rate of the last seconds, sum since start
+A device is anything with its own hardware address at one of the router's ports.
+  DOWN, RECEIVED   from the Internet: rate over the last seconds, sum since start
   UP, SENT         to the Internet
   LAN              received and sent without crossing an uplink: other devices,
                    the router itself, multicast
-  TALKS            conversations at the moment
+  TALKS            current conversations
   LAN, WAN         median TCP delay in ms, to the device and to the far end
-  SEEN             how long ago
-Sums are those of IP packets, from the first byte of the IP header. Uplinks are left out, as \
-their traffic is that of the devices, seen from the other side; --all has them.
-MADE BY goes by the hardware address. One that is \"made up\" is the device's own idea, or that \
-of who runs it, as phones have one for each network: who made it is not known, and it may \
-change.
+  SEEN             time since the last packet
+Sums count IP packets, from the first byte of the IP header. Uplinks are left out, because their \
+traffic is that of the devices, seen from the other side; --all shows them.
+MADE BY: manufacturer, by the hardware address. \"made up\": the device or its owner chose the \
+address, as phones do for each network; the manufacturer is unknown, and the address may change.
 
---equation shows for each port and way, in packets and bytes:
+--equation shows for each port and direction, in packets and bytes:
   TALKS + UNPLACED + OTHER + LINK = COUNTED
-UNPLACED had no room of its own, OTHER is not IP, LINK are headers before IP and padding behind \
-it.
-BEFORE is what the DEVICE has counted more, from before weir began: as long as that stays the \
-same, no packet is missing.
+UNPLACED: packets for which no record was free. OTHER: not IP. LINK: headers before IP and padding \
+behind it.
+BEFORE: traffic that the DEVICE counted before weir began; while this number stays the same, no \
+packet is missing.
 
 Examples:
   weir devices
@@ -54,22 +53,23 @@ Examples:
 pub struct DevicesArgs {
     #[command(subcommand)]
     what: Option<label::What>,
-    /// Only those at the port of this name
+    /// Only devices at this port
     #[arg(long, value_name = "NAME")]
     port: Option<String>,
-    /// Only this one: hardware address, name or IP address
+    /// Only this device: hardware address, name or IP address
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// Order, the largest first (names from A)
+    /// Sort order, largest first (names alphabetically)
     #[arg(long, default_value = "rate")]
     sort: SortArg,
-    /// No more than so many
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER")]
     limit: Option<usize>,
-    /// Show uplinks too, and those that have a name but were not seen (with --json, all are there)
+    /// Also show uplinks, and devices that have a label but were not seen (--json always includes
+    /// both)
     #[arg(long)]
     all: bool,
-    /// Show instead, for each port, that every packet is accounted for
+    /// Show for each port that every packet is accounted for
     #[arg(long, conflicts_with_all = ["device", "sort", "limit", "all", "json"])]
     equation: bool,
     #[command(flatten)]
@@ -80,19 +80,19 @@ pub struct DevicesArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SortArg {
-    /// Internet traffic now, both ways
+    /// Current Internet traffic, both directions
     Rate,
-    /// Internet traffic since weir began to count, both ways
+    /// Internet traffic since weir began to count, both directions
     Bytes,
-    /// Other traffic since then, both ways
+    /// LAN traffic since weir began to count, both directions
     Lan,
-    /// Conversations at the moment
+    /// Number of current conversations
     Talks,
-    /// The longer of both waits
+    /// The larger of the two delays
     Latency,
     /// Name, else address
     Name,
-    /// The one seen last first
+    /// Most recently seen first
     Recent,
 }
 

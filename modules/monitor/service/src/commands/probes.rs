@@ -9,19 +9,18 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wrap};
 
-/// Show what is recorded of the network stack
+/// Show measurements of the network stack
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Which probes record is set by `probes` under [monitor]; the others are listed with the reason.
-A record is of one PORT and, where the kernel tells, one DEVICE there. Of times, MEAN is the \
-mean; half of all were below HALF, 99 of 100 below 99 %. What each probe records: \
-docs/probes.md.
+`probes` under [monitor] sets which probes record; the others are listed with the reason.
+Each record belongs to one PORT and, if the kernel reports it, one DEVICE there. For times, MEAN \
+is the mean, HALF the median, and 99 % the 99th percentile. Records of each probe: docs/probes.md.
 
 Examples:
   weir probes drops
   weir probes --json | jq '.probes[] | select(.active) | .name'")]
 pub struct ProbesArgs {
-    /// Only this one
+    /// Only this probe
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

@@ -11,19 +11,19 @@ use runtime::Error;
 use runtime::command::{Connection, Format, called, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, clipped, harmless, units};
 
-/// Show who talks with whom, through the router and with it
+/// Show conversations through the router and with it
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-A conversation is what two ends say to each other by one protocol and pair of ports, seen from \
-the device behind a port.
-  DOWN, RECEIVED   traffic to the device: rate of the last seconds, and in all
-  UP, SENT         what the device sends
-  FAR END          by its name from DNS, TLS or QUIC, if known
-  UPLINK           the network device by which it leaves
-  HOOK             where weir forwards it; `-`: the kernel does
+A conversation is the traffic of two ends over one protocol and pair of ports, seen from the \
+device behind a port.
+  DOWN, RECEIVED   traffic to the device: rate over the last seconds, and total
+  UP, SENT         traffic from the device
+  FAR END          name from DNS, TLS or QUIC, if known
+  UPLINK           device by which the traffic leaves
+  HOOK             where weir forwards; `-`: the kernel forwards
   LAN, WAN         median TCP delay in ms, to the device and to the far end
-What passes an uplink is seen there too; it is not told twice, unless --device or --port asks \
-for what is seen there. `this router`: it talks by itself.
+A conversation that crosses an uplink is seen at both sides, but listed once, unless --device or \
+--port selects the uplink's side. `this router`: the router's own conversations.
 
 Examples:
   weir talks
@@ -31,16 +31,16 @@ Examples:
   weir talks --port lan0 --limit 100
   weir talks --json | jq -r '.talks[] | [.device, .far_name] | @tsv'")]
 pub struct TalksArgs {
-    /// Only those of this device: hardware address, name or IP address
+    /// Only conversations of this device: hardware address, name or IP address
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// Only those of devices at the port of this name
+    /// Only conversations of devices at this port
     #[arg(long, value_name = "NAME")]
     port: Option<String>,
-    /// Order, the largest (or the one seen last) first
+    /// Sort order, largest or most recent first
     #[arg(long, default_value = "rate")]
     sort: SortArg,
-    /// No more than so many
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 30,
         value_parser = clap::value_parser!(u32).range(i64::from(*answers::monitor::TALKS.start())..=i64::from(*answers::monitor::TALKS.end())))]
     limit: u32,
@@ -52,11 +52,11 @@ pub struct TalksArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SortArg {
-    /// Bits a second now, both ways
+    /// Current bits a second, both directions
     Rate,
-    /// Bytes since it began, both ways
+    /// Bytes since the start, both directions
     Bytes,
-    /// The one seen last first
+    /// Most recently seen first
     Recent,
 }
 

@@ -9,21 +9,21 @@ use runtime::Error;
 use runtime::command::{Connection, socket};
 use runtime::output::CharsetArg;
 
-/// Watch who uses the network, live
+/// Watch devices and their traffic, live
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Shows devices, what they send and receive now and did in the last minute, and, by Enter, their \
-conversations. Asks the daemon once a second, and goes on when it was restarted.
+Shows devices with their current traffic and that of the last minute; Enter opens their \
+conversations. Asks the daemon once a second, and continues after a restart of the daemon.
 
   arrows, j, k     choose a row
-  Enter, Esc       go in, and back
-  /                only rows that contain a text
-  s, 1 to 8        sort by the next column, or by this one; r: reverse
-  c, u             all conversations; uplinks too
+  Enter, Esc       open, and go back
+  /                show only rows that contain a text
+  s, 1 to 8        sort by the next column, or by column 1 to 8; r: reverse
+  c, u             show all conversations; show uplinks too
   p, ?, q          pause, help, quit
 
-Colour is not used where NO_COLOR is set, and says nothing that is not said by words too. \
-Scripts are better served by `weir devices --json` and `weir talks --json`.")]
+Colour is not used if NO_COLOR is set, and never is the only sign of anything. For scripts, use \
+`weir devices --json` and `weir talks --json`.")]
 pub struct TopArgs {
     #[command(flatten)]
     charset: CharsetArg,

@@ -20,30 +20,29 @@ use runtime::config::{DEFAULT_FILE, DeviceName};
 use runtime::output::Output;
 use runtime::registry::Context;
 
-/// Let nothing of clients out but by the partner, also while weir does not run
+/// Block client traffic that bypasses the partner, even without weir
 ///
-/// Writes rules of the firewall, loads them, and keeps them in `lock.nft` beside the configuration:
-/// weir puts them back where somebody takes them away, and the service `weir-lock` loads them at
-/// each boot. Clients reach the devices named here, the tunnel, and what `direct`, `direct_ports`
-/// and `direct_devices` of the configuration name; private networks are not among that. This router
-/// reaches the partner, and of the rest what it needs for its uplinks; its names are asked for by
-/// the tunnel. Run it again when the partner has other addresses, or the configuration other
-/// exceptions.
+/// Writes firewall rules, loads them, and stores them in `lock.nft` next to the configuration. weir
+/// restores the rules if they are removed, and the service `weir-lock` loads them at each boot.
+/// Clients reach the devices named here, the tunnel, and the exceptions `direct`, `direct_ports`
+/// and `direct_devices` of the configuration; private networks are not included. This router
+/// reaches the partner, and otherwise only what its uplinks need; its DNS queries go through the
+/// tunnel. Run the command again after the partner's addresses or the exceptions changed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir multipath lock br-lan              clients are at br-lan
-  weir multipath lock                     again, with the devices it had
-  nft list table inet weir_lock           what it comes to
+  weir multipath lock                     again, with the same devices
+  nft list table inet weir_lock           show the resulting rules
   weir multipath unlock")]
 pub struct LockArgs {
-    /// Devices at which clients are, and no uplink; those of before where none is named
+    /// Devices that lead to clients, without uplinks [default: the devices of the existing lock]
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
     #[command(flatten)]
     config: Configuration,
 }
 
-/// Take the lock away, now and for the next boot
+/// Remove the lock, now and for the next boot
 #[derive(Args, Debug)]
 pub struct UnlockArgs {
     #[command(flatten)]

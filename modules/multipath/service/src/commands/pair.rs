@@ -19,35 +19,34 @@ pub(super) struct State {
     pub(super) state: PathBuf,
 }
 
-/// Pair with one more router: prints the line for its configuration
+/// Pair with a router, and print the line for its configuration
 ///
-/// The router that comes first with the line has it for good: give it to the router only, by a way
-/// that nobody else can read. `weir multipath list` shows whether it came.
+/// The first router that connects with the line keeps it for good: send the line only to that
+/// router, over a private channel. `weir multipath list` shows whether the router connected.
 #[derive(Args, Debug)]
 pub struct PairArgs {
     #[command(flatten)]
     state: State,
-    /// Name or address by which the router reaches this machine; with a port, where it is another
-    /// one
+    /// Name or address at which the router reaches this machine; add the port unless it is 9349
     #[arg(value_name = "ADDRESS")]
     address: String,
-    /// What the router is called, in the log
+    /// Name of the router in the log
     #[arg(long, value_name = "NAME", default_value = "")]
     name: String,
     /// Port of this machine that leads to the router, such as tcp/8022 or udp/8000-8099; may be
     /// given several times
     #[arg(long, value_name = "PORT", value_parser = ports)]
     forward: Vec<Ports>,
-    /// Print it as a QR code too, for a camera: in a window of 70 columns at least
+    /// Also print the line as a QR code, in a terminal of at least 70 columns
     #[arg(long)]
     qr: bool,
 }
 
-/// Choose which ports of this machine lead to a router
+/// Set which ports of this machine lead to a router
 ///
-/// The router's configuration says where they go from there: `forward` under [multipath]. Ports
-/// that it had before and that are not named are taken from it. Works at once; the router is told
-/// of it with its next session.
+/// The router's configuration sets where they go from there: `forward` under [multipath]. Ports
+/// that are not named are removed. Takes effect at once; the router learns of the change with its
+/// next session.
 #[derive(Args, Debug)]
 pub struct ForwardArgs {
     #[command(flatten)]
@@ -55,7 +54,7 @@ pub struct ForwardArgs {
     /// Name of the router, or its key's id
     #[arg(value_name = "ROUTER")]
     router: String,
-    /// Ports, such as tcp/8022 or udp/8000-8099; none: nothing leads to it any more
+    /// Ports, such as tcp/8022 or udp/8000-8099; without any, all ports are removed
     #[arg(value_name = "PORT", value_parser = ports)]
     ports: Vec<Ports>,
 }

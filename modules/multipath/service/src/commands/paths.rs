@@ -11,23 +11,22 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, harmless, units};
 
-/// Show the uplinks that are used as one, and what each carries
+/// Show the uplinks that are used as one, and the traffic of each
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir \
-started; /S is the rate of the last second. RTT is the shortest round trip to the partner of \
-what moves. AGAIN is the share that was sent again. NOTE tells of a path by which the partner \
-does not answer in the tunnel, and of what that carried since weir started; of one that waits \
-until others fail (metered, backup), or is never used, as [multipath.paths.NAME] of the \
-configuration says; of one that rests from TCP for a while, as it slowed the others down; and of \
-connections for which something on the way took MPTCP out.
+SENT and RECEIVED: traffic of clients' TCP connections to the partner and back since weir started; \
+/S: rate of the last second. RTT: shortest TCP round trip to the partner, while data moves. AGAIN: \
+share of retransmitted data. NOTE: the partner does not answer in the tunnel on this path, with \
+the tunnel's traffic since weir started; the path waits until others fail (metered, backup), or is \
+never used, as set by [multipath.paths.NAME]; the path pauses for TCP for a while, because it \
+slowed the others down; or MPTCP was removed from connections on the way.
 
 Examples:
   weir paths
   weir paths --watch
   weir paths --json | jq '.paths[] | {device, sent, received}'")]
 pub struct PathsArgs {
-    /// Again each second, until stopped
+    /// Repeat every second, until interrupted
     #[arg(short, long, conflicts_with = "json")]
     watch: bool,
     #[command(flatten)]

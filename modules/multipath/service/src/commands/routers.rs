@@ -12,13 +12,13 @@ use runtime::command::Format;
 use runtime::output::dates::Moment;
 use runtime::output::{Align, Cell, Output, Table, Tone, harmless, units};
 
-/// Show the routers that this partner was paired with
+/// List the routers that are paired with this partner
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-SENT is what went to a router, RECEIVED what came from it, since it has its key: of connections \
-and of the tunnel. OPEN are its connections. The partner writes these figures down once a minute \
-at most, and when it ends; the first line says how old they are. Who may come is shown as it is \
-now: a router `waits` until it has come with its line.
+SENT and RECEIVED: traffic to and from a router since it got its key, of connections and of the \
+tunnel. OPEN: its open connections. The partner saves these figures once a minute at most, and \
+when it ends; the first line shows their age. STATE is always current: a router `waits` until it \
+has connected with its line.
 
 Examples:
   weir multipath list
@@ -30,10 +30,10 @@ pub struct ListArgs {
     format: Format,
 }
 
-/// Choose how many connections a router may have at once
+/// Set how many connections a router may have at once
 ///
-/// A router gets as many as are left for the others anyway, so that none takes all; this is for one
-/// that is to have fewer. Works at once for new connections; those that are open stay.
+/// By default a router gets as many connections as the others leave free. Set a lower limit here.
+/// The limit applies at once to new connections; open connections stay.
 #[derive(Args, Debug)]
 pub struct LimitArgs {
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub struct LimitArgs {
     /// Name of the router, or its key's id
     #[arg(value_name = "ROUTER")]
     router: String,
-    /// How many; "none": as many as are left for the others
+    /// Number of connections; "none": as many as the others leave free
     #[arg(value_name = "CONNECTIONS", value_parser = limit_of)]
     connections: Limit,
 }
@@ -58,11 +58,10 @@ fn limit_of(text: &str) -> Result<Limit, &'static str> {
     }
 }
 
-/// Send a router away: its connections and its tunnel end at once, and its key opens nothing any
-/// more
+/// Revoke a router: end its connections and tunnel, reject its key
 ///
-/// Nobody else gets its key or its addresses in the tunnel; its ports are free for others. A router
-/// that was revoked by mistake is paired anew.
+/// No other router gets its key or its tunnel addresses; its ports become free for others. To undo,
+/// pair with the router again.
 #[derive(Args, Debug)]
 pub struct RevokeArgs {
     #[command(flatten)]
@@ -72,11 +71,11 @@ pub struct RevokeArgs {
     router: String,
 }
 
-/// Give a router another key: prints the new line for its configuration
+/// Give a router a new key, and print the line for its configuration
 ///
-/// It keeps its name, its ports and its addresses in the tunnel. The old line is worth nothing from
-/// now on: what the router has ends at once, until its configuration has the new one. For a line
-/// that got into wrong hands, and for a router that has lost its own key.
+/// The router keeps its name, its ports and its tunnel addresses. The old line becomes invalid: the
+/// router's connections end at once, until its configuration has the new line. Use this if a line
+/// fell into the wrong hands, or if a router lost its own key.
 #[derive(Args, Debug)]
 pub struct RotateArgs {
     #[command(flatten)]
@@ -84,11 +83,10 @@ pub struct RotateArgs {
     /// Name of the router, or its key's id
     #[arg(value_name = "ROUTER")]
     router: String,
-    /// Name or address by which the router reaches this machine; with a port, where it is another
-    /// one
+    /// Name or address at which the router reaches this machine; add the port unless it is 9349
     #[arg(value_name = "ADDRESS")]
     address: String,
-    /// Print it as a QR code too, for a camera: in a window of 70 columns at least
+    /// Also print the line as a QR code, in a terminal of at least 70 columns
     #[arg(long)]
     qr: bool,
 }

@@ -20,17 +20,18 @@ use runtime::daemon::{confine, privileges};
 use runtime::log;
 use runtime::registry::Context;
 
-/// Serve routers that have several uplinks, and pair with them
+/// Serve routers with several uplinks, and pair with them
 ///
-/// A router with several uplinks gives its clients the sum of all of them, by way of a partner that
-/// it reaches by each: a rented server, or the gateway of a community. Here is the partner's side;
-/// the router's is `weir run`, with the line that `pair` prints in its configuration.
+/// A router with several uplinks gives its clients the sum of all of them, through a partner that
+/// the router reaches over each uplink: a rented server, or the gateway of a community. This
+/// command is the partner's side; the router's side is `weir run`, with the line from `pair` in its
+/// configuration.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir multipath serve                     at the partner
   weir multipath pair partner.example.net  at the partner: prints a line
-  weir multipath list                      at the partner: who is there
-  weir reload                              at the router, with in weir.toml:
+  weir multipath list                      at the partner: lists routers
+  weir reload                              at the router, with this in weir.toml:
     [multipath]
     partner = \"LINE\"")]
 pub struct MultipathArgs {
@@ -51,38 +52,38 @@ enum Side {
     Unlock(UnlockArgs),
 }
 
-/// Serve routers, until told to stop
+/// Serve routers until stopped
 ///
-/// Needs no configuration: the key is made at the first start. Routers that `weir multipath pair`
-/// was run for may connect, and reach the Internet from here, but neither this machine nor private
-/// networks.
+/// Needs no configuration: the first start creates the key. Routers that were paired with `weir
+/// multipath pair` may connect, and reach the Internet from here, but neither this machine nor
+/// private networks.
 #[derive(Args, Debug)]
 struct ServeArgs {
     #[command(flatten)]
     state: State,
-    /// Address and port to listen on, TCP and UDP; several with commas between them, such as
-    /// [::]:9349,[::]:443 for routers in networks that let little else out
+    /// Address and port to listen on, TCP and UDP; several separated by commas, such as
+    /// [::]:9349,[::]:443 for routers in restrictive networks
     #[arg(long, value_name = "ADDRESS:PORT", value_delimiter = ',', value_parser = door,
         default_values_t = [everywhere()])]
     listen: Vec<SocketAddr>,
-    /// Private network that routers may reach, such as 10.0.0.0/8; of this machine's own addresses
-    /// those alone that are named by themselves
+    /// Private network that routers may reach, such as 10.0.0.0/8; an address of this machine must
+    /// be named individually
     #[arg(long, value_name = "NETWORK", value_delimiter = ',', value_parser = network)]
     allow: Vec<Prefix>,
-    /// Let routers' clients send mail straight to mail servers, at TCP port 25, in this machine's
-    /// name. Mail programs need it not: they use other ports
+    /// Let routers' clients send mail directly to mail servers, on TCP port 25, from this machine's
+    /// address. Mail programs do not need this: they use other ports
     #[arg(long)]
     smtp: bool,
-    /// Network of the tunnel: one that neither this machine nor its routers use
+    /// Network of the tunnel, unused by this machine and its routers
     #[arg(long, value_name = "NETWORK", default_value = "10.93.0.0/16", value_parser = tunnel)]
     tunnel: Prefix,
-    /// The same of IPv6, where this machine forwards IPv6
+    /// IPv6 network of the tunnel, if this machine forwards IPv6
     #[arg(long, value_name = "NETWORK", default_value = "fd93:7765:6972::/64", value_parser = tunnel6)]
     tunnel6: Prefix,
     /// Encrypt with ChaCha20-Poly1305 always: for comparing the two
     #[arg(long, hide = true)]
     no_aes: bool,
-    /// Tell more; twice: still more
+    /// Log more; twice for still more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 }

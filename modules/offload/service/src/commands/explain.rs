@@ -11,10 +11,10 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Output, Tone, harmless};
 
-/// Say why a connection is forwarded by weir, or why it is not
+/// Explain why weir forwards a connection, or why it does not
 ///
-/// Three witnesses have to agree before weir forwards a packet: it was seen coming in, conntrack
-/// knows the connection, and the kernel itself was seen to send such a packet out.
+/// Three sources must agree before weir forwards a packet: the packet was received, conntrack knows
+/// the connection, and the kernel was seen to send such a packet.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir explain 192.168.1.2:40000 1.1.1.1:443
@@ -23,7 +23,7 @@ use runtime::output::{Output, Tone, harmless};
   weir explain 1f00c2aa                       an id, from `weir flows`")]
 pub struct ExplainArgs {
     /// [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`; of either direction,
-    /// translated or not
+    /// before or after NAT
     #[arg(required = true, value_name = "FLOW")]
     flow: Vec<String>,
     #[command(flatten)]

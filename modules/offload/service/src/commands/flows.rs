@@ -16,10 +16,10 @@ use runtime::output::{Align, Cell, Output, Table, Tone, units};
 #[command(after_long_help = "\
 States:
   forwarded  by weir, in at least one direction
-  known      by the kernel, until a packet proves the way
-  declined   by the kernel, for the reason shown; `weir explain ID` says more
+  known      by the kernel, until a packet proves the path
+  declined   by the kernel, for the reason shown; `weir explain ID` has details
 
-Packets and bytes are those that weir forwarded, both directions together.
+Packets and bytes count what weir forwarded, both directions together.
 
 Examples:
   weir flows --sort bytes --limit 20
@@ -28,29 +28,29 @@ Examples:
   weir flows --follow --sort packets
   weir flows --json | jq '.flows[].reason.code' | sort | uniq -c")]
 pub struct FlowsArgs {
-    /// Only with this port, translated or not, on either side
+    /// Only connections with this port on either side, before or after NAT
     #[arg(long)]
     port: Option<u16>,
-    /// Only with this address, translated or not, on either side; or a prefix such as
-    /// 192.168.1.0/24
+    /// Only connections with this address on either side, before or after NAT; or with a prefix
+    /// such as 192.168.1.0/24
     #[arg(long, value_name = "ADDRESS[/LENGTH]")]
     address: Option<AddressFilter>,
-    /// Only this protocol
+    /// Only connections of this protocol
     #[arg(long)]
     protocol: Option<ProtocolArg>,
-    /// Only in this state
+    /// Only connections in this state
     #[arg(long)]
     state: Option<StateArg>,
-    /// Only those that come in at this device, or leave by it
+    /// Only connections that arrive at or leave by this device
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Largest (or oldest) first
+    /// Sort, largest or oldest first
     #[arg(long)]
     sort: Option<SortArg>,
-    /// No more than so many [default with --follow: 20]
+    /// Show at most this many [default with --follow: 20]
     #[arg(long, value_name = "NUMBER")]
     limit: Option<u32>,
-    /// Show them again every second, until interrupted
+    /// Repeat every second, until interrupted
     #[arg(long, conflicts_with = "json")]
     follow: bool,
     #[command(flatten)]

@@ -9,12 +9,12 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, units};
 
-/// List the ways out that weir learned from the kernel
+/// List next hops that weir learned from the kernel
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-A hop is a device, and the bytes that the kernel put before the IP header of what it sent there. \
-XDP: packets may be sent that way by XDP; else they are by TC. BEHIND: VLAN tags and PPPoE in \
-these bytes. FLOWS counts directions. EPOCH counts changes of the neighbour.
+A hop is a device and the bytes that the kernel put before the IP header of packets sent there. \
+XDP: packets may be sent that way by XDP, otherwise by TC. BEHIND: VLAN tags and PPPoE in these \
+bytes. FLOWS: number of flow directions. EPOCH: number of changes of the neighbour.
 
 Example:
   weir hops --json | jq '.[].header'")]

@@ -12,20 +12,20 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, some_of, units, wrap};
 
-/// List the network devices that weir looks at
+/// List network devices, and where weir takes their packets
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-IN and OUT are packets that weir forwarded, through the device or past it. XDP-TX: takes frames \
-straight from the XDP program of another device.
-HOOK: where packets are taken. `below`: at the devices that this one stands on.
---counters: what each device would have counted, had nothing gone by it. WEIR is the share of \
-packets that weir forwarded. What stands on ports comes below them.
+IN and OUT: packets that weir forwarded, through the device or past it. XDP-TX: the device takes \
+frames straight from the XDP program of another device.
+HOOK: where weir takes packets. `below`: at the lower devices of this one.
+--counters: packets and bytes that each device would have counted if nothing had bypassed it. \
+WEIR: share of packets that weir forwarded. Devices on top of ports are listed below them.
 
 Examples:
   weir ports --counters
   weir ports --json | jq '.[] | select(.hook == null) | .reason.text'")]
 pub struct PortsArgs {
-    /// Show packets and bytes of each device instead (with --json, they are always there)
+    /// Show packets and bytes of each device instead (--json always includes them)
     #[arg(long)]
     counters: bool,
     #[command(flatten)]

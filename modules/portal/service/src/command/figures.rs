@@ -7,9 +7,10 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Output, Table, units};
 
-/// Tell how many guests came by day, for how long, and how much they moved
+/// Show guests per day, with their time and traffic
 ///
-/// Days are those of the router's zone. Which devices these were is forgotten with the day.
+/// Days are in the router's time zone. The identities of devices are deleted at the end of each
+/// day.
 #[derive(Args, Debug)]
 pub struct FiguresArgs {
     #[command(flatten)]

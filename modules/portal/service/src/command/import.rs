@@ -16,15 +16,15 @@ use runtime::output::{Output, harmless};
 /// Bytes of what is sent at once: the daemon takes 16 KiB.
 const TOGETHER: usize = 14 * 1024;
 
-/// Take over the vouchers of Pirania
+/// Import the vouchers of Pirania
 ///
-/// Their codes hold on, for what is left of them, and who is in by one stays in. One that was taken
-/// over before is left as it is.
+/// The codes stay valid for their remaining time, and logged-in guests stay logged in. Vouchers
+/// that were imported before are not changed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir portal voucher import /etc/pirania/vouchers")]
 pub struct ImportArgs {
-    /// Its files of vouchers, or their folder
+    /// Files of Pirania's vouchers, or their folder
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ const TOGETHER: usize = 14 * 1024;
 
 /// Show this node's public key
 ///
-/// Other nodes write it under `trust`: then vouchers that this node sold hold there.
+/// Add the key to `trust` on other nodes: vouchers sold by this node are then valid there.
 #[derive(Args, Debug)]
 pub struct KeyArgs {
     #[command(flatten)]
@@ -27,10 +27,10 @@ pub struct KeyArgs {
     format: Format,
 }
 
-/// Exchange with other nodes how vouchers are used
+/// Exchange the usage of vouchers with other nodes
 ///
-/// What one node exports another imports, on whatever way the file went there. It may be imported
-/// twice, late, and in any order, and hold what third nodes told.
+/// One node exports a file and another imports it, however the file travels. Files may be imported
+/// twice, late and in any order, and may contain the notes of third nodes.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example, on one node and on the other:
   weir portal notes export > notes.txt
@@ -46,17 +46,17 @@ enum Notes {
     Import(ImportArgs),
 }
 
-/// Write what this node knows of all vouchers, signed
+/// Export this node's knowledge of all vouchers, signed
 #[derive(Args, Debug)]
 struct ExportArgs {
     #[command(flatten)]
     connection: Connection,
 }
 
-/// Take what other nodes exported
+/// Import files from other nodes
 #[derive(Args, Debug)]
 struct ImportArgs {
-    /// Their files; `-`: standard input
+    /// Exported files; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

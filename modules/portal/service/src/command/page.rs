@@ -13,9 +13,9 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Output, harmless, units};
 
-/// Edit what the guests' page says
+/// Edit the text of the guests' page
 ///
-/// It shows at once, and wins over `title` and `text` of the configuration.
+/// Takes effect at once, and overrides `title` and `text` of the configuration.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir portal text set rules.md --title \"Café am Markt\"")]
@@ -26,12 +26,14 @@ pub struct TextArgs {
 
 #[derive(Debug, Subcommand)]
 enum Text {
+    /// Show the heading and the text
     Show(PageArgs),
     Set(SetArgs),
+    /// Return to the text of the configuration
     Reset(PageArgs),
 }
 
-/// The guests' page
+/// Arguments of commands about the guests' page.
 #[derive(Args, Debug)]
 struct PageArgs {
     #[command(flatten)]
@@ -40,20 +42,20 @@ struct PageArgs {
     format: Format,
 }
 
-/// Take another text
+/// Set a new text
 #[derive(Args, Debug)]
 struct SetArgs {
-    /// File with it, in Markdown, of 16 KiB at most
+    /// File with the text, in Markdown, at most 16 KiB
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What the page is headed with; else it stays as it is
+    /// Heading of the page [default: unchanged]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]
     page: PageArgs,
 }
 
-/// Show the community's picture on the guests' page
+/// Set or remove the picture on the guests' page
 #[derive(Args, Debug)]
 pub struct PictureArgs {
     #[command(subcommand)]
@@ -63,13 +65,14 @@ pub struct PictureArgs {
 #[derive(Debug, Subcommand)]
 enum Picture {
     Set(FrameArgs),
+    /// Remove the picture
     Remove(PageArgs),
 }
 
-/// Take another picture
+/// Set a new picture
 #[derive(Args, Debug)]
 struct FrameArgs {
-    /// PNG, JPEG or WebP, of 100 KiB at most
+    /// PNG, JPEG or WebP file, at most 100 KiB
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]

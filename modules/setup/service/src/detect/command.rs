@@ -12,12 +12,12 @@ use runtime::output::{Output, Tone, WIDTH, wrap};
 /// What to look at.
 #[derive(Args, Debug)]
 pub struct DetectArgs {
-    /// Device to look at [default: that of the uplink in the configuration]
+    /// Device to examine [default: the uplink in the configuration]
     port: Option<String>,
-    /// Network of the LAN, which the uplink must not have [default: that of the configuration]
+    /// Network of the LAN, which the uplink must not use [default: from the configuration]
     #[arg(long, value_name = "NETWORK")]
     lan: Option<Network>,
-    /// Seconds to listen, from the link on
+    /// Seconds to listen after the link comes up
     #[arg(long, value_name = "SECONDS", default_value_t = 5,
         value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,

@@ -17,7 +17,7 @@ pub enum What {
     Forget(ForgetArgs),
 }
 
-/// Say what a device is called, whatever it calls itself
+/// Name a device, overriding the name that it reports
 #[derive(Args, Debug)]
 pub struct RenameArgs {
     /// The device: hardware address, name or IP address
@@ -28,7 +28,7 @@ pub struct RenameArgs {
     name: String,
 }
 
-/// Say whose a device is, or where it stands
+/// Set the owner or the location of a device
 #[derive(Args, Debug)]
 pub struct OwnerArgs {
     /// The device: hardware address, name or IP address
@@ -39,7 +39,7 @@ pub struct OwnerArgs {
     owner: String,
 }
 
-/// Say what a device is, for its picture on the page
+/// Set the icon of a device on the page
 #[derive(Args, Debug)]
 pub struct IconArgs {
     /// The device: hardware address, name or IP address
@@ -50,7 +50,7 @@ pub struct IconArgs {
     icon: String,
 }
 
-/// Take away all that was given: name, owner and icon
+/// Remove the given name, owner and icon of a device
 #[derive(Args, Debug)]
 pub struct ForgetArgs {
     /// The device: hardware address, name or IP address
