@@ -292,7 +292,7 @@ fn either_end_or_the_link_may_go_in_the_middle() {
     std::thread::sleep(Duration::from_secs(1));
     child.kill().expect("it runs");
     child.wait().expect("it is gone");
-    receiver.wait_for("went away in the middle");
+    receiver.wait_for("disconnected; waiting");
     // Ctrl-C at the sender: the report has the measured part, with a mark.
     let child = start("60");
     receiver.wait_for_times("measures", 2);

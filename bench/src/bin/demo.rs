@@ -100,7 +100,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     let transfer = Transfer::start(client, server, to, 1, Some(20 << 20))?;
     transfer.advance(20 << 20, Duration::from_secs(20))?;
     firewall(&lab, &weir, &binary, &transfer)?;
-    println!("\nThe transfer goes on. What the monitor tells of it:");
+    println!("\nThe transfer goes on. The monitor's view:");
     monitor(&weir, &binary)?;
     transfer.stop()?;
     balance(&weir, &before)
@@ -209,7 +209,7 @@ fn busy() -> Result<f64, Error> {
 /// Shows a transfer that weir forwards, a rule that drops it, and the rule's removal.
 fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Result<(), Error> {
     let router = lab.node("router")?;
-    println!("A TCP transfer runs. What weir sees of all connections:");
+    println!("A TCP transfer runs. Connections that weir sees:");
     let flows = ["flows", "--sort", "packets", "--limit", "8"];
     show(binary, weir, &flows)?;
     println!("\nnft add rule inet demo forward tcp dport {TRANSFER} drop");
@@ -235,8 +235,8 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Res
     router.nft("delete table inet demo")?;
     transfer.advance(4 << 20, Duration::from_secs(30))?;
     println!(
-        "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each byte \
-            right.",
+        "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, without a \
+            wrong byte.",
         transfer.progress() >> 20
     );
     Ok(())
@@ -273,7 +273,7 @@ fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
             .all(|book: &Book| book.counted() == book.device))
     })
     .is_ok();
-    println!("\nIs every packet accounted for? Since weir counts (`weir devices --equation`):\n");
+    println!("\nAll packets since weir began to count (`weir devices --equation`):\n");
     let lines: Vec<Vec<String>> = grown.iter().map(Book::line).collect();
     let headings = [
         "port",
@@ -286,7 +286,7 @@ fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
     ];
     println!("{}", report::table(&headings, &lines));
     if even {
-        println!("Not one is missing.");
+        println!("No packet is missing.");
         return Ok(());
     }
     Err(Error::Wrong("the monitor and the devices differ".into()))

@@ -286,7 +286,7 @@ pub fn page(report: &Report) -> String {
         );
     }
     if !report.complete {
-        html.push_str("<p>It was ended early: not all rounds were made.</p>\n");
+        html.push_str("<p>Ended early: some rounds are missing.</p>\n");
     }
     html.push_str("</main>\n</html>\n");
     html

@@ -116,22 +116,22 @@ impl Report {
                 rate(pps)
             )),
             (Some(End::Top), Some(pps)) => says.push(format!(
-                "Nothing was lost up to {}: there is no more to try.",
+                "Nothing was lost up to {}, the highest rate that was tried.",
                 rate(pps)
             )),
             (Some(End::SenderLimit), Some(pps)) => says.push(format!(
-                "The sender is the limit: the router forwards at least {}. How much more cannot \
-                    be told by this sender; --threads may help.",
+                "The sender is the limit: the router forwards at least {}. A faster sender is \
+                    necessary to find its limit; --threads may help.",
                 rate(pps)
             )),
             (Some(End::SenderLimit), None) => says.push(
-                "The sender is the limit: it did not \
-                reach any rate that was asked of it. This says nothing about the router."
+                "The sender is the limit: it reached none of the requested \
+                rates. This says nothing about the router."
                     .into(),
             ),
             (Some(End::ReceiverLimit), Some(pps)) => says.push(format!(
                 "The receiver is the limit: the router forwards at least {}. As root, or with a \
-                    larger net.core.rmem_max, the receiver takes more.",
+                    larger net.core.rmem_max, the receiver accepts more.",
                 rate(pps)
             )),
             (Some(End::ReceiverLimit), None) => says.push(
@@ -139,19 +139,16 @@ impl Report {
                 packets at each rate. This says nothing about the router."
                     .into(),
             ),
-            (Some(End::Nothing), _) => says.push(
-                "Even at the lowest rate more was lost than was \
-                allowed."
-                    .into(),
-            ),
+            (Some(End::Nothing), _) => {
+                says.push("More was lost than allowed, even at the lowest rate.".into())
+            }
             (Some(End::LinkFlapped), _) => says.push(
-                "A link went down and came back: no figure \
-                is given. See to cable and plugs, and measure again."
+                "A link went down and came back: there is no result. Check cable and plugs, and \
+                measure again."
                     .into(),
             ),
             (Some(End::Trials), Some(pps)) => says.push(format!(
-                "The search did not come to an end; the highest rate without more loss than was \
-                    allowed is {}.",
+                "The search is incomplete; the highest rate within the allowed loss is {}.",
                 rate(pps)
             )),
             _ => {}
@@ -161,8 +158,8 @@ impl Report {
         }
         if self.confirmed == Some(false) {
             says.push(
-                "The longer trial at the end did not confirm it: what it lost is in the \
-                last row. Take the figure for too high."
+                "The longer trial at the end did not confirm the rate: its loss is in the last \
+                row. The result is too high."
                     .into(),
             );
         }
@@ -172,13 +169,13 @@ impl Report {
             .map(|trial| self.flows.saturating_sub(trial.answered_flows));
         if let Some(silent) = silent.max().filter(|silent| *silent > 0) {
             says.push(format!(
-                "{silent} of {} flows got no answer to their first packet: to the \
-                router they may not count as established.",
+                "{silent} of {} flows got no answer to their first packet: the router may not \
+                treat them as established.",
                 self.flows
             ));
         }
         if !self.complete {
-            says.push("It was ended early: not all of it was measured.".into());
+            says.push("Ended early: some measurements are missing.".into());
         }
         says
     }
@@ -189,7 +186,7 @@ fn of_one(trial: &Trial) -> String {
     match trial.judgement {
         Judgement::Passed if trial.lost == 0 => format!("Nothing was lost at {sent} packets/s."),
         Judgement::Passed => format!(
-            "{} packets were lost at {sent} packets/s: no more than was allowed.",
+            "{} packets were lost at {sent} packets/s: within the allowed loss.",
             trial.lost
         ),
         Judgement::Lost => format!(
@@ -204,11 +201,12 @@ fn of_one(trial: &Trial) -> String {
         ),
         Judgement::ReceiverLimit => format!(
             "The receiver is the limit: its own sockets or device dropped {} packets. As root, or \
-                with a larger net.core.rmem_max, it takes more. This says nothing about the router.",
+                with a larger net.core.rmem_max, it accepts more. This \
+                says nothing about the router.",
             trial.receiver_dropped
         ),
-        Judgement::LinkFlapped => "A link went down or came up meanwhile: no figure is given. See \
-            to cable and plugs, and measure again."
+        Judgement::LinkFlapped => "A link went down or came up meanwhile: there is no result. \
+            Check cable and plugs, and measure again."
             .into(),
     }
 }

@@ -168,7 +168,7 @@ fn without_a_port_it_is_that_of_the_configuration() -> Result<(), Error> {
         "Its network 10.7.0.0/16 overlaps this router's own, 10.7.1.0/24",
         "\nUse DHCP\n",
         "Give the LAN another network: 192.168.2.0/24",
-        "Could not be told:",
+        "Could not be determined:",
     ] {
         assert!(out.contains(text), "{text} is not in\n{out}");
     }

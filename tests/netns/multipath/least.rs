@@ -108,6 +108,6 @@ fn a_second_partner_leaves_the_first_alone(pair: &Pair) -> Result<(), Error> {
     );
     let _ = fs::remove_dir_all(&folder);
     assert_eq!(limits()?, before);
-    assert!(!pair.partner.tell(&["list"])?.contains("does not serve"));
+    assert!(!pair.partner.tell(&["list"])?.contains("has not served"));
     Ok(())
 }

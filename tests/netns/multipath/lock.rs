@@ -357,12 +357,12 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
     assert!(!pair.paths()?.locked);
     let told = tell(router, &pair.weir, &["lock", "lan0"])?;
     assert!(
-        told.starts_with("locked: what lan0 sends leaves by"),
+        told.starts_with("locked: traffic of lan0 leaves only through"),
         "{told}"
     );
     let told = tell(router, &pair.weir, &["lock"])?;
     assert!(
-        told.starts_with("locked: what lan0 sends leaves by"),
+        told.starts_with("locked: traffic of lan0 leaves only through"),
         "{told}"
     );
     assert!(pair.paths()?.locked);
@@ -378,7 +378,7 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
     let told = tell(router, &pair.weir, &["unlock"])?;
     assert!(told.starts_with("unlocked"), "{told}");
     let told = tell(router, &pair.weir, &["unlock"])?;
-    assert_eq!(told, "it was not locked\n");
+    assert_eq!(told, "there was no lock\n");
     // weir restores all its rules but the lock after a flush.
     let talk = talk(&pair)?;
     assert_eq!(say(&talk, "before")?, PARTNER);

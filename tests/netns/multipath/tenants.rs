@@ -369,7 +369,7 @@ fn the_list_shows_who_is_there() -> Result<(), Error> {
         (&false.into(), &0.into())
     );
     let text = door.partner.tell(&["list"])?;
-    assert!(text.contains("does not serve"), "{text}");
+    assert!(text.contains("has not served"), "{text}");
 
     // A killed partner does not report its end.
     door.partner.restart(door.uplinks.partner())?;

@@ -58,7 +58,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut Output<'_>) -> Result<(), Err
         output.field(name, &format!("{}; weir {}", of.machine, of.machine.weir))?;
     }
     if before.load != after.load {
-        let warning = "What was sent is not the same: what follows is no answer.";
+        let warning = "The measurements sent different traffic: they cannot be compared.";
         output.line(&output.toned(Tone::Warn, warning))?;
     }
     output.line("")?;

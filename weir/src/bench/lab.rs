@@ -270,11 +270,11 @@ fn print_tcp(tcp: &Bulk, output: &mut Output<'_>) -> Result<(), Error> {
 fn print_profiles(profiles: &[Profile], output: &mut Output<'_>) -> Result<(), Error> {
     const MOST: usize = 8;
     output.line("")?;
-    output.line("Where the time goes, by a profiler (--html draws it whole)")?;
+    output.line("Time by function, from a profiler (--html draws all of it)")?;
     let mut table = Table::new([
         ("SCENARIO", Align::Left),
         ("FUNCTION", Align::Left),
-        ("ITS OWN TIME", Align::Right),
+        ("OWN TIME", Align::Right),
     ]);
     for profile in profiles {
         for (function, share) in profile.own().into_iter().take(MOST) {
@@ -331,7 +331,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     let mut table = Table::new([
         ("RANK", Align::Right),
         ("SCENARIO", Align::Left),
-        ("WHAT FORWARDS", Align::Left),
+        ("FORWARDED BY", Align::Left),
         ("K PACKETS/S", Align::Right),
         ("MIN-MAX", Align::Right),
         ("NS/PACKET", Align::Right),
@@ -382,13 +382,13 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     }
     if report.ranking().iter().any(|group| group.len() > 1) {
         notes.push(
-            "What has the same rank cannot be told apart by this measurement: more rounds \
-            may, a quieter machine too."
+            "Scenarios of the same rank differ by less than the noise: more rounds or a quieter \
+            machine may separate them."
                 .into(),
         );
     }
     if !report.complete {
-        notes.push("It was ended early: not all rounds were made.".into());
+        notes.push("Ended early: some rounds are missing.".into());
     }
     for note in notes {
         output.line("")?;

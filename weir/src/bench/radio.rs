@@ -112,7 +112,7 @@ pub(super) fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error
 fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     output.line(&report.machine.to_string())?;
     output.line(&format!(
-        "{} s each{}, chances by seed {}",
+        "{} s each{}, random seed {}",
         report.seconds,
         report.times(),
         report.seed
@@ -124,7 +124,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     }
     if !report.complete {
         output.line("")?;
-        for line in wrap("It was ended early: not all was measured.", WIDTH) {
+        for line in wrap("Ended early: some measurements are missing.", WIDTH) {
             output.line(&line)?;
         }
     }

@@ -57,7 +57,9 @@ pub(super) fn run(args: &ReceiveArgs, output: &mut Output<'_>) -> Result<(), Err
     }
     output.field("code", &receiver.code().to_string())?;
     output.line("")?;
-    output.line("On the other side of the router: weir bench send ADDRESS. Ctrl-C ends this.")?;
+    output.line(
+        "On the other side of the router, run: weir bench send ADDRESS. Press Ctrl-C to stop.",
+    )?;
     output.flush()?;
     bench::end_gently();
     receiver
@@ -73,7 +75,7 @@ fn tell(event: Event) {
             let dropped = counted.socket_dropped + counted.device_dropped;
             let dropped = match dropped {
                 0 => String::new(),
-                _ => format!("; {} found no room here", thousands(dropped as f64)),
+                _ => format!("; {} dropped by this machine", thousands(dropped as f64)),
             };
             format!(
                 "{from}: {} packets{dropped}",
@@ -83,12 +85,12 @@ fn tell(event: Event) {
         Event::Ended(from, how) => {
             let how = match how {
                 Ended::Done => "is done",
-                Ended::WrongCode => "has a wrong code, and was refused",
-                Ended::Stranger => "is no sender of this version, and was refused",
-                Ended::Busy => "was refused: another sender measures",
-                Ended::Vanished => "went away in the middle; waiting for the next",
+                Ended::WrongCode => "refused: wrong code",
+                Ended::Stranger => "refused: not a sender of this version",
+                Ended::Busy => "refused: another sender is measuring",
+                Ended::Vanished => "disconnected; waiting for the next sender",
                 Ended::Stopped => "was left",
-                Ended::NoSocket => "was refused: the UDP port is taken; another one: --listen",
+                Ended::NoSocket => "refused: the UDP port is taken; choose another with --listen",
             };
             format!("{from}: {how}")
         }

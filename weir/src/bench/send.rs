@@ -204,7 +204,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     )?;
     let link = match (report.link_mbit, report.link_pps) {
         (Some(mbit), Some(pps)) => format!("{mbit} Mbit/s: {} packets/s", thousands(pps)),
-        _ => "not known; --link says it".into(),
+        _ => "unknown; set it with --link".into(),
     };
     output.field("link", &link)?;
     output.line("")?;

@@ -189,7 +189,7 @@ fn json_has_this_shape() {
             "min_version": "5.15",
             "present": true,
             "required": false,
-            "why_needed": "Older kernels lack something, unless their distribution added it.",
+            "why_needed": "Older kernels lack features, unless their distribution added them.",
         })
     );
 }
@@ -225,7 +225,7 @@ fn rules_that_see_each_packet_are_named() {
 
     let (_, text) = check(router, &[], "/nonexistent/weir.sock");
     assert!(text.contains("a rate limit counts packets"), "{text}");
-    assert!(text.contains("1 more only worth knowing"), "{text}");
+    assert!(text.contains("1 more, merely worth knowing"), "{text}");
     let (_, verbose) = check(router, &["--verbose"], "/nonexistent/weir.sock");
     assert!(verbose.contains("a counter counts only"), "{verbose}");
     for line in text.lines().chain(verbose.lines()) {
@@ -270,7 +270,7 @@ fn a_chain_at_ingress_and_a_shaper_are_kept() {
     assert_eq!(code, Some(0));
     let why = device(&told, "wan0")["why"].as_str().expect("text");
     assert!(
-        why.ends_with("its qdisc htb is kept: what leaves here goes through it"),
+        why.ends_with("its qdisc htb is kept: packets that leave here pass through it"),
         "{why}"
     );
     let why = device(&told, "lan0")["why"].as_str().expect("text");
@@ -317,7 +317,7 @@ fn what_stands_on_a_device_is_shown_with_what_it_forbids() {
         (br0.get("hook"), &br0["stands_on"]),
         (None, &json!(["lan0"]))
     );
-    assert_eq!(br0["why"], "what it carries is forwarded at lan0");
+    assert_eq!(br0["why"], "its packets are forwarded at lan0");
 
     let (_, shown) = check(router, &[], "/nonexistent/weir.sock");
     assert!(shown.contains("  below    br0\n"), "{shown}");
@@ -376,7 +376,7 @@ fn a_program_of_somebody_else_is_left_alone() {
     let (_, without) = report(router);
     assert_eq!(
         device(&with, "lan0")["why"],
-        "somebody else's XDP program is attached"
+        "a foreign XDP program is attached"
     );
     assert_eq!(device(&without, "lan0")["hook"], "tc");
 }

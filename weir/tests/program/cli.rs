@@ -228,16 +228,16 @@ fn what_people_say_of_a_device_is_told_to_the_daemon() {
         ),
         (
             &["devices", "owner", "laptop", "Anna"],
-            "02:00:5e:10:00:01 has no name given, belongs to Anna\n",
+            "02:00:5e:10:00:01 has no given name, belongs to Anna\n",
         ),
         (
             &["device", "icon", "02-00-5E-10-00-77", "tv"],
-            "02:00:5e:10:00:77 has no name given, is shown as tv\n",
+            "02:00:5e:10:00:77 has no given name, is shown as tv\n",
         ),
         // `forget` keeps an icon from the configuration.
         (
             &["device", "forget", "laptop"],
-            "02:00:5e:10:00:01 has no name given\n",
+            "02:00:5e:10:00:01 has no given name\n",
         ),
     ] {
         let ran = daemon.run(arguments);

@@ -160,7 +160,7 @@ impl Drop for Place {
 #[test]
 fn a_change_that_is_confirmed_stays() {
     let place = Place::new();
-    assert_eq!(place.done(&["diff"]), "nothing waits to be applied\n");
+    assert_eq!(place.done(&["diff"]), "no changes to apply\n");
     assert!(place.refused(&["apply"]).contains("nothing waits"));
     place.changed();
     let wanted = "- network.lan.ipaddr='192.168.1.1'\n+ network.lan.ipaddr='192.168.7.1'\n\
@@ -179,7 +179,7 @@ fn a_change_that_is_confirmed_stays() {
     );
     assert_eq!(place.state(), "new");
     assert_eq!(place.read("told"), "network system\n");
-    assert_eq!(place.done(&["diff"]), "nothing waits to be applied\n");
+    assert_eq!(place.done(&["diff"]), "no changes to apply\n");
     let shown = place.json(&["show", "--json"]);
     let left = shown["pending"]["left"].as_u64().expect("seconds");
     assert!((60..=120).contains(&left), "{shown}");

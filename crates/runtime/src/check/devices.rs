@@ -72,7 +72,7 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
         })
         .collect();
     if let Some(qdisc) = kept.filter(|_| hook.is_some()) {
-        why = format!("{why}; its qdisc {qdisc} is kept: what leaves here goes through it");
+        why = format!("{why}; its qdisc {qdisc} is kept: packets that leave here pass through it");
     }
     // The settings may ask for XDP all the same.
     if hook == Some(answers::Hook::Xdp)

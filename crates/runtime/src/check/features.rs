@@ -32,7 +32,7 @@ const ROWS: [Row; 10] = [
         name: "XDP programs",
         min_version: "4.8",
         required: true,
-        why_needed: "Packets are forwarded in the driver by one.",
+        why_needed: "An XDP program forwards packets in the driver.",
         hint: "use a kernel built with CONFIG_BPF_SYSCALL=y and CONFIG_NET=y",
     },
     Row {
@@ -48,7 +48,7 @@ const ROWS: [Row; 10] = [
         name: "DEVMAP",
         min_version: "4.14",
         required: true,
-        why_needed: "XDP sends packets out of other devices through it.",
+        why_needed: "XDP uses it to send packets out of other devices.",
         hint: CONFIGURE,
     },
     Row {
@@ -56,7 +56,7 @@ const ROWS: [Row; 10] = [
         name: "bpf_jiffies64",
         min_version: "5.6",
         required: true,
-        why_needed: "The packet path reads the time by it.",
+        why_needed: "The packet path uses it to read the time.",
         hint: CONFIGURE,
     },
     Row {
@@ -65,14 +65,15 @@ const ROWS: [Row; 10] = [
         min_version: "5.12",
         required: true,
         why_needed: "Processors share the flow table without a lock.",
-        hint: "use a newer kernel, on a machine whose BPF compiler has them (32-bit ones may not)",
+        hint: "use a newer kernel, on a machine whose BPF compiler supports them (32-bit ones may \
+            not)",
     },
     Row {
         ability: Ability::SyscallProgram,
         name: "syscall programs",
         min_version: "5.14",
         required: true,
-        why_needed: "The heartbeat, and the end of all proofs, are run as one.",
+        why_needed: "The heartbeat, and the end of all proofs, run as syscall programs.",
         hint: CONFIGURE,
     },
     Row {
@@ -80,9 +81,9 @@ const ROWS: [Row; 10] = [
         name: "TCX",
         min_version: "6.6",
         required: false,
-        why_needed: "Attaches at TC so that nothing is left behind after a crash; clsact serves \
+        why_needed: "Attaches at TC so that nothing is left behind after a crash; clsact works \
             too.",
-        hint: "none needed; a newer kernel has it",
+        hint: "not required; a newer kernel has it",
     },
     Row {
         ability: Ability::Clsact,
@@ -90,7 +91,7 @@ const ROWS: [Row; 10] = [
         min_version: "4.5",
         // Only where there is no TCX.
         required: false,
-        why_needed: "Attaches at TC where there is no TCX.",
+        why_needed: "Attaches at TC if TCX is missing.",
         hint: "use a kernel built with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF \
             (kmod-sched-core, kmod-sched-bpf)",
     },
@@ -99,8 +100,8 @@ const ROWS: [Row; 10] = [
         name: "XDP multi-buffer",
         min_version: "5.18",
         required: false,
-        why_needed: "Jumbo frames, and drivers that gather frames, run XDP only with it.",
-        hint: "none needed with an MTU of 1500; else use a newer kernel, or hook \"tc\"",
+        why_needed: "XDP needs it for jumbo frames, and for drivers that gather frames.",
+        hint: "not required with an MTU of 1500; otherwise use a newer kernel, or hook \"tc\"",
     },
     Row {
         ability: Ability::Jit,
@@ -122,10 +123,10 @@ pub fn of_bpf(release: &str) -> Vec<Feature> {
             min_version: Some("3.18".into()),
             present: refused.is_none(),
             required: true,
-            why_needed: "Programs and tables are made by this system call.".into(),
+            why_needed: "This system call creates programs and tables.".into(),
             hint: refused.is_some().then(|| {
-                "run outside of a container or a user namespace, on a kernel with \
-                    CONFIG_BPF_SYSCALL=y, not locked down"
+                "run outside of containers and user namespaces, on a kernel with \
+                    CONFIG_BPF_SYSCALL=y and without lockdown"
                     .into()
             }),
             detail: refused.as_ref().map(ToString::to_string),
@@ -143,9 +144,10 @@ pub fn of_bpf(release: &str) -> Vec<Feature> {
         min_version: Some("5.2".into()),
         present: btf,
         required: false,
-        why_needed: "Nothing in this version; it will tell what the firewall dropped.".into(),
+        why_needed: "Learned drops and probes of the network stack need it.".into(),
         detail: None,
-        hint: (!btf).then(|| "none needed; CONFIG_DEBUG_INFO_BTF=y makes the kernel larger".into()),
+        hint: (!btf)
+            .then(|| "not required; CONFIG_DEBUG_INFO_BTF=y makes the kernel larger".into()),
     });
     features
 }
@@ -158,7 +160,7 @@ fn version(release: &str) -> Feature {
         present,
         // The load of the packet path decides: distributions carry features back.
         required: false,
-        why_needed: "Older kernels lack something, unless their distribution added it.".into(),
+        why_needed: "Older kernels lack features, unless their distribution added them.".into(),
         detail: (!present).then(|| release.to_owned()),
         hint: (!present).then(|| "use a newer kernel, if anything below is missing".into()),
     }
@@ -195,10 +197,10 @@ fn privileges() -> Feature {
         min_version: None,
         present,
         required: true,
-        why_needed: "Attaching to devices and loading programs is for root.".into(),
+        why_needed: "Attaching to devices and loading programs needs privileges.".into(),
         detail: (!present).then(|| {
             format!(
-                "missing: {}; what needs them was not tried",
+                "missing: {}; features that need them were not tried",
                 missing.join(", ")
             )
         }),
@@ -238,10 +240,12 @@ fn packet_path() -> Feature {
         present: refused.is_none(),
         required: true,
         why_needed:
-            "All of it together: loaded, verified, run and attached at TC, where nothing passes."
+            "All programs together: loaded, verified, run and attached at TC, without traffic."
                 .into(),
         hint: refused.is_some().then(|| {
-            "hint what is missing above; else report this, with the kernel's version".into()
+            "fix the features that are missing above; otherwise report this, with the kernel's \
+                version"
+                .into()
         }),
         detail: refused.map(|error| {
             let mut lines = vec![error.to_string()];
@@ -261,9 +265,8 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
             min_version: Some("6.3".into()),
             present: netdev,
             required: false,
-            why_needed:
-                "Tells which drivers run XDP; without it weir goes by a list of those known to."
-                    .into(),
+            why_needed: "Reports which drivers run XDP; without it weir uses a built-in list."
+                .into(),
             detail: None,
             hint: (!netdev)
                 .then(|| "name devices that can do XDP in [ports.NAME], hook = \"xdp\"".into()),
@@ -274,7 +277,7 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
             present: ruleset.is_ok(),
             required: false,
             why_needed:
-                "Reads the rules, to name those that must see each packet, and chains at ingress."
+                "Reads the rules, to name rules that must see each packet, and chains at ingress."
                     .into(),
             hint: (ruleset.is_err() && privileged()).then(|| "install nftables".into()),
             detail: ruleset.err(),
@@ -293,7 +296,7 @@ fn memory(config: &Effective) -> Feature {
         min_version: None,
         present,
         required: true,
-        why_needed: "The flow table is set aside as a whole when weir starts.".into(),
+        why_needed: "weir allocates the whole flow table at its start.".into(),
         detail: Some(format!("{} of {free} available", units::bytes(table))),
         hint: (!present).then(|| "lower `flows` under [offload]".into()),
     }

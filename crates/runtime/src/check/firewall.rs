@@ -14,7 +14,8 @@ pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding>
     if !legacy.is_empty() {
         findings.push(Finding {
             place: format!("iptables (legacy), tables {}", legacy.join(", ")),
-            what: "the old iptables tells of no change of its rules; weir ends all proofs each \
+            what: "the old iptables does not report changes of its rules; weir \
+                ends all proofs each \
                 second instead, and cannot name rules that must see each packet"
                 .into(),
             statement: None,
@@ -35,15 +36,15 @@ pub fn programs(programs: &[NetfilterProgram]) -> Vec<Finding> {
                 "the BPF program {} at {}, {family}, priority {}",
                 program.name, program.hook, program.priority
             ),
-            what: "it does not see what weir forwards, if it is of this network namespace, and \
-                weir does not hear of its coming and going"
+            what: "if it belongs to this network namespace, it does not see what weir forwards, \
+                and weir does not notice when it is attached or detached"
                 .into(),
             statement: None,
             noted: false,
             connections: None,
             hint: Some(
-                "do it by rules of nftables, or leave its connections to the kernel by \
-                their mark (opt_out_mark)"
+                "use nftables rules instead, or leave its connections to the kernel by their mark \
+                (opt_out_mark)"
                     .into(),
             ),
         }
@@ -98,14 +99,14 @@ pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<F
             hint: Some(format!("make it smaller than {} elements", most(*written))),
             ..finding(
                 format!("set {name}"),
-                "its elements come and go without a message, and it is too large to be looked at \
-                    all the time: weir ends all proofs each second",
+                "its elements change without a notification, and it is too large to be polled: \
+                    weir ends all proofs each second",
             )
         });
     let opaque = silent.opaque.iter().map(|place| {
         finding(
             place.clone(),
-            "nothing tells when this changes: weir ends all proofs each second",
+            "the kernel does not report changes of this: weir ends all proofs each second",
         )
     });
     large.chain(opaque).collect()

@@ -39,7 +39,7 @@ fn connections(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
         min_version: Some("2.6".into()),
         present,
         required: true,
-        why_needed: "Says which connections the firewall accepted, and how they are translated.".into(),
+        why_needed: "Shows which connections the firewall accepted, and their translation.".into(),
         detail: settings.as_ref().err().map(ToString::to_string),
         hint: (!present).then(|| {
             "load nf_conntrack and nf_conntrack_netlink, or use a kernel with CONFIG_NF_CT_NETLINK".into()
@@ -62,12 +62,12 @@ fn told(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
         min_version: Some("2.6.37".into()),
         present,
         required: true,
-        why_needed: "Tell of each connection at once, and of its end.".into(),
+        why_needed: "Report each connection, and its end, at once.".into(),
         detail: match (value, listens) {
             (_, Err(error)) => Some(error.to_string()),
             (2, _) => Some(
-                "nf_conntrack_events is 2: of connections made before weir started it learns only \
-                    by asking, not at once"
+                "nf_conntrack_events is 2: weir learns of connections older than itself only by \
+                    polling, not at once"
                     .into(),
             ),
             (0, _) => Some("nf_conntrack_events is 0".into()),
@@ -134,7 +134,7 @@ async fn rules(requests: &mut Requests) -> Feature {
         min_version: Some("3.18".into()),
         present: refused.is_none(),
         required: false,
-        why_needed: "Tell of each change of the rules, which ends all proofs at once.".into(),
+        why_needed: "Report each change of the rules, which ends all proofs at once.".into(),
         hint: refused.is_some().then(|| {
             "use a kernel with CONFIG_NF_TABLES; with the old iptables alone, proofs end each \
                 second instead"

@@ -18,9 +18,9 @@ pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io
 
     heading(
         if report.running {
-            "\nDevices, as the running daemon has them"
+            "\nDevices, as the running daemon uses them"
         } else {
-            "\nDevices, as a daemon would have them"
+            "\nDevices, as a daemon would use them"
         },
         output,
     )?;
@@ -42,13 +42,13 @@ pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io
     }
     let noted = report.firewall.len() - shown.len();
     if !report.ruleset_read {
-        let unread = "  the rules could not be read, so that none is named here";
+        let unread = "  the rules could not be read, so none are listed here";
         output.line(&output.toned(Tone::Warn, unread))?;
     } else if shown.is_empty() {
-        output.line("  no rule found that has to see each packet")?;
+        output.line("  no rule found that must see each packet")?;
     }
     if noted > 0 {
-        output.line(&format!("  {noted} more only worth knowing: --verbose"))?;
+        output.line(&format!("  {noted} more, merely worth knowing: --verbose"))?;
     }
     output.line("")?;
     verdict(report, output)
@@ -65,9 +65,9 @@ fn verdict(report: &CheckReport, output: &mut Output<'_>) -> io::Result<()> {
     }
     let missing: Vec<_> = report.missing().map(|f| harmless(&f.name)).collect();
     let why = if missing.is_empty() {
-        "there is no device to work on".to_owned()
+        "no device can be used".to_owned()
     } else {
-        format!("it cannot do without: {}", missing.join(", "))
+        format!("required but missing: {}", missing.join(", "))
     };
     for line in wrap(&format!("Weir cannot work here: {why}."), WIDTH) {
         output.line(&output.toned(Tone::Bad, &line))?;
@@ -172,7 +172,7 @@ mod tests {
                     min_version: Some("4.8".into()),
                     present: true,
                     required: true,
-                    why_needed: "Packets are forwarded in the driver by one.".into(),
+                    why_needed: "An XDP program forwards packets in the driver.".into(),
                     detail: None,
                     hint: None,
                 },
@@ -249,7 +249,7 @@ Kernel 6.1.0
   yes      memory
            4 MiB
 
-Devices, as a daemon would have them
+Devices, as a daemon would use them
   tc       wan?0
            the driver has no XDP
            carries wan.7
@@ -262,13 +262,13 @@ Firewall
            {\"limit\":{}}
            it leaves 12 connections to the kernel now
            Hint: match `ct state new`
-  1 more only worth knowing: --verbose
+  1 more, merely worth knowing: --verbose
 
 Weir can work here, on 1 device; most routers have two.
 "
         );
         let verbose = printed(&report(), true);
-        assert!(verbose.contains("Packets are forwarded in the driver by one."));
+        assert!(verbose.contains("An XDP program forwards packets in the driver."));
         assert!(verbose.contains("handle 8") && !verbose.contains("--verbose"));
     }
 
@@ -281,13 +281,13 @@ Weir can work here, on 1 device; most routers have two.
         let text = printed(&wrong, false);
         assert!(
             text.contains("  MISSING  XDP programs")
-                && text.ends_with("Weir cannot work here: it cannot do without: XDP programs.\n"),
+                && text.ends_with("Weir cannot work here: required but missing: XDP programs.\n"),
             "{text}"
         );
         let mut idle = report();
         idle.devices[0].hook = None;
         assert!(!idle.usable());
-        assert!(printed(&idle, false).ends_with("there is no device to work on.\n"));
+        assert!(printed(&idle, false).ends_with("no device can be used.\n"));
         let mut unread = report();
         unread.ruleset_read = false;
         unread.firewall.clear();

@@ -132,11 +132,10 @@ fn print_example(keys: &[KeyHelp], output: &mut Output<'_>) -> io::Result<()> {
 const NAMED: &str = ".NAME";
 
 /// Begins an example.
-const EXAMPLE: &str = "/etc/weir/weir.toml: everything here is optional, and each line shows the \
-    default. Without this file weir finds the devices \
-    that forward and does the right thing. `weir config` prints what is in force, and where each \
-    value came from. After a change: `weir reload`. \
-    It takes effect as a whole, or, if anything is wrong, not at all.";
+const EXAMPLE: &str = "/etc/weir/weir.toml: all keys are optional, and each line shows the \
+    default. Without this file weir finds the devices that forward, and uses the defaults. `weir \
+    config` prints the effective values and their origins. After a change, run `weir reload`: the \
+    file takes effect as a whole or, if it has an error, not at all.";
 
 fn print_keys(registry: &Registry, output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([

@@ -52,16 +52,15 @@ fn configuration_page(keys: &[KeyHelp]) -> String {
          .SH DESCRIPTION\n{}\n.P\n{}\n.P\n{}\n",
         env!("CARGO_PKG_VERSION"),
         roff(&format!(
-            "{DEFAULT_FILE} need not exist: everything has a default. It is written in TOML \
+            "{DEFAULT_FILE} is optional: all keys have defaults. The file is written in TOML \
                 (https://toml.io)."
         )),
         roff(
-            "An unknown key is an error, as is a value that cannot be. All errors of a file are \
-                told at once, with their lines."
+            "An unknown key or an invalid value is an error. All errors of a file are reported at \
+                once, with their lines."
         ),
         roff(
-            "`weir config` prints what the file comes to. `weir reload` or SIGHUP makes the \
-                daemon read it again."
+            "`weir config` prints the effective configuration. `weir reload` or SIGHUP reloads it."
         ),
     );
     let mut section = "";

@@ -37,7 +37,7 @@ pub fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
         let (key, from, to) = (&change.key, value(&change.from), value(&change.to));
         let text = match change.after_restart {
             false => format!("{key}: {from} is now {to}"),
-            true => format!("{key}: {from} will be {to} once weir is started again"),
+            true => format!("{key}: {from} will be {to} after a restart of weir"),
         };
         output.line(&harmless(&text))?;
     }

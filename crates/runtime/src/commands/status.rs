@@ -80,7 +80,7 @@ fn print(
     )?;
     if let Some(shadow) = &status.shadow {
         let compared = format!(
-            "{} packets sent by the kernel as weir would have, {} otherwise",
+            "{} packets sent by the kernel as weir would have sent them, {} differently",
             units::count(shadow.same),
             units::count(shadow.different)
         );
@@ -96,7 +96,11 @@ fn print(
     }
 
     reasons("Packets left to the kernel", &packets.passed, output)?;
-    reasons("Seen to leave, but no proof", &packets.not_proof, output)?;
+    reasons(
+        "Packets that left without becoming a proof",
+        &packets.not_proof,
+        output,
+    )?;
     reasons("Connections left to the kernel", &status.refused, output)?;
     reasons("Proofs ended by changes of", &status.bumps, output)
 }
@@ -107,11 +111,10 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
             Tone::Warn,
             "starting: not every port counts and forwards yet",
         ),
-        (false, _) => output.toned(Tone::Bad, "standing aside: every packet goes to the kernel"),
-        (true, Mode::Shadow) => output.toned(
-            Tone::Warn,
-            "shadow: compares what would be forwarded, forwards nothing",
-        ),
+        (false, _) => output.toned(Tone::Bad, "not forwarding: every packet goes to the kernel"),
+        (true, Mode::Shadow) => {
+            output.toned(Tone::Warn, "shadow: compares decisions, forwards nothing")
+        }
         (true, Mode::Forward) => output.toned(Tone::Good, "forwarding"),
     };
     output.field("mode", &mode)?;
@@ -139,7 +142,7 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         return Ok(());
     }
     let lost = format!(
-        "{} times; asked for everything again each time",
+        "{} times; weir read all state again each time",
         status.lost_events
     );
     output.field("lost events", &output.toned(Tone::Warn, &lost))
@@ -230,7 +233,7 @@ fn room(flows: &FlowCounts, output: &Output<'_>) -> String {
     let known = flows.ipv4.known.saturating_add(flows.ipv6.known);
     let both = format!("for {} connections, IPv4 and IPv6 together", flows.capacity);
     match known >= flows.capacity {
-        true => format!("{both}; {}", output.toned(Tone::Warn, "all of it is taken")),
+        true => format!("{both}; {}", output.toned(Tone::Warn, "full")),
         false => both,
     }
 }
@@ -316,7 +319,7 @@ mod tests {
         (flows.ipv4.known, flows.ipv6.known) = (1535, 0);
         assert_eq!(room(&flows, &output), line);
         flows.ipv6.known = 1;
-        assert_eq!(room(&flows, &output), format!("{line}; all of it is taken"));
+        assert_eq!(room(&flows, &output), format!("{line}; full"));
     }
 
     #[test]

@@ -33,12 +33,12 @@ pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Exp
         Some(reason) => witness(
             WitnessName::Known,
             false,
-            format!("conntrack has it, but {}", reason.text),
+            format!("conntrack knows it, but {}", reason.text),
         ),
         None => witness(
             WitnessName::Known,
             true,
-            "conntrack has it, in a state that can be forwarded",
+            "conntrack knows it, in a state that can be forwarded",
         ),
     }];
     let mut change = Vec::new();
@@ -55,7 +55,7 @@ pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Exp
     let proven = [&shown.directions.original, &shown.directions.reply].map(|d| d.proven);
     let verdict = match (shown.state, proven) {
         (FlowState::Forwarded, _) if router.path.options().shadow => {
-            format!("{name} would be forwarded by weir; in shadow mode the kernel does it.")
+            format!("{name} would be forwarded by weir; in shadow mode the kernel forwards it.")
         }
         (FlowState::Declined, _)
             if shown.reason.as_ref().is_some_and(|why| why.code == "ended") =>
@@ -64,7 +64,9 @@ pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Exp
         }
         (FlowState::Declined, _) => format!("{name} is left to the kernel."),
         (FlowState::Known, _) | (_, [false, false]) => {
-            format!("{name} may be forwarded by weir, but waits for its proof: the kernel does it.")
+            format!(
+                "{name} may be forwarded by weir, but waits for a proof: the kernel forwards it."
+            )
         }
         (_, [true, true]) => format!("{name} is forwarded by weir, both ways."),
         (_, [first, _]) => {
@@ -72,7 +74,7 @@ pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Exp
                 true => (WAYS[0], WAYS[1]),
                 false => (WAYS[1], WAYS[0]),
             };
-            format!("{name} is forwarded by weir {weir}; {kernel} the kernel does it.")
+            format!("{name} is forwarded by weir {weir}; {kernel} the kernel forwards it.")
         }
     };
     Explanation {
@@ -120,12 +122,12 @@ fn one_way(
 ) {
     let nothing = datapath::Reason::None;
     if !detail.proven && detail.reason == nothing && detail.length == 0 {
-        let text = format!("{way}: no packet came in at a port yet");
+        let text = format!("{way}: no packet arrived at a port yet");
         witnesses.push(witness(WitnessName::Seen, false, text));
-        change.push(format!("{way}: a packet that comes in at a port"));
+        change.push(format!("{way}: a packet that arrives at a port"));
         return;
     }
-    let text = format!("{way}: packets come in at a port");
+    let text = format!("{way}: packets arrive at a port");
     witnesses.push(witness(WitnessName::Seen, true, text));
     let text = if detail.proven {
         let (lowest, highest) = detail.ttl;
@@ -139,13 +141,13 @@ fn one_way(
             detail.length,
             match detail.came_in.behind {
                 plain if plain.is_plain() => String::new(),
-                behind => format!("; it came in behind {behind}"),
+                behind => format!("; it arrived with {behind}"),
             }
         )
     } else if detail.reason == nothing {
         format!(
             "{way}: no packet has proven it since the last change, or it leaves by a device that \
-                is no port ({elsewhere})"
+                is not a port ({elsewhere})"
         )
     } else {
         format!("{way}: {}", detail.reason.text())
@@ -161,12 +163,13 @@ fn one_way(
 fn unknown(router: &Router, asked: &FlowQuery) -> Explanation {
     let ports = router.core.ports().filter(|p| p.forwards()).count();
     let mut change = vec![
-        "a packet of it through this router, accepted by the firewall and tracked by conntrack"
+        "a packet of this connection through this router, \
+            accepted by the firewall and tracked by conntrack"
             .to_owned(),
     ];
     if ports < 2 {
         change.push(format!(
-            "there are {ports} ports: `weir ports` says why devices are left out"
+            "there are {ports} ports: `weir ports` shows why devices are left out"
         ));
     }
     Explanation {

@@ -202,12 +202,11 @@ fn show(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
 fn print(told: &Cables, long: bool, output: &mut Output<'_>) -> io::Result<()> {
     if told.mode == "off" {
         return output.line(
-            "ports are not looked at: mode = \"suggest\" under [cables] of the configuration has it",
+            "ports are not examined: set mode = \"suggest\" under [cables] of the configuration",
         );
     }
     if told.cables.is_empty() {
-        return output
-            .line("there is no port: `ports` under [cables] of the configuration names some");
+        return output.line("no ports: set `ports` under [cables] of the configuration");
     }
     if long {
         for (number, cable) in told.cables.iter().enumerate() {
@@ -280,7 +279,7 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
         _ => format!("{}, {} of 100", cable.role, cable.confidence),
     };
     output.line(&format!("{}: {}", harmless(&cable.device), harmless(&role)))?;
-    let (shut, none) = ("nothing passes, in or out".to_owned(), String::new());
+    let (shut, none) = ("no traffic passes, in or out".to_owned(), String::new());
     for (name, text) in [
         ("why", &cable.why),
         ("changed by", &cable.would_change),

@@ -61,7 +61,7 @@ fn print(drops: &Drops, output: &mut Output<'_>) -> io::Result<()> {
         }
         if let Some(confirmed) = set.confirmed {
             more.push_str(&format!(
-                "; netfilter was seen to drop {}",
+                "; drops confirmed by netfilter: {}",
                 units::count(confirmed)
             ));
         }
@@ -151,7 +151,7 @@ fn prefixes(busiest: &[DropPrefix], output: &mut Output<'_>) -> io::Result<()> {
 /// Writes the module's line in `weir status`.
 pub fn status(drops: &DropCounts, output: &mut Output<'_>) -> io::Result<()> {
     let early = format!(
-        "{} packets: {} as netfilter was seen to, {} by sets, {} by routes",
+        "{} packets: {} learned from netfilter, {} by sets, {} by routes",
         units::count(drops.all()),
         units::count(drops.learned),
         units::count(drops.sets),

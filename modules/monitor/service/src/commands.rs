@@ -30,7 +30,7 @@ pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     );
     if monitor.no_room.packets > 0 {
         let more = units::count(monitor.no_room.packets);
-        text += &format!("; {more} packets of others, at each port, are in sums only");
+        text += &format!("; {more} packets without a record count only in the ports' sums");
     }
     output.field("remembered", &text)
 }

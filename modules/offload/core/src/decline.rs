@@ -163,7 +163,7 @@ impl Decline {
         match self {
             Self::ProtocolOff => "this protocol is switched off in the settings",
             Self::NoEvents => "conntrack reports no connections (nf_conntrack_events is 0)",
-            Self::StatusUnknown => "the kernel has not told the state of this connection yet",
+            Self::StatusUnknown => "the kernel has not reported the state of this connection yet",
             Self::NotConfirmed => "the kernel has not accepted the first packet yet",
             Self::Dying => "the kernel is removing this connection",
             Self::Clash => {
@@ -184,14 +184,14 @@ impl Decline {
                 "it is older than weir, so conntrack reports no change of it, and weir polls as \
                     many such connections as it can"
             }
-            Self::OptedOut => "its connection mark says to leave it alone",
+            Self::OptedOut => "its connection mark leaves it to the kernel",
             Self::EachPacket => "a rule of the firewall may look at each of its packets",
             Self::RouteProgram => {
                 "a route to one of its ends has a program that may look at each packet (encap bpf, \
                     encap ioam6)"
             }
             Self::RateLimited => "the kernel limits the rate of one of its ends, for weir",
-            Self::Malformed => "the kernel told two directions that do not belong together",
+            Self::Malformed => "the kernel reported two directions that do not belong together",
             Self::SpecialAddress => {
                 "a loopback, multicast, broadcast, unspecified or link-local address"
             }
@@ -222,31 +222,33 @@ impl Decline {
                 "nothing to do: it is taken over once fewer old connections carry packets"
             }
             Self::StatusUnknown | Self::NotConfirmed => {
-                "nothing to do: the next event of the connection tells"
+                "nothing to do: the next event of the connection reports it"
             }
             Self::Dying => "nothing to do: it is over",
-            Self::Clash => "nothing to do: it ends by itself, and the other entry takes over",
+            Self::Clash => "nothing to do: it ends automatically, and the other entry takes over",
             Self::Helper => {
                 "remove the rule that assigns the helper, if its protocol is not needed"
             }
-            Self::SequenceAdjusted => "do without the helper or the SYN proxy for this traffic",
+            Self::SequenceAdjusted => "remove the helper or the SYN proxy for this traffic",
             Self::Flowtable => "remove the `flow add` rule, or leave this traffic to the flowtable",
             Self::Untracked => {
                 "let conntrack see its packets: it is taken over again within a minute"
             }
             Self::OptedOut => "change the rule that sets the connection mark",
-            Self::RateLimited => "nothing to do: it ends with what limits it, such as a voucher",
+            Self::RateLimited => {
+                "nothing to do: it ends with the cause of the limit, such as a voucher"
+            }
             Self::RouteProgram => "take `encap` off the route, or leave its traffic to the kernel",
             Self::EachPacket => {
-                "let the rule ask for what it is for, or let `ct state established,related \
+                "restrict the rule to its purpose, or let `ct state established,related \
                     accept` come before it; or set each_packet = \"ignore\""
             }
             Self::Malformed => "report it, with the output of `conntrack -L`",
             Self::SpecialAddress | Self::SelfTalk => "nothing to do: such traffic is not forwarded",
             Self::LocalIn | Self::LocalOut => "nothing to do: only forwarded traffic is taken over",
             Self::NotEstablished => "nothing to do: it is taken over once established",
-            Self::Ended => "nothing to do: its last packets are the kernel's",
-            Self::NoReply => "nothing to do: it is taken over once an answer came",
+            Self::Ended => "nothing to do: the kernel handles its last packets",
+            Self::NoReply => "nothing to do: it is taken over once an answer arrives",
             Self::Ambiguous => {
                 "give the networks different addresses, or wait until one connection remains"
             }
@@ -254,7 +256,7 @@ impl Decline {
                 "raise the number of flows and of remembered connections in the settings"
             }
             Self::TableFull => "raise the number of flows in the settings",
-            Self::Unsupported => "look at what the log said when it was refused",
+            Self::Unsupported => "see the log for the refusal",
         }
     }
 }

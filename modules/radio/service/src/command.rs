@@ -108,11 +108,11 @@ pub fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error> {
     }
     if told.mode == "off" {
         return Ok(output.line(
-            "power is not looked at: mode = \"watch\" under [radio.power] of the configuration has it",
+            "power is not examined: set mode = \"watch\" under [radio.power] of the configuration",
         )?);
     }
     if told.radios.is_empty() {
-        return Ok(output.line("no device is an access point; `weir check` says what there is")?);
+        return Ok(output.line("no device is an access point; see `weir check`")?);
     }
     match &args.what {
         Some(What::Power) => powers(&told, output)?,

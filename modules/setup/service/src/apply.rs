@@ -48,7 +48,7 @@ pub fn make(
 pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Error> {
     if waiting.files.is_empty() {
         return Err(Error::new(
-            "nothing waits to be applied",
+            "no changes to apply",
             "change something first (in a terminal: `weir uci set …`, or `uci set …`)",
         ));
     }

@@ -166,7 +166,7 @@ fn diff(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
         return Ok(output.json(&difference)?);
     }
     if waiting.lines.is_empty() {
-        return Ok(output.line("nothing waits to be applied")?);
+        return Ok(output.line("no changes to apply")?);
     }
     Ok(print(&waiting.lines, output)?)
 }
@@ -179,7 +179,7 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
     if let Some(change) = &shown.pending {
         let left = change.left.unwrap_or(0);
         let text = format!(
-            "change {} of {} waits to be confirmed, {} more: {}",
+            "change {} of {} awaits confirmation for another {}: {}",
             change.number,
             change.who,
             duration(left),
@@ -204,13 +204,13 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
     }
     if let Some(change) = &shown.undone {
         let text = format!(
-            "change {} of {} was taken back, the configuration is as before: {}",
+            "change {} of {} was reverted, the configuration is as before: {}",
             change.number, change.who, change.why
         );
         output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
     }
     if shown.states.is_empty() {
-        return Ok(output.line("no change was confirmed yet")?);
+        return Ok(output.line("no confirmed changes yet")?);
     }
     let mut table = Table::new([
         ("change", Align::Right),

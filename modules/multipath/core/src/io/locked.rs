@@ -105,7 +105,7 @@ pub(super) async fn keep(file: &Path, told: impl Fn(Vec<String>)) {
             && !changes.there()
         {
             match load_rules(text).await {
-                Ok(()) => info!("locked: what clients send leaves by the partner alone"),
+                Ok(()) => info!("locked: clients' traffic leaves only through the partner"),
                 Err(error) => warn!(error, "the firewall does not take the lock"),
             }
         }

@@ -355,7 +355,7 @@ async fn resolve(who: &mut Who<'_>, lock: &Path) -> io::Result<()> {
         }
         warn!(
             partner = pairing.address(),
-            "the lock is for another partner: `weir multipath lock` makes it anew"
+            "the lock is for another partner: run `weir multipath lock` again"
         );
     }
     match tokio::net::lookup_host((&*pairing.host, pairing.port)).await {

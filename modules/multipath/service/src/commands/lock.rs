@@ -109,7 +109,7 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     let at = lock.partners.iter().flat_map(|it| &it.addresses);
     let at: Vec<_> = at.map(ToString::to_string).collect();
     context.output.line(&format!(
-        "locked: what {of} sends leaves by the partner alone, at {}",
+        "locked: traffic of {of} leaves only through the partner, at {}",
         at.join(" and ")
     ))?;
     for (what, hint) in doubts(&file, multipath).unwrap_or_default() {
@@ -123,8 +123,8 @@ pub fn unlock(args: &UnlockArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let unlocking = paths::unlock(&file);
     let was = runtime::event_loop()?.block_on(unlocking);
     match was.map_err(|error| refused("it is still locked", &error))? {
-        true => output.line("unlocked: what becomes of clients is up to weir and the routes")?,
-        false => output.line("it was not locked")?,
+        true => output.line("unlocked: weir and the routes decide about clients' traffic")?,
+        false => output.line("there was no lock")?,
     }
     Ok(())
 }
@@ -236,15 +236,15 @@ pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
             && lock.file(DEVICE, &choice) == text
     });
     if lock.is_none() {
-        let what = format!("{} is of another configuration", file.display());
-        doubts.push((what, "`weir multipath lock` makes it anew"));
+        let what = format!("{} does not match the configuration", file.display());
+        doubts.push((what, "run `weir multipath lock` again"));
     }
     if *multipath.fallback != Fallback::Stop {
         let what = "while the partner is not reached, connections break".to_owned();
         doubts.push((what, "set fallback = \"stop\" under [multipath]: they wait"));
     }
     if at_boot() == Some(false) {
-        let what = "at the next boot it is open until weir runs".to_owned();
+        let what = "after the next boot there is no lock until weir runs".to_owned();
         let hint = match Path::new(SYSTEMD).exists() {
             true => "`systemctl enable weir-lock`",
             false => "`/etc/init.d/weir-lock enable`",
@@ -254,8 +254,11 @@ pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
     let resolvers = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
     if let Some(address) = unreached(&resolvers, &choice.networks) {
         doubts.push((
-            format!("this router asks for names at {address}, which is not reached by the partner"),
-            "have it ask a resolver of the Internet, or add that address to `direct`",
+            format!(
+                "this router asks for names at {address}, which is not reachable through the \
+                partner"
+            ),
+            "use a resolver on the Internet, or add that address to `direct`",
         ));
     }
     Some(doubts)
@@ -373,7 +376,7 @@ mod tests {
             &lock.file(DEVICE, &multipath_core::Choice::default()),
         );
         assert_eq!(told(stop), Some(Vec::new()));
-        let other = format!("{} is of another configuration", file.display());
+        let other = format!("{} does not match the configuration", file.display());
         let direct = format!("{stop}\ndirect = [\"198.51.100.0/24\"]");
         assert_eq!(told(&direct), Some(vec![other.clone()]));
         let breaks = "while the partner is not reached, connections break".to_owned();

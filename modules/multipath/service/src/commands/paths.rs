@@ -70,20 +70,19 @@ fn print(
     output: &mut Output<'_>,
 ) -> std::io::Result<()> {
     let Some(partner) = &told.partner else {
-        return output
-            .line("no partner: `partner` under [multipath] of the configuration names one");
+        return output.line("no partner: set `partner` under [multipath] of the configuration");
     };
     let (word, tone) = match told.state {
         PartnerState::Connected => ("connected", Tone::Good),
-        PartnerState::Connecting => ("is being connected to", Tone::Warn),
-        PartnerState::Off => ("multipath does not run: the log says why", Tone::Bad),
+        PartnerState::Connecting => ("connecting", Tone::Warn),
+        PartnerState::Off => ("multipath does not run: see the log", Tone::Bad),
         PartnerState::Failed => ("not reached", Tone::Bad),
     };
     let word = output.toned(tone, word);
     let version = told.version.as_ref();
     let version = version.map_or_else(String::new, |v| format!(" (weir {})", harmless(v)));
     let instead = if told.by_standby() {
-        ", in place of the first"
+        ", instead of the first"
     } else {
         ""
     };
@@ -100,7 +99,7 @@ fn print(
     if let Some(why) = &told.keyless {
         let word = output.toned(Tone::Warn, "no key of its own");
         output.line(&format!(
-            "{word}: whoever has a pairing line of this router can come as it"
+            "{word}: any holder of this router's pairing line can connect as this router"
         ))?;
         output.line(&format!("  {}", harmless(why)))?;
     }
@@ -113,7 +112,7 @@ fn print(
     for (number, what) in [
         (all.direct, "went directly"),
         (all.clear, "not encrypted by weir"),
-        (all.refused, "turned away"),
+        (all.refused, "refused"),
     ] {
         if number > 0 {
             line.push_str(&format!(", {} {what}", units::count(number)));
@@ -126,9 +125,9 @@ fn print(
             Some(true) => (Tone::Good, ""),
             Some(false) => (
                 Tone::Bad,
-                ": the partner does not give it; `weir multipath forward` there does",
+                ": not granted; run `weir multipath forward` at the partner",
             ),
-            None => (Tone::Dim, ": the partner is not there"),
+            None => (Tone::Dim, ": the partner is not reached"),
         };
         let ports = output.toned(tone, &harmless(&forward.ports));
         output.line(&format!("in by {ports} to {}{word}", harmless(&forward.to)))?;
@@ -137,7 +136,7 @@ fn print(
     for name in &told.unmatched {
         let name = harmless(name);
         output.line(&format!(
-            "[multipath.paths.{name}] is of no uplink that is there"
+            "[multipath.paths.{name}] matches no present uplink"
         ))?;
     }
     for twin in &told.twins {
@@ -172,30 +171,38 @@ fn exposed(told: &Paths, output: &mut Output<'_>) -> std::io::Result<()> {
     if told.locked {
         let word = output.toned(Tone::Good, "locked");
         output.line(&format!(
-            "{word}: what clients send leaves by the partner alone"
+            "{word}: clients' traffic leaves only through the partner"
         ))?;
     }
     if told.stops && told.state != PartnerState::Connected {
-        output.line("new connections of clients are refused until the partner is there")?;
+        output.line("new connections of clients are refused until the partner is reached")?;
     }
     if told.stops && !told.tunnel {
-        output.line("all but TCP is refused until there is a tunnel")?;
+        output.line("everything except TCP is refused until the tunnel is up")?;
     }
     for exposure in &told.exposed {
         let (tone, how, what) = match exposure {
-            Exposure::Tcp => (Tone::Warn, DIRECTLY, "new TCP, as the partner is not there"),
-            Exposure::TcpIpv6 => (Tone::Warn, DIRECTLY, "TCP of IPv6: the partner has none"),
-            Exposure::Others => (Tone::Warn, DIRECTLY, "all but TCP: there is no tunnel"),
+            Exposure::Tcp => (
+                Tone::Warn,
+                DIRECTLY,
+                "new TCP connections: the partner is not reached",
+            ),
+            Exposure::TcpIpv6 => (Tone::Warn, DIRECTLY, "IPv6 TCP: the partner has no IPv6"),
+            Exposure::Others => (
+                Tone::Warn,
+                DIRECTLY,
+                "everything except TCP: there is no tunnel",
+            ),
             Exposure::OthersIpv6 => {
-                let what = "all of IPv6 but TCP: the tunnel has none";
+                let what = "IPv6 except TCP: the tunnel has no IPv6";
                 (Tone::Warn, DIRECTLY, what)
             }
             Exposure::Chosen => {
-                let what = "what direct, direct_ports and direct_devices name";
+                let what = "exceptions of direct, direct_ports and direct_devices";
                 (Tone::Dim, DIRECTLY, what)
             }
             Exposure::TlsNames => {
-                let what = "the names of servers that TLS shows (encrypt = \"all\" hides them)";
+                let what = "server names in TLS (encrypt = \"all\" hides them)";
                 (Tone::Dim, READ, what)
             }
             Exposure::Clear => {
@@ -215,17 +222,17 @@ const READ: &str = "can be read on the way";
 fn note(path: &Path) -> Cell {
     if path.answers == Some(false) {
         let [sent, heard] = [path.tunnel_sent, path.tunnel_received].map(units::bytes);
-        let text = format!("no answer in the tunnel: sent {sent}, heard {heard}");
+        let text = format!("no answer in the tunnel: sent {sent}, received {heard}");
         return Cell::toned(text, Tone::Bad);
     }
     if path.fell_back > 0 {
         return Cell::toned(format!("{} without MPTCP", path.fell_back), Tone::Warn);
     }
     if path.strips {
-        return Cell::toned("takes MPTCP out", Tone::Warn);
+        return Cell::toned("removes MPTCP", Tone::Warn);
     }
     if path.rests {
-        return Cell::toned("resting: it slowed the others down", Tone::Warn);
+        return Cell::toned("paused: it slowed the others down", Tone::Warn);
     }
     let word = match path.used {
         PathUse::Always if path.backup => return Cell::toned("in reserve", Tone::Dim),
@@ -298,14 +305,14 @@ fn table(
 pub fn status(paths: &PathsStatus, output: &mut Output<'_>) -> io::Result<()> {
     let partner = harmless(&paths.partner);
     let (tone, words) = match (paths.state, paths.redirects) {
-        (PartnerState::Connected, true) => (Tone::Good, format!("by way of {partner}")),
+        (PartnerState::Connected, true) => (Tone::Good, format!("through {partner}")),
         (PartnerState::Connected, false) => {
-            let words = format!("{partner} is there, but connections go as routes say");
+            let words = format!("{partner} is reached, but connections follow the routes");
             (Tone::Warn, words)
         }
-        (PartnerState::Connecting, _) => (Tone::Warn, format!("connects to {partner}")),
+        (PartnerState::Connecting, _) => (Tone::Warn, format!("connecting to {partner}")),
         (PartnerState::Failed, _) => (Tone::Bad, format!("{partner} is not reached")),
-        (PartnerState::Off, _) => (Tone::Bad, "does not run: the log says why".to_owned()),
+        (PartnerState::Off, _) => (Tone::Bad, "does not run: see the log".to_owned()),
     };
     let uplinks = match paths.uplinks {
         1 => "1 uplink".to_owned(),
@@ -336,8 +343,8 @@ mod tests {
             serde_json::from_str(&text).expect("a path")
         };
         let [sent, heard] = [1500, 0].map(units::bytes);
-        let silent = format!("no answer in the tunnel: sent {sent}, heard {heard}");
-        let rests = "resting: it slowed the others down";
+        let silent = format!("no answer in the tunnel: sent {sent}, received {heard}");
+        let rests = "paused: it slowed the others down";
         for (more, text, tone) in [
             (", \"answers\": false", &*silent, Tone::Bad),
             (", \"answers\": true", rests, Tone::Warn),
@@ -387,7 +394,7 @@ mod tests {
                 PartnerState::Off,
                 false,
                 0,
-                "does not run: the log says why; 0 uplinks, 12 connections open",
+                "does not run: see the log; 0 uplinks, 12 connections open",
             ),
         ] {
             let line = format!("{:<12}  {line}\n", "multipath");

@@ -208,11 +208,11 @@ fn clock(unix: u64) -> Moment {
 fn print(list: &List, now: u64, output: &mut Output<'_>) -> std::io::Result<()> {
     let ago = |at: u64| units::duration(now.saturating_sub(at));
     match list.at {
-        None => output.line("nobody was seen yet: `weir multipath serve` has not run here")?,
+        None => output.line("no router seen yet: `weir multipath serve` has not run here")?,
         Some(at) if list.serves => output.line(&format!("as of {} ago", ago(at)))?,
         Some(at) => {
             let line = format!(
-                "the partner does not serve since {}, {} ago",
+                "the partner has not served since {}, {} ago",
                 clock(at),
                 ago(at)
             );
@@ -336,8 +336,8 @@ mod tests {
         assert!(text.contains("0707070707070707  waits "), "{text}");
         seen.serves = false;
         let text = shown(&router, Some(&seen));
-        assert!(text.starts_with("the partner does not serve since 1970-01-01 "));
+        assert!(text.starts_with("the partner has not served since 1970-01-01 "));
         assert!(!text.contains("connected now"), "{text}");
-        assert!(shown(&router, None).starts_with("nobody was seen yet"));
+        assert!(shown(&router, None).starts_with("no router seen yet"));
     }
 }

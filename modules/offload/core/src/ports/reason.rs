@@ -142,18 +142,20 @@ impl PortReason {
             Self::XdpRefused => "the kernel refused to attach at XDP".into(),
             Self::Upper(below) => below.explain(),
             Self::Ppp => {
-                "what it carries is forwarded at the port where the PPPoE session comes in; the \
-                    kernel does not tell which that is"
+                "its packets are forwarded at the port where the PPPoE session arrives; the kernel \
+                    does not report which port that is"
                     .into()
             }
-            Self::Conduit => "conduit of a switch: its ports are forwarded at instead".into(),
+            Self::Conduit => {
+                "conduit of a switch: weir forwards at the switch's ports instead".into()
+            }
             Self::UnknownTags(tag) => format!(
-                "conduit of a switch with tags that weir does not know ({}): its ports are \
-                    forwarded at instead",
-                tag.as_deref().unwrap_or("the kernel does not tell which")
+                "conduit of a switch with tags that weir does not know ({}): weir forwards at the \
+                    switch's ports instead",
+                tag.as_deref().unwrap_or("the kernel does not report which")
             ),
             Self::SwitchedOff => "switched off in the settings".into(),
-            Self::NotLookedAt => "not looked at yet".into(),
+            Self::NotLookedAt => "not examined yet".into(),
             Self::Loopback => "the loopback device forwards nothing".into(),
             Self::NotEthernet => "not an Ethernet device".into(),
             Self::NotYet(kind) => format!("not yet: {kind}"),
@@ -161,21 +163,20 @@ impl PortReason {
             Self::Down => "the device is down or has no carrier".into(),
             Self::NoAddress => "the device has no hardware address".into(),
             Self::NotForwarding => "forwarding is off here for IPv4 and IPv6".into(),
-            Self::ForeignXdp => "somebody else's XDP program is attached".into(),
+            Self::ForeignXdp => "a foreign XDP program is attached".into(),
             Self::IngressChain(chain) | Self::EgressChain(chain) => {
                 format!("the nftables chain {chain} would be skipped")
             }
             Self::Locked => {
-                "the bridge takes frames here only from stations that it was told of (locked)"
-                    .into()
+                "the bridge accepts frames here only from registered stations (locked)".into()
             }
             Self::IngressFilter(filter) => format!("{filter} at TC ingress would be skipped"),
             Self::EgressFilter(filter) => format!("{filter} at TC egress would be skipped"),
             Self::Qdisc(kind) => format!("the qdisc {kind} would be skipped"),
-            Self::Asking(what) => format!(
-                "{what} asks for a packet's connection or route, and what weir sends has none"
-            ),
-            Self::Queue(kind) => format!("the qdisc {kind} is to see it"),
+            Self::Asking(what) => {
+                format!("{what} needs a packet's connection or route, which weir's packets lack")
+            }
+            Self::Queue(kind) => format!("packets must pass through the qdisc {kind}"),
             Self::Slower { speed, than, its } => slower(*speed, than, *its),
             Self::NoRings => {
                 "the driver does not take frames of other devices, or only while XDP is attached \
@@ -224,7 +225,7 @@ impl PortReason {
             Self::HiddenServiceTags => {
                 "switch that off: `ethtool -K DEV rx-vlan-stag-hw-parse off`"
             }
-            Self::XdpRefused | Self::TcRefused => "look at what the log said when it was refused",
+            Self::XdpRefused | Self::TcRefused => "see the log for the refusal",
             Self::Conduit => {
                 "set this device itself to xdp or tc to forward at the conduit, below its ports; \
                     this has not been tried on hardware"
@@ -253,8 +254,8 @@ impl PortReason {
             }
             Self::Qdisc(_) => "shape at the lowest device instead, where weir keeps the qdisc",
             Self::Asking(_) => {
-                "leave out what asks (`nat` of cake, connmark, nfct keys, …), or shape at an ifb \
-                    behind another device"
+                "remove what needs them (`nat` of \
+                    cake, connmark, nfct keys, …), or shape at an ifb behind another device"
             }
             Self::Queue(_) | Self::Slower { .. } => {
                 "nothing to do: packets are forwarded through the qdisc"
@@ -293,10 +294,10 @@ fn slower(speed: Option<u32>, than: &str, its: Option<u32>) -> String {
             format!("it is slower ({speed} Mbit/s) than {than} ({its} Mbit/s), and {queue}")
         }
         (None, Some(its)) => {
-            format!("how fast it is is not known, and {than} ({its} Mbit/s) may be faster: {queue}")
+            format!("its speed is not known, and {than} ({its} Mbit/s) may be faster: {queue}")
         }
         (Some(speed), None) => format!(
-            "how fast {than} is is not known, and it may be faster than this one ({speed} \
+            "the speed of {than} is not known, and it may be faster than this one ({speed} \
                 Mbit/s): {queue}"
         ),
         (None, None) => format!("{than} may be faster, and {queue}"),
@@ -307,12 +308,12 @@ impl Below {
     fn explain(&self) -> String {
         let others = self.others.join(", ");
         match (self.ports.is_empty(), self.others.is_empty()) {
-            (false, true) => format!("what it carries is forwarded at {}", self.ports.join(", ")),
+            (false, true) => format!("its packets are forwarded at {}", self.ports.join(", ")),
             (false, false) => {
                 let ports = self.ports.join(", ");
-                format!("what it carries is forwarded at {ports}, not at {others}")
+                format!("its packets are forwarded at {ports}, not at {others}")
             }
-            (true, false) => format!("it stands on {others}, where nothing is forwarded by weir"),
+            (true, false) => format!("it is on top of {others}, where weir forwards nothing"),
             (true, true) => "no device is below it".into(),
         }
     }

@@ -103,28 +103,30 @@ impl Kind {
             Self::Expiration => "the time that the connection has left decides",
             Self::Moment => "the processor that has the packet decides",
             Self::Recent => "a list that each packet brings up to date decides",
-            Self::Unknown => "something that weir does not know, and that may see each packet",
+            Self::Unknown => "an expression that weir does not know, and that may need each packet",
             Self::Limit => {
                 "a rate limit counts packets; it would count only those the kernel still sees"
             }
             Self::Quota => "a quota counts bytes; it would count only those the kernel still sees",
-            Self::Numgen => "a number generator decides for each packet anew",
-            Self::Log => "each packet is to be logged; only those the kernel still sees would be",
+            Self::Numgen => "a number generator decides for each packet separately",
+            Self::Log => {
+                "each packet should be logged; only those that the kernel still sees would be"
+            }
             Self::Time => {
-                "the time decides; all proofs end when an hour, day or date of a rule comes"
+                "the time decides; all proofs end when an hour, day or date of a rule begins"
             }
             Self::CountedBytes => {
-                "what the connection has carried decides; conntrack would not count what it does \
-                    not see"
+                "the traffic of the connection so far decides; conntrack would not count packets \
+                    that it does not see"
             }
             Self::ConnectionLimit => "the number of connections decides for each packet",
-            Self::Queue => "each packet is to go to a program in user space",
-            Self::Tproxy => "packets are turned to a local proxy",
+            Self::Queue => "each packet goes to a program in user space",
+            Self::Tproxy => "packets are redirected to a local proxy",
             Self::Synproxy => {
                 "a SYN proxy adjusts each packet; such connections stay with the kernel"
             }
             Self::Duplicate => {
-                "each packet is to be copied; only those the kernel still sees would be"
+                "each packet should be copied; only those that the kernel still sees would be"
             }
             Self::Rewrite => {
                 "bytes of each packet are written, and the fast path would not write them"
@@ -153,7 +155,7 @@ impl Kind {
                     left alone"
             }
             Self::BridgeChain => {
-                "a chain in the way of bridged frames: these stay with the kernel, even with \
+                "a chain that sees bridged frames: these stay with the kernel, even with \
                     `bridge = true`"
             }
             Self::Flowtable => "a flowtable; the connections in it are left to it",
@@ -181,12 +183,12 @@ impl Kind {
             | Self::Queue
             | Self::Duplicate
             | Self::Rewrite => {
-                "let the rule ask for the addresses, ports and protocols it is for, or let `ct \
+                "restrict the rule to the addresses, ports and protocols it is for, or let `ct \
                     state established,related accept` come before it"
             }
             Self::IngressChain => "move the chain's rules to prerouting or forward",
             Self::EgressChain => "move the chain's rules to postrouting",
-            Self::Flowtable => "remove the `flow add` rules, if weir is to do their work",
+            Self::Flowtable => "remove the `flow add` rules, to let weir forward instead",
             Self::Tproxy
             | Self::Synproxy
             | Self::Remark

@@ -202,10 +202,7 @@ mod tests {
             stands_on: names(&["lan0", "lan1"]),
             ..PortStack::default()
         };
-        let (xdp, here) = (
-            Some(Hook::Xdp),
-            "what it carries is forwarded at lan0, lan1",
-        );
+        let (xdp, here) = (Some(Hook::Xdp), "its packets are forwarded at lan0, lan1");
         let ports = [
             port(
                 2,
@@ -237,7 +234,7 @@ br0         4  -    below  no       0    0
 br0.20      5  -    below  no       0    0
 
 lan0, lan1: xdp, as the driver runs XDP itself
-br0, br0.20: below, as what it carries is forwarded at lan0, lan1
+br0, br0.20: below, as its packets are forwarded at lan0, lan1
 
 lan0, lan1 carry br0, br0.20
 lan0, lan1: what leaves is left to the kernel: at br0 above it, the qdisc cake

@@ -25,7 +25,7 @@ pub fn run(args: &FiguresArgs, output: &mut Output<'_>) -> Result<(), Error> {
         return Ok(output.json(&figures)?);
     }
     if figures.days.is_empty() {
-        return Ok(output.line("No day yet: the router's clock is to be set first.")?);
+        return Ok(output.line("No days yet: the router's clock is not set.")?);
     }
     let mut table = Table::new([
         ("DAY", Align::Left),

@@ -91,8 +91,8 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
             }
             Ok(())
         };
-        tell("Taken in part", &all.lost)?;
-        tell("Not taken", &all.refused)?;
+        tell("Imported in part", &all.lost)?;
+        tell("Not imported", &all.refused)?;
     }
     let failed = (!all.refused.is_empty()).then(|| {
         let hint = "name files that Pirania wrote, such as /etc/pirania/vouchers/Q3TJZS.json";

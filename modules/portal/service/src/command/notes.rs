@@ -181,11 +181,11 @@ fn show(heard: &NotesHeard, format: Format, output: &mut Output<'_>) -> Result<(
     for id in &heard.double_use {
         let id = harmless(id);
         output.line(&format!(
-            "Voucher {id} was used twice: `weir portal voucher show {id}` says where."
+            "Voucher {id} was used twice: `weir portal voucher show {id}` shows where."
         ))?;
     }
     for why in &heard.refused {
-        output.line(&format!("Not taken: {}", harmless(why)))?;
+        output.line(&format!("Not imported: {}", harmless(why)))?;
     }
     Ok(())
 }

@@ -143,7 +143,7 @@ fn show(page: &PortalPage, format: Format, output: &mut Output<'_>) -> Result<()
     }
     output.field("title", &harmless(&page.title))?;
     let from = match page.edited {
-        true => "edited: `weir portal text reset` takes the configuration's",
+        true => "edited; `weir portal text reset` restores the configuration's",
         false => "the configuration's",
     };
     output.field("text", from)?;

@@ -16,8 +16,8 @@ pub(super) fn more(voucher: &PortalVoucher, output: &mut Output<'_>) -> io::Resu
     if let Some(double) = &voucher.double_use {
         let [one, two] = double.nodes.each_ref().map(|node| harmless(node));
         let what = match double.how.as_str() {
-            "again" => "its time was over at one, and it was used at the other after that",
-            _ => "more devices at once than it is for",
+            "again" => "it expired at one node, and was used at the other afterwards",
+            _ => "more devices at once than allowed",
         };
         output.field("used twice", &format!("at {one} and {two}: {what}"))?;
     }

@@ -95,7 +95,7 @@ fn print(found: &Found, output: &mut Output<'_>) -> std::io::Result<()> {
         }
     }
     if !said.untold.is_empty() {
-        output.line("Could not be told:")?;
+        output.line("Could not be determined:")?;
     }
     for untold in &said.untold {
         paragraph(untold, "  ", output)?;

@@ -42,9 +42,9 @@ pub(super) fn print(answer: &Devices, ports: &[Port], output: &mut Output<'_>) -
     if missing > 0 {
         output.line("")?;
         let text = format!(
-            "a device says less than was counted, by up to {missing}: virtual devices count a \
-                super-packet once, whose segments are counted here; others may count a little \
-                later than weir (look again)"
+            "a device counted less than weir, by up to {missing}: virtual devices count a \
+                super-packet once, and weir counts its segments; other devices may count a little \
+                later than weir (try again)"
         );
         output.line(&output.toned(Tone::Warn, &text))?;
     }

@@ -113,7 +113,7 @@ pub fn run(what: &What, client: &Client, json: bool, output: &mut Output<'_>) ->
     }
     let mut parts = vec![match &labelled.name {
         Some(name) => format!("is called {}", harmless(name)),
-        None => "has no name given".to_owned(),
+        None => "has no given name".to_owned(),
     }];
     parts.extend(
         labelled

@@ -33,7 +33,7 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
         pen.line(
             place,
             0,
-            &format!("Conversations of {mac}, which is not known any more"),
+            &format!("Conversations of {mac}, which is no longer known"),
             bold,
         );
         return 1;
@@ -164,21 +164,18 @@ pub(super) fn talk(state: &State, talk: &Talk, area: Rect, pen: &mut Pen<'_>) {
 
 const KEYS: &[(&str, &str)] = &[
     ("Up Down PgUp PgDn Home End", "choose a row (also j k g G)"),
-    (
-        "Enter, Right",
-        "what is behind it: conversations, all of one",
-    ),
+    ("Enter, Right", "open it: conversations, or all of one"),
     ("Esc, Left", "back"),
-    ("c, Tab", "conversations of all devices, and back"),
-    ("/", "only rows that contain a text"),
-    ("s S", "sort by the next column, by the one before"),
+    ("c, Tab", "show conversations of all devices, and back"),
+    ("/", "show only rows that contain a text"),
+    ("s S", "sort by the next column, by the previous one"),
+    ("1 2 3", "sort by name, down, up; again: reverse"),
     (
-        "1 2 3",
-        "sort by name, down, up; again: the other way around",
+        "4 5 6 7 8",
+        "sort by received, sent, flows or device, LAN, WAN",
     ),
-    ("4 5 6 7 8", "by received, sent, flows or device, LAN, WAN"),
-    ("r", "the other way around"),
-    ("u", "uplinks among the devices"),
+    ("r", "reverse the order"),
+    ("u", "show uplinks among the devices"),
     ("p, space", "pause"),
     ("q, Ctrl-C", "quit"),
 ];
@@ -186,8 +183,8 @@ const KEYS: &[(&str, &str)] = &[
 const MEANINGS: &[&str] = &[
     "",
     "DOWN, RECEIVED: to the device. UP, SENT: from it. Rates are bits a second.",
-    "LAN and WAN: how long TCP waits for the device, and for the far end.",
-    "HOOK: where weir forwards it; -: the kernel does.",
+    "LAN and WAN: TCP delay to the device, and to the far end.",
+    "HOOK: where weir forwards; -: the kernel forwards.",
 ];
 
 /// Draws the keys, and the meaning of the columns.

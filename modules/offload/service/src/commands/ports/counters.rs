@@ -60,12 +60,12 @@ fn notes(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     }
     if !unknown.is_empty() {
         let text =
-            "what weir forwarded past it is not known, so neither is what it would have counted";
+            "the packets that weir forwarded past it are unknown, so it has no full counters";
         said(&format!("{}: {text}", some_of(&unknown)), output)?;
     }
     for (packets, names) in apart {
-        let text = "packets that weir forwarded here are in no counter above: it is not known by \
-            which device they would have gone";
+        let text = "packets that weir forwarded here are in no counter above: the device that they \
+            would have used is unknown";
         said(
             &format!("{}: {} {text}", some_of(&names), units::count(packets)),
             output,
