@@ -14,18 +14,18 @@ enum reason {
 	REASON_PORT,   /* the device is not one of weir's ports, or is switched off */
 	REASON_SILENT, /* the daemon's heartbeat is overdue */
 	/*
-	 * not addressed to this port's MAC: broadcast, multicast, bridged; or from no station's, at
-	 * a bridge
+	 * not addressed to this port's MAC: broadcast, multicast, bridged; or, at a bridge, from no
+	 * station's MAC
 	 */
 	REASON_NOT_OURS,
 	/* neither IPv4 nor IPv6, or behind an encapsulation weir does not parse */
 	REASON_ETHERTYPE,
-	/* a switch's tag that weir does not know, or that speaks of the switch itself */
+	/* a switch's tag that weir does not know, or that concerns the switch itself */
 	REASON_TAG,
 	REASON_TRUNCATED, /* headers longer than the frame */
 	REASON_HEADER,    /* version, length or checksum of the IP header is wrong */
 	REASON_OPTIONS,   /* IPv4 options, IPv6 extension headers */
-	REASON_FRAGMENT,  /* any fragment, the first one too */
+	REASON_FRAGMENT,  /* any fragment, including the first */
 	REASON_PROTOCOL,  /* neither TCP nor UDP */
 	REASON_TTL,       /* TTL or hop limit 1 or less */
 	REASON_TCP_FLAGS, /* SYN, FIN or RST: conntrack decides */
@@ -33,7 +33,7 @@ enum reason {
 	REASON_UNKNOWN, /* no record of this flow */
 	/* known, but the kernel has not been seen to forward it since the last change */
 	REASON_UNPROVEN,
-	REASON_MOVED, /* came in at another port, or behind other tags, than the proof */
+	REASON_MOVED, /* arrived at another port, or with other tags, than the proof */
 	/* of a PPPoE session, but not from the station that the kernel sends its packets to */
 	REASON_SESSION,
 	REASON_TOS,     /* another DSCP than the proof */
@@ -41,23 +41,23 @@ enum reason {
 	REASON_TTL_NEW, /* a TTL outside of what was proven */
 	REASON_LENGTH,  /* longer than what the kernel was seen to send unfragmented */
 	/*
-	 * the way out is not for this hook: a qdisc, no XDP transmit, a header that cannot be made
+	 * this hook cannot send it: a qdisc, no XDP transmit, or a header that cannot be made
 	 * here
 	 */
 	REASON_HOOK,
 	REASON_HOP, /* the hop is gone */
 	/*
-	 * a FIN or RST that neither end can have sent, by its sequence numbers, and no proof to go
-	 * by: dropped
+	 * a FIN or RST that neither end can have sent, by its sequence numbers, and without a
+	 * proof: dropped
 	 */
 	REASON_WINDOW,
 	REASON_DROPPED, /* dropped early, as netfilter or a route would: see drop.h */
 	/* the witness */
 	REASON_NOT_SEEN,  /* left, but no matching packet was seen at ingress */
-	REASON_DECRYPTED, /* came in encrypted: whether it must is the kernel's to know */
+	REASON_DECRYPTED, /* arrived encrypted: only the kernel knows if it must be */
 	/*
-	 * a wrong checksum of layer 4: not tracked by conntrack, so marks and rules may have been
-	 * others
+	 * a wrong checksum of layer 4: conntrack does not track it, so marks and rules may have
+	 * differed
 	 */
 	REASON_CHECKSUM,
 	REASON_HELD,        /* a FIN, RST or change a moment ago */
@@ -66,7 +66,7 @@ enum reason {
 	REASON_TOS_CHANGED, /* left with another TOS */
 	REASON_HOPS_FULL,   /* no room for another hop */
 	REASON_DIFFERS,     /* left another way than proven: proof withdrawn */
-	REASON_ONCE,        /* left by a bridge, which may have flooded it: the next packet tells */
+	REASON_ONCE,        /* left by a bridge, which may have flooded it: the next packet shows */
 	/* weir cannot give this link-layer header to a device with a qdisc that shapes */
 	REASON_QDISC,
 	REASON_SHADOW, /* shadow mode: would have been forwarded */

@@ -12,8 +12,8 @@ pub const SECTIONS: [Section; 2] = [Section::of::<Api>("api"), Section::of::<Log
 table! {
     /// `[api]`: how others speak to the daemon.
     Api {
-        /// Socket of the API. "auto" is /run/weir/weir.sock, or one named for the network namespace
-        /// in any but the first.
+        /// Socket of the API. "auto" is /run/weir/weir.sock, or one named after the network
+        /// namespace in any but the first.
         Restart socket: Option<PathBuf> = None;
     }
 }
@@ -21,7 +21,7 @@ table! {
 table! {
     /// `[log]`: what the daemon tells, on standard error.
     Log {
-        /// How much is told on standard error.
+        /// Level of the log on standard error.
         Live level: LogLevel = LogLevel::Info;
     }
 }

@@ -22,30 +22,30 @@ const fn secs(seconds: u64) -> Duration {
 table! {
     /// `[offload]`: the fast path.
     Offload {
-        /// Take connections over at all.
+        /// Take over connections.
         Live enabled: bool = true;
-        /// Take TCP over.
+        /// Take over TCP connections.
         Live tcp: bool = true;
-        /// Take UDP (and so QUIC) over.
+        /// Take over UDP (and so QUIC) connections.
         Live udp: bool = true;
-        /// How often the kernel is shown a packet of each flow again, so that nothing it would do
-        /// differently goes unnoticed.
+        /// Interval at which the kernel forwards one packet of each flow again, so that weir
+        /// notices a changed decision.
         // Below a second every packet of a slow flow would go to the kernel; above ten minutes it
         // would be no safeguard.
         Live reprove: Duration = secs(20), secs(1) => secs(600);
-        /// How many connections there is room for; "auto" goes by memory.
+        /// Number of connections that the table holds; "auto" depends on memory.
         Restart flows: FlowRoom = FlowRoom::Auto;
-        /// Connections whose connection mark, under the mask, has this value stay with the kernel.
+        /// Connection mark, as value and mask, of connections that stay with the kernel.
         Live opt_out_mark: Option<Mark> = None;
-        /// Connections that a firewall rule may see each packet of: "respect" leaves them to the
+        /// Connections of which a firewall rule may need each packet: "respect" leaves them to the
         /// kernel, "ignore" takes them over.
         Live each_packet: EachPacket = EachPacket::Respect;
-        /// Where packets are taken, on devices that [ports] says nothing about. "auto" is XDP where
+        /// Hook at which packets are taken, on devices that [ports] does not name. "auto" is XDP if
         /// the driver can, else TC.
         Live hook: HookChoice = HookChoice::Auto;
-        /// Forward what a bridge passes on from one of its members to another, too.
+        /// Also forward frames that a bridge passes from one of its members to another.
         Restart bridge: bool = false;
-        /// Prove and count, but leave every packet to the kernel.
+        /// Decide and count, but leave every packet to the kernel.
         Restart shadow: bool = false;
     }
 }
@@ -53,8 +53,8 @@ table! {
 table! {
     /// `[ports.NAME]`: one device.
     PortSettings {
-        /// Where packets of this device are taken. "auto" is as offload.hook says; "off" leaves the
-        /// device alone.
+        /// Hook at which packets of this device are taken. "auto" follows offload.hook; "off"
+        /// leaves the device alone.
         Live hook: PortHook = PortHook::Auto;
     }
 }

@@ -10,18 +10,18 @@ pub const SECTIONS: [Section; 1] = [Section::of::<Cables>("cables")];
 table! {
     /// `[cables]`: what is at the other end of a cable, and what the port is for.
     Cables {
-        /// Find out what is plugged in: "suggest" tells, and changes nothing; "auto" moves ports
-        /// between LAN, uplink and mesh, too.
+        /// Detection of the far end of cables: "suggest" reports, and changes nothing; "auto" also
+        /// moves ports between LAN, uplink and mesh.
         Restart mode: Mode = Mode::Off;
-        /// Ports that are looked at; none: every Ethernet socket of this machine.
+        /// Ports to examine; empty: every Ethernet socket of this machine.
         Restart ports: Vec<DeviceName> = Vec::new();
-        /// Servers of others (DHCP, PPPoE, routers of IPv6) at ports of the LAN: "tell" names them;
-        /// "shut" keeps them out, too.
+        /// Foreign servers (DHCP, PPPoE, IPv6 routers) at ports of the LAN: "tell" reports them,
+        /// "shut" also blocks them.
         Restart servers: Servers = Servers::Tell;
         /// File with the mesh's secret in its first line, 16 bytes or more, the same at every node;
-        /// "": no hello is said, and no port is known as one of the mesh.
+        /// "": no hello is sent, and no port is recognised as one of the mesh.
         Restart mesh: Said = Said::default();
-        /// File in which `weir cables set` keeps what somebody chose.
+        /// File of the roles that `weir cables set` sets.
         Restart choices: PathBuf = "/var/lib/weir/cables".into();
     }
 }

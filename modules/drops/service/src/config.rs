@@ -10,18 +10,19 @@ pub const SECTIONS: [Section; 1] = [Section::of::<Drops>("drops")];
 table! {
     /// `[drops]`: what is dropped early, as netfilter or a route would drop it.
     Drops {
-        /// Learn from the kernel what netfilter drops, and drop it early for as long as netfilter
-        /// does.
+        /// Learn from the kernel which packets netfilter drops, and drop them early for as long as
+        /// netfilter does.
         Restart learn: bool = false;
-        /// nftables sets of addresses: packets from them are dropped early. Followed live.
+        /// nftables sets of addresses whose packets are dropped early. Changes of the sets take
+        /// effect at once.
         Live sets: Vec<SetName> as SETS = Vec::new();
-        /// Devices at which the sets count; none: all that weir takes packets from.
+        /// Devices at which the sets apply; empty: all devices at which weir takes packets.
         Live ports: Vec<DeviceName> = Vec::new();
-        /// Go by a set only where the ruleset is seen to drop every packet from it. false: whatever
-        /// the rules say.
+        /// Use a set only if the ruleset drops every packet from its addresses. false: use the set
+        /// whatever the rules say.
         Live verify: bool = true;
-        /// Drop early what blackhole, unreachable and prohibit routes drop, where nothing but the
-        /// route can decide.
+        /// Drop early what blackhole, unreachable and prohibit routes drop, if only the route can
+        /// decide.
         Live routes: bool = false;
     }
 }

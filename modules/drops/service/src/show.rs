@@ -33,7 +33,7 @@ fn state(problem: Option<&str>) -> DropState {
 
 fn learned(router: &mut Router) -> LearnedDrops {
     let problem = match router.path.drops.learns() {
-        None => Some("it is not asked for: `learn` under [drops]".to_owned()),
+        None => Some("not enabled: set `learn` under [drops]".to_owned()),
         Some(Err(error)) => Some(error.to_string()),
         Some(Ok(())) => None,
     };
@@ -128,7 +128,7 @@ fn sets(keeper: &Keeper, path: &Datapath) -> Vec<DropSet> {
 }
 
 fn routes(keeper: &Keeper, path: &Datapath) -> DropRoutes {
-    let asked = (!keeper.settings.routes).then_some("it is not asked for: `routes` under [drops]");
+    let asked = (!keeper.settings.routes).then_some("not enabled: set `routes` under [drops]");
     let state_of = &keeper.routes;
     let problem = asked.or(state_of.doubt().map(Doubt::text));
     let counts: Vec<(Prefix, DropCount)> = state_of
@@ -195,8 +195,11 @@ fn learned_text(
         found.count.confirmed, found.tried, found.count.dropped, found.count.sampled
     );
     let verdict = match found.cached {
-        true => "is dropped early by weir, as netfilter drops it.",
-        false => "is dropped by netfilter, and not early: not all of it was dropped for a second.",
+        true => "is dropped early by weir, because netfilter drops it.",
+        false => {
+            "is dropped by netfilter, not early: netfilter has not dropped all of it for a \
+            second yet."
+        }
     };
     Some((verdict.to_owned(), evidence))
 }
@@ -216,9 +219,10 @@ fn listed_text(
         let set = &keeper.sets.get(*number)?.name;
         let done = count(&router.path, DropList::Sources, prefix);
         return Some((
-            "is dropped early by weir, where its source is one that a set names.".to_owned(),
+            "is dropped early by weir, because a set contains its source.".to_owned(),
             format!(
-                "{prefix} is in set {set}; {} packets of it were dropped, {} let through as samples",
+                "{prefix} is in set {set}; {} packets from it were dropped, {} let through as \
+                    samples",
                 done.dropped, done.sampled
             ),
         ));
@@ -233,7 +237,7 @@ fn listed_text(
     let (prefix, _) = route?;
     let done = count(&router.path, DropList::Routes, prefix);
     Some((
-        "is dropped early by weir, as a route drops it.".to_owned(),
+        "is dropped early by weir, because a route drops it.".to_owned(),
         format!(
             "the route to {prefix} drops; {} packets to it were dropped, {} let through as samples",
             done.dropped, done.sampled

@@ -51,7 +51,7 @@ fn seen_of(macs: &[Mac], client: &Client) -> Option<BTreeSet<Mac>> {
 fn features(effective: &Effective, seen: Option<&BTreeSet<Mac>>) -> Vec<Feature> {
     let feature = |name: &str, detail: String, hint: String| Feature {
         name: format!("device of `quotas.{name}`"),
-        why_needed: "A quota counts what a known device uses.".into(),
+        why_needed: "A quota counts the traffic of a known device.".into(),
         detail: Some(detail),
         hint: Some(hint),
         ..Feature::default()

@@ -22,18 +22,18 @@ const NAMING: Naming = Naming {
 table! {
     /// `[history]`: traffic by the hour, day and month.
     History {
-        /// Keep what devices used, by the hour, day and month.
+        /// Record the usage of devices by hour, day and month.
         Restart enabled: bool = true;
-        /// Where it is kept. "auto" is /var/lib/weir/history.db in the first network namespace, and
-        /// nothing in any other.
+        /// File of the history. "auto" is /var/lib/weir/history.db in the first network namespace,
+        /// and nothing in any other.
         Restart file: Option<PathBuf> = None;
-        /// How often is written at most: flash wears out. What came since is lost if the power
-        /// fails.
+        /// Shortest time between two writes, because flash wears out. A power failure loses the
+        /// data since the last write.
         Live flush: Duration = Duration::from_secs(600),
             Duration::from_secs(1) => Duration::from_secs(86_400);
-        /// How large the file may grow; the oldest hours go first.
+        /// Largest size of the file; the oldest hours are removed first.
         Live limit: Octets = Octets(16 << 20);
-        /// Day on which a month begins, as the provider counts.
+        /// Day on which a month begins, as your provider counts.
         Live month_begins: u8 = 1, 1 => 28;
     }
 }
@@ -41,15 +41,15 @@ table! {
 table! {
     /// `[quotas.NAME]`: how much a device may use.
     QuotaSettings {
-        /// How much the device may use, both ways together; 0 is as much as it likes. NAME is a
+        /// Traffic that the device may use, both directions together; 0: unlimited. NAME is a
         /// hardware address, the name of a device in `[devices]`, or "default" for all others.
         Live limit: Octets = Octets(0);
-        /// In which time.
+        /// Period of the quota.
         Live per: QuotaPeriod = QuotaPeriod::Month;
-        /// From how many hundredths of it on is warned.
+        /// Percentage of the quota from which a warning is shown.
         Live warn: u8 = 80, 1 => 100;
-        /// What happens when all is used: it is told, or the device is kept from the network until
-        /// the next period.
+        /// Action when the quota is used up: "warn" reports it, "cut" keeps the device from the
+        /// network until the next period.
         Live action: QuotaAction = QuotaAction::Warn;
     }
 }

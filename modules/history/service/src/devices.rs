@@ -13,11 +13,11 @@ use runtime::config::{Effective, FileValue, Naming, Wrong, near, table};
 table! {
     /// `[devices.MAC]`: a device, by its hardware address.
     DeviceSettings {
-        /// What it is called, whatever it calls itself.
+        /// Name of the device, overriding the name that the device reports.
         Live name: Line = Line(None);
-        /// Whose it is, or where it stands.
+        /// Owner or location of the device.
         Live owner: Line = Line(None);
-        /// What it is, for its picture on the page.
+        /// Kind of the device, for its picture on the page.
         Live icon: Icon = Icon(None);
     }
 }

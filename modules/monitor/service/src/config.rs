@@ -29,25 +29,26 @@ const LEASES: [&str; 3] = [
 table! {
     /// `[monitor]`: who uses the network.
     Monitor {
-        /// Count what passes, by conversation and by device.
+        /// Count traffic, by conversation and by device.
         Restart enabled: bool = true;
-        /// How many conversations there are records for. "auto" goes by memory, "cache" by the
-        /// processor's second-level cache. What finds no record is counted for its device.
+        /// Number of conversations that have a record. "auto" depends on memory, "cache" on the
+        /// processor's second-level cache. Traffic without a record is counted for its device.
         Restart size: MeterRoom = MeterRoom::Auto;
-        /// Memory of the daemon for conversations that it remembers. "auto" is a thirty-second part
-        /// of the machine's, from 4 MiB to 64 MiB. Where it is full, short ones are forgotten first.
+        /// Memory of the daemon for conversations that it remembers. "auto" is 1/32 of the
+        /// machine's memory, from 4 MiB to 64 MiB. When the memory is full, short conversations are
+        /// removed first.
         Restart memory: MonitorMemory = MonitorMemory::Auto;
-        /// Learn names of devices and of what they talk to from the first packets of conversations
-        /// (DNS, DHCP, TLS, QUIC). Kept in memory only.
+        /// Learn names of devices and of remote hosts from the first packets of conversations (DNS,
+        /// DHCP, TLS, QUIC). Names are kept in memory only.
         Restart names: bool = true;
-        /// Files in which a DHCP server keeps leases: devices have names by them, too. Those that
-        /// are not there are passed over.
+        /// Lease files of a DHCP server, as a further source of device names. Missing files are
+        /// skipped.
         Restart leases: Vec<PathBuf> = LEASES.map(PathBuf::from).to_vec();
-        /// Where is kept what devices are called on the page and by `weir device`. "auto" is
+        /// File of the labels that the page and `weir device` give to devices. "auto" is
         /// /var/lib/weir/devices in the first network namespace, and nothing in any other.
         Restart choices: Option<PathBuf> = None;
-        /// What else is recorded of the network stack: `weir probes` lists what there is. Each
-        /// costs time for every packet that it looks at.
+        /// Probes that record more of the network stack; `weir probes` lists all. Each costs time
+        /// for every packet that it examines.
         Live probes: Vec<&'static Probe> as PROBES_ON = Vec::new();
     }
 }
@@ -55,14 +56,14 @@ table! {
 table! {
     /// `[monitor.ipfix]`: conversations for collectors elsewhere.
     Ipfix {
-        /// Where conversations are told to, by IPFIX over UDP.
+        /// Collector to which conversations are exported, by IPFIX over UDP.
         Live collector: Option<Collector> as COLLECTOR = None;
-        /// Both ways in one record (RFC 5103). Few collectors understand it.
+        /// Export both directions in one record (RFC 5103). Few collectors support this.
         Live biflow: bool = false;
-        /// How often a conversation that goes on is told of.
+        /// Interval at which a continuing conversation is exported.
         Live active: Duration = Duration::from_secs(60),
             Duration::from_secs(1) => Duration::from_secs(600);
-        /// Tell when translations of IPv4 begin and end: who had which port.
+        /// Export the begin and end of IPv4 translations: which device had which port.
         Live nat_events: bool = false;
     }
 }

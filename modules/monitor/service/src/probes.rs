@@ -111,7 +111,7 @@ impl Probes {
 }
 
 fn not_asked() -> String {
-    "it is not asked for: `probes` under [monitor]".to_owned()
+    "not enabled: add it to `probes` under [monitor]".to_owned()
 }
 
 fn begin(probe: &'static Probe, types: &KernelTypes) -> Result<Active, String> {

@@ -21,32 +21,32 @@ pub const SECTIONS: [Section; 2] = [
 table! {
     /// `[multipath]`: clients get the sum of all uplinks, by way of a partner.
     Multipath {
-        /// The partner by which clients get the sum of all uplinks: the line that
-        /// `weir multipath pair` printed there. Keep this file from others.
+        /// Partner through which clients get the sum of all uplinks: the line that `weir multipath
+        /// pair` printed there. Keep this file secret.
         Live partner: Option<Pairing> as PARTNER = None;
-        /// Other partners, by which clients get it while the first is not reached: lines as that of
-        /// `partner`.
+        /// Other partners, used while the first is not reached: lines like that of `partner`.
         Live standby: Vec<Pairing> as STANDBY = Vec::new();
-        /// What becomes of connections while the partner is not reached: they go directly, or not
-        /// at all.
+        /// Treatment of connections while the partner is not reached: "direct" sends them directly,
+        /// "stop" blocks them.
         Live fallback: Fallback = Fallback::Direct;
-        /// What is not TCP, and began directly while the tunnel to the partner was not there, goes
-        /// by the tunnel as soon as it is, from another address.
+        /// Move traffic other than TCP that began directly, while the tunnel was down, into the
+        /// tunnel as soon as it is up. The address of the traffic changes.
         Live returns: bool = true;
-        /// What is encrypted on its way to the partner: each connection, so that no provider sees
-        /// the names that TLS shows; all but TLS ("auto"), for less work; or none.
+        /// Encryption on the way to the partner: "all" encrypts each connection, so that no
+        /// provider sees server names in TLS; "auto" encrypts all but TLS, for less work; "none"
+        /// encrypts nothing.
         Live encrypt: Encrypt as ENCRYPT = Encrypt::default();
-        /// How long the keys of a session with the partner are used, before another is made beside
-        /// it; what is carried goes on.
+        /// Lifetime of the keys of a session with the partner. A new session is made before the old
+        /// one ends, without interruption.
         Live renew: Duration = Duration::from_secs(3600), Duration::from_secs(2) =>
             Duration::from_secs(86_400);
-        /// Networks that are reached directly, besides private ones.
+        /// Networks that are reached directly, in addition to private ones.
         Live direct: Vec<Prefix> as NETWORKS = Vec::new();
         /// Destination ports that are reached directly.
         Live direct_ports: Vec<Ports> as PORTS = Vec::new();
-        /// Clients that reach all directly, by MAC address, address or network.
+        /// Clients that reach everything directly, by MAC address, address or network.
         Live direct_devices: Vec<Clients> as CLIENTS = Vec::new();
-        /// Where in the LAN goes what comes to ports of the partner that it gives to this router.
+        /// Destinations in the LAN of the partner's ports that lead to this router.
         Live forward: Vec<Forward> as FORWARDS = Vec::new();
     }
 }
@@ -54,14 +54,16 @@ table! {
 table! {
     /// `[multipath.paths.NAME]`: what is said of a path.
     PathSettings {
-        /// When the uplink is used; NAME is its device. "metered": while none works that is
-        /// "always"; "backup": while no other works; "never": it is no path.
+        /// Use of the uplink; NAME is its device. "metered": only while no uplink with "always"
+        /// works; "backup": only while no other uplink works; "never": not as a path.
         Live used as "use": Use as USE = Use::default();
-        /// Share of new conversations that are not TCP, percent of what its rate alone would give.
+        /// Share of new conversations other than TCP, in percent of the share that the uplink's
+        /// rate alone would give.
         Live weight: u8 = Hint::default().weight, 1 => 100;
-        /// Most that what is not TCP may take of it to the partner; "none": it is found out.
+        /// Largest rate of traffic other than TCP to the partner; "none": determined automatically.
         Live up: Option<Rate> = None;
-        /// The same from the partner.
+        /// Largest rate of traffic other than TCP from the partner; "none": determined
+        /// automatically.
         Live down: Option<Rate> = None;
     }
 }

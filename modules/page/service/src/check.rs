@@ -20,7 +20,7 @@ fn features(web: &Web) -> Vec<Feature> {
     if let Some(error) = refused(web) {
         return vec![Feature {
             name: "web page".into(),
-            why_needed: "Shows and changes all of it in a browser.".into(),
+            why_needed: "Shows and changes everything in a browser.".into(),
             detail: Some(format!("no page will be served: {error}")),
             hint: Some(error.hint().to_owned()),
             ..Feature::default()
@@ -40,10 +40,10 @@ fn tls(listener: &SocketAddr, is_encrypted: bool, metrics: &MetricsFor) -> Featu
     Feature {
         name: format!("TLS of the page at {listener}"),
         present: is_encrypted,
-        why_needed: "Without TLS, others on the network read along.".into(),
+        why_needed: "Without TLS, others on the network can read the traffic.".into(),
         detail: (!is_encrypted).then(|| format!("others can read {readable}: [web] has no TLS")),
         hint: (!is_encrypted).then(|| {
-            "set tls = \"own\" under [web] and take `insecure` out, or listen on 127.0.0.1 alone"
+            "set tls = \"own\" under [web] and remove `insecure`, or listen on 127.0.0.1 only"
                 .to_owned()
         }),
         ..Feature::default()

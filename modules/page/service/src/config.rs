@@ -16,22 +16,22 @@ table! {
     Web {
         /// Serve the web page.
         Restart enabled: bool = true;
-        /// Addresses and ports that it listens on. Beyond this machine only with TLS.
+        /// Addresses and ports of the page. Addresses beyond this machine need TLS.
         Restart listen: Vec<SocketAddr> = vec![web::DEFAULT_LISTEN];
-        /// Names by which browsers reach it, besides localhost and the address itself.
+        /// Names by which browsers reach the page, in addition to localhost and the address itself.
         Restart hosts: Vec<String> = Vec::new();
-        /// HTTPS: "own" with a certificate that weir makes, "files" with one of yours.
+        /// HTTPS: "own" with a certificate that weir makes, "files" with your certificate.
         Restart tls: WebTls = WebTls::Off;
-        /// With tls = "files": the certificate, and those between it and a root.
+        /// With tls = "files": the certificate, with its intermediate certificates.
         Restart certificate: PathBuf = "/etc/weir/tls/fullchain.pem".into();
-        /// With tls = "files": its private key.
+        /// With tls = "files": the private key of the certificate.
         Restart key: PathBuf = "/etc/weir/tls/privkey.pem".into();
         /// Listen without TLS even where others on the network can read the password.
         Restart insecure: bool = false;
-        /// File in which `weir passwd` keeps the password's hash.
+        /// File of the password's hash, as `weir passwd` writes it.
         Restart password: PathBuf = web::DEFAULT_PASSWORD_FILE.into();
-        /// Who gets /metrics, for Prometheus: nobody, programs on this machine, or whoever has the
-        /// token in a file.
+        /// Access to /metrics, for Prometheus: none, programs on this machine, or all clients with
+        /// the token in a file.
         Restart metrics: MetricsFor = MetricsFor::Off;
     }
 }

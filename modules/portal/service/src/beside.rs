@@ -78,7 +78,7 @@ fn others(text: &str) -> Feature {
         "no other portal beside it",
         "Two portals redirect each other's pages.",
         &once(found.map(|whose| format!("there are rules of {whose}"))),
-        "stop it, and keep it from starting again: `captive_portal stop`, or `service NAME stop` and \
+        "stop and disable it: `captive_portal stop`, or `service NAME stop` and \
             `service NAME disable`",
     )
 }
@@ -120,9 +120,9 @@ fn untracked(ruleset: &Ruleset, devices: &[String]) -> Feature {
     let bases = ruleset.at("prerouting");
     feature(
         "guests' connections are tracked",
-        "What is not tracked is neither led to the portal nor let through by it.",
+        "The portal can neither redirect nor admit untracked traffic.",
         &done(bases, ruleset, devices, (&FIRST, &["notrack"])),
-        "take guests' devices out of rules that say `notrack`",
+        "exclude guests' devices from rules with `notrack`",
     )
 }
 
@@ -131,14 +131,14 @@ fn elsewhere(ruleset: &Ruleset, devices: &[String]) -> Feature {
     let bases = ruleset.at("prerouting").filter(earlier);
     feature(
         "names and pages of guests lead to the portal",
-        "What others lead elsewhere before, the portal does not see.",
+        "The portal does not see traffic that earlier rules redirect.",
         &done(
             bases,
             ruleset,
             devices,
             (&FIRST[..3], &["redirect", "dnat"]),
         ),
-        "give that chain the priority `dstnat`, or take guests' devices out of its rules",
+        "give that chain the priority `dstnat`, or exclude guests' devices from its rules",
     )
 }
 
@@ -175,9 +175,10 @@ fn refused(ruleset: &Ruleset, portal: &rules::Portal) -> Feature {
     }
     feature(
         "the firewall lets guests to the portal",
-        "Who does not get to the page does not get in.",
+        "Guests must reach the page to log in.",
         &found,
-        "accept them in that chain (OpenWrt: a rule of the zone with target ACCEPT for each)",
+        "accept these ports in that chain \
+            (OpenWrt: a rule of the zone with target ACCEPT for each)",
     )
 }
 

@@ -64,7 +64,7 @@ fn encrypted(portal: &Portal) -> Feature {
     Feature {
         name: "HTTPS of the guests' page".into(),
         present,
-        why_needed: "Without HTTPS, others at the portal's devices read along.".into(),
+        why_needed: "Without HTTPS, others at the portal's devices can read the traffic.".into(),
         detail: (!present).then(|| {
             format!("others can read the codes and passwords that guests type: port {PAGE} is HTTP")
         }),
@@ -107,7 +107,7 @@ fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
         min_version: None,
         present: said.is_ok(),
         required: false,
-        why_needed: "Says which addresses the names under `garden` have.".into(),
+        why_needed: "Resolves the names under `garden`.".into(),
         detail: said.as_ref().err().map(ToString::to_string),
         hint: said
             .is_err()
@@ -117,7 +117,7 @@ fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
 
 /// Checks that RADIUS servers send valid replies, and that accounts are typed into a secure page.
 fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
-    let why_needed = "Says who has an account.";
+    let why_needed = "Authenticates guests with accounts.";
     let feature = |name: String, why_needed: &str, wrong: Option<String>, hint: &str| Feature {
         name,
         min_version: None,
@@ -142,25 +142,26 @@ fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
     let open = mode.is_some_and(|mode| mode & 0o007 != 0);
     let private = feature(
         "secret of the RADIUS server is for root alone".to_owned(),
-        "Whoever has it can say who has an account.",
-        open.then(|| "everybody on this machine can read or write its file".to_owned()),
-        "take these rights from it: `chmod 600`",
+        "The secret allows anyone to accept accounts.",
+        open.then(|| "every user of this machine can read or write its file".to_owned()),
+        "remove these rights: `chmod 600`",
     );
     let tried = runtime::event_loop()?.block_on(client.try_out());
     let servers = tried.into_iter().map(|(server, said)| {
-        let hint = "see `servers` and `secret` under [portal.radius], and what the server has for this \
-            router's address";
+        let hint = "see `servers` and `secret` under [portal.radius], and the server's entry for \
+            this router's address";
         let name = format!("RADIUS server {server}");
         feature(name, why_needed, said.err(), hint)
     });
     let clear = portal.host.0.is_none().then(|| {
-        "they go by HTTP: whoever hears the guests' network, such as open Wi-Fi, can read them"
+        "they are sent by HTTP: anyone who receives the guests' network, such as open Wi-Fi, can \
+            read them"
             .to_owned()
     });
     let hint = "set `host` under [portal], with a certificate";
     let hidden = feature(
         "names and passwords of accounts go by HTTPS".to_owned(),
-        "Keeps accounts with those whose they are.",
+        "Protects accounts from other guests.",
         clear,
         hint,
     );
@@ -173,8 +174,8 @@ fn device(name: &str, devices: &Path) -> Feature {
     let bridge = std::fs::read_link(here.join("brport/bridge"));
     let (detail, hint) = match (here.exists(), bridge) {
         (false, _) => (
-            Some("there is no such device now".to_owned()),
-            Some("it may yet come; see `ip link`".to_owned()),
+            Some("the device is not present".to_owned()),
+            Some("it may appear later; see `ip link`".to_owned()),
         ),
         (true, Ok(bridge)) => {
             let bridge = bridge
@@ -186,7 +187,7 @@ fn device(name: &str, devices: &Path) -> Feature {
                 Some(format!(
                     "it is a member of {bridge}, which has the addresses"
                 )),
-                Some(format!("write \"{bridge}\" in its place under [portal]")),
+                Some(format!("write \"{bridge}\" instead under [portal]")),
             )
         }
         (true, Err(_)) => (None, None),
@@ -196,7 +197,7 @@ fn device(name: &str, devices: &Path) -> Feature {
         min_version: None,
         present: detail.is_none(),
         required: false,
-        why_needed: "Guests come by it, and log in.".into(),
+        why_needed: "Guests reach the portal at this device.".into(),
         detail,
         hint,
     }
@@ -208,7 +209,7 @@ fn table(refused: Option<String>) -> Feature {
         min_version: Some("4.18".into()),
         present: refused.is_none(),
         required: false,
-        why_needed: "Brings guests to the portal, and refuses them what they may not.".into(),
+        why_needed: "Redirects guests to the portal, and rejects their other traffic.".into(),
         hint: refused.is_some().then(|| {
             "use a kernel with CONFIG_NFT_REDIR, CONFIG_NFT_REJECT_INET, CONFIG_NFT_FIB_INET and \
                 CONFIG_NFT_NAT (kmod-nft-nat, kmod-nft-fib, kmod-nft-core)"
@@ -229,9 +230,9 @@ fn garden(garden: &[Prefix]) -> Feature {
         min_version: None,
         present: everything.is_empty(),
         required: false,
-        why_needed: "What is in it everybody may reach, without a voucher.".into(),
-        detail: (!named.is_empty()).then(|| format!("it holds {named}: everything is open")),
-        hint: (!named.is_empty()).then(|| "take that out of `garden` under [portal]".into()),
+        why_needed: "Everyone may reach the garden without a voucher.".into(),
+        detail: (!named.is_empty()).then(|| format!("it contains {named}: everything is open")),
+        hint: (!named.is_empty()).then(|| "remove that from `garden` under [portal]".into()),
     }
 }
 
@@ -293,12 +294,13 @@ fn flowtables(ruleset: &str) -> Feature {
         min_version: None,
         present: found.is_empty(),
         required: false,
-        why_needed: "What a flowtable forwards passes no rule: a guest's time ends by weir alone."
+        why_needed: "Traffic in a flowtable passes no rule: only weir itself ends it with a \
+            guest's time."
             .into(),
         detail: (!found.is_empty()).then(|| format!("there is {}", found.join(", "))),
         hint: (!found.is_empty()).then(|| {
             "switch flow offloading off (OpenWrt: flow_offloading '0' in /etc/config/firewall); \
-                weir takes its place"
+                weir replaces it"
                 .into()
         }),
     }

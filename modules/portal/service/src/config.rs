@@ -33,59 +33,59 @@ pub const LONGEST_TITLE: usize = 200;
 table! {
     /// `[portal]`: who may use the network.
     Portal {
-        /// Devices behind which guests are: they get no further before they log in. None: no
+        /// Devices at which guests are: guests reach nothing else before they log in. Empty: no
         /// portal.
         Restart devices: Vec<DeviceName> = Vec::new();
-        /// What the page is headed with: whose network it is.
+        /// Heading of the page, such as the operator of the network.
         Restart title: Title = Title::default();
-        /// Name of the guests' Wi-Fi, which is open: sheets of vouchers show it, and a QR code to join
-        /// it.
+        /// Name of the guests' open Wi-Fi: sheets of vouchers show it, with a QR code to join it.
         Restart wifi: Title = Title::default();
-        /// File with what the page says for the community, such as terms of use, in Markdown.
+        /// File with the community's text for the page, such as terms of use, in Markdown.
         Restart text: Said = Said::default();
-        /// Where more is said of this place, on the web: the page leads there, and devices that ask for
-        /// it (RFC 8908) are told.
+        /// Web page about this place: the portal links to it, and announces it to devices that ask
+        /// (RFC 8908).
         Restart venue: Venue = Venue::default();
-        /// Networks and names that everybody may reach. A name means itself and all below it,
-        /// "*.example.net" only what is below it.
+        /// Networks and names that are open to everyone. A name includes all names below it;
+        /// "*.example.net" is only the names below.
         Live garden: Garden = Garden::default();
-        /// For how long an address is open that a name of the garden has.
+        /// Time for which an address of a name in the garden is open.
         Live garden_time: Duration = Duration::from_secs(1200),
             Duration::from_secs(10) => Duration::from_secs(86_400);
-        /// Name server that is asked for names of the garden. "": the first one in /etc/resolv.conf.
+        /// Name server for names of the garden. "": the first one in /etc/resolv.conf.
         Live resolver: Resolver = Resolver::default();
         /// Hardware addresses of devices that need no voucher.
         Live exempt: Macs = Macs::default();
-        /// How guests get in without a voucher: "off", not at all; "click"; "read", when they had the
-        /// page before them for 15 seconds; "password", by one that all have.
+        /// Access without a voucher: "off"; "click"; "read", after 15 seconds on the page;
+        /// "password", with one password for all guests.
         Restart free: Free = Free::Off;
-        /// File with that password, in its first line.
+        /// File with the password of free access, in its first line.
         Restart free_password: Said = Said::default();
-        /// For how long that lets them in.
+        /// Duration of free access.
         Restart free_time: Duration = Duration::from_secs(900),
             Duration::from_secs(10) => Duration::from_secs(86_400);
-        /// How long a device waits for it again, after its end.
+        /// Time after the end of free access before the device may have it again.
         Restart free_pause: Duration = Duration::ZERO,
             Duration::ZERO => Duration::from_secs(604_800);
-        /// How fast who is let in by it may send, and get; such a device's packets are the kernel's.
+        /// Rate limit of each device with free access, in each direction; the kernel forwards the
+        /// packets of such a device.
         Restart free_rate: Option<Rate> = None;
-        /// Name by which the page is reached over HTTPS, too, on port 2443. Guests' devices ask there
-        /// what they may (RFC 8908), where DHCP tells them so (RFC 8910).
+        /// Name of the page over HTTPS, on port 2443. Guests' devices query their access there (RFC
+        /// 8908), if DHCP announces it (RFC 8910).
         Restart host: Host = Host::default();
-        /// With `host`: a certificate of that name which devices trust, and those between it and a
-        /// root.
+        /// With `host`: a certificate of that name that devices trust, with its intermediate
+        /// certificates.
         Restart certificate: PathBuf = "/etc/weir/portal/fullchain.pem".into();
-        /// With `host`: the certificate's private key.
+        /// With `host`: the private key of the certificate.
         Restart certificate_key: PathBuf = "/etc/weir/portal/privkey.pem".into();
-        /// Hours in which nobody gets in but devices that need no voucher, by the router's clock and
-        /// zone. The time of vouchers stands still meanwhile.
+        /// Hours in which only devices that need no voucher get in, by the router's clock and time
+        /// zone. The time of vouchers stops meanwhile.
         Live closed: Spans = Spans::default();
-        /// Hours in which everybody gets in.
+        /// Hours in which every device gets in.
         Live open: Spans = Spans::default();
-        /// Nodes whose vouchers hold here, and whose notes of them count: each a key, and behind a
-        /// space what the node is called.
+        /// Nodes whose vouchers are valid here, and whose notes of usage count: each a key, a space
+        /// and the name of the node.
         Live trust: Nodes = Nodes::default();
-        /// File in which vouchers are kept; beside it is the node's key.
+        /// File of the vouchers; the node's key is stored next to it.
         Restart vouchers: PathBuf = "/var/lib/weir/vouchers".into();
     }
 }

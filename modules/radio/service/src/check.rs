@@ -16,18 +16,18 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
     if off && config.of::<Peering>().device.is_none() {
         return Ok(peering::check::check(config.of::<Peering>()));
     }
-    let start = || Some("start hostapd; weir takes its devices as they come".into());
+    let start = || Some("start hostapd; weir finds its devices automatically".into());
     let mut all = vec![match access_points() {
         Ok(Some(there)) if there.is_empty() => wifi(
             true,
-            Some("no device is an access point now".into()),
+            Some("no device is an access point at present".into()),
             start(),
         ),
         Ok(Some(there)) => match named(config).find(|name| !there.contains(name)) {
             Some(name) => wifi(
                 true,
                 Some(format!(
-                    "{name} is no access point now, {} is",
+                    "{name} is not an access point at present, {} is",
                     there.join(", ")
                 )),
                 start(),
@@ -37,7 +37,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
         Ok(None) => wifi(
             false,
             Some("this machine has no Wi-Fi".into()),
-            Some("none needed: nothing else changes. Or load the radio's driver".into()),
+            Some("not required otherwise; or load the radio's driver".into()),
         ),
         Err(error) => wifi(
             false,
@@ -55,7 +55,8 @@ fn wifi(present: bool, detail: Option<String>, hint: Option<String>) -> Feature 
         min_version: Some("2.6.24".into()),
         present,
         required: false,
-        why_needed: "Tells what stations get, sets transmit power, and has peers of access points."
+        why_needed: "Measures throughput of stations, sets transmit power, and connects peering \
+            access points."
             .into(),
         detail,
         hint,

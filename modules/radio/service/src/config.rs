@@ -22,40 +22,43 @@ const HOUR: Duration = Duration::from_secs(3600);
 table! {
     /// `[radio.power]`: transmit power that follows throughput.
     Power {
-        /// "watch" tells what stations get; "control" lowers transmit power as long as nobody loses.
+        /// "watch" reports the throughput of stations; "control" lowers transmit power as long as
+        /// no station loses throughput.
         Restart mode: Mode = Mode::Off;
-        /// Access points whose power it is; none: all of this machine.
+        /// Access points to watch or control; empty: all of this machine.
         Restart devices: Vec<DeviceName> = Vec::new();
-        /// A lower power is kept where so many hundredths of the greatest power's throughput stay.
+        /// Percentage of the throughput at the greatest power that a lower power must keep.
         Restart keep: u8 = 95, 10 => 100;
-        /// Each station is sent to with a power of its own, where the driver can. Otherwise all are
-        /// with what the weakest needs.
+        /// Send to each station with a power of its own, if the driver can. Otherwise all stations
+        /// get the power that the weakest needs.
         Restart stations: bool = true;
-        /// The least power, dBm.
+        /// Lowest power, dBm.
         Restart least: u8 = 1, 0 => 30;
-        /// From one power to the next, dB.
+        /// Step between two powers, dB.
         Restart step: u8 = 2, 1 => 10;
-        /// What was queued at the former power is given so long to go out.
+        /// Time for frames that were queued at the former power to leave.
         Restart settle: Duration = milliseconds(40), milliseconds(0) => HOUR;
-        /// How long a power is watched, at least.
+        /// Shortest observation of a power.
         Restart watch: Duration = milliseconds(140), milliseconds(20) => HOUR;
-        /// How long it is watched where too little is sent to tell.
+        /// Longest observation, if too little is sent for a decision.
         Restart longest: Duration = milliseconds(1500), milliseconds(20) => HOUR;
-        /// How long the greatest power is looked at, to compare with.
+        /// Duration of an observation of the greatest power, for comparison.
         Restart reference: Duration = milliseconds(60), milliseconds(20) => HOUR;
-        /// That comes after so many watches, and more seldom the longer it finds nothing.
+        /// Number of observations between two comparisons; comparisons become rarer the longer they
+        /// find nothing.
         Restart every: u8 = 10, 1 => 255;
-        /// Fewer frames to a station tell nothing of it.
+        /// Least number of frames to a station for a conclusion about it.
         Restart frames: u8 = 20, 1 => 255;
-        /// A power that was not enough is tried again after this, then after twice as long, and so on.
+        /// Time before a power that was not enough is tried again; doubles with each failure.
         Restart back_off: Duration = Duration::from_secs(4), milliseconds(100) => HOUR;
-        /// A station that just came gets all of the power for so long.
+        /// Time for which a new station gets the greatest power.
         Restart newcomer: Duration = Duration::from_secs(2), milliseconds(0) => HOUR;
-        /// One that is sent to and not heard for so long gets it, too.
+        /// Time without an answer after which a station gets the greatest power.
         Restart silent: Duration = milliseconds(1500), milliseconds(100) => HOUR;
-        /// One whose acknowledgements are fainter gets it, too: so many dB below 0 dBm.
+        /// Signal of acknowledgements below which a station gets the greatest power: so many dB
+        /// below 0 dBm.
         Restart floor: u8 = 82, 1 => 127;
-        /// Where it is kept what was enough at which hour. "auto" is /var/lib/weir/radio in the
+        /// File of the powers that were enough at each hour. "auto" is /var/lib/weir/radio in the
         /// first network namespace, and nowhere in any other.
         Restart learned: Option<PathBuf> = None;
     }

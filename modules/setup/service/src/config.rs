@@ -13,18 +13,18 @@ table! {
     Setup {
         /// Folder of the configuration.
         Restart root: PathBuf = "/etc/config".into();
-        /// Folder of changes that are not committed yet.
+        /// Folder of uncommitted changes.
         Restart changes: PathBuf = "/tmp/.uci".into();
-        /// Folder in which changes are written down, and former states kept. On the same file
-        /// system as the configuration, and one that is there after a start.
+        /// Folder of the list of changes and of former states. It must be on the file system of the
+        /// configuration, and persist across restarts.
         Restart state: PathBuf = "/etc/weir/setup".into();
-        /// Program that makes services take a new configuration. It is told the names of the
-        /// packages that changed.
+        /// Program that makes services apply a new configuration. It gets the names of the changed
+        /// packages.
         Restart reload: PathBuf = "/sbin/reload_config".into();
-        /// How good a new password of the administrator's has to be. strength: 8 characters, and
-        /// hard to guess; classes: 10, with small and large letters, digits and others.
+        /// Required strength of a new administrator password. strength: 8 characters, and hard to
+        /// guess; classes: 10, with small and large letters, digits and others.
         Restart password: Password = Password::Strength;
-        /// Socket at which `weir setup serve` is asked, by the daemon alone.
+        /// Socket of `weir setup serve`, for the daemon only.
         Restart socket: PathBuf = "/run/weir-setup/socket".into();
     }
 }

@@ -266,7 +266,7 @@ impl Paper {
                 },
             ],
             routes: DropRoutes {
-                state: off("it is not asked for: `routes` under [drops]"),
+                state: off("not enabled: set `routes` under [drops]"),
                 ..DropRoutes::default()
             },
         }

@@ -16,7 +16,7 @@ pub fn probes() -> Probes {
         probes: vec![
             Probe {
                 name: "drops".into(),
-                help: "packets that the kernel dropped, by its reason".into(),
+                help: "packets that the kernel dropped, by reason".into(),
                 unit: "packets".into(),
                 label: Some("reason".into()),
                 tracepoints: vec!["kfree_skb".into()],

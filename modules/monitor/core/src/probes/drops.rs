@@ -5,7 +5,7 @@ use super::probe::{Label, Measure, Needs, Probe, Unit, Words};
 /// The probe.
 pub const DROPS: Probe = Probe {
     name: "drops",
-    help: "packets that the kernel dropped, by its reason",
+    help: "packets that the kernel dropped, by reason",
     measure: Measure::Counter,
     unit: Unit::Packets,
     label: Some(Label {

@@ -5,7 +5,7 @@ use super::probe::{Label, Measure, Needs, Probe, Unit, Words};
 /// The probe.
 pub const TCP_RETRANSMITS: Probe = Probe {
     name: "tcp-retransmits",
-    help: "TCP segments that this router itself sent again, by the state of the connection",
+    help: "TCP segments that this router itself retransmitted, by the state of the connection",
     measure: Measure::Counter,
     unit: Unit::Packets,
     label: Some(Label {

@@ -17,17 +17,17 @@ const MOST: usize = 2;
 table! {
     /// `[portal.radius]`: guests who have accounts that a RADIUS server knows.
     Radius {
-        /// Servers that are asked about accounts: one, and a second for when that is silent. None:
-        /// nobody comes by an account.
+        /// Servers for accounts: one, and a second for when the first does not answer. Empty: no
+        /// accounts.
         Restart servers: Servers = Servers::default();
-        /// File with what the servers and this router alone know, in its first line.
+        /// File with the secret that the servers and this router share, in its first line.
         Restart secret: Said = Said::default();
-        /// What this router is called there (NAS-Identifier).
+        /// Name of this router at the servers (NAS-Identifier).
         Restart name: RouterName = RouterName::default();
-        /// How many devices are in at once by one account: one more is let in, and the one that came
-        /// first goes.
+        /// Number of devices that one account may use at once: one more is admitted, and the first
+        /// one is logged out.
         Restart devices: u8 = 3, 1 => 100;
-        /// For how long who has an account gets in, where the server does not say.
+        /// Duration of access with an account, if the server sets none.
         Restart time: Duration = Duration::from_secs(86_400),
             Duration::from_secs(60) => Duration::from_secs(2_592_000);
     }

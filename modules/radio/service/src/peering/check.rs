@@ -17,8 +17,9 @@ type Wrong = (String, String);
 /// Nothing, where no access point has peers.
 pub fn check(config: &Peering) -> Vec<Feature> {
     let Some(device) = config.device.as_ref() else {
-        let what = "[radio.peering] has a `secret` and no `device`, so nobody becomes a peer";
-        let hint = "name the access point, as device = \"wlan0\"; or take the section out";
+        let what = "[radio.peering] has a `secret` and no `device`, so no access point becomes a \
+            peer";
+        let hint = "name the access point, such as device = \"wlan0\", or remove the section";
         let none = || Feature {
             name: "peers".into(),
             why_needed: "Links access points without cables.".into(),
@@ -32,25 +33,29 @@ pub fn check(config: &Peering) -> Vec<Feature> {
     if file.is_some() || !clear {
         all.push(Feature {
             name: "the secret of peers".into(),
-            why_needed: "Peers prove it to each other, and nobody else becomes one.".into(),
+            why_needed: "Peers prove that they know it; no other access point becomes a peer."
+                .into(),
             ..told(secret(file))
         });
     }
     if file.is_some() {
         all.push(Feature {
             name: "hostapd's control socket".into(),
-            why_needed: "Has the beacon say who this node is.".into(),
+            why_needed: "Announces this node in the beacon.".into(),
             ..told(hostapd(&config.hostapd.join(&device.0)))
         });
     }
     if clear {
         let hint = match config.allow.0.is_empty() {
             true => ALLOW_HINT,
-            false => "who takes the address of one in `allow` is one: use `secret` where you can",
+            false => {
+                "any device that uses an address in `allow` becomes a peer: use `secret` \
+                where possible"
+            }
         };
         all.push(Feature {
             name: "peers in clear".into(),
-            why_needed: "Takes access points that prove nothing.".into(),
+            why_needed: "Accepts access points without proof.".into(),
             ..told(Ok(Some((ANYBODY.into(), hint.into()))))
         });
     }
@@ -70,7 +75,7 @@ fn secret(file: Option<&Path>) -> Result<Option<Wrong>, Wrong> {
     let mode = file.metadata().map_err(|error| failed(&error))?.mode();
     let file = file.display();
     let open = || {
-        let what = format!("{file} can be read or written by everybody");
+        let what = format!("every user can read or write {file}");
         (what, format!("chmod o= {file}"))
     };
     Ok((mode & 0o006 != 0).then(open))

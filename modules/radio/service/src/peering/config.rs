@@ -12,31 +12,32 @@ use runtime::config::{DeviceName, FileValue, Macs, Said, Wrong, table, words};
 table! {
     /// `[radio.peering]`: access points of one network that become each other's peers.
     Peering {
-        /// The device of hostapd whose access point has peers; "": none has.
+        /// Device of hostapd whose access point has peers; "": none.
         Restart device: Option<DeviceName> = None;
-        /// What carries frames beyond the next peer: "batman", "babel", or "bridge", where a
-        /// bridge without spanning tree gets one peer only.
+        /// Protocol that carries frames beyond the next peer: "batman", "babel", or "bridge", where
+        /// a bridge without spanning tree gets one peer only.
         Restart mesh: Mesh as MESH = Mesh::Batman;
-        /// What weir puts peers' devices into: batman-adv's device with "batman", a bridge with
-        /// spanning tree with "bridge"; "": you do that.
+        /// Device into which weir puts the devices of peers: batman-adv's device with "batman", a
+        /// bridge with spanning tree with "bridge"; "": you do that.
         Restart into: Option<DeviceName> = None;
-        /// "apup" takes access points that have the same name and prove nothing, too, as OpenWrt's
-        /// APuP does. INSECURE: all that is said to them is in clear, and whoever sends a beacon with
+        /// "apup" also accepts access points with the same name and without proof, as OpenWrt's
+        /// APuP does. INSECURE: traffic to them is not encrypted, and any sender of a beacon with
         /// that name gets a port. List yours in allow.
         Restart compat: Compat = Compat::Off;
-        /// So the devices of peers in clear begin, 11 octets at most; "": the access point's device,
-        /// and ".sta".
+        /// Beginning of the names of devices of peers in clear, at most 11 bytes; "": the access
+        /// point's device, and ".sta".
         Restart prefix: Prefix = Prefix::default();
-        /// Only access points of these addresses become peers; none: all with the secret.
+        /// Addresses of access points that may become peers; empty: all with the secret.
         Restart allow: Macs = Macs::default();
-        /// Access points of these addresses do not.
+        /// Addresses of access points that may not become peers.
         Restart deny: Macs = Macs::default();
-        /// File with the network's secret in its first line, 16 octets or more, the same at every
-        /// access point. With compat = "apup" there may be none: all peers are in clear then.
+        /// File with the network's secret in its first line, 16 bytes or more, the same at every
+        /// access point. With compat = "apup" the secret may be missing: then all peers are in
+        /// clear.
         Restart secret: Said = Said::default();
-        /// The directory of hostapd's control sockets (`ctrl_interface` there).
+        /// Directory of hostapd's control sockets (`ctrl_interface` in its configuration).
         Restart hostapd: PathBuf = "/var/run/hostapd".into();
-        /// File with the node's own key, which is made if there is none.
+        /// File of the node's own key, which is created if missing.
         Restart key: PathBuf = "/var/lib/weir/radio.key".into();
     }
 }
