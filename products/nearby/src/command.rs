@@ -166,7 +166,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             let village = village.settings()?;
             if adapter == daemon::NO_ADAPTER && village.is_none() {
                 return Err(Failure(
-                    "without Bluetooth and without a village nobody is reached".to_owned(),
+                    "without Bluetooth and without a village no peer is reachable".to_owned(),
                     "name an --adapter, or the --village whose nodes are reached by IP".to_owned(),
                 ));
             }

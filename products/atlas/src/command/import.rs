@@ -91,11 +91,12 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
         )?;
     }
     if ends.load(Ordering::Relaxed) {
-        writeln!(output, "It was interrupted: the same command goes on.")?;
+        writeln!(output, "Interrupted: run the same command to continue.")?;
     } else if done.files == 0 && done.known > 0 {
         writeln!(
             output,
-            "Nothing was new. Another mapping counts for new files only: an empty data folder has all read again."
+            "Nothing was new. Another mapping applies to new files only: use an empty data folder \
+                to read all files again."
         )?;
     } else if done.files == 0 && done.known == 0 {
         let what = format!(
@@ -105,8 +106,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
         );
         return Err(Error::Other(what).into());
     } else if done.entries == 0 && done.known == 0 {
-        let what =
-            "nothing could be read; `--mapping` says what the files look like, the ledger why not";
+        let what = "nothing could be read: check `--mapping`, and see the ledger for the reasons";
         return Err(Error::Other(what.into()).into());
     }
     Ok(())

@@ -49,7 +49,10 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
         table(&answer, output)?;
     }
     if answer.truncated {
-        let _ = writeln!(std::io::stderr(), "There is more: the rest was left out.");
+        let _ = writeln!(
+            std::io::stderr(),
+            "There are more rows; they were left out."
+        );
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
     writeln!(output, "{files} files, {kilobytes} kB: {name}/index.html")?;
     if written.removed > 0 {
         let removed = written.removed;
-        writeln!(output, "removed, as no longer written: {removed}")?;
+        writeln!(output, "removed, because no longer written: {removed}")?;
     }
     Ok(())
 }

@@ -13,15 +13,15 @@ const SHORT: usize = 8;
 
 /// The commands that may be typed.
 pub const HELP: &str = "\
-/peers           who is near, and how well it is heard
-/to ID TEXT      says it to one who is near, who passes it on: everybody can read it
-/to ID, /to all  whom the following goes to; nothing is private
-/help            this
-/quit            ends; so do Ctrl-C and Ctrl-D
-Page up and down show what was said before.";
+/peers           list peers near, and their signal
+/to ID TEXT      send TEXT to one peer, which passes it on: everyone can read it
+/to ID, /to all  set the recipient of further lines; nothing is private
+/help            show this help
+/quit            end; Ctrl-C and Ctrl-D do the same
+Page up and page down scroll through earlier messages.";
 
 /// Notice on each direct message: the line looks private, but every receiver passes the message on.
-pub const PUBLIC: &str = "everybody can read it";
+pub const PUBLIC: &str = "everyone can read it";
 
 /// Event from the daemon.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Chat {
                 // Report a lost daemon once until the daemon returns.
                 if std::mem::take(&mut self.is_there) || !self.was_there {
                     self.was_there = true;
-                    let text = format!("weir-nearby is gone: {why}. It is tried again.");
+                    let text = format!("weir-nearby is not reachable: {why}. Trying again.");
                     self.put(now, Kind::Wrong(text));
                 }
                 self.peers.clear();
@@ -135,7 +135,7 @@ impl Chat {
             // The daemon also reports own messages as events.
             Told::Answered(Ok(_)) => {}
             Told::Answered(Err([to, text, why])) => {
-                self.put(now, Kind::Wrong(format!("not said: {why}")));
+                self.put(now, Kind::Wrong(format!("not sent: {why}")));
                 // Restores the text for another attempt, unless the user has typed something else.
                 let now = self.to.as_deref().unwrap_or("all");
                 if self.input.text().is_empty() {
@@ -151,7 +151,7 @@ impl Chat {
     fn begin(&mut self, past: Vec<Message>, now: u64) {
         // Also what was missed is asked for.
         if !std::mem::replace(&mut self.is_there, true) && self.was_there {
-            self.put(now, Kind::Note("weir-nearby is there again".to_owned()));
+            self.put(now, Kind::Note("weir-nearby is reachable again".to_owned()));
         }
         self.was_there = true;
         // A restarted daemon restarts its numbers.
@@ -179,7 +179,7 @@ impl Chat {
                 self.put(now, Kind::Note(text));
             }
             Said::Gone { peer } => {
-                let text = format!("{} is near no longer", self.name(&peer));
+                let text = format!("{} is no longer near", self.name(&peer));
                 self.peers.retain(|it| it.id != peer);
                 self.put(now, Kind::Note(text));
             }
@@ -190,18 +190,18 @@ impl Chat {
                 ..
             } => {
                 let [sender, receiver] = [&sender, &receiver].map(|it| self.name(it));
-                let text = format!("{sender} sent {receiver} {octets} octets, encrypted");
+                let text = format!("{sender} sent {receiver} {octets} bytes, encrypted");
                 self.put(now, Kind::Note(text));
             }
             Said::Other {
                 peer, kind, octets, ..
             } => {
                 let name = self.name(&peer);
-                let text = format!("{name} sent {octets} octets that cannot be read here: {kind}");
+                let text = format!("{name} sent {octets} bytes that cannot be read here: {kind}");
                 self.put(now, Kind::Note(text));
             }
             Said::Missed { count } => {
-                let text = format!("{count} events were missed, as this was too slow");
+                let text = format!("{count} events were missed, because this program was too slow");
                 self.put(now, Kind::Wrong(text));
             }
             Said::Outcome { number, done, .. } => {
@@ -262,7 +262,7 @@ impl Chat {
             "/to" => self.turn(rest, now),
             // An unknown command may be a private message: do not send it to all.
             _ if command.starts_with('/') => {
-                let text = format!("{command} is no command: /help has them");
+                let text = format!("{command} is not a command: see /help");
                 self.put(now, Kind::Wrong(text));
                 None
             }
@@ -284,7 +284,7 @@ impl Chat {
                 return Some(Action::Say("all".to_owned(), text.to_owned()));
             }
             self.to = None;
-            self.put(now, Kind::Note("what you say goes to all".to_owned()));
+            self.put(now, Kind::Note("messages go to all".to_owned()));
             return None;
         }
         let lower = whom.to_ascii_lowercase();
@@ -292,17 +292,17 @@ impl Chat {
         let found: Vec<String> = near.filter(|id| id.starts_with(&lower)).cloned().collect();
         let [id] = found.as_slice() else {
             let why = match found.len() {
-                0 => format!("nobody who is near has an id that begins with {whom}"),
-                count => format!("{count} who are near have ids that begin with {whom}"),
+                0 => format!("no peer near has an id that begins with {whom}"),
+                count => format!("{count} peers near have ids that begin with {whom}"),
             };
-            self.put(now, Kind::Wrong(format!("{why}: /peers has them")));
+            self.put(now, Kind::Wrong(format!("{why}; see /peers")));
             return None;
         };
         if !text.is_empty() {
             return Some(Action::Say(id.clone(), text.to_owned()));
         }
         let name = self.name(id);
-        let text = format!("what you say goes to {name}, until /to all; {PUBLIC}");
+        let text = format!("messages go to {name}, until /to all; {PUBLIC}");
         self.to = Some(id.clone());
         self.put(now, Kind::Note(text));
         None
@@ -310,13 +310,13 @@ impl Chat {
 
     fn listed(&self) -> String {
         if self.peers.is_empty() {
-            return "nobody is near".to_owned();
+            return "no peers near".to_owned();
         }
         let line = |it: &PeerShown| {
             let signal = it.signal.map_or(String::new(), |it| format!("  {it} dBm"));
             let waiting = match it.waiting {
                 0 => String::new(),
-                count => format!("  {count} wait for it"),
+                count => format!("  {count} waiting"),
             };
             format!("{}  {}{signal}{waiting}", it.id, it.formats.join(" "))
         };

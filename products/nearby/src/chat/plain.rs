@@ -47,7 +47,9 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
     for event in happening {
         match event {
             Event::Told(Told::Said(Said::Missed { count })) => {
-                eprintln!("weir-nearby: {count} events were missed, as this was too slow");
+                eprintln!(
+                    "weir-nearby: {count} events were missed, because this program was too slow"
+                );
             }
             Event::Told(Told::Said(said)) => {
                 // The user's own messages need no echo.
@@ -60,7 +62,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
             }
             Event::Told(Told::Begun(past)) => {
                 if !std::mem::replace(&mut is_there, true) {
-                    eprintln!("weir-nearby: it is there again");
+                    eprintln!("weir-nearby: reachable again");
                 }
                 // The first history is not news; after a reconnect the missed messages are.
                 let is_first = known.begin();
@@ -73,7 +75,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
             }
             Event::Told(Told::Lost(why)) => {
                 if std::mem::replace(&mut is_there, false) {
-                    eprintln!("weir-nearby: it is gone: {why}; it is tried again");
+                    eprintln!("weir-nearby: not reachable: {why}; trying again");
                 }
             }
             Event::Told(Told::Answered(answer)) => {
@@ -83,13 +85,13 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                     Ok(answer) => {
                         let waits = (answer.peers == 0).then_some(answer.waiting);
                         if let Some(count) = waits.filter(|_| later != waits) {
-                            eprintln!("weir-nearby: nobody is near: it waits for {count}");
+                            eprintln!("weir-nearby: no peers near: the message waits for {count}");
                         }
                         later = waits;
                     }
                     Err([_, _, why]) => {
                         ended = Ended::NotAllSaid;
-                        eprintln!("weir-nearby: not said: {why}");
+                        eprintln!("weir-nearby: not sent: {why}");
                     }
                 }
             }
@@ -97,8 +99,8 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
             Event::Line(Some(Ok(text))) if is_typed && text.starts_with('/') => match text.trim() {
                 "/quit" => is_over = true,
                 command => {
-                    let only = "there is only /quit, where what is said goes elsewhere";
-                    eprintln!("weir-nearby: {} is not said: {only}", harmless(command));
+                    let only = "without a terminal, /quit is the only command";
+                    eprintln!("weir-nearby: {} is not sent: {only}", harmless(command));
                 }
             },
             Event::Line(Some(Ok(text))) => {
@@ -111,7 +113,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
             }
             Event::Line(Some(Err(why))) => {
                 ended = Ended::NotAllSaid;
-                eprintln!("weir-nearby: not said: {why}");
+                eprintln!("weir-nearby: not sent: {why}");
             }
             Event::Line(None) => is_over = true,
             Event::Panicked => return Err(io::Error::other("a part of it failed")),
@@ -200,7 +202,7 @@ fn read(input: &mut impl BufRead) -> Option<Result<String, String>> {
         return Some(Err(format!("a line has more than {LONGEST} bytes")));
     }
     let text = String::from_utf8(octets);
-    Some(text.map_err(|_| "a line is no text in UTF-8".to_owned()))
+    Some(text.map_err(|_| "a line is not UTF-8 text".to_owned()))
 }
 
 #[cfg(test)]
@@ -228,7 +230,7 @@ mod tests {
         assert_eq!(read(&mut text.as_bytes()), Some(long));
         assert_eq!(
             read(&mut &b"\xff\n"[..]),
-            Some(Err("a line is no text in UTF-8".to_owned()))
+            Some(Err("a line is not UTF-8 text".to_owned()))
         );
     }
 }

@@ -59,7 +59,7 @@ pub fn outcome(message: &Message, signs: bool) -> (String, Tone) {
         _ => Tone::Dim,
     };
     let text = match (to, done, failed, signs) {
-        (0, ..) => "nobody is near".to_owned(),
+        (0, ..) => "no peers near".to_owned(),
         (_, 0, 0, true) => format!("… 0/{to}"),
         (_, 0, failed, true) => format!("✗ {failed}/{to}"),
         (_, done, 0, true) => format!("✓ {done}/{to}"),
@@ -167,11 +167,11 @@ fn start(text: &str, columns: usize) -> String {
 /// Returns the peers nearby, in one row of so many columns.
 pub fn near(chat: &Chat, columns: usize) -> String {
     if !chat.is_there() {
-        return start("weir-nearby is not there: it is tried again", columns);
+        return start("weir-nearby is not reachable: trying again", columns);
     }
     let peers = chat.peers();
     let mut row = match peers.len() {
-        0 => "nobody is near".to_owned(),
+        0 => "no peers near".to_owned(),
         count => format!("{count} near:"),
     };
     for (at, peer) in peers.iter().enumerate() {

@@ -36,8 +36,8 @@ pub(super) fn run(socket: &Path, output: &mut impl Write) -> Result<(), Failure>
     match chat::plain(socket, output)? {
         Ended::Well => Ok(()),
         Ended::NotAllSaid => Err(Failure(
-            "not all of it was said".to_owned(),
-            "see above what was not, and say that again".to_owned(),
+            "some lines were not sent".to_owned(),
+            "see above for these lines, and send them again".to_owned(),
         )),
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn run(
 
 fn show(told: &Peers, output: &mut impl Write) -> std::io::Result<()> {
     if told.peers.is_empty() {
-        writeln!(output, "nobody is near")?;
+        writeln!(output, "no peers near")?;
     } else {
         writeln!(
             output,

@@ -55,16 +55,16 @@ pub(super) fn run(
     let told: Answer = client.send(Method::POST, "/v1/messages", &say)?;
     let waits = match told.waiting {
         0 => String::new(),
-        1 => ", waits for 1 who is not near".to_owned(),
-        count => format!(", waits for {count} who are not near"),
+        1 => ", waits for 1 that is not near".to_owned(),
+        count => format!(", waits for {count} that are not near"),
     };
     let public = match say.to.as_str() {
         "all" => "",
-        _ => "; everybody can read it",
+        _ => "; everyone can read it",
     };
     Ok(writeln!(
         output,
-        "said to {} who are near{waits}{public}",
+        "sent to {} near{waits}{public}",
         told.peers
     )?)
 }

@@ -26,8 +26,8 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     for line in client.open("/v1/messages")?.lines() {
         let line = line.map_err(|_| {
-            let what = "weir-nearby ended, and with it what it tells".to_owned();
-            Failure(what, "start it again, and then this".to_owned())
+            let what = "weir-nearby ended".to_owned();
+            Failure(what, "start it again, then this command".to_owned())
         })?;
         if line.is_empty() {
             continue;
@@ -48,28 +48,30 @@ fn text(said: &Said) -> String {
     let harmless = |text: &str| harmless(text).replace('\n', " ");
     match said {
         Said::Near { peer } => format!("{peer} is near"),
-        Said::Gone { peer } => format!("{peer} is near no longer"),
+        Said::Gone { peer } => format!("{peer} is no longer near"),
         Said::Message { sender, text, .. } => format!("{sender}: {}", harmless(text)),
         Said::Own { text, to, peer, .. } => {
             let whom = match peer {
-                Some(peer) => format!("{peer}, everybody can read it"),
-                None => format!("{to} who are near"),
+                Some(peer) => format!("{peer}, everyone can read it"),
+                None => format!("{to} near"),
             };
-            format!("said to {whom}: {}", harmless(text))
+            format!("sent to {whom}: {}", harmless(text))
         }
         Said::Direct {
             sender,
             receiver,
             octets,
             ..
-        } => format!("{sender} sent {receiver} {octets} octets, encrypted"),
+        } => format!("{sender} sent {receiver} {octets} bytes, encrypted"),
         Said::Other {
             peer, kind, octets, ..
-        } => format!("{peer} sent {octets} octets: {kind}"),
+        } => format!("{peer} sent {octets} bytes: {kind}"),
         Said::Outcome { number, peer, done } => match done {
-            true => format!("message {number} is at {peer}"),
-            false => format!("message {number} did not get to {peer}"),
+            true => format!("message {number} reached {peer}"),
+            false => format!("message {number} did not reach {peer}"),
         },
-        Said::Missed { count } => format!("{count} events were missed, as this was too slow"),
+        Said::Missed { count } => {
+            format!("{count} events were missed, because this program was too slow")
+        }
     }
 }

@@ -116,7 +116,7 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
             return Err(Problem::new(
                 404,
                 "nobody",
-                "nobody is near, and nobody was in the last seven days".to_owned(),
+                "no peers near, and none within the last seven days".to_owned(),
                 "wait until `weir-nearby peers` has somebody".to_owned(),
             ));
         }

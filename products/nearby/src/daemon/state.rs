@@ -291,7 +291,7 @@ impl Inner {
         self.mailbox.saw(id, unix_millis());
         match is {
             true => info!(%id, "is near"),
-            false => info!(%id, "is near no longer"),
+            false => info!(%id, "is no longer near"),
         }
         let peer = id.to_string();
         self.tell(&match is {

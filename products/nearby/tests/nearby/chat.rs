@@ -107,7 +107,7 @@ fn two_talk() {
     daemon.tell(
         json!({"event": "other", "peer": ANNA, "format": "v2", "kind": "direct", "octets": 9}),
     );
-    pane.wait_for("0598f7b3 sent 9 octets that cannot be read here: direct");
+    pane.wait_for("0598f7b3 sent 9 bytes that cannot be read here: direct");
 
     // A direct message; peers that come and go.
     pane.write("/to b0b0 psst");
@@ -115,11 +115,11 @@ fn two_talk() {
     pane.wait_for("you to b0b00000  psst  … 0/1");
     daemon.peers(&[(ANNA, -61)]);
     daemon.tell(json!({"event": "gone", "peer": BEN}));
-    let screen = pane.wait_for("b0b00000 is near no longer");
+    let screen = pane.wait_for("b0b00000 is no longer near");
     assert!(has(&screen, "1 near: 0598f7b3 -61 dBm"), "{screen:#?}");
     pane.write("/shout");
     pane.press(&["Enter"]);
-    pane.wait_for("/shout is no command: /help has them");
+    pane.wait_for("/shout is not a command: see /help");
 
     // Every size.
     for (columns, rows) in [(120, 30), (30, 8), (12, 4), (3, 2), (1, 1), (72, 16)] {
@@ -160,11 +160,11 @@ fn a_daemon_that_begins_anew_is_waited_for() {
     // A message that cannot be sent stays in the input line.
     pane.write("later");
     pane.press(&["Enter"]);
-    pane.wait_for("not said: nothing listens at");
+    pane.wait_for("not sent: nothing listens at");
     pane.wait_for("all> later");
     let daemon = Daemon::start(&path, Vec::new());
     daemon.peers(&[(BEN, -50)]);
-    pane.wait_for("weir-nearby is there again");
+    pane.wait_for("weir-nearby is reachable again");
     pane.press(&["Enter"]);
     pane.wait_for("you  later  at 0 of 1");
     daemon.tell(json!({"event": "outcome", "number": 1, "peer": BEN, "done": false}));
@@ -185,14 +185,14 @@ fn whatever_ends_it_leaves_the_terminal_well() {
         let directory = Directory::new();
         let _daemon = Daemon::start(&socket(&directory), Vec::new());
         let seat = Seat::start(directory, XTERM, 72, 16);
-        seat.pane.wait_for("nobody is near");
+        seat.pane.wait_for("no peers near");
         seat.signal(signal);
         seat.left(0);
     }
     let directory = Directory::new();
     let _daemon = Daemon::start(&socket(&directory), Vec::new());
     let seat = Seat::start(directory, XTERM, 72, 16);
-    seat.pane.wait_for("nobody is near");
+    seat.pane.wait_for("no peers near");
     seat.pane.write("/quit");
     seat.pane.press(&["Enter"]);
     seat.left(0);
@@ -289,7 +289,7 @@ fn it_works_through_pipes() {
     assert!(
         ended
             .err
-            .contains("not said: a line has more than 65407 bytes"),
+            .contains("not sent: a line has more than 65407 bytes"),
         "{}",
         ended.err
     );

@@ -102,8 +102,8 @@ fn a_daemon_that_begins_anew_is_told_of_and_nothing_is_shown_twice() {
         Kind::Message(_) => None,
     });
     let expected = [
-        (7, "weir-nearby is gone: it ended. It is tried again."),
-        (8, "weir-nearby is there again"),
+        (7, "weir-nearby is not reachable: it ended. Trying again."),
+        (8, "weir-nearby is reachable again"),
     ];
     assert_eq!(notes.collect::<Vec<_>>(), expected);
     assert_eq!(chat.entries().count(), 6);
@@ -130,13 +130,13 @@ fn commands_say_to_whom() {
     for (line, why) in [
         (
             "/to 7",
-            "nobody who is near has an id that begins with 7: /peers has them",
+            "no peer near has an id that begins with 7; see /peers",
         ),
         (
             "/to 05 x",
-            "2 who are near have ids that begin with 05: /peers has them",
+            "2 peers near have ids that begin with 05; see /peers",
         ),
-        ("/shout x", "/shout is no command: /help has them"),
+        ("/shout x", "/shout is not a command: see /help"),
     ] {
         assert_eq!(typed(&mut chat, line), None, "{line}");
         assert_eq!(last(&chat), &Kind::Wrong(why.to_owned()));
@@ -150,7 +150,7 @@ fn commands_say_to_whom() {
         panic!("no note");
     };
     assert!(
-        text.contains("0598f7b34b75adcb  v1 v2  -61 dBm  2 wait for it\n"),
+        text.contains("0598f7b34b75adcb  v1 v2  -61 dBm  2 waiting\n"),
         "{text}"
     );
 }
@@ -174,7 +174,7 @@ fn what_was_not_said_is_there_to_be_tried_again() {
     chat.told(not("all", "Hello"), 0);
     assert_eq!(
         last(&chat),
-        &Kind::Wrong("not said: nobody listens".to_owned())
+        &Kind::Wrong("not sent: nobody listens".to_owned())
     );
     assert_eq!(chat.input.text(), "Hello");
     chat.told(not("all", "other"), 0);

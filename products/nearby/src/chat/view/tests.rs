@@ -98,7 +98,7 @@ fn what_is_said_who_is_near_and_what_is_typed() {
         "12:31 0598f7b3  Where are you? I am at",
         "                the well.",
         "12:31 you  here  … 0/2",
-        "12:31 c0ffee00 is near no longer",
+        "12:31 c0ffee00 is no longer near",
         "",
         "",
         "1 near: 0598f7b3 -61 dBm",
@@ -122,7 +122,7 @@ fn what_became_of_it_is_said_with_and_without_signs() {
     let row = |with: &str, without: &str, tone| (with.to_owned(), without.to_owned(), tone);
     assert_eq!(
         told(0, 0, 0),
-        row("nobody is near", "nobody is near", Tone::Bad)
+        row("no peers near", "no peers near", Tone::Bad)
     );
     assert_eq!(told(3, 0, 0), row("… 0/3", "at 0 of 3", Tone::Dim));
     assert_eq!(told(3, 2, 0), row("✓ 2/3", "at 2 of 3", Tone::Dim));
@@ -154,7 +154,7 @@ fn what_strangers_write_stays_where_it_is() {
     assert_eq!(rows[2], "12:31 0598f7b3  写真写真写真写");
     assert_eq!(rows[3], "                真写真写真写真");
     assert_eq!(rows[4], "12:31 0598f7b3  e\u{301}\u{301}");
-    assert_eq!(rows[12], "nobody is near");
+    assert_eq!(rows[12], "no peers near");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn who_does_not_fit_is_counted() {
     );
     assert_eq!(near(&chat, 5), "9 nea");
     chat.told(Told::Lost("x".to_owned()), 0);
-    assert_eq!(near(&chat, 20), "weir-nearby is not t");
+    assert_eq!(near(&chat, 20), "weir-nearby is not r");
 }
 
 #[test]
