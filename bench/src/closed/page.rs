@@ -280,7 +280,7 @@ pub fn page(report: &Report) -> String {
     for left_out in &report.left_out {
         let _ = writeln!(
             html,
-            "<p>Not measured: {}, as {}.</p>",
+            "<p>Not measured: {}, because {}.</p>",
             escape_xml(&left_out.name),
             escape_xml(&left_out.reason)
         );

@@ -282,7 +282,7 @@ pub fn all(
     let ways = ways.iter().copied().filter(|way| match way.lacks() {
         None => true,
         Some(lack) => {
-            progress(&format!("{}: not measured, as {lack}", way.name()));
+            progress(&format!("{}: not measured, because {lack}", way.name()));
             false
         }
     });

@@ -438,7 +438,7 @@ fn silence_a_loop_and_no_link_are_told_apart() {
     let (said, evidence) = found(Wire::reflect);
     assert_eq!((said.internet, said.sure), (Internet::None, true));
     assert!(said.why[0].contains("loop"), "{:?}", said.why);
-    assert_eq!(said.untold, ["What is behind the loop."]);
+    assert_eq!(said.untold, ["The network behind the loop."]);
     assert_eq!(
         evidence.iter().filter(|it| it.kind == Kind::Loop).count(),
         1

@@ -20,17 +20,19 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
                 ));
             }
             if place.concentrators.len() > 1 {
-                all.push("Which of those that answer PPPoE is the provider's.".into());
+                all.push("Which of the PPPoE servers is the provider's.".into());
             }
-            all.push("Whether IPv6 comes with the session: that is told after the log-in.".into());
+            all.push(
+                "Whether the session has IPv6: the server announces that after the log-in.".into(),
+            );
             return all;
         }
         Internet::Static => of_stations(place, &mut all),
         Internet::Dhcp | Internet::Ipv6Only => {
             if place.portal().is_none() {
                 all.push(
-                    "Whether a log-in page (captive portal) stands in front: none says so, and \
-                     asking for a page was not tried, as it takes an address."
+                    "Whether a log-in page (captive portal) exists: none was announced, and \
+                     requesting a page was not tried, because that takes an address."
                         .into(),
                 );
             }
@@ -41,10 +43,10 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
             all.push("Which of the DHCP servers is the provider's.".into());
         }
         if place.offer().is_some_and(|offer| !offer.leads_out()) {
-            all.push("Whether there is a way to the Internet: no router was told.".into());
+            all.push("Whether there is a way to the Internet: no router was announced.".into());
         }
         if place.offer().is_some_and(|offer| offer.ipv6_only.is_some()) {
-            all.push("The prefix of NAT64: no router says it.".into());
+            all.push("The prefix of NAT64: no router announces it.".into());
         }
     }
     if internet == Internet::Ipv6Only {
@@ -55,7 +57,7 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
         if place.nat64().is_none() && place.aftr().is_none() && !shared {
             all.push(
                 "How IPv4 is reached: neither NAT64 nor DS-Lite, MAP or lightweight 4over6 was \
-                 told."
+                 announced."
                     .into(),
             );
         }
@@ -72,12 +74,15 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
         .iter()
         .any(|(_, router)| router.managed || router.other);
     if silent && place.servers.is_empty() {
-        all.push("What the DHCPv6 server has that the router speaks of: it did not answer.".into());
+        all.push(
+            "The data of the DHCPv6 server that the router announces: the server did not answer."
+                .into(),
+        );
     }
     if heard.options.link_local.is_none() && place.servers.is_empty() {
         all.push(
             "Whether there is a DHCPv6 server that asks for this port's address first: the port \
-             has none, and nothing was answered."
+             has none, and no server answered."
                 .into(),
         );
     }
@@ -88,25 +93,26 @@ fn of_stations(place: &Place, all: &mut Vec<String>) {
     all.push("Which address is free for this router: the network's owner knows.".into());
     if let Some(seen) = place.watch.seen() {
         all.push(format!(
-            "The size of the network: {} is the smallest usual one around those that were heard.",
+            "The size of the network: {} is the smallest usual network around the observed \
+                stations.",
             seen.network
         ));
         if seen.clear {
             all.push(format!("Whether {} leads to the Internet.", seen.gateway));
         } else {
             all.push(format!(
-                "Which one is the router: several are asked for alike, {} is a guess.",
+                "Which station is the router: several are equally likely, {} is a guess.",
                 seen.gateway
             ));
         }
     }
-    all.push("Name servers: nobody told them.".into());
+    all.push("Name servers: none were announced.".into());
 }
 
 fn of_nothing(heard: &Observations) -> Vec<String> {
     let looped = heard.itself || heard.places.values().any(|place| place.looped);
     match heard.link {
-        Some(true) if looped => vec!["What is behind the loop.".into()],
+        Some(true) if looped => vec!["The network behind the loop.".into()],
         Some(true) => vec![
             "Whether there is a network whose stations were silent (static addresses).".into(),
             "Whether the provider uses another VLAN than those tried.".into(),
@@ -115,6 +121,6 @@ fn of_nothing(heard: &Observations) -> Vec<String> {
              only."
                 .into(),
         ],
-        _ => vec!["What the provider has: without a link nothing can be asked.".into()],
+        _ => vec!["The provider's network: without a link no query is possible.".into()],
     }
 }

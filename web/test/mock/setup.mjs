@@ -65,7 +65,7 @@ const SUGGESTION = {
   lan: { former: "192.168.1.0/24", network: "192.168.7.0/24", why: "The uplink has the same." },
   why: [`PPPoE is answered in VLAN 7 by ${HOSTILE.override}.`],
   sure: true,
-  untold: ["Whether IPv6 comes with the session: that is told after the log-in."],
+  untold: ["Whether the session has IPv6: the server announces that after the log-in."],
 };
 
 const change = (number, more) => ({

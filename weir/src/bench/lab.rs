@@ -376,7 +376,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     let mut notes = Vec::new();
     for left_out in &report.left_out {
         notes.push(format!(
-            "Not measured: {}, as {}.",
+            "Not measured: {}, because {}.",
             left_out.name, left_out.reason
         ));
     }

@@ -192,7 +192,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     output.field("sender", &report.sender.to_string())?;
     output.field("receiver", &report.receiver.to_string())?;
     output.field(
-        "way",
+        "path",
         &format!("{} to {} ({})", report.device, report.host, report.address),
     )?;
     output.field(
@@ -209,16 +209,16 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     output.field("link", &link)?;
     output.line("")?;
     let mut table = Table::new([
-        ("ASKED, /S", Align::Right),
+        ("TARGET, /S", Align::Right),
         ("SENT, /S", Align::Right),
         ("ARRIVED, /S", Align::Right),
         ("MBIT/S", Align::Right),
         ("OF LINK", Align::Right),
         ("LOST", Align::Right),
         ("AT RECEIVER", Align::Right),
-        ("LATE", Align::Right),
-        ("AGAIN", Align::Right),
-        ("SAYS", Align::Left),
+        ("REORDERED", Align::Right),
+        ("DUPLICATE", Align::Right),
+        ("VERDICT", Align::Left),
     ]);
     for trial in &report.trials {
         table.row(row(report, trial), output)?;

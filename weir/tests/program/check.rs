@@ -256,8 +256,8 @@ fn a_chain_at_ingress_and_a_shaper_are_kept() {
     assert_eq!(
         wan["notes"],
         json!([{
-            "what": "what comes in is left to the kernel: the nftables chain netdev n early would \
-                be skipped",
+            "what": "incoming traffic is left to the \
+                kernel: the nftables chain netdev n early would be skipped",
             "hint": "move the chain's rules to prerouting or forward",
         }])
     );
@@ -307,11 +307,11 @@ fn what_stands_on_a_device_is_shown_with_what_it_forbids() {
     };
     assert_eq!(
         text(lan),
-        "what leaves is left to the kernel: at br0 above it, the qdisc htb would be skipped"
+        "outgoing traffic is left to the kernel: at br0 above it, the qdisc htb would be skipped"
     );
     assert_eq!(
         text(wan),
-        "what comes in is left to the kernel: filter u32 at TC ingress would be skipped"
+        "incoming traffic is left to the kernel: filter u32 at TC ingress would be skipped"
     );
     assert_eq!(
         (br0.get("hook"), &br0["stands_on"]),

@@ -204,7 +204,7 @@ mod tests {
                 stands_on: vec![],
                 carries: vec!["wan.7".into()],
                 notes: vec![Note {
-                    what: "what leaves is left to the kernel".into(),
+                    what: "outgoing traffic is left to the kernel".into(),
                     hint: Some("shape at the lowest device instead".into()),
                 }],
             }],
@@ -253,7 +253,7 @@ Devices, as a daemon would use them
   tc       wan?0
            the driver has no XDP
            carries wan.7
-           what leaves is left to the kernel
+           outgoing traffic is left to the kernel
            Hint: shape at the lowest device instead
 
 Firewall

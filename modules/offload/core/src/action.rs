@@ -99,7 +99,7 @@ impl fmt::Display for Cause {
             Self::Link(name) => write!(f, "device {name} changed"),
             Self::Address => f.write_str("an address of this router changed"),
             Self::Neighbours => {
-                f.write_str("neighbours or stations changed, more than are told apart")
+                f.write_str("more neighbours or stations changed than weir tracks one by one")
             }
             Self::Stations => f.write_str("a station of a bridge moved or was forgotten"),
             Self::Overrun(source) => write!(f, "events of {source:?} were lost"),
@@ -107,7 +107,7 @@ impl fmt::Display for Cause {
             Self::Forwarding => f.write_str(
                 "forwarding, or a switch of IPsec or of the reverse-path filter, was switched",
             ),
-            Self::Legacy => f.write_str("a firewall that tells of no changes is in use"),
+            Self::Legacy => f.write_str("a firewall that reports no changes is in use"),
             Self::Expiry => f.write_str("something expired, or was written by a packet"),
         }
     }

@@ -23,7 +23,7 @@ use runtime::output::{Align, Cell, Output, Table, Tone, clipped, units};
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
 A device is anything with its own hardware address at one of the router's ports.
-  DOWN, RECEIVED   from the Internet: rate over the last seconds, sum since start
+  DOWN, RECEIVED   from the Internet: rate of the last seconds, sum since start
   UP, SENT         to the Internet
   LAN              received and sent without crossing an uplink: other devices,
                    the router itself, multicast

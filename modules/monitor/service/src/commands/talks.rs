@@ -16,7 +16,7 @@ use runtime::output::{Align, Cell, Output, Table, Tone, clipped, harmless, units
 #[command(after_long_help = "\
 A conversation is the traffic of two ends over one protocol and pair of ports, seen from the \
 device behind a port.
-  DOWN, RECEIVED   traffic to the device: rate over the last seconds, and total
+  DOWN, RECEIVED   traffic to the device: rate of the last seconds, and total
   UP, SENT         traffic from the device
   FAR END          name from DNS, TLS or QUIC, if known
   UPLINK           device by which the traffic leaves

@@ -31,7 +31,7 @@ use runtime::registry::Context;
   weir multipath serve                     at the partner
   weir multipath pair partner.example.net  at the partner: prints a line
   weir multipath list                      at the partner: lists routers
-  weir reload                              at the router, with this in weir.toml:
+  weir reload                              at the router; in weir.toml:
     [multipath]
     partner = \"LINE\"")]
 pub struct MultipathArgs {

@@ -354,23 +354,23 @@ impl Limit {
         let part = match (&self.of, &self.reason) {
             (Use::Xdp, reason) => {
                 return format!(
-                    "what leaves goes by TC, not straight from XDP: {}",
+                    "outgoing traffic goes by TC, not straight from XDP: {}",
                     reason.explain()
                 );
             }
-            (Use::In, _) => "what comes in".to_owned(),
-            (Use::Out, _) => "what leaves".to_owned(),
+            (Use::In, _) => "incoming traffic".to_owned(),
+            (Use::Out, _) => "outgoing traffic".to_owned(),
             (Use::PppIn, _) => "PPPoE that comes in".to_owned(),
             (Use::PppOut, _) => "PPPoE that leaves".to_owned(),
-            (Use::Bridged, _) => "what is bridged".to_owned(),
+            (Use::Bridged, _) => "bridged traffic".to_owned(),
             (Use::Some, PortReason::Addresses(vlans)) => {
                 let vlans: Vec<String> = vlans.iter().take(8).map(u16::to_string).collect();
                 format!(
-                    "what comes in by VLAN {} for its own address",
+                    "incoming traffic of VLAN {} for its own address",
                     vlans.join(", ")
                 )
             }
-            (Use::Some, _) => "a part of what comes in".to_owned(),
+            (Use::Some, _) => "a part of the incoming traffic".to_owned(),
         };
         format!("{part} is left to the kernel: {}", self.reason.explain())
     }

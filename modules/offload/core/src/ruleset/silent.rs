@@ -135,8 +135,9 @@ pub fn silent_in(root: &Value) -> Result<Silent, RulesetError> {
     for rule in rules() {
         let hides = |expression| hidden(expression, &needed);
         for events in rule.expressions.iter().filter_map(hides) {
-            let what =
-                format!("connections of which `ct event set` leaves out {events}: nobody is told");
+            let what = format!(
+                "connections of which `ct event set` leaves out {events}: no program is notified"
+            );
             search.opaque(&what, class("ct", "event"), rule);
             search.found.hidden = true;
         }

@@ -33,7 +33,7 @@ fn transmits(plan: &PortPlan) -> (bool, Option<PortReason>) {
     let reason = limits.next().map(|limit| {
         let text = limit.explain();
         assert!(
-            text.starts_with("what leaves goes by TC, not straight from XDP: "),
+            text.starts_with("outgoing traffic goes by TC, not straight from XDP: "),
             "{text}"
         );
         assert!(!limit.reason.hint().is_empty());

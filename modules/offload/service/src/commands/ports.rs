@@ -187,8 +187,8 @@ mod tests {
             device: "br0".into(),
             reason: Reason {
                 code: "qdisc".into(),
-                text: "what leaves is left to the kernel: at br0 above it, the qdisc cake would \
-                    be skipped"
+                text: "outgoing traffic is left to the kernel: at br0 above it, the qdisc cake \
+                    would be skipped"
                     .into(),
                 hint: Some("shape at the lowest device instead".into()),
             },
@@ -237,8 +237,8 @@ lan0, lan1: xdp, as the driver runs XDP itself
 br0, br0.20: below, as its packets are forwarded at lan0, lan1
 
 lan0, lan1 carry br0, br0.20
-lan0, lan1: what leaves is left to the kernel: at br0 above it, the qdisc cake
-  would be skipped
+lan0, lan1: outgoing traffic is left to the kernel: at br0 above it, the qdisc
+  cake would be skipped
   Hint: shape at the lowest device instead
 "
         );
