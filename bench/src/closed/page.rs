@@ -28,33 +28,33 @@ thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{te
 fn about(path: Path) -> &'static str {
     match path {
         Path::Nothing => {
-            "Nothing forwards: the generator sends, and the router's port drops. What the others \
-                cost beyond it is the router."
+            "Nothing forwards: the generator sends, and the router's port drops. The cost of the \
+                other scenarios beyond this one is the router's."
         }
         Path::Kernel => "The kernel's own routing, with no firewall at all.",
         Path::Conntrack => {
-            "The kernel's routing, and connections are followed, as any stateful firewall needs."
+            "The kernel's routing with connection tracking, as any stateful firewall needs."
         }
         Path::Masquerade => {
-            "The same with address translation: what a home router does without weir."
+            "The kernel's routing with address translation, as in a home router without weir."
         }
-        Path::Flowtable => "The same with nftables' own fast path.",
+        Path::Flowtable => "Address translation with nftables' own fast path.",
         Path::StaticTc => {
-            "A program at TC that changes each packet as this one traffic needs it, and looks at \
-                nothing: no router can be faster there."
+            "A program at TC that changes each packet for this traffic only, without any check: no \
+                router can be faster there."
         }
         Path::WeirTc => "Weir, where the network card's driver has no XDP: Wi-Fi, many DSL modems.",
         Path::StaticGeneric => {
-            "The static program where a driver has no XDP: the kernel runs it behind its own \
-                packet buffer, as at TC, which is what weir uses there."
+            "The static program for a driver without XDP: the kernel runs it behind its own packet \
+                buffer, as at TC, which weir uses there."
         }
         Path::Fib => {
             "A program at XDP that asks the kernel's routing table for each packet, as \
                 xdp-forward does: no firewall, no address translation."
         }
         Path::HashNat => {
-            "A program at XDP with one look into a table and address translation. It checks \
-                nothing."
+            "A program at XDP with one lookup in a table and address translation, without any \
+                check."
         }
         Path::Ceiling => "The same as the static program at TC, at XDP: the ceiling.",
         Path::WeirXdp => "Weir in the driver, with address translation.",
@@ -162,11 +162,10 @@ fn tcp(html: &mut String, tcp: &Bulk) {
 /// Adds the profiles as pictures.
 fn profiles(html: &mut String, all: &[Profile]) {
     html.push_str(
-        "<h2>Where the time goes</h2>\n<p>By a profiler that looked on for a second, when nothing \
-            else was measured, generator and sink included: green is weir, amber the firewall, \
+        "<h2>Where the time goes</h2>\n<p>From a profiler that ran for a second, outside of the \
+            measurements, including generator and sink: green is weir, amber the firewall, \
             grey the rest of the kernel, \
-         pale the generator. What a function is called, and its share, is told where the pointer \
-         rests on it.</p>\n",
+         pale the generator. Point at a function to see its name and share.</p>\n",
     );
     for (number, one) in all.iter().enumerate() {
         let name = format!("Where the time goes: {}", escape_xml(&one.text));
@@ -261,9 +260,9 @@ pub fn page(report: &Report) -> String {
     }
     let _ = writeln!(
         html,
-        "<h2>How to read it</h2>\n<p>Only ratios travel to other machines, and there is no network card in this: what your wires carry is less. \
-         All scenarios were measured in turn, round after round. In each round one was measured twice in a row, and from what it differed by, differences up to {:.1} % may be noise: those of one rank are no further apart, or their rounds do not agree, and nothing should be made of which is named first. \
-         <em>Of the kernel's</em> is the ratio to the kernel with address translation, and for what drops, to the kernel's drop by a rule. CPU is processors that were busy; more than one says that something else ran on the machine. Softirq is the part of it in which the kernel received and sent packets after an interrupt; what XDP does for the generator is not in it. By weir is the share of packets that weir itself forwarded or dropped.</p>\n<h2>What was measured</h2>\n<dl>",
+        "<h2>How to read it</h2>\n<p>Only ratios apply to other machines. No network card takes part, so your wires carry less. \
+         All scenarios were measured in turn, round after round. Each round measured one scenario twice in a row; by the difference, up to {:.1} % may be noise. Scenarios of one rank differ by no more than that, or their rounds disagree; their order means nothing. \
+         <em>Of the kernel's</em> is the ratio to the kernel with address translation, or, for drops, to the kernel's drop by a rule. CPU is the number of busy processors; more than one means that something else ran on the machine. Softirq is the part of CPU in which the kernel received and sent packets after an interrupt, without the work of XDP for the generator. By weir is the share of packets that weir itself forwarded or dropped.</p>\n<h2>Scenarios</h2>\n<dl>",
         report.noise * 100.0
     );
     for path in Path::ALL {
