@@ -414,7 +414,7 @@ fn stations_that_ask_for_each_other_are_a_static_network() {
     assert!(
         said.untold
             .iter()
-            .any(|it| it.contains("Which one is the router")),
+            .any(|it| it.contains("Which station is the router")),
         "{:?}",
         said.untold
     );

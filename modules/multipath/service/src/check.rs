@@ -36,14 +36,14 @@ const EXPRESSIONS: [Expression; 3] = [
         name: "nft tproxy",
         min_version: "4.19",
         rule: "meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:9348",
-        why_needed: "Brings clients' connections to multipath.",
+        why_needed: "Redirects clients' connections to multipath.",
         hint: "use a kernel with CONFIG_NFT_TPROXY (kmod-nft-tproxy)",
     },
     Expression {
         name: "nft socket",
         min_version: "4.18",
         rule: "meta l4proto tcp socket transparent 1 accept",
-        why_needed: "Tells multipath's connections from others.",
+        why_needed: "Distinguishes multipath's connections from others.",
         hint: "use a kernel with CONFIG_NFT_SOCKET (kmod-nft-socket)",
     },
     Expression {
@@ -70,7 +70,7 @@ pub fn check(config: &Effective, daemon: Option<&api::Client>) -> Result<Vec<Fea
         min_version: None,
         present: false,
         required: false,
-        why_needed: "Take over while the first is not reached.".into(),
+        why_needed: "Replace the first partner while it is not reached.".into(),
         detail: Some(what.into()),
         hint: Some(hint.into()),
     }));
@@ -116,10 +116,10 @@ fn unmatched(hinted: &[&String]) -> Vec<Feature> {
             min_version: None,
             present: false,
             required: false,
-            why_needed: format!("[multipath.paths.{name}] says how it is used."),
-            detail: Some("no default route leads out by a device of this name now".into()),
+            why_needed: format!("[multipath.paths.{name}] sets its use."),
+            detail: Some("no default route uses a device of this name at present".into()),
             hint: Some(match uplinks.is_empty() {
-                true => "there is no uplink at all: see `ip route`".into(),
+                true => "no uplink found: see `ip route`".into(),
                 false => format!("uplinks are {}", uplinks.join(", ")),
             }),
         })
@@ -134,7 +134,7 @@ fn secret(config: &Multipath) -> Feature {
         min_version: None,
         present: exposed.is_none(),
         required: false,
-        why_needed: "Lets this router use its partner, and nobody else.".into(),
+        why_needed: "Allows only this router to use its partner.".into(),
         detail: exposed.map(|(file, mode)| format!("others can read {file} (mode {mode:o})")),
         hint: exposed.map(|(file, _)| format!("chmod 600 {file}")),
     }
@@ -152,7 +152,7 @@ fn lock(config: &Multipath) -> Option<Feature> {
         min_version: None,
         present: doubts.is_empty(),
         required: false,
-        why_needed: "Lets nothing of clients out but by the partner.".into(),
+        why_needed: "Blocks clients' traffic that bypasses the partner.".into(),
         detail: (!whats.is_empty()).then(|| whats.join("; ")),
         hint: doubts.first().map(|(_, hint)| (*hint).to_owned()),
     })
@@ -160,14 +160,14 @@ fn lock(config: &Multipath) -> Option<Feature> {
 
 /// Checks the router's own key, as a daemon has it. `keyless`: cause of a missing key.
 fn key(keyless: Option<String>) -> Feature {
-    let hint = "let weir write multipath.key beside its configuration, or delete what is there in \
-        its place, and restart it";
+    let hint = "let weir write multipath.key next to its configuration, or delete the present one, \
+        and restart weir";
     Feature {
         name: "key of this router".into(),
         min_version: None,
         present: keyless.is_none(),
         required: false,
-        why_needed: "Makes a pairing line worth nothing to others once this router came with it."
+        why_needed: "Invalidates a pairing line for others once this router has connected with it."
             .into(),
         hint: keyless.as_ref().map(|_| hint.into()),
         detail: keyless,
@@ -177,7 +177,7 @@ fn key(keyless: Option<String>) -> Feature {
 /// Checks a partner, as a daemon has it.
 fn partner(told: &answers::Candidate) -> Feature {
     let detail = match told.reached {
-        None => Some("was not tried yet".into()),
+        None => Some("not tried yet".into()),
         Some(_) => told.problem.clone(),
     };
     Feature {
@@ -187,11 +187,11 @@ fn partner(told: &answers::Candidate) -> Feature {
         required: false,
         why_needed: match told.in_use {
             true => "Gives clients the sum of the uplinks, now.".into(),
-            false => "Gives clients the sum of the uplinks when its turn comes.".into(),
+            false => "Gives clients the sum of the uplinks if the other partners fail.".into(),
         },
         detail,
         hint: (told.reached == Some(false)).then(|| {
-            "see that it runs, and that its firewall lets TCP and UDP in by that port".into()
+            "check that it runs, and that its firewall accepts TCP and UDP at that port".into()
         }),
     }
 }
@@ -201,8 +201,8 @@ fn forwards(told: &[answers::Forward]) -> Vec<Feature> {
     let rows = told.iter().map(|forward| {
         let detail = match forward.granted {
             Some(true) => None,
-            Some(false) => Some("the partner does not give it to this router"),
-            None => Some("the partner is not there"),
+            Some(false) => Some("the partner does not grant it to this router"),
+            None => Some("the partner is not reached"),
         };
         Feature {
             name: format!("forward {}", forward.ports),
@@ -278,7 +278,7 @@ fn rules() -> Feature {
         min_version: Some("2.2".into()),
         present,
         required: false,
-        why_needed: "Has each part of a connection leave by its own uplink.".into(),
+        why_needed: "Sends each part of a connection over its own uplink.".into(),
         detail: read.err(),
         hint: (!present).then(|| "use a kernel with CONFIG_IP_MULTIPLE_TABLES".into()),
     }
@@ -305,11 +305,11 @@ fn told_apart(picture: &Picture) -> Feature {
         present,
         required: false,
         why_needed:
-            "Tells paths apart; of two with the same address one waits until the other fails."
+            "Distinguishes paths; of two with the same address one waits until the other fails."
                 .into(),
         detail: (!present).then(|| twins.join("; ")),
         hint: (!present)
-            .then(|| "give one of the two modems another network, in its own settings".into()),
+            .then(|| "give one of the two modems another network in its settings".into()),
     }
 }
 
@@ -321,7 +321,7 @@ fn tun() -> Feature {
         min_version: Some("2.4".into()),
         present: opened.is_ok(),
         required: false,
-        why_needed: "Takes what is not TCP to the partner.".into(),
+        why_needed: "Carries traffic other than TCP to the partner.".into(),
         hint: opened.is_err().then(|| {
             "load tun, or use a kernel with CONFIG_TUN (kmod-tun); in a container, let it have \
                 /dev/net/tun"

@@ -152,9 +152,9 @@ fn a_daemon_that_begins_anew_is_waited_for() {
     pane.press(&["Enter"]);
     pane.wait_for("you  mine  at 0 of 1");
     drop(daemon);
-    let screen = pane.wait_for("weir-nearby is gone");
+    let screen = pane.wait_for("weir-nearby is not reachable");
     assert!(
-        has(&screen, "weir-nearby is not there: it is tried again"),
+        has(&screen, "weir-nearby is not reachable: trying again"),
         "{screen:#?}"
     );
     // A message that cannot be sent stays in the input line.

@@ -375,14 +375,14 @@ mod tests {
                 PartnerState::Connected,
                 true,
                 2,
-                "by way of p?.example:9349; 2 uplinks, 12 connections open",
+                "through p?.example:9349; 2 uplinks, 12 connections open",
             ),
             (
                 PartnerState::Connected,
                 false,
                 1,
-                "p?.example:9349 is there, but connections go as routes say, a standby; 1 uplink, \
-                    12 connections open",
+                "p?.example:9349 is reached, but connections follow the routes, a standby; \
+                    1 uplink, 12 connections open",
             ),
             (
                 PartnerState::Failed,

@@ -175,10 +175,10 @@ wan0        1.0k  1.0 MiB  99.0 %    0    0 B     -
 ppp0        1.0k  1.0 MiB  99.0 %    0    0 B     -
   macvlan0     -        -       -    -      -     -
 
-macvlan0: what weir forwarded past it is not known, so neither is what it
-  would have counted
-wan0: 12 packets that weir forwarded here are in no counter above: it is not
-  known by which device they would have gone
+macvlan0: the packets that weir forwarded past it are unknown, so it has no
+  full counters
+wan0: 12 packets that weir forwarded here are in no counter above: the device
+  that they would have used is unknown
 "
         );
     }
