@@ -38,12 +38,12 @@ test("a signal has bars and words", () => {
   assert.deepEqual(all.map(bars), [0, 1, 1, 2, 2, 3, 3, 4, 4, 4]);
   assert.equal(signalWords(-61, say), "Good, \u221261\u00a0dBm");
   assert.equal(signalWords(4, say), "Strong, 4\u00a0dBm");
-  assert.equal(signalWords(null, say), "not known");
+  assert.equal(signalWords(null, say), "unknown");
 });
 
 test("what there is between this one and a peer, and what waits", () => {
   const peer = { id: "x", formats: ["v1"], linked: [], signal: null, last_seen: 0, waiting: 0 };
-  assert.equal(linkWords(peer, say), "none now");
+  assert.equal(linkWords(peer, say), "not connected");
   assert.equal(linkWords({ ...peer, linked: ["v1", "v2"] }, say), "by v1, v2");
   assert.deepEqual(
     [0, 1, 2].map((count) => waitWords(count, say)),
@@ -56,17 +56,17 @@ test("what there is between this one and a peer, and what waits", () => {
 test("to how many a message got", () => {
   const told = (to: number, done: number, failed: number) =>
     fate({ ...message, to, done, failed }, say);
-  assert.equal(told(3, 2, 0), "Got to 2 of 3");
-  assert.equal(told(3, 2, 1), "Got to 2 of 3, not to 1");
-  assert.equal(told(0, 0, 0), "Nobody was near.");
+  assert.equal(told(3, 2, 0), "Reached 2 of 3");
+  assert.equal(told(3, 2, 1), "Reached 2 of 3, not 1");
+  assert.equal(told(0, 0, 0), "No peer was nearby.");
 });
 
 test("to whom something was said, also where it waits", () => {
   const said = (peers: number, waiting: number) => saidWords({ peers, waiting }, say);
-  assert.equal(said(0, 0), "Nobody is near: nobody hears it.");
-  assert.equal(said(0, 2), "Nobody is near. It waits for 2 who were.");
-  assert.equal(said(1, 0), "Said to one who is near.");
-  assert.equal(said(3, 1), "Said to 3 who are near. It waits for 1 who are not near.");
+  assert.equal(said(0, 0), "No peer is nearby to receive it.");
+  assert.equal(said(0, 2), "No peer is nearby. Waiting for peers that are away: 2.");
+  assert.equal(said(1, 0), "Sent to one peer.");
+  assert.equal(said(3, 1), "Sent to 3 peers. Waiting for peers that are away: 1.");
 });
 
 test("times, whatever a stranger's clock says", () => {
@@ -74,7 +74,7 @@ test("times, whatever a stranger's clock says", () => {
   assert.equal(when(now - 60_000, now, "en-GB", say), "11:59");
   assert.match(when(now - 86_400_000, now, "en-GB", say), /26 Nov 2026.*12:00/);
   for (const time of [Number.NaN, 1.8e19, Number.POSITIVE_INFINITY])
-    assert.equal(when(time, now, "en-GB", say), "at a time that is none");
+    assert.equal(when(time, now, "en-GB", say), "at an unknown time");
   assert.equal(ago(1_000, 6_400, "en-GB"), "5 sec ago");
   assert.equal(ago(9_000, 1_000, "en-GB"), "now", "clocks differ");
   assert.equal(ago(0, 150_000, "en-GB"), "3 min ago");

@@ -6,7 +6,7 @@ use weir_tests::Weir;
 use super::{browse, system};
 
 /// Name of the page's own test.
-const SALE: &str = "a voucher is sold, renamed and called back";
+const SALE: &str = "a voucher is sold, renamed and revoked";
 
 /// Names of the other tests: printed vouchers, and the guests' page.
 const SHEET: &str = "ten vouchers are sold and printed";

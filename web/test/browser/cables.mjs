@@ -245,7 +245,7 @@ journey("a port that is gone is no other", {}, async (page, cables) => {
   await page.locator(".port.role-client").waitFor();
   const { lan1, ...rest } = cables.found;
   cables.found = rest;
-  await page.getByText("There is no port lan1 now.").waitFor();
+  await page.getByText("Port lan1 does not exist at the moment.").waitFor();
   assert.equal(await page.locator(".port, .port-keep").count(), 0);
   await accessible(page, "a port that is gone");
   cables.found = { ...rest, lan1: { ...lan1, role: "radio" } };
@@ -275,12 +275,12 @@ journey("changes are told, the last first, and no more than three", {}, async (p
 journey("what choosing does is said for either mode", {}, async (page, cables) => {
   await logIn(page, password);
   await visit(page, "cables");
-  await page.getByText("The port is not moved.").waitFor();
-  await page.locator(".title", { hasText: "nothing is changed" }).waitFor();
+  await page.getByText("weir does not move the port.").waitFor();
+  await page.locator(".title", { hasText: "changes nothing" }).waitFor();
   moves(cables);
-  await page.getByText("The port is moved at once.").waitFor();
-  await page.locator(".title", { hasText: "ports are moved by themselves" }).waitFor();
-  assert.equal(await page.getByText("The port is not moved.").count(), 0);
+  await page.getByText("weir moves the port at once.").waitFor();
+  await page.locator(".title", { hasText: "moves ports automatically" }).waitFor();
+  assert.equal(await page.getByText("weir does not move the port.").count(), 0);
 });
 
 const unavailable = { allow: /status of 503/ };
@@ -289,19 +289,19 @@ journey("what happened is listed, the newest first", unavailable, async (page, c
   cables.events = [];
   await logIn(page, password);
   await visit(page, "cables");
-  const card = page.locator(".card", { has: page.getByRole("heading", { name: "What happened" }) });
-  await card.getByText("Nothing yet since weir was started.").waitFor();
+  const card = page.locator(".card", { has: page.getByRole("heading", { name: "Recent events" }) });
+  await card.getByText("No events since weir started.").waitFor();
   await accessible(page, "nothing happened yet");
   cables.events = [first, ...rest];
   const rows = card.locator(".happened li");
   await rows.nth(6).waitFor();
   const told = async () => (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
   const all = await told();
-  assert.match(all[0], / wan Moved to: Uplink; it has to work yet$/);
+  assert.match(all[0], / wan Moved on trial to: Uplink$/);
   assert.match(all[1], / lan4 Not moved to: Uplink It cannot be made the uplink: pppoe needs /);
   assert.match(all[2], / wan Decided: Uplink PPPoE is offered by /);
-  assert.match(all[5], / <b>p\ufffd4 The link went$/);
-  assert.match(all[6], / wan The link came$/);
+  assert.match(all[5], / <b>p\ufffd4 Link down$/);
+  assert.match(all[6], / wan Link up$/);
   assert.equal(await page.locator("main img, main script, main b").count(), 0);
   assert.doesNotMatch(await page.locator("main").innerText(), controls);
   // Requests only new events, and shows at most twenty.
@@ -311,7 +311,7 @@ journey("what happened is listed, the newest first", unavailable, async (page, c
   await page.waitForFunction(() => document.querySelectorAll(".happened li").length === 20);
   const more = await told();
   assert.match(more[0], /^\d\d:\d\d:\d\d lan1 It is\.$/);
-  assert.match(more[19], / wan Moved to: Uplink/);
+  assert.match(more[19], / wan Moved on trial to: Uplink/);
   await page.waitForResponse((response) => response.url().endsWith("cables/events?after=26"));
   assert.equal(cables.asked.filter((after) => after === 7).length > 0, true);
   assert.equal(cables.asked.at(-1), 26);
@@ -391,7 +391,7 @@ journey("as docs/ports.md shows it", documents, async (page, cables) => {
   await page.goto("/#/cables?port=wan");
   await page.locator(".port.role-uplink").waitFor();
   cables.found.lan1 = lan1;
-  await page.locator(".news .notice", { hasText: "lan1 is used in the LAN now" }).waitFor();
+  await page.locator(".news .notice", { hasText: "lan1 is now in the LAN" }).waitFor();
   await page.locator(".happened li").nth(4).waitFor();
   await shoot(page, "ports");
 });

@@ -136,13 +136,16 @@ journey("one gesture chooses a range, and the way back", { body: growth }, async
   await page.waitForFunction(() =>
     /from=2018/.test(document.querySelector("weir-chart").getAttribute("src")),
   );
-  await page.getByRole("button", { name: "Back to the view before" }).click();
+  await page.getByRole("button", { name: "Previous view" }).click();
   await becomes(page, "/chart/growth");
-  assert.equal(await page.getByRole("button", { name: "Back to the view before" }).count(), 0);
+  assert.equal(await page.getByRole("button", { name: "Previous view" }).count(), 0);
   // With the wheel and ctrl, as touch pads pinch; without, the page scrolls.
   await page.mouse.move(...(await place(page, 0.5)));
   await page.mouse.wheel(0, -200);
-  await page.locator("weir-chart .spoken").getByText("Ctrl and the wheel zoom in.").waitFor();
+  await page
+    .locator("weir-chart .spoken")
+    .getByText("Use Ctrl and the mouse wheel to zoom.")
+    .waitFor();
   await shoot(page, "chart-wheel");
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -120);
@@ -285,17 +288,17 @@ journey("files and code to take away", { body: growth, allow: none }, async (pag
   assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], [2400, 1200]);
   assert.equal((await saved(page, "JSON")).name, "growth.json");
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
-  await page.getByRole("button", { name: "Copy the address" }).click();
+  await page.getByRole("button", { name: "Copy the link" }).click();
   await page.locator("weir-chart .spoken").getByText("Copied.").waitFor();
   assert.equal(await copied(), `${host.url}/chart/growth`);
-  await page.getByRole("button", { name: "Copy the code of an iframe" }).click();
+  await page.getByRole("button", { name: "Copy the iframe code" }).click();
   await page.waitForFunction(async () =>
     (await navigator.clipboard.readText()).startsWith("<iframe"),
   );
   assert.match(await copied(), new RegExp(`src="${host.url}/embed/growth" title="Growth"`));
   // Reports a file that the atlas lacks.
   await page.getByRole("button", { name: "Save as CSV" }).click();
-  await page.locator("weir-chart .spoken").getByText("cannot be saved: 404").waitFor();
+  await page.locator("weir-chart .spoken").getByText("Cannot save this: 404").waitFor();
   await page.keyboard.press("Escape");
   assert.equal(await button.getAttribute("aria-expanded"), "false");
 });

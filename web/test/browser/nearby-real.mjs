@@ -69,8 +69,8 @@ const near = (page, count) =>
   page.waitForFunction((many) => document.querySelectorAll(".peer").length === many, count);
 
 async function say(page, text) {
-  await page.getByRole("textbox", { name: "What" }).fill(text);
-  await page.getByRole("button", { name: "Say it" }).click();
+  await page.getByRole("textbox", { name: "Message" }).fill(text);
+  await page.getByRole("button", { name: "Send" }).click();
 }
 
 test("two talk by their pages", { timeout: 4 * PATIENCE }, async () => {
@@ -91,7 +91,7 @@ test("two talk by their pages", { timeout: 4 * PATIENCE }, async () => {
   await text(there.page, 0).waitFor();
   assert.equal(await text(there.page, 0).textContent(), SHOWN);
   const fate = here.page.locator(".message.own .message-fate");
-  await fate.filter({ hasText: /^Got to 1 of 1$/ }).waitFor();
+  await fate.filter({ hasText: /^Reached 1 of 1$/ }).waitFor();
   await say(there.page, `Here ${FAMILY}`);
   await text(here.page, 1).waitFor();
   assert.equal(await text(here.page, 1).textContent(), `Here ${FAMILY}`);
@@ -110,7 +110,7 @@ test("two talk by their pages", { timeout: 4 * PATIENCE }, async () => {
   await there.page.getByText("Connected", { exact: true }).waitFor({ state: "hidden" });
   await near(here.page, 0);
   await say(here.page, "and later");
-  await here.page.getByText("Nobody is near. It waits for 1 who were.").waitFor();
+  await here.page.getByText("No peer is nearby. Waiting for peers that are away: 1.").waitFor();
   here.clean();
   there.clean(/401|Failed to load|ERR_|NetworkError/);
   await here.close();

@@ -53,7 +53,7 @@ for (const [size, viewport] of [
       async (page, mock) => {
         await page.goto("/");
         await connected(page);
-        await page.getByText("Nobody has said anything yet.").waitFor();
+        await page.getByText("No messages yet.").waitFor();
         await near(page, 3);
         await accessible(page, "nothing said");
         await shoot(page, `nearby-begin-${size}-${colorScheme}`);
@@ -63,11 +63,11 @@ for (const [size, viewport] of [
         mock.says(BERT, "x".repeat(300), { time: 1e300 });
         mock.says(CLEO, "מחר בשבע", { time: Date.UTC(2001, 1, 3) });
         await page.locator(".message").nth(4).waitFor();
-        await page.getByRole("textbox", { name: "What" }).fill("The bridge is open.");
-        await page.getByRole("button", { name: "Say it" }).click();
-        await page.getByText("Said to 3 who are near.").waitFor();
+        await page.getByRole("textbox", { name: "Message" }).fill("The bridge is open.");
+        await page.getByRole("button", { name: "Send" }).click();
+        await page.getByText("Sent to 3 peers.").waitFor();
         for (const done of [true, true]) mock.outcome(done);
-        await fateOf(page, /^Got to 2 of 3$/).waitFor();
+        await fateOf(page, /^Reached 2 of 3$/).waitFor();
         await accessible(page, "messages");
         await fits(page, "messages");
         await shoot(page, `nearby-messages-${size}-${colorScheme}`);
@@ -101,17 +101,17 @@ journey("by keys alone: something is said to all, and to one", {}, async (page, 
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("you?");
   await page.keyboard.press("Enter");
-  await page.getByText("Said to 3 who are near.").waitFor();
-  await fateOf(page, /^Got to 0 of 3$/).waitFor();
+  await page.getByText("Sent to 3 peers.").waitFor();
+  await fateOf(page, /^Reached 0 of 3$/).waitFor();
   assert.equal(mock.room.own[0].text, "Where are\nyou?");
   assert.equal(await page.locator("#text").inputValue(), "");
   assert.equal(await page.evaluate(() => document.activeElement?.id), "text");
   mock.outcome(true);
-  await fateOf(page, /^Got to 1 of 3$/).waitFor();
+  await fateOf(page, /^Reached 1 of 3$/).waitFor();
   mock.outcome(true);
-  await fateOf(page, /^Got to 2 of 3$/).waitFor();
+  await fateOf(page, /^Reached 2 of 3$/).waitFor();
   mock.outcome(false);
-  await fateOf(page, /^Got to 2 of 3, not to 1$/).waitFor();
+  await fateOf(page, /^Reached 2 of 3, not 1$/).waitFor();
   // To one: back to the list, and by its letters.
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.type(BERT.slice(0, 4));
@@ -120,7 +120,7 @@ journey("by keys alone: something is said to all, and to one", {}, async (page, 
   await page.keyboard.type("You alone");
   await tab(page, "button");
   await page.keyboard.press("Space");
-  await page.getByText("Said to one who is near.").waitFor();
+  await page.getByText("Sent to one peer.").waitFor();
   await page.locator(".message.own", { hasText: `to ${BERT}` }).waitFor();
   // Empty messages are not sent, and no message is sent twice.
   await tab(page, "#text");
@@ -139,33 +139,33 @@ journey(
     const words = (id) => page.locator(".peer", { hasText: id }).innerText();
     assert.match(await words(ANNA), /Faint, −91\sdBm/);
     assert.match(await words(ANNA), /v1 \(Linux, iOS\)/);
-    assert.match(await words(ANNA), /none now/);
+    assert.match(await words(ANNA), /not connected/);
     assert.match(await words(ANNA), /1 message\n/);
     assert.match(await words(BERT), /Strong, −54\sdBm/);
     assert.match(await words(BERT), /by v2/);
-    assert.match(await words(CLEO), /not known/);
+    assert.match(await words(CLEO), /unknown/);
     assert.match(await words(CLEO), /12 messages/);
     await page.getByRole("combobox", { name: "To" }).selectOption(CLEO);
     mock.gone(CLEO);
     await near(page, 2);
-    await page.getByText(`${CLEO} is near no longer.`).waitFor({ state: "attached" });
-    assert.equal(await page.locator("#to option:checked").innerText(), `${CLEO}, not near`);
+    await page.getByText(`${CLEO} is no longer nearby.`).waitFor({ state: "attached" });
+    assert.equal(await page.locator("#to option:checked").innerText(), `${CLEO}, not nearby`);
     await page.getByRole("textbox").fill("Wait!");
     await page.keyboard.press("Enter");
-    await page.getByText(`It was not said: ${CLEO} is not near`).waitFor();
+    await page.getByText(`Not sent: ${CLEO} is not near`).waitFor();
     assert.equal(await page.getByRole("textbox").inputValue(), "Wait!", "it is not lost");
     await accessible(page, "not said");
     mock.near(CLEO, { signal: -70 });
     await near(page, 3);
     await page.keyboard.press("Enter");
-    await page.getByText("Said to one who is near.").waitFor();
+    await page.getByText("Sent to one peer.").waitFor();
     for (const id of [ANNA, BERT, CLEO]) mock.gone(id);
-    await page.getByText("Nobody is near.").waitFor();
+    await page.getByText("No peers nearby.").waitFor();
     await page.getByRole("combobox").selectOption("all");
     await page.getByRole("textbox").fill("Anybody?");
     await page.keyboard.press("Enter");
-    await page.getByText("Nobody is near: nobody hears it.").waitFor();
-    await fateOf(page, "Nobody was near.").waitFor();
+    await page.getByText("No peer is nearby to receive it.").waitFor();
+    await fateOf(page, "No peer was nearby.").waitFor();
   },
 );
 
@@ -178,7 +178,10 @@ journey(
     mock.says(ANNA, "Before");
     await page.getByText("Before").waitFor();
     await mock.close();
-    await page.getByRole("alert").filter({ hasText: "is lost since" }).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: "No connection to weir-nearby since" })
+      .waitFor();
     await page.getByText("Before").waitFor();
     await accessible(page, "lost");
     await shoot(page, "nearby-lost-wide-light");
@@ -191,7 +194,7 @@ journey(
       await page.getByText("Connected again").waitFor();
       await page.getByRole("alert").waitFor({ state: "hidden" });
       await near(page, 1);
-      await page.getByText("Nobody has said anything yet.").waitFor();
+      await page.getByText("No messages yet.").waitFor();
     } finally {
       await other.close();
     }
@@ -229,9 +232,9 @@ journey("in German", { locale: "de-DE", viewport: NARROW }, async (page, mock) =
   await near(page, 3);
   assert.equal(await page.locator("html").getAttribute("lang"), "de");
   mock.says(ANNA, "Ist die Brücke offen?");
-  await page.getByRole("textbox", { name: "Was" }).fill("Ja.");
+  await page.getByRole("textbox", { name: "Nachricht" }).fill("Ja.");
   await page.keyboard.press("Enter");
-  await page.getByText("An 3 in der Nähe gesagt.").waitFor();
+  await page.getByText("An 3 Teilnehmer gesendet.").waitFor();
   await accessible(page, "in German");
   await fits(page, "in German");
   await shoot(page, "nearby-german-narrow-light");

@@ -145,7 +145,7 @@ journey("peers that are not encrypted are told of, in words", {}, async (page, r
     ["05", undefined, 0],
     ["06", undefined, 0],
   ]);
-  for (const why of ["Waits: it is too faint", "Waits: there are peers enough"])
+  for (const why of ["Waiting: the signal is too weak", "Waiting: there are enough peers"])
     await rows.filter({ hasText: why }).waitFor();
   await rows.filter({ hasText: "1 d 2 h" }).first().waitFor();
   const warning = page.locator(".radio-peers .notice.bad");
@@ -153,7 +153,7 @@ journey("peers that are not encrypted are told of, in words", {}, async (page, r
   radio.peers = radio.peers.map((peer) => ({ ...peer, encrypted: true }));
   await warning.waitFor({ state: "detached" });
   radio.peers = [];
-  await page.getByText("No access point is heard that has the secret.").waitFor();
+  await page.getByText("No access point with the secret is in range.").waitFor();
 });
 
 journey("a radio that is watched, is still, or is none, says so", {}, async (page, radio) => {
@@ -162,13 +162,13 @@ journey("a radio that is watched, is still, or is none, says so", {}, async (pag
   await page.locator(".radio-room").waitFor();
   radio.still = true;
   await page.locator(".radio-room").waitFor({ state: "detached" });
-  assert.equal(await page.getByText("Nothing was tried in this time.").count(), 2);
+  assert.equal(await page.getByText("Nothing was tried in this period.").count(), 2);
   radio.mode = "watch";
-  await page.getByText("as power is only watched").first().waitFor();
+  await page.getByText("weir only watches the power").first().waitFor();
   await accessible(page, "radios that are watched");
   await shoot(page, "radio-watch");
   radio.radios = [];
-  await page.getByText("No device of this router is an access point now.").waitFor();
+  await page.getByText("This router has no access point at the moment.").waitFor();
   // Without power data, peers are still shown.
   radio.mode = "off";
   await page.locator(".radio-off pre").waitFor();

@@ -184,13 +184,13 @@ journey("what each path carries", { test: withPaths }, async (page) => {
   if (!real) {
     // One simulated path loses MPTCP, and one address is used twice.
     const says = (text) => page.locator(".notice", { hasText: text }).count();
-    assert.equal(await says("Something on the way takes MPTCP out"), 1);
+    assert.equal(await says("A device on the way removes MPTCP"), 1);
     assert.equal(await says("usb1 has the same address as usb0"), 1);
   }
 });
 
 const withPortal = { skip: guests ? false : "needs a router with a portal" };
-journey("a voucher is sold, renamed and called back", { test: withPortal }, async (page) => {
+journey("a voucher is sold, renamed and revoked", { test: withPortal }, async (page) => {
   await steps.logIn(page, password);
   await steps.sale(page);
 });
@@ -231,9 +231,9 @@ journey("somebody else's text is not lost", { test: mockOnly }, async (page) => 
   await steps.visit(page, "welcome");
   await page.locator("#welcome-text").fill("mine");
   Object.assign(mock.state.portal.page, { text: "theirs", edited: true });
-  await page.getByText("Somebody else changed it meanwhile.").waitFor();
+  await page.getByText("Another administrator has changed the text.").waitFor();
   assert.equal(await page.locator("#welcome-text").inputValue(), "mine");
-  await page.getByRole("button", { name: "Take that" }).click();
+  await page.getByRole("button", { name: "Use the new text" }).click();
   assert.equal(await page.locator("#welcome-text").inputValue(), "theirs");
   await steps.visit(page, "days");
   await page.getByRole("img", { name: /^Guests by day, from / }).waitFor();
@@ -250,7 +250,7 @@ journey("a device's time is ended", { test: mockOnly }, async (page) => {
   // The page asks for confirmation.
   const sure = page.locator(".sure");
   await ends.first().click();
-  await sure.getByRole("button", { name: "Keep it" }).click();
+  await sure.getByRole("button", { name: "Keep access" }).click();
   assert.equal(await ends.count(), before);
   await ends.first().click();
   await sure.locator(".primary").click();
@@ -272,7 +272,7 @@ journey(
     await page.getByText("It was used twice, at this node and").waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /\u202e/);
     await page.goto("/#/vouchers/0000000000000000");
-    await page.getByText("There is no such voucher.").waitFor();
+    await page.getByText("This voucher does not exist.").waitFor();
   },
 );
 
@@ -281,8 +281,8 @@ journey("closed hours are told of", { test: mockOnly }, async (page) => {
   try {
     await steps.logIn(page, password);
     await steps.visit(page, "guests");
-    await page.locator(".notice", { hasText: "It is closed: " }).waitFor();
-    await page.getByText("For 2 h more.").waitFor();
+    await page.locator(".notice", { hasText: "Closed: " }).waitFor();
+    await page.getByText("2 h left.").waitFor();
   } finally {
     mock.state.portal.hours = { mode: "vouchers", seconds: null };
   }
@@ -296,7 +296,7 @@ journey("no paths without a partner", { test: withoutPaths }, async (page) => {
     await steps.visit(page, "");
     assert.equal(await page.locator('nav a[href="#/paths"]').count(), 0);
     await page.goto("/#/paths");
-    await page.getByText("names no partner").waitFor();
+    await page.getByText("has no partner").waitFor();
   } finally {
     if (mock) mock.state.alone = false;
   }
@@ -339,8 +339,10 @@ journey("a partner that is not reached is told of", { test: mockOnly }, async (p
     await steps.logIn(page, password);
     await page.goto("/#/paths");
     await page.locator(".notice.bad", { hasText: "no answer from" }).waitFor();
-    await page.getByText("New TCP connections go directly: the partner is not").waitFor();
-    await page.getByText("What is not TCP goes directly: there is no tunnel.").waitFor();
+    await page
+      .getByText("New TCP connections go directly: the partner is not connected.")
+      .waitFor();
+    await page.getByText("Traffic other than TCP goes directly: there is no tunnel.").waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /\u202e/);
     await page.locator("main .nothing").waitFor();
     await accessible(page, "paths without a partner");
@@ -634,7 +636,7 @@ test("the first password is set in the page, and can be changed there", mockOnly
     await page.locator("#password").fill("short");
     await page.locator("#again").fill("short");
     await page.locator("form button[type=submit]").click();
-    await page.getByText("At least 8 characters.").nth(1).waitFor();
+    await page.getByText("Use at least 8 characters.").nth(1).waitFor();
     await page.locator("#password").fill("long enough");
     await page.locator("#again").fill("long enough");
     await page.locator("form button[type=submit]").click();
@@ -652,7 +654,7 @@ test("the first password is set in the page, and can be changed there", mockOnly
     await page.getByText("the present password is another").waitFor();
     await page.locator("#old").fill("long enough");
     await page.locator("main form button[type=submit]").click();
-    await page.getByText("The password is changed.").waitFor();
+    await page.getByText("The password was changed.").waitFor();
     assert.equal(fresh.state.password, "another one");
     // The page polls while its session is revoked.
     opened.clean(/status of 40[13]/);

@@ -292,7 +292,7 @@ journey("a draft outlives a reload, but no secret does", {}, async (page, setup)
   await page.locator("#setup-wifi-networks-0-key").fill("the family's key");
   await page.getByText("type these again").waitFor({ state: "detached" });
   // After a restart, the form has the router's state.
-  await page.getByRole("button", { name: "Start anew" }).click();
+  await page.getByRole("button", { name: "Start over" }).click();
   await page.getByRole("button", { name: "Yes" }).click();
   await visit(page, "setup-router");
   assert.equal(await page.locator("#setup-router-name").inputValue(), "OpenWrt");
@@ -308,7 +308,7 @@ journey("what nobody confirms goes back", {}, async (page, setup) => {
   await page.locator(".apply .primary").click();
   await page.locator(".pending").waitFor();
   setup.pending.until = Date.now() + 3000;
-  await page.locator(".pending-room .notice.warn", { hasText: "The time is over" }).waitFor();
+  await page.locator(".pending-room .notice.warn", { hasText: "Time is up" }).waitFor();
   assert.equal(setup.choices.router.name, "OpenWrt");
   await page.locator(".step").waitFor();
 });
@@ -331,12 +331,12 @@ journey(
     setup.reach = { way: "no-gateway", whom: HOSTILE.override, says: "x" };
     await page.locator(".pending .notice.warn", { hasText: "does not answer" }).waitFor();
     setup.reach = { way: "no-names", whom: null, says: "x" };
-    await page.locator(".pending .notice.warn", { hasText: "no server of names" }).waitFor();
+    await page.locator(".pending .notice.warn", { hasText: "no DNS server" }).waitFor();
     assert.doesNotMatch(await page.locator("main, .pending").first().innerText(), /\u202e/);
     await accessible(page, "a change that waits, above the dashboard");
     await fits(page, "a change that waits");
     await page.locator(".pending .button:not(.primary)").click();
-    await page.locator(".pending-room .notice", { hasText: "It is taken back" }).waitFor();
+    await page.locator(".pending-room .notice", { hasText: "Change undone" }).waitFor();
     assert.equal(setup.pending, null);
   },
 );
@@ -349,14 +349,16 @@ journey("what weir moves by itself is told, and nobody is asked", {}, async (pag
     until: Date.now() + 60_000,
   };
   await logIn(page, password);
-  await page.locator(".pending-room .notice", { hasText: "Weir moves a port by itself" }).waitFor();
+  await page
+    .locator(".pending-room .notice", { hasText: "weir moved a port automatically" })
+    .waitFor();
   assert.equal(await page.locator(".pending-room button").count(), 0);
   assert.equal(await page.locator(".pending-room img").count(), 0);
   await accessible(page, "a port that weir moves, above the dashboard");
   // The change is confirmed, and the notice disappears.
   setup.pending = null;
   await page
-    .locator(".pending-room .notice", { hasText: "by itself" })
+    .locator(".pending-room .notice", { hasText: "automatically" })
     .waitFor({ state: "detached" });
 });
 
@@ -421,10 +423,10 @@ journey(
     await accessible(page, "the mesh's code");
     await page.locator(".join > summary").click();
     await page.locator("#join-document").fill("no code at all");
-    await page.getByRole("button", { name: "Take it over" }).click();
+    await page.getByRole("button", { name: "Use this code" }).click();
     await page.locator(".join [role=alert]", { hasText: "cannot be read" }).waitFor();
     await page.locator("#join-document").fill(code);
-    await page.getByRole("button", { name: "Take it over" }).click();
+    await page.getByRole("button", { name: "Use this code" }).click();
     await page.waitForFunction(() => document.querySelector("#setup-mesh-name")?.value === "roofs");
     assert.equal(await page.locator("#join-document").inputValue(), "");
     await accessible(page, "a mesh that was joined by a code");

@@ -26,12 +26,12 @@ pub const TEXTS: [(&str, Severity, &str); 28] = [
     (
         "unwritten",
         Severity::Warning,
-        "Cannot write {file}: the next start will not know it.",
+        "Cannot write {file}: the change is lost at the next restart.",
     ),
     (
         "heartbeat",
         Severity::Critical,
-        "The daemon gives no sign of life; the kernel forwards everything.",
+        "The daemon does not respond; the kernel forwards everything.",
     ),
     (
         "unarmed",
@@ -76,7 +76,7 @@ pub const TEXTS: [(&str, Severity, &str); 28] = [
     (
         "uplink-no-route",
         Severity::Warning,
-        "The uplink {port} is down: it has no default route any more.",
+        "The uplink {port} is down: it lost its default route.",
     ),
     (
         "uplink-silent",
@@ -141,22 +141,22 @@ pub const TEXTS: [(&str, Severity, &str); 28] = [
     (
         "port-missing",
         Severity::Warning,
-        "The configuration names the port {port}, and no device is called so.",
+        "The configuration names the port {port}, but no device has this name.",
     ),
     (
         "path-silent",
         Severity::Warning,
-        "The partner does not answer by the uplink {port}.",
+        "The partner does not answer over the uplink {port}.",
     ),
     (
         "partner-lost",
         Severity::Warning,
-        "The partner {partner} is not reached: {what}",
+        "Cannot reach the partner {partner}: {what}",
     ),
     (
         "change-waits",
         Severity::Warning,
-        "A change of the configuration waits for you to confirm it; without that it is taken back at {until}.",
+        "A change of the configuration is waiting for your confirmation; otherwise it is undone at {until}.",
     ),
 ];
 

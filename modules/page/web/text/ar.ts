@@ -15,6 +15,6 @@ export const ar: Translated<typeof en> = {
   "settings.uptime": "يعمل منذ",
   "settings.modules": "الوحدات",
   "settings.mode": "الوضع",
-  "mode.forward": "يمرّر",
-  "mode.shadow": "يقارن فقط (shadow)",
+  "mode.forward": "يمرّر الحزم",
+  "mode.shadow": "يقارن فقط (وضع shadow)",
 };

@@ -8,13 +8,13 @@ export const es: Translated<typeof en> = {
 
   "settings.password": "Contraseña",
   "settings.old": "Contraseña actual",
-  "settings.change": "Cambiar la contraseña",
+  "settings.change": "Cambiar contraseña",
   "settings.changed": "La contraseña se ha cambiado.",
   "settings.about": "Acerca de",
   "settings.version": "Versión de weir",
   "settings.uptime": "En marcha desde hace",
   "settings.modules": "Módulos",
   "settings.mode": "Modo",
-  "mode.forward": "reenvía",
-  "mode.shadow": "solo compara (shadow)",
+  "mode.forward": "reenvía paquetes",
+  "mode.shadow": "solo compara (modo shadow)",
 };

@@ -8,13 +8,13 @@ export const it: Translated<typeof en> = {
 
   "settings.password": "Password",
   "settings.old": "Password attuale",
-  "settings.change": "Cambia la password",
+  "settings.change": "Cambia password",
   "settings.changed": "La password è stata cambiata.",
   "settings.about": "Informazioni",
   "settings.version": "Versione di weir",
   "settings.uptime": "In funzione da",
   "settings.modules": "Moduli",
   "settings.mode": "Modalità",
-  "mode.forward": "inoltra",
-  "mode.shadow": "confronta soltanto (shadow)",
+  "mode.forward": "inoltra i pacchetti",
+  "mode.shadow": "confronta soltanto (modalità shadow)",
 };

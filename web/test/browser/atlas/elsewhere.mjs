@@ -133,7 +133,7 @@ journey("the menu copies no time that goes on", {}, async (page) => {
     await page.goto(`/chart/top${asked}`);
     await drawn(page);
     await page.getByRole("button", { name: "Download and share" }).click();
-    await page.getByRole("button", { name: "Copy the code of an iframe" }).click();
+    await page.getByRole("button", { name: "Copy the iframe code" }).click();
     await page.waitForFunction(
       async (title) => (await navigator.clipboard.readText()).includes(`title="${title}"`),
       title,

@@ -135,7 +135,7 @@ export async function paths(page) {
   );
   assert.match(
     await page.locator(".chart-room").getAttribute("aria-label"),
-    /^What each path carries, Download, now: /,
+    /^Traffic by path, Download, now: /,
   );
   const cards = await page.locator(".path-card").count();
   assert.equal(await page.locator(".legend li").count(), cards);

@@ -33,12 +33,12 @@ export async function sale(page) {
   assert.equal(await page.locator("#voucher-name").inputValue(), "<b>room 9</b>");
   await page.locator("#voucher-name").fill("room 10");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("The name is saved.").waitFor();
-  await page.getByRole("button", { name: "Call back" }).click();
+  await page.getByText("Name saved.").waitFor();
+  await page.getByRole("button", { name: "Revoke" }).click();
   await page.getByRole("button", { name: "No" }).click();
-  await page.getByRole("button", { name: "Call back" }).click();
-  await page.getByRole("button", { name: "Yes, call back" }).click();
-  await page.locator(".tag", { hasText: "called back" }).waitFor();
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("button", { name: "Yes, revoke" }).click();
+  await page.locator(".tag", { hasText: "revoked" }).waitFor();
   await visit(page, "vouchers");
   await page.locator("#which").selectOption("invalidated");
   await page.locator("#find").fill("room 10");
@@ -79,7 +79,7 @@ export async function welcome(page) {
   await seen.locator("h1", { hasText: "Our <b>place</b>" }).waitFor();
   await seen.getByText("alert(1)").waitFor();
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Guests see this now.").waitFor();
+  await page.getByText("Saved. Guests see this now.").waitFor();
   await page.locator("#welcome-picture").setInputFiles({
     name: "logo.png",
     mimeType: "image/png",
@@ -105,5 +105,5 @@ export async function unwelcome(page) {
   await page.getByRole("button", { name: "Remove the picture" }).click();
   await page.getByText("The page has no picture.").waitFor();
   await page.getByRole("button", { name: "Use the configuration’s text" }).click();
-  await page.getByText("This is the configuration’s text.").waitFor();
+  await page.getByText("This text comes from the configuration.").waitFor();
 }
