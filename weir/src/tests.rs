@@ -109,7 +109,7 @@ fn ports_lead_to_one_host() {
         errors(text),
         [
             "weir.toml:2:11: multipath.forward: has \"tcp/8022 = 192.168.1.2:22\" \
-                and \"tcp/8000-8099 = 192.168.1.3\": which of them?; \
+                and \"tcp/8000-8099 = 192.168.1.3\", which overlap; \
              let each port lead to one host",
         ]
     );

@@ -31,7 +31,10 @@ fn build() -> Result<Pair, Error> {
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     // The router was paired while the partner ran; the partner rereads its list now and then.
     lab::namespace::wait_until("the partner's rules", LIMIT, || {
-        Ok(pair.partner.log().contains("other ports lead to routers"))
+        Ok(pair
+            .partner
+            .log()
+            .contains("ports forwarded to routers changed"))
     })?;
     Ok(pair)
 }
@@ -148,7 +151,7 @@ fn nothing_else_comes_in() -> Result<(), Error> {
         ]
     );
     assert!(
-        pair.weir.log().contains("does not give these ports"),
+        pair.weir.log().contains("does not grant these ports"),
         "it is told"
     );
     let server = uplinks.server();

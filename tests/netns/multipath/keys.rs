@@ -81,7 +81,10 @@ fn a_line_is_worth_nothing_once_its_router_came() -> Result<(), Error> {
     }
     carries(&pair)?;
     wait_until("it to be told", LIMIT, || {
-        Ok(pair.partner.log().contains("used by somebody else"))
+        Ok(pair
+            .partner
+            .log()
+            .contains("another router used this router's line"))
     })?;
     // A restart of the partner does not change the owner.
     pair.partner.restart(pair.uplinks.partner())?;
@@ -102,7 +105,7 @@ fn a_router_that_lost_its_key_is_told_what_to_do(pair: &mut Pair) -> Result<(), 
         .map_err(Error::system("let others read it"))?;
     pair.weir.restart(pair.uplinks.router())?;
     pair.wait_for("the partner", |told| told.redirects)?;
-    assert!(pair.weir.log().contains("others can read it"));
+    assert!(pair.weir.log().contains("others can read this file"));
     pair.weir.end(Signal::SIGTERM)?;
     fs::remove_file(&file).map_err(Error::system("remove the key"))?;
     pair.weir.restart(pair.uplinks.router())?;
@@ -144,7 +147,7 @@ fn a_router_that_can_keep_no_key_comes_all_the_same() -> Result<(), Error> {
     pair.wait_for("the partner", |told| told.redirects)?;
     let log = pair.weir.log();
     assert!(
-        log.contains("whoever has the pairing line can come"),
+        log.contains("anyone with the pairing line can connect"),
         "{log}"
     );
     assert!(pair.paths()?.keyless.is_some());
@@ -155,7 +158,12 @@ fn a_router_that_can_keep_no_key_comes_all_the_same() -> Result<(), Error> {
     pair.wait_for("the partner", |told| told.redirects)?;
     assert!(file.is_file() && pair.paths()?.keyless.is_none());
     carries(&pair)?;
-    assert!(!pair.partner.log().contains("used by somebody else"));
+    assert!(
+        !pair
+            .partner
+            .log()
+            .contains("another router used this router's line")
+    );
     let line = line.parse::<Pairing>().expect("a line");
     let told = told(&pair, &line.to_string(), &Identity::of_line(&line.key))?;
     assert_eq!(told, Err(HandshakeError::Another));

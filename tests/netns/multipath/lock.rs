@@ -391,7 +391,12 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
     pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
     assert_eq!(by_tcp(&pair, CLIENT, (SERVER, 5003).into())?, PARTNER);
     assert_eq!(say(&talk, "after")?, PARTNER);
-    assert!(pair.weir.log().contains("they are put back"), "it is told");
+    assert!(
+        pair.weir
+            .log()
+            .contains("removed the rules of multipath: restored"),
+        "it is told"
+    );
     sleep(SECOND);
     assert!(!router.run("nft list tables")?.contains("weir_lock"));
     assert!(!router.run("ip rule")?.contains("iif lan0"));

@@ -86,7 +86,7 @@ fn rules_that_were_refused_are_tried_again() -> Result<(), Error> {
         uplinks,
     };
     pair.wait_for("the partner", |told| told.state == PartnerState::Connected)?;
-    let refused = "does not take the rules of multipath";
+    let refused = "refuses the rules of multipath";
     wait_until("it to be told", LIMIT, || {
         Ok(pair.weir.log().contains(refused))
     })?;
@@ -106,7 +106,7 @@ fn rules_that_were_refused_are_tried_again() -> Result<(), Error> {
     pair.uplinks
         .partner()
         .run("nft delete table inet weir_partner")?;
-    let refused = "does not take the partner's rules";
+    let refused = "refuses the partner's rules";
     wait_until("it to be told", LIMIT, || {
         Ok(pair.partner.log().contains(refused))
     })?;
@@ -119,7 +119,11 @@ fn rules_that_were_refused_are_tried_again() -> Result<(), Error> {
     // The rules are flushed, and nothing refuses changes.
     pair.uplinks.partner().run("nft flush ruleset")?;
     wait_until("the partner's rules again", LIMIT, || {
-        Ok(is_there()? && pair.partner.log().contains("they are back"))
+        Ok(is_there()?
+            && pair
+                .partner
+                .log()
+                .contains("removed the partner's rules: restored"))
     })?;
     let ping = format!("ping -c 2 -i 0.2 -W 5 {SERVER}");
     let told = pair.uplinks.client().run(&ping)?;

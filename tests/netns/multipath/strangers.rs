@@ -203,7 +203,8 @@ fn many_addresses_keep_nobody_out() -> Result<(), Error> {
     }
     let warned = || {
         let log = door.partner.log();
-        log.matches("many connect that do not").count()
+        log.matches("too many unauthenticated connections, the latest")
+            .count()
     };
     // The partner's threads accept with some delay.
     wait_until("the partner to be full", LIMIT, || Ok(warned() > 0))?;

@@ -27,7 +27,7 @@ fn is_told_and_connections_begin_elsewhere() -> Result<(), Error> {
             .iter()
             .all(|path| path.strips == (path.device == "wan0"))
     })?;
-    assert!(pair.weir.log().contains("takes MPTCP out"));
+    assert!(pair.weir.log().contains("path strips MPTCP"));
     // Later connections begin on the other path, where MPTCP passes.
     let before = Counters::of(uplinks.router())?;
     let demand = Demand::down(Transport::Tcp, at(SERVER));

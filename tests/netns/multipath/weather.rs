@@ -159,10 +159,10 @@ fn a_link_that_flaps_is_told_once() -> Result<(), Error> {
     let log = pair.weir.log();
     let said = &shown(&log)[lines..];
     assert!(said.len() < 25, "{} lines: {said:#?}", said.len());
-    let flaps = |log: &str| log.matches("a path flaps").count();
+    let flaps = |log: &str| log.matches("path flaps").count();
     assert_eq!(flaps(&log), 1);
     wait_until("it to be still", LIMIT, || {
-        Ok(pair.weir.log().contains("a path does not flap any more"))
+        Ok(pair.weir.log().contains("path stopped flapping"))
     })?;
     let device = uplinks.device(1);
     let octets = || -> Result<u64, Error> {
@@ -318,7 +318,8 @@ fn garbage_at_the_partners_door_costs_little(pair: &Pair, talk: &Datagrams) -> R
     let said: Vec<_> = log.lines().skip(lines).collect();
     assert!(said.len() < 50, "{} lines", said.len());
     assert!(
-        said.iter().any(|line| line.contains("datagrams of nobody")),
+        said.iter()
+            .any(|line| line.contains("datagrams from unpaired senders")),
         "{said:?}"
     );
     Ok(())
@@ -338,7 +339,12 @@ fn a_path_without_a_socket_is_tried_again() -> Result<(), Error> {
     ))?;
     limit("3")?;
     uplinks.renumber(1, 99)?;
-    let misses = || Ok(pair.weir.log().contains("no tunnel by this path yet"));
+    let misses = || {
+        Ok(pair
+            .weir
+            .log()
+            .contains("cannot add a path to the tunnel yet"))
+    };
     wait_until("a socket to be missed", LIMIT, misses)?;
     limit(most.trim())?;
     let answers = format!(

@@ -42,7 +42,7 @@ pub struct Ports {
 
 /// Text that is not a valid range of ports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no ports: write tcp/8022, udp/51820 or tcp/8000-8099")]
+#[error("invalid ports {0:?}: write tcp/8022, udp/51820 or tcp/8000-8099")]
 pub struct PortsError(String);
 
 impl Ports {
@@ -111,7 +111,7 @@ pub enum Clients {
 
 /// Text that does not identify clients.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is neither a MAC address nor an address nor a network")]
+#[error("{0:?} is not a MAC address, an address or a network")]
 pub struct ClientsError(String);
 
 impl fmt::Display for Clients {
@@ -149,7 +149,7 @@ pub struct Forward {
 
 /// Text that is not a valid port forwarding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} does not say what goes where: write \"tcp/8022 = 192.168.1.2:22\"")]
+#[error("invalid port forwarding {0:?}: write \"tcp/8022 = 192.168.1.2:22\"")]
 pub struct ForwardError(String);
 
 impl Forward {

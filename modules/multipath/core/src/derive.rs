@@ -5,7 +5,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 /// Error: the system gives no random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system gives no random numbers; see whether /dev/urandom is there")]
+#[error("cannot read random numbers from the system: check that /dev/urandom exists")]
 pub struct NoRandom;
 
 pub(crate) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandom> {

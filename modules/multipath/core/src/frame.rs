@@ -57,18 +57,16 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Another version, or not weir at all. A partner answers with [`other_version`].
-    #[error(
-        "a frame of version {0}, and this weir speaks version {VERSION}; update the older side"
-    )]
+    #[error("frame of version {0}, but this weir speaks version {VERSION}; update the older side")]
     Version(u8),
     /// Unknown kind.
-    #[error("a frame of the unknown kind {0}")]
+    #[error("frame of unknown kind {0}")]
     Kind(u8),
     /// Longer than the maximum.
-    #[error("a frame of {0} bytes, and {MOST} is the most")]
+    #[error("frame of {0} bytes, but at most {MOST} are allowed")]
     Long(usize),
     /// Body that is not valid for its kind.
-    #[error("a frame of kind {0:?} with a body that it cannot have")]
+    #[error("malformed body of a frame of kind {0:?}")]
     Body(Kind),
 }
 

@@ -24,23 +24,23 @@ const PATTERN: &str = "Noise_IKpsk1_25519_ChaChaPoly_SHA256";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// Body that is too short.
-    #[error("a handshake's body of {0} bytes is too short")]
+    #[error("handshake body too short: {0} bytes")]
     Short(usize),
     /// Not made with the key.
     #[error(
-        "the other side does not have the same key, or the message was changed on its way; if \
-            this goes on, have the partner print a new pairing line"
+        "the other side has another key, or the message was changed in transit; if this persists, \
+            print a new pairing line at the partner"
     )]
     Key,
     /// Another router used the line before.
     #[error(
-        "another router came first with this pairing line, and the partner keeps it for that one; \
-            if it was this router, and its own key is lost, or if it was none of yours, have the \
-            partner print a new line: `weir multipath rotate` there"
+        "the partner has bound this pairing line to another router; if that is this router and it \
+            has lost its key, or if you do not know that router, print a new line at the partner: \
+            `weir multipath rotate`"
     )]
     Another,
     /// Made with the key, but malformed: the partner has a fault.
-    #[error("the partner's welcome makes no sense: {0}")]
+    #[error("malformed welcome from the partner: {0}")]
     Welcome(#[from] Malformed),
     /// No random numbers for an ephemeral key.
     #[error(transparent)]

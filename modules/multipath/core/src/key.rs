@@ -15,7 +15,7 @@ pub struct KeyId(pub [u8; 8]);
 
 /// Text that is not a valid id of a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no key's id: those have 16 hexadecimal digits")]
+#[error("invalid key id {0:?}: it must have 16 hexadecimal digits")]
 pub struct KeyIdError(String);
 
 impl KeyId {
@@ -52,7 +52,7 @@ pub struct Public(pub [u8; 32]);
 
 /// Text that is not a valid public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no public key: those have 43 characters")]
+#[error("not a public key: it must have 43 characters")]
 pub struct PublicError;
 
 impl fmt::Display for Public {

@@ -74,11 +74,11 @@ impl TunnelNet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongAddress {
     /// Not a host's address.
-    #[error("the partner gives this router {0}, which is no host's address")]
+    #[error("the partner assigns {0} to this router, which is not a host's address")]
     Nobody(IpAddr),
     /// An address in one of the router's own networks.
     #[error(
-        "the partner gives this router {0}, which is in {1}, a network of the router's own: choose \
+        "the partner assigns {0} to this router, which is in the router's own network {1}: choose \
             another with `weir multipath serve --tunnel` there"
     )]
     Taken(IpAddr, Prefix),

@@ -44,35 +44,37 @@ pub struct Pairing {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PairingError {
     /// Not a pairing line at all.
-    #[error("this is no pairing line: one begins with {PREFIX:?}; the partner prints it")]
+    #[error(
+        "not a pairing line: it must begin with {PREFIX:?}; copy the line that the partner prints"
+    )]
     Prefix,
     /// Line of a later weir.
     #[error(
-        "the pairing line has version {0}, and this weir reads version {VERSION}; update weir on this \
-            router"
+        "the pairing line has version {0}, but this weir reads version {VERSION}; update weir on \
+            this router"
     )]
     Newer(u32),
     /// Line of an earlier weir.
     #[error(
-        "the pairing line has version {0}, of an earlier weir; have the partner print a new one: \
-            `weir multipath rotate` there"
+        "the pairing line has version {0}, of an earlier weir; print a new one at the partner: \
+            `weir multipath rotate`"
     )]
     Older(u32),
     /// Line that is cut off.
     #[error("the pairing line is cut off {0}; copy all of it, up to the partner's port")]
     CutOff(&'static str),
     /// More than one word.
-    #[error("the pairing line has a blank in it; copy it as one word")]
+    #[error("the pairing line contains a blank; copy it as one word")]
     Blank,
     /// Key with too many characters.
     #[error(
-        "the key in the pairing line has {0} characters, and {CHARACTERS} is right; copy the line \
-            anew"
+        "the key in the pairing line has {0} characters instead of {CHARACTERS}; copy the line \
+            again"
     )]
     Long(usize),
     /// Character that is not valid in a key.
     #[error(
-        "the pairing line has {character:?} at place {place}, which no key has; copy the line anew"
+        "the pairing line has the invalid character {character:?} at position {place}; copy the line again"
     )]
     Character {
         /// Position in the line, from 1.
@@ -82,17 +84,15 @@ pub enum PairingError {
     },
     /// Wrong check.
     #[error(
-        "a character of the pairing line was changed or lost, in the key or in the address behind \
-            it; copy the line anew, and for another address of the partner have it print a new line"
+        "the key or the address in the pairing line was changed; copy the line again, and for \
+            another address of the partner print a new line there"
     )]
     Changed,
     /// Neither an address nor a name.
-    #[error(
-        "{0:?} is no host: it takes an IPv4 address, an IPv6 address in brackets, or a DNS name"
-    )]
+    #[error("invalid host {0:?}: use an IPv4 address, an IPv6 address in brackets, or a DNS name")]
     Host(String),
     /// Not a valid port.
-    #[error("{0:?} is no port: those are 1 to 65535")]
+    #[error("invalid port {0:?}: use 1 to 65535")]
     Port(String),
 }
 

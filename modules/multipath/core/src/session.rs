@@ -48,19 +48,19 @@ impl fmt::Debug for SessionId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// Body that is too short or too long.
-    #[error("a body of {0} bytes is too short or too long")]
+    #[error("invalid length of a body: {0} bytes")]
     Length(usize),
     /// Body of another session.
-    #[error("session {0} is another one")]
+    #[error("session {0} is not this session")]
     Other(SessionId),
     /// Changed on its way, or not sealed with the keys.
     #[error("not sealed with the keys of this session")]
     Forged,
     /// Replayed, or far too old.
-    #[error("counter {0} was there already")]
+    #[error("counter {0} was used before")]
     Replayed(u64),
     /// Sealed with the right key, but malformed: the other side has a fault.
-    #[error("what was sealed makes no sense: {0}")]
+    #[error("malformed content: {0}")]
     Malformed(#[from] Malformed),
 }
 

@@ -27,16 +27,16 @@ pub const RECORDS_PER_KEY: u64 = 1 << 22;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// Changed on its way, or not of this stream.
-    #[error("a record was changed on its way")]
+    #[error("a record was changed in transit")]
     Forged,
     /// Longer than the maximum.
-    #[error("a record of {0} bytes, and {MOST} is the most")]
+    #[error("record of {0} bytes, but at most {MOST} are allowed")]
     Long(usize),
     /// Bytes behind the last record.
-    #[error("bytes behind the end of the stream")]
+    #[error("bytes after the end of the stream")]
     BehindEnd,
     /// No more bytes, and no last record.
-    #[error("the stream was cut off before its end")]
+    #[error("stream cut off before its end")]
     CutOff,
 }
 

@@ -8,13 +8,13 @@ pub enum Malformed {
     #[error("item {0} is cut off")]
     Cut(u8),
     /// An item is there twice.
-    #[error("item {0} is there twice")]
+    #[error("item {0} occurs twice")]
     Twice(u8),
     /// A required item is missing.
-    #[error("item {0} is missing")]
+    #[error("missing item {0}")]
     Missing(u8),
     /// An item has a length or value that is not valid.
-    #[error("item {0} has a wrong length or value")]
+    #[error("item {0} has an invalid length or value")]
     Value(u8),
 }
 

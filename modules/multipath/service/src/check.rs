@@ -50,7 +50,7 @@ const EXPRESSIONS: [Expression; 3] = [
         name: "nft fib",
         min_version: "4.10",
         rule: "fib daddr type != unicast return",
-        why_needed: "Leaves the router's own addresses alone.",
+        why_needed: "Leaves connections to the router's own addresses alone.",
         hint: "use a kernel with CONFIG_NFT_FIB_INET (kmod-nft-fib)",
     },
 ];
@@ -242,7 +242,7 @@ fn mptcp(enabled: io::Result<String>) -> Feature {
         min_version: Some("5.6".into()),
         present,
         required: false,
-        why_needed: "One connection over several uplinks; without it each uses one.".into(),
+        why_needed: "Lets one connection use several uplinks; without it, each uses one.".into(),
         detail,
         hint: hint.map(str::to_owned),
     }
@@ -323,8 +323,8 @@ fn tun() -> Feature {
         required: false,
         why_needed: "Carries traffic other than TCP to the partner.".into(),
         hint: opened.is_err().then(|| {
-            "load tun, or use a kernel with CONFIG_TUN (kmod-tun); in a container, let it have \
-                /dev/net/tun"
+            "load tun, or use a kernel with CONFIG_TUN (kmod-tun); in a container, pass \
+                /dev/net/tun into it"
                 .into()
         }),
         detail: opened.err().map(|error| format!("{TUN}: {error}")),

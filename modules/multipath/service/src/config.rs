@@ -83,11 +83,11 @@ impl Multipath {
         let (first, others) = (&self.partner.value, &self.standby.value);
         match first {
             None if !others.is_empty() => Some((
-                "`standby` names partners, and `partner` none: multipath does not run",
-                "put the first line of `standby` into `partner`",
+                "`standby` is set without `partner`: multipath does not run",
+                "move the first line of `standby` to `partner`",
             )),
             Some(first) if others.contains(first) => Some((
-                "`standby` has the line of `partner` too, which cannot take over from itself",
+                "`standby` also has the line of `partner`, which cannot take over from itself",
                 "pair with another partner, and put its line there",
             )),
             _ => None,
@@ -143,14 +143,14 @@ pub enum Fallback {
 fn line(value: &DeValue<'_>) -> Result<Pairing, Option<Wrong>> {
     let wrong = |what: String| Wrong {
         what,
-        hint: "copy the whole line that `weir multipath pair ADDRESS` printed at the partner"
+        hint: "copy the whole line that `weir multipath pair ADDRESS` prints at the partner"
             .to_owned(),
     };
     match value.as_str().map(str::parse) {
         Some(Ok(pairing)) => Ok(pairing),
         Some(Err(error)) => {
             let error: PairingError = error;
-            Err(Some(wrong(format!("is no such line: {error}"))))
+            Err(Some(wrong(format!("is not a valid line: {error}"))))
         }
         None => Err(Some(wrong("has to be text in quotes".to_owned()))),
     }
@@ -179,7 +179,7 @@ const STANDBY: Form<Vec<Pairing>> = Form {
             if read[..place].contains(pairing) {
                 return Err(Some(Wrong {
                     what: format!("has the line of {} twice", pairing.redacted()),
-                    hint: "leave one of them".to_owned(),
+                    hint: "remove one of them".to_owned(),
                 }));
             }
         }
@@ -214,7 +214,7 @@ const FORWARDS: Form<Vec<Forward>> = Form {
             };
             if let Some(other) = read[..place].iter().find(same) {
                 return Err(Some(Wrong {
-                    what: format!("has \"{other}\" and \"{forward}\": which of them?"),
+                    what: format!("has \"{other}\" and \"{forward}\", which overlap"),
                     hint: "let each port lead to one host".to_owned(),
                 }));
             }

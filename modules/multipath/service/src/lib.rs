@@ -109,10 +109,13 @@ impl Module for Service {
         }
         let failed = self.running.as_ref();
         let failed = failed.and_then(|running| running.borrow().failed());
-        status.troubles.extend(failed.map(|what| Trouble {
-            part: "multipath".to_owned(),
-            what,
-            hint: "`weir check` shows what is missing; uplinks are used as routes say".to_owned(),
+        status.troubles.extend(failed.map(|what| {
+            Trouble {
+                part: "multipath".to_owned(),
+                what,
+                hint: "run `weir check`; until this is fixed, uplinks are used as the routes say"
+                    .to_owned(),
+            }
         }));
     }
 

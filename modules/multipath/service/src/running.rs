@@ -61,8 +61,8 @@ impl Begun {
         match Router::start(settings, device) {
             Ok(router) => self.router = Some(router),
             Err(error) => {
-                error!(%error, "multipath does not start: uplinks are used as routes say");
-                self.failed = Some(format!("it does not start: {error}"));
+                error!(%error, "cannot start multipath: uplinks are used as the routes say");
+                self.failed = Some(format!("cannot start: {error}"));
             }
         }
     }
@@ -92,7 +92,7 @@ impl Running {
             warn!(
                 file,
                 mode = %format_args!("{mode:o}"),
-                "holds the partner's secret, and others can read it: `chmod 600 {file}`"
+                "others can read this file with the partner's secret: `chmod 600 {file}`"
             );
         }
         if let Some((what, hint)) = effective.of::<Config>().doubts() {
@@ -115,7 +115,7 @@ impl Running {
             running.become_as(wanted);
         };
         if let Err(error) = thread::Builder::new().spawn(change) {
-            error!(%error, "multipath does not start: there is no thread for it");
+            error!(%error, "cannot start multipath: no thread for it");
         }
     }
 
@@ -128,7 +128,7 @@ impl Running {
         let own = match &self.own {
             Ok(own) => Some(own.clone()),
             Err(error) => {
-                warn!(%error, "no key of its own: whoever has the pairing line can come as this router");
+                warn!(%error, "no key of its own: anyone with the pairing line can connect as this router");
                 None
             }
         };
@@ -226,8 +226,8 @@ fn device(fall_back: bool) -> Option<TunDevice> {
         .inspect_err(|error| {
             let hint = tun::hint(error);
             match fall_back {
-                true => warn!(%error, hint, "no tunnel: all but TCP goes directly"),
-                false => warn!(%error, hint, "no tunnel: all but TCP is refused"),
+                true => warn!(%error, hint, "no tunnel: everything except TCP goes directly"),
+                false => warn!(%error, hint, "no tunnel: everything except TCP is refused"),
             }
         })
         .ok()
@@ -237,8 +237,8 @@ fn device(fall_back: bool) -> Option<TunDevice> {
 /// settings; and the device that it opens.
 pub fn privileges(folder: &Path) -> Privileges {
     if let Err(error) = std::fs::create_dir_all(folder) {
-        error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not \
-            put back if weir is killed");
+        error!(%error, folder = %folder.display(), "cannot create the folder: multipath's changes \
+            are not undone if weir is killed");
     }
     Privileges {
         write: vec![folder.to_owned(), "/proc/sys/net/mptcp".into()],

@@ -25,7 +25,9 @@ pub fn open(name: &str) -> io::Result<TunDevice> {
 pub fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "`modprobe tun`; on OpenWrt, install kmod-tun",
-        io::ErrorKind::PermissionDenied => "run it as root, or with CAP_NET_ADMIN and /dev/net/tun",
-        _ => "a device of that name may be there already: see `ip link`",
+        io::ErrorKind::PermissionDenied => {
+            "run it as root, or with CAP_NET_ADMIN and access to /dev/net/tun"
+        }
+        _ => "check whether a device of that name exists: `ip link`",
     }
 }

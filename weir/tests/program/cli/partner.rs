@@ -78,7 +78,7 @@ fn what_is_wrong_with_a_partners_state_is_told_of_the_file() {
         "{key}"
     );
     assert!(
-        key.contains("32 bytes are expected") && !key.contains("as root"),
+        key.contains("it must have 32 bytes") && !key.contains("as root"),
         "{key}"
     );
     let door = told(&["serve", "--listen", "[::]:0"]);
@@ -137,7 +137,7 @@ fn a_router_is_listed_given_another_key_and_sent_away() {
     assert_eq!(nobody.code, Some(1));
     assert_eq!(
         nobody.err,
-        "weir: there is no router other\n  Hint: `weir multipath list` shows those that there are\n"
+        "weir: no router other\n  Hint: see `weir multipath list`\n"
     );
     let list = told("list", &[]).out;
     let of = |name: &str, state: &str| {
@@ -170,8 +170,8 @@ fn ports_are_given_to_one_router_each() {
     assert_eq!((twice.code, twice.out.as_str()), (Some(1), ""));
     assert_eq!(
         twice.err,
-        "weir: udp/8050 belongs to router home\n  \
-         Hint: give another port, or take it away there by `weir multipath forward home`\n"
+        "weir: udp/8050 already forwarded to router home\n  \
+         Hint: use another port, or remove it there by `weir multipath forward home`\n"
     );
     assert!(
         pair("other", "tcp/9349")
@@ -180,11 +180,7 @@ fn ports_are_given_to_one_router_each() {
     );
     assert_eq!(pair("other", "tcp/0").code, Some(2));
     let nobody = told("forward", &["nobody", "tcp/80"]);
-    assert!(
-        nobody.err.contains("there is no router nobody"),
-        "{}",
-        nobody.err
-    );
+    assert!(nobody.err.contains("no router nobody"), "{}", nobody.err);
     // The other entries of the list stay.
     let taken = told("forward", &["home"]);
     assert_eq!((taken.code, taken.err.as_str()), (Some(0), ""));

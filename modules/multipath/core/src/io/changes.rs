@@ -18,7 +18,7 @@ impl Changes {
     /// Watches this table. Call it within an event loop.
     pub fn of(table: &'static str) -> Self {
         let events = Events::open(Source::Firewall);
-        let failed = |error: &_| warn!(%error, "rules that others take away are not put back");
+        let failed = |error: &_| warn!(%error, "cannot watch the firewall: rules that other programs remove are not restored");
         Self {
             table,
             events: events.inspect_err(failed).ok(),
@@ -46,7 +46,7 @@ impl Changes {
             match events.recv(&mut self.told).await {
                 Ok(_) => return,
                 Err(error) => {
-                    warn!(%error, "rules that others take away are not put back any more");
+                    warn!(%error, "cannot watch the firewall any longer: rules that other programs remove are not restored");
                     self.events = None;
                 }
             }
@@ -55,7 +55,8 @@ impl Changes {
 
     /// Returns true if the table exists, or cannot be read.
     pub fn there(&self) -> bool {
-        let tables = read_tables().inspect_err(|error| debug!(%error, "the firewall's tables"));
+        let tables =
+            read_tables().inspect_err(|error| debug!(%error, "cannot read the firewall's tables"));
         tables.map_or(true, |tables| tables.iter().any(|it| it.name == self.table))
     }
 }

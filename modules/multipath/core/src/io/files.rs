@@ -16,7 +16,10 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     let file = options.read(true).custom_flags(O_NONBLOCK).open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "is no file")),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        )),
     }
 }
 
@@ -78,7 +81,7 @@ mod tests {
         mkfifo(&pipe, Mode::from_bits_truncate(0o600)).expect("a pipe");
         for path in [&pipe, &folder, Path::new("/dev/zero")] {
             let told = open(path).expect_err("no file").to_string();
-            assert_eq!(told, "is no file", "{}", path.display());
+            assert_eq!(told, "not a regular file", "{}", path.display());
         }
         assert!(write(&pipe, b"x", |_| Ok(())).is_err());
         fs::remove_dir_all(&folder).expect("removed");

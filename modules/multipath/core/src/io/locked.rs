@@ -25,7 +25,7 @@ pub enum LockError {
         source: io::Error,
     },
     /// The firewall refuses the rules.
-    #[error("the firewall does not take the rules: {0}")]
+    #[error("the firewall refuses the rules: {0}")]
     Rules(String),
 }
 
@@ -50,7 +50,7 @@ pub async fn lock(file: &Path, text: &str) -> Result<(), LockError> {
     // A flow table of the kernel's forwards its packets without a look at the rules, for as long as
     // conntrack knows them.
     if let Err(error) = forget_marked(0, TUNNEL_MARK) {
-        warn!(%error, "connections that a flow table forwards may go on directly until they end");
+        warn!(%error, "cannot end direct connections: those in a flow table may stay direct until they end");
     }
     Ok(())
 }
@@ -87,8 +87,8 @@ fn text(file: &Path) -> Option<String> {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
-            warn!(%error, file = %file.display(), "cannot be read: the lock is not put back where \
-                somebody takes it away");
+            warn!(%error, file = %file.display(), "cannot read the lock: it is not restored if \
+                another program removes it");
             None
         }
     }
@@ -112,8 +112,8 @@ pub(super) async fn keep(file: &Path, told: impl Fn(Vec<String>)) {
         if known.as_ref() != Some(&now) {
             let lock = now.as_deref().map(Lock::read);
             if lock == Some(None) {
-                warn!(file = %file.display(), "does not say what is locked: `weir multipath lock` \
-                    writes it anew");
+                warn!(file = %file.display(), "no valid lock in this file: run `weir multipath \
+                    lock` to write it again");
             }
             told(lock.flatten().map(|lock| lock.lan).unwrap_or_default());
             known = Some(now);

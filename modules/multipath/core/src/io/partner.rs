@@ -70,10 +70,10 @@ pub enum ServeError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// This machine's addresses are unknown, so routers could reach the machine itself.
-    #[error("the kernel does not tell this machine's addresses, which routers must not reach: {0}")]
+    #[error("cannot read this machine's addresses, which routers must not reach: {0}")]
     Addresses(#[source] io::Error),
     /// The tunnel's network contains an address of this machine.
-    #[error("{net}, the tunnel's network, is one of this machine's, which is {address} in it")]
+    #[error("the tunnel's network {net} contains {address}, an address of this machine")]
     Net {
         /// Network of the tunnel.
         net: Prefix,
@@ -90,7 +90,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// A thread cannot start.
-    #[error("it does not begin: {0}")]
+    #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
 }
 
@@ -161,7 +161,7 @@ impl Partner {
                     welcome.mtu = MTU;
                 }
                 Err(error) => {
-                    warn!(%error, "no tunnel: routers send all but TCP directly");
+                    warn!(%error, "no tunnel: routers send everything except TCP directly");
                 }
             }
         }
@@ -233,7 +233,7 @@ impl Partner {
         {
             warn!(
                 error,
-                "rules are left: `nft delete table inet weir_partner`"
+                "cannot remove the rules: remove them by `nft delete table inet weir_partner`"
             );
         }
     }
@@ -299,13 +299,10 @@ async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &S
             let before = refused.take();
             refused = loaded.is_err().then(Instant::now);
             match loaded {
-                Ok(()) if gone => warn!("somebody took the partner's rules away: they are back"),
-                Ok(()) => info!("other ports lead to routers"),
+                Ok(()) if gone => warn!("another program removed the partner's rules: restored"),
+                Ok(()) => info!("ports forwarded to routers changed"),
                 Err(error) if before.is_none() => {
-                    warn!(
-                        error,
-                        "the firewall does not take the partner's rules: it is asked again"
-                    );
+                    warn!(error, "the firewall refuses the partner's rules: retrying");
                 }
                 Err(_) => {}
             }
@@ -334,7 +331,7 @@ fn see(serving: &Serving, net: TunnelNet, serves: bool) {
         routers: sessions.figures(began),
     };
     if let Err(error) = sessions.store().see(&seen) {
-        warn!(%error, "what was seen of routers cannot be kept: `weir multipath list` does not show it");
+        warn!(%error, "cannot store the figures of routers: `weir multipath list` will not show them");
     }
 }
 
@@ -343,8 +340,8 @@ async fn keep_own(mut events: Events, serving: &Serving) {
     let learn = || match addresses() {
         Ok(own) => serving.reach.own(own),
         Err(error) => {
-            warn!(%error, "this machine's addresses cannot be read: routers do not reach those \
-            that were known")
+            warn!(%error, "cannot read this machine's addresses: routers are kept from the known \
+            addresses only")
         }
     };
     let mut told = Vec::new();
@@ -352,7 +349,7 @@ async fn keep_own(mut events: Events, serving: &Serving) {
     learn();
     loop {
         if let Err(error) = events.recv(&mut told).await {
-            warn!(%error, "new addresses of this machine are not heard of: routers reach them");
+            warn!(%error, "cannot follow this machine's addresses: routers can reach new ones");
             return;
         }
         let changes = |it: &Event| matches!(it, Event::Address(..) | Event::Overrun(_));

@@ -48,23 +48,23 @@ const LOOK: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The partner cannot be reached.
-    #[error("the partner is not reached: {0}")]
+    #[error("cannot reach the partner: {0}")]
     NotReached(#[from] io::Error),
     /// The exchange timed out.
     #[error("the partner does not answer within {} s", ANSWER.as_secs())]
     Silent,
     /// The answer is not weir's protocol.
-    #[error("what answers at the partner's address is no partner: {0}")]
+    #[error("not a partner at the partner's address: {0}")]
     Strange(wire::WireError),
     /// The partner ended the connection without an answer.
     #[error(
-        "the partner knows no such router: the line is not from there, or the router was revoked or \
-            has another line since; `weir multipath list` there tells"
+        "the partner does not know this router: the line is from another partner, or the router \
+            was revoked or has a newer line; check `weir multipath list` there"
     )]
     Unknown,
     /// The partner speaks none of the versions of this side.
     #[error(
-        "the partner speaks version {0} to {1}, and this weir {VERSION}: update the older side"
+        "the partner speaks versions {0} to {1}, but this weir speaks version {VERSION}: update the older side"
     )]
     Version(u8, u8),
     /// The answer is not the partner's.
@@ -153,7 +153,7 @@ pub async fn keep(whos: Vec<Who<'_>>, lock: &Path, share: &Share, told: impl Fn(
                 }
             }
         };
-        debug!(renewed, "another session is made");
+        debug!(renewed, "new session established");
     }
 }
 
@@ -233,7 +233,7 @@ impl<T: Fn(News<'_>)> Keeper<'_, T> {
                 // Beside a session, a single failure does not matter.
                 if who.failures == 1 + u32::from(self.share.connected()) {
                     let partner = who.pairing.address();
-                    warn!(partner, %error, "no session with the partner: it is tried again");
+                    warn!(partner, %error, "no session with the partner: retrying");
                 }
                 who.problem = Some(error.to_string());
                 (self.told)(News::Failed(one, &error));
@@ -251,10 +251,10 @@ impl<T: Fn(News<'_>)> Keeper<'_, T> {
                 let instead_of = self.whos[wanted].pairing.address();
                 warn!(
                     partner,
-                    version, instead_of, problem, "another partner takes over"
+                    version, instead_of, problem, "switched to another partner"
                 );
             }
-            (_, true) => debug!(partner, version, "the session has new keys"),
+            (_, true) => debug!(partner, version, "session keys renewed"),
             (_, false) => info!(partner, version, "connected to the partner"),
         }
         let welcome = meeting.welcome.clone();
@@ -361,7 +361,9 @@ async fn resolve(who: &mut Who<'_>, lock: &Path) -> io::Result<()> {
     match tokio::net::lookup_host((&*pairing.host, pairing.port)).await {
         Ok(found) => who.addresses = found.collect(),
         Err(error) if who.addresses.is_empty() => return Err(error),
-        Err(error) => debug!(%error, "the partner's name is not found: it is where it was"),
+        Err(error) => {
+            debug!(%error, "cannot resolve the partner's name: using its last known addresses")
+        }
     }
     Ok(())
 }

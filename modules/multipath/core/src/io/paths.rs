@@ -190,9 +190,9 @@ impl Paths {
         let Some(mptcp) = self.tuned.mptcp() else {
             return;
         };
-        debug!(%address, backup, "a path's subflows wait for others to fail");
+        debug!(%address, backup, "priority of a path's subflows changed");
         if let Err(error) = mptcp.set_backup(address, backup) {
-            warn!(%error, %address, "connections do not learn whether a path is to wait");
+            warn!(%error, %address, "cannot set the priority of a path's subflows");
         }
     }
 
@@ -271,7 +271,7 @@ impl Paths {
                 self.rest(address, true);
                 self.rest(address, false);
             }
-            Some(Err(error)) => warn!(%error, %address, "subflows cannot be made anew"),
+            Some(Err(error)) => warn!(%error, %address, "cannot create the subflows again"),
         }
     }
 
@@ -340,7 +340,7 @@ impl Paths {
         let picture = match self.routing.picture() {
             Ok(picture) => picture,
             Err(error) => {
-                warn!(%error, "routes cannot be read: it is tried again");
+                warn!(%error, "cannot read routes: retrying");
                 self.due = Some(Instant::now() + AGAIN);
                 return false;
             }
@@ -384,9 +384,9 @@ impl Paths {
         let Some(mptcp) = self.tuned.mptcp() else {
             return;
         };
-        debug!(%address, name, "a path is gone");
+        debug!(%address, name, "path removed");
         if let Err(error) = mptcp.withdraw(*address) {
-            warn!(%error, %address, "subflows of a path that is gone may linger");
+            warn!(%error, %address, "cannot end the subflows of a removed path");
         }
     }
 
@@ -414,7 +414,7 @@ impl Paths {
             },
         };
         if let Err(error) = mptcp.add(&endpoint) {
-            warn!(%error, %address, name, "connections cannot use a path");
+            warn!(%error, %address, name, "cannot add a path for connections");
         }
     }
 
@@ -428,7 +428,7 @@ impl Paths {
         };
         for uplink in used {
             if let Err(error) = mptcp.withdraw(uplink.address) {
-                warn!(%error, address = %uplink.address, "an endpoint is left: `ip mptcp endpoint`");
+                warn!(%error, address = %uplink.address, "cannot remove an endpoint: see `ip mptcp endpoint`");
             }
         }
     }

@@ -50,7 +50,7 @@ pub async fn accept(listener: TcpListener, share: Arc<Share>) {
         let (client, turn) = match poll_fn(|cx| next(&listener, &share, cx)).await {
             Ok(accepted) => accepted,
             Err(error) => {
-                debug!(%error, "a client's connection cannot be accepted");
+                debug!(%error, "cannot accept a client's connection");
                 sleep(REST).await;
                 continue;
             }
@@ -98,7 +98,7 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
         }
         Ok(way) => way,
         Err(Failure::Answered(status)) => {
-            debug!(%from, %destination, ?status, "the partner cannot connect");
+            debug!(%from, %destination, ?status, "the partner cannot connect to the destination");
             return pump::reset(client);
         }
         Err(Failure::Gone) => return pump::reset(client),
@@ -110,7 +110,7 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
                     (link, None)
                 }
                 Err(error) => {
-                    debug!(%from, %destination, %error, "not reached directly either");
+                    debug!(%from, %destination, %error, "direct connection failed too");
                     return pump::reset(client);
                 }
             },
@@ -186,7 +186,7 @@ async fn through(
             Ok(Some((Status::Connected, ends))) => return Ok((link, ends)),
             // The connection may go directly.
             Ok(Some((Status::Busy, _))) => {
-                debug!("the partner has no room");
+                debug!("the partner has no free slot for connections");
                 break;
             }
             Ok(Some((status, _))) => return Err(Failure::Answered(status)),

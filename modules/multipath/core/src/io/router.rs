@@ -78,7 +78,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The kernel's routing or MPTCP cannot be configured.
-    #[error("cannot steer the kernel's paths: {0}")]
+    #[error("cannot configure the kernel's paths: {0}")]
     Paths(#[source] io::Error),
 }
 
@@ -259,7 +259,7 @@ impl Control {
             tokio::select! {
                 () = self.keep_shares() => {}
                 () = session => {}
-                error = follow => error!(%error, "paths cannot be followed any more"),
+                error = follow => error!(%error, "cannot follow paths any longer"),
                 () = self.rules.keep(self.conduct.clone()) => {}
                 () = locked::keep(lock, |lan| {
                     self.lan.replace(lan);
@@ -271,7 +271,7 @@ impl Control {
         if let Err(error) = load_rules(&nft::remove()).await {
             warn!(
                 error,
-                "rules are left: `nft delete table inet weir_multipath`"
+                "cannot remove the rules: remove them by `nft delete table inet weir_multipath`"
             );
         }
         forget_tunnelled();
@@ -282,8 +282,8 @@ impl Control {
     fn warn_of_forwards(&self, welcome: &Welcome) {
         for Forward { ports, .. } in &self.conduct.borrow().choice.forwards {
             if !welcome.forwards.iter().any(|granted| granted.hold(ports)) {
-                warn!(%ports, "the partner does not give these ports to this router: `weir \
-                    multipath forward` there does");
+                warn!(%ports, "the partner does not grant these ports to this router: run `weir \
+                    multipath forward` at the partner");
             }
         }
     }
@@ -311,8 +311,8 @@ impl Control {
                 of,
             } in &twins
             {
-                warn!(device, %address, "this uplink has the same address as {of}, and waits \
-                    until that one fails: give one of the two modems another network");
+                warn!(device, %address, "uplink not used: it has the same address as {of}, and is \
+                    used if that uplink fails; give one of the two modems another network");
             }
         }
         (state.paths, state.twins) = (paths, twins);
@@ -386,7 +386,7 @@ impl Control {
         let mut sockets = match Subflows::open() {
             Ok(sockets) => sockets,
             Err(error) => {
-                warn!(%error, "what each path carries is not seen");
+                warn!(%error, "cannot measure the traffic of paths");
                 return pending().await;
             }
         };
@@ -426,8 +426,7 @@ impl Control {
                 false => Vec::new(),
             };
             for path in lacking {
-                info!(%path, "connections lack a subflow on a path that works: they are given it \
-                    again");
+                info!(%path, "connections lack a subflow on a working path: creating it again");
                 self.anew.borrow_mut().push(path);
                 self.share.ailing.notify_one();
             }

@@ -24,7 +24,7 @@ pub enum SecretError {
         source: io::Error,
     },
     /// The file does not hold a key.
-    #[error("{path} does not hold a key: 32 bytes are expected, there are {found}")]
+    #[error("no valid key in {path}: it must have 32 bytes, not {found}")]
     NoKey {
         /// Path of the file.
         path: PathBuf,
@@ -32,13 +32,13 @@ pub enum SecretError {
         found: usize,
     },
     /// Other users can read the file.
-    #[error("{path} can be read by others: `chmod 600` it, or delete it and pair all routers anew")]
+    #[error("others can read {path}: `chmod 600` it, or delete it and pair all routers again")]
     Open {
         /// Path of the file.
         path: PathBuf,
     },
     /// The system gives no random numbers.
-    #[error("the kernel gives no random numbers")]
+    #[error("cannot read random numbers from the kernel")]
     Random,
 }
 
@@ -102,7 +102,7 @@ pub fn identity(path: &Path) -> Result<Identity, SecretError> {
     let (secret, exposed) = read(path)?;
     if exposed {
         let file = path.display();
-        warn!(%file, "is this router's own key, and others can read it: `chmod 600 {file}`");
+        warn!(%file, "others can read this router's own key: `chmod 600 {file}`");
     }
     Ok(Identity::from(secret))
 }

@@ -86,7 +86,7 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
                 tokio::task::spawn_local(async move { meet(router, from, &serving).await });
             }
             Err(error) => {
-                debug!(%error, "a connection cannot be accepted");
+                debug!(%error, "cannot accept a connection");
                 sleep(REST).await;
             }
         }
@@ -97,8 +97,8 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
 async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
     let mut stranger = serving.arrivals.come(from.ip());
     if stranger.is_crowd {
-        warn!(%from, "many connect that do not say who they are, the last of them from this address: \
-            the oldest are turned away");
+        warn!(%from, "too many unauthenticated connections, the latest from this address: closing \
+            the oldest");
     }
     socket::settle_link(&router);
     let said = tokio::select! {
@@ -106,13 +106,13 @@ async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
         () = stranger.turned_out() => None,
     };
     let Some(said) = said else {
-        debug!(%from, "too many that do not say who they are");
+        debug!(%from, "connection closed: too many unauthenticated ones");
         return pump::reset(router);
     };
     let said = match said {
         Ok(Ok(said)) => said,
         Ok(Err(error)) => {
-            debug!(%from, %error, "not a router of weir");
+            debug!(%from, %error, "not a router with weir");
             if let wire::WireError::Frame(FrameError::Version(_)) = error {
                 let _ = router.write_all(&frame::other_version()).await;
             }
@@ -123,7 +123,7 @@ async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
     match said {
         (Kind::Handshake, body) => {
             if let Err(error) = welcome(&mut router, from, &body, serving).await {
-                debug!(%from, %error, "no session was made");
+                debug!(%from, %error, "no session established");
             }
         }
         (Kind::Open, body) => {
@@ -137,7 +137,7 @@ async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
             drop(stranger);
             open(router, from, &body, &found, serving).await;
         }
-        (kind, _) => debug!(%from, ?kind, "a frame that routers do not send"),
+        (kind, _) => debug!(%from, ?kind, "unexpected frame from a router"),
     }
 }
 
@@ -151,9 +151,9 @@ async fn welcome(
     let (key, paired) = serving
         .sessions
         .key(id)
-        .ok_or_else(|| format!("no router was paired under {id}"))?;
+        .ok_or_else(|| format!("no router paired under {id}"))?;
     let once = handshake::once(body)?;
-    let again = || format!("a handshake of {id} that was there already");
+    let again = || format!("replayed handshake of {id}");
     // Before any cryptography: anybody who recorded a handshake can send it as often as they like.
     if serving.sessions.was_there(id, &once) {
         return Err(again().into());
@@ -161,12 +161,12 @@ async fn welcome(
     let asked = Asked::read(serving.sessions.identity(), &key, body)?;
     let admitted = serving.sessions.admit(&paired, asked.router());
     if let Err(error) = &admitted {
-        warn!(%error, router = %id, "whose a line is cannot be written down: the router is turned away");
+        warn!(%error, router = %id, "cannot store the owner of a pairing line: refusing the router");
     }
     if !admitted? {
         serving.sessions.refused(id, from);
         router.write_all(&asked.refuse()?).await?;
-        return Err(format!("{id} was used by another router before").into());
+        return Err(format!("another router has used the line of {id} before").into());
     }
     let number = SessionId::generate()?;
     let mut welcome = serving.welcome.clone();
@@ -181,7 +181,7 @@ async fn welcome(
         return Err(again().into());
     }
     router.write_all(&answer).await?;
-    debug!(%from, router = %id, session = %number, "a session, in which nothing was said yet");
+    debug!(%from, router = %id, session = %number, "session established, not used yet");
     Ok(())
 }
 
@@ -259,7 +259,7 @@ async fn open(
     };
     let carried = tokio::select! {
         carried = carry => carried,
-        () = member.revoked() => Err(io::Error::other("its router may not come any more")),
+        () = member.revoked() => Err(io::Error::other("the router was revoked")),
     };
     if let Err(error) = carried {
         debug!(%from, client = %open.client, %destination, %error, "a connection broke");

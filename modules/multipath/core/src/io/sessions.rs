@@ -231,7 +231,7 @@ impl Sessions {
         }
         counts.retain(|id, _| is_listed(*id) || routers.contains_key(id));
         for (id, router) in &former {
-            info!(router = %id, name = router.paired.name, "this router may not come any more");
+            info!(router = %id, name = router.paired.name, "router revoked");
         }
         is_changed |= !former.is_empty();
         sessions.retain(|_, entry| routers.contains_key(&entry.router));
@@ -247,7 +247,7 @@ impl Sessions {
     /// Looks at the list. If it cannot be read, all stays as it was.
     pub fn look(&self) {
         if let Err(error) = self.refresh(Instant::now()) {
-            warn!(%error, "the list of routers cannot be read");
+            warn!(%error, "cannot read the list of routers");
         }
     }
 
@@ -297,9 +297,9 @@ impl Sessions {
             router.refused = last;
             return;
         }
-        warn!(%from, router = %id, name = router.paired.name, "the line of this router was used by \
-            somebody else, who is refused; if it is the router, and it has lost its own key, `weir \
-            multipath rotate` prints a new line");
+        warn!(%from, router = %id, name = router.paired.name, "another router used this router's \
+            line, and was refused; if that is the router itself and it has lost its own key, print \
+            a new line by `weir multipath rotate`");
     }
 
     /// Returns the places of routers, and their ports, from the present list.
@@ -348,8 +348,8 @@ impl Sessions {
             let name = &known.paired.name;
             match other {
                 // The router was connected all the time: only its keys are new.
-                true => debug!(%from, %router, name, "a router is connected anew"),
-                false => info!(%from, %router, name, "a router is connected"),
+                true => debug!(%from, %router, name, "router reconnected with new keys"),
+                false => info!(%from, %router, name, "router connected"),
             }
         }
         known.leave(router, true, OF_ONE);

@@ -305,8 +305,8 @@ impl Share {
         if word == Word::Flaps {
             warn!(
                 device,
-                "a path flaps: connections leave it, and what happens to it is told again, once \
-                    it has kept still for 10 s"
+                "path flaps: moving connections away, and logging its changes again once it is \
+                    stable for 10 s"
             );
         }
         word == Word::Change
@@ -315,7 +315,7 @@ impl Share {
     /// Logs paths that do not flap any more.
     pub(super) fn look_at_flaps(&self) {
         for device in lock(&self.flaps).still(Instant::now()) {
-            info!(device, "a path does not flap any more");
+            info!(device, "path stopped flapping");
             self.ailing.notify_one();
         }
     }
@@ -443,8 +443,8 @@ impl Share {
     /// Notes that the path from this address strips MPTCP.
     pub(super) fn note_stripped(&self, address: IpAddr) {
         if !self.strips(address) {
-            warn!(%address, "something on this path takes MPTCP out: connections that begin by it \
-                stay on it alone, so others begin elsewhere");
+            warn!(%address, "path strips MPTCP: connections that begin on it stay on it alone, so \
+                new ones begin on other paths");
         }
         lock(&self.stripped).insert(address, Instant::now());
     }

@@ -82,7 +82,7 @@ impl Threads {
         let thread = std::thread::Builder::new().name(name.to_owned());
         self.running.push(thread.spawn(body)?);
         told.recv()
-            .unwrap_or_else(|_| Err(io::Error::other("a thread ended at once")))
+            .unwrap_or_else(|_| Err(io::Error::other("thread ended at its start")))
     }
 }
 
@@ -91,7 +91,7 @@ impl Drop for Threads {
         self.stop.send_replace(true);
         for thread in self.running.drain(..) {
             if thread.join().is_err() {
-                warn!("a thread of multipath had panicked");
+                warn!("a thread of multipath panicked");
             }
         }
     }

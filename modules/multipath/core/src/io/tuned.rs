@@ -33,7 +33,7 @@ impl Tuned {
         };
         let sysctls = open(Sysctls::open(&folder.join(NOTE)))
             .inspect_err(
-                |error| warn!(%error, "an outage may keep the kernel from using MPTCP for an hour"),
+                |error| warn!(%error, "cannot set the kernel's MPTCP timeout: after an outage, MPTCP may stay off for an hour"),
             )
             .ok();
         let mut tuned = Self {
@@ -43,9 +43,9 @@ impl Tuned {
         };
         match Mptcp::open() {
             Ok(Some(mptcp)) => tuned.mptcp = Some(mptcp),
-            Ok(None) => warn!("this kernel has no MPTCP: connections use one path each"),
+            Ok(None) => warn!("this kernel lacks MPTCP: connections use one path each"),
             Err(error) => {
-                warn!(%error, "the kernel's MPTCP cannot be steered: connections use one path each")
+                warn!(%error, "cannot configure the kernel's MPTCP: connections use one path each")
             }
         }
         if let Some(mptcp) = &mut tuned.mptcp {
@@ -56,7 +56,9 @@ impl Tuned {
             });
             match set {
                 Ok(before) => tuned.before = Some(before),
-                Err(error) => warn!(%error, "connections may use three paths at most"),
+                Err(error) => {
+                    warn!(%error, "cannot raise the limits of MPTCP: connections use at most three paths")
+                }
             }
         }
         tuned
@@ -73,7 +75,7 @@ impl Drop for Tuned {
         if let (Some(mptcp), Some(before)) = (&mut self.mptcp, self.before)
             && let Err(error) = mptcp.set_limits(before)
         {
-            warn!(%error, "limits of MPTCP are not as they were");
+            warn!(%error, "cannot restore the limits of MPTCP");
         }
     }
 }

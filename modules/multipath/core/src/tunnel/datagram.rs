@@ -32,28 +32,30 @@ pub const LONGEST: usize = 9216;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatagramError {
     /// Too short or too long.
-    #[error("a datagram has {HEADER} to {LONGEST} bytes and a seal, not {0}")]
+    #[error("a datagram must have {HEADER} to {LONGEST} bytes and a seal, not {0}")]
     Length(usize),
     /// Datagram of another version.
-    #[error("the datagram is of version {0}, this is {VERSION}: update the older end")]
+    #[error(
+        "the datagram has version {0}, but this weir speaks version {VERSION}: update the older end"
+    )]
     Version(u8),
     /// Datagram of an unknown kind.
-    #[error("a datagram of kind {0} is unknown")]
+    #[error("datagram of unknown kind {0}")]
     Kind(u8),
     /// Datagram of another session.
-    #[error("the datagram is of another session")]
+    #[error("datagram of another session")]
     Session,
     /// The tag is not of this session's key, or the datagram was changed.
-    #[error("the seal of the datagram is wrong")]
+    #[error("invalid seal of a datagram")]
     Seal,
     /// Replayed, or too old to tell.
-    #[error("the datagram came before")]
+    #[error("replayed datagram")]
     Replayed,
     /// Sealed, but malformed.
-    #[error("the datagram's body is malformed")]
+    #[error("malformed body of a datagram")]
     Body,
     /// Datagram of a path that this end does not have.
-    #[error("there is no path {0}")]
+    #[error("no path {0}")]
     Path(u8),
 }
 
@@ -250,7 +252,7 @@ mod tests {
         let error = partner.open(&mut other[..length]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the datagram is of version 2, this is 1: update the older end"
+            "the datagram has version 2, but this weir speaks version 1: update the older end"
         );
         let mut other = octets;
         other[9] ^= 1;

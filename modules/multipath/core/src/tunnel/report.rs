@@ -11,10 +11,10 @@ use super::settings::PathSettings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Not a whole IPv4 or IPv6 packet.
-    #[error("this is not a whole IP packet")]
+    #[error("not a complete IP packet")]
     NoPacket,
     /// Packet longer than the paths take.
-    #[error("the packet is too big: at most {mtu} bytes pass")]
+    #[error("packet too big: at most {mtu} bytes are possible")]
     TooBig {
         /// Largest packet that passes, bytes.
         mtu: usize,
@@ -28,13 +28,13 @@ pub enum Refused {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// Number that is not valid.
-    #[error("paths are numbered 0 to {last}, not {0}", last = PATHS - 1)]
+    #[error("invalid path number {0}: use 0 to {last}", last = PATHS - 1)]
     Number(u8),
     /// The path exists already.
-    #[error("path {0} is there already: remove it, or change it")]
+    #[error("path {0} already exists: remove it or change it")]
     Taken(u8),
     /// The path does not exist.
-    #[error("there is no path {0}")]
+    #[error("no path {0}")]
     Unknown(u8),
 }
 

@@ -88,10 +88,10 @@ fn errors_say_what_to_do() {
     let taken = ends[0].add_path(3, settings, 0).unwrap_err();
     assert_eq!(
         taken.to_string(),
-        "path 3 is there already: remove it, or change it"
+        "path 3 already exists: remove it or change it"
     );
     let none = ends[0].add_path(16, settings, 0).unwrap_err();
-    assert_eq!(none.to_string(), "paths are numbered 0 to 15, not 16");
+    assert_eq!(none.to_string(), "invalid path number 16: use 0 to 15");
     let mut packet = vec![0; 1433];
     packet[..4].copy_from_slice(&[0x45, 0, 5, 0x99]);
     assert_eq!(

@@ -50,7 +50,9 @@ fn what_is_strange_about_other_partners_is_told() {
         (what, multipath.pairings().len())
     };
     let (what, many) = doubts(&format!("standby = [\"{LINE}\"]\n"));
-    assert!(what.is_some_and(|what| what.contains("`partner` none")) && many == 0);
+    assert!(
+        what.is_some_and(|what| what.contains("`standby` is set without `partner`")) && many == 0
+    );
     let (what, many) = doubts(&format!("partner = \"{LINE}\"\nstandby = [\"{LINE}\"]\n"));
     assert!(what.is_some_and(|what| what.contains("from itself")) && many == 1);
     assert_eq!(doubts(&format!("partner = \"{LINE}\"\n")), (None, 1));

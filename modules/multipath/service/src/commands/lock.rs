@@ -76,14 +76,14 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     let pairings = multipath.pairings();
     if pairings.is_empty() {
         return Err(Error::new(
-            "there is no partner: nothing could leave at all",
-            "`partner` under [multipath] of the configuration names one",
+            "cannot lock: no partner is configured, so no traffic could leave",
+            "set `partner` under [multipath] of the configuration",
         ));
     }
     if *multipath.fallback != Fallback::Stop {
         return Err(Error::new(
-            "connections would go directly while the partner is not reached, and the lock would \
-                break them",
+            "cannot lock: while the partner cannot be reached, connections would go directly, and \
+                the lock would break them",
             "set fallback = \"stop\" under [multipath], and `weir reload`",
         ));
     }
@@ -101,7 +101,7 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
         };
         let text = lock.file(DEVICE, &multipath.choice());
         let locked = paths::lock(&file, &text).await;
-        let refused = |error| refused("it is not locked, or as it was before", &error);
+        let refused = |error| refused("cannot lock this router", &error);
         locked.map_err(refused)?;
         Ok::<_, Error>(lock)
     })?;
@@ -132,7 +132,9 @@ pub fn unlock(args: &UnlockArgs, output: &mut Output<'_>) -> Result<(), Error> {
 fn refused(what: &str, error: &LockError) -> Error {
     let hint = match error {
         LockError::File { .. } => "run this as root",
-        LockError::Rules(_) => "run this as root; `weir check` says what the firewall lacks",
+        LockError::Rules(_) => {
+            "run this as root; `weir check` lists features that the firewall lacks"
+        }
     };
     Error::because(what, error, hint)
 }
@@ -151,7 +153,7 @@ impl Devices {
         let picture = Policy::open().map_err(|error| error.to_string());
         let picture = picture.and_then(|mut policy| policy.picture().map_err(|e| e.to_string()));
         let picture = picture.map_err(|error| {
-            let what = format!("this machine's devices are not told: {error}");
+            let what = format!("cannot read this machine's devices: {error}");
             Error::new(what, "run this as root")
         })?;
         let uplinks: Vec<_> = picture.uplinks().into_iter().map(|it| it.name).collect();
@@ -172,22 +174,19 @@ impl Devices {
         if named.is_empty() {
             let others = self.others.join(", ");
             let hint = format!(
-                "name them: `weir multipath lock DEVICE`; with an address, and no uplink now: {others}"
+                "name them: `weir multipath lock DEVICE`; devices with an address that are not uplinks: {others}"
             );
             let before = before.map(|before| before.lan.clone());
-            return before.ok_or_else(|| Error::usage("at which devices are clients?", hint));
+            return before.ok_or_else(|| Error::usage("missing devices of clients", hint));
         }
         for name in named {
             if !DeviceName::fits(name) || !self.all.contains(name) {
-                return Err(Error::usage(
-                    format!("there is no device `{name}`"),
-                    "see `ip link`",
-                ));
+                return Err(Error::usage(format!("no device `{name}`"), "see `ip link`"));
             }
             if self.uplinks.contains(name) || name == DEVICE {
                 return Err(Error::usage(
-                    format!("`{name}` leads to the Internet: clients could leave by it"),
-                    "name the devices of the LAN alone",
+                    format!("`{name}` leads to the Internet: clients could bypass the lock"),
+                    "name only devices of the LAN",
                 ));
             }
         }
@@ -213,10 +212,10 @@ fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<Reached, Error> {
         }
         (Err(_), Some(before)) => Ok(before.clone()),
         (Err(error), None) => Err(Error::because(
-            format!("where `{}` is, is not told", pairing.host),
+            format!("cannot resolve `{}`", pairing.host),
             &error,
-            "the lock lets out what goes to the partner's addresses: they have to be known. Where \
-                this router is locked for another partner, `weir multipath unlock` first",
+            "the lock must know the partner's addresses; if this router is locked for another \
+                partner, run `weir multipath unlock` first",
         )),
     }
 }
@@ -240,8 +239,11 @@ pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
         doubts.push((what, "run `weir multipath lock` again"));
     }
     if *multipath.fallback != Fallback::Stop {
-        let what = "while the partner is not reached, connections break".to_owned();
-        doubts.push((what, "set fallback = \"stop\" under [multipath]: they wait"));
+        let what = "connections break while the partner cannot be reached".to_owned();
+        doubts.push((
+            what,
+            "set fallback = \"stop\" under [multipath], so that they wait",
+        ));
     }
     if at_boot() == Some(false) {
         let what = "after the next boot there is no lock until weir runs".to_owned();
@@ -318,7 +320,7 @@ mod tests {
         assert_eq!(chosen(&[], Some(&before)).expect("good"), ["br-lan"]);
         assert_eq!(chosen(&["wlan1"], Some(&before)).expect("good"), ["wlan1"]);
         for (named, part) in [
-            (&[][..], "at which devices"),
+            (&[][..], "missing devices of clients"),
             (&["br-lna"], "no device `br-lna`"),
             (&["\"*"], "no device"),
             (&[DEVICE], "leads to the Internet"),
@@ -379,7 +381,7 @@ mod tests {
         let other = format!("{} does not match the configuration", file.display());
         let direct = format!("{stop}\ndirect = [\"198.51.100.0/24\"]");
         assert_eq!(told(&direct), Some(vec![other.clone()]));
-        let breaks = "while the partner is not reached, connections break".to_owned();
+        let breaks = "connections break while the partner cannot be reached".to_owned();
         assert_eq!(told(""), Some(vec![breaks]));
         written("lock.nft", "table inet weir_lock {}\n");
         assert_eq!(told(stop), Some(vec![other]));

@@ -141,7 +141,7 @@ fn print(
     }
     for twin in &told.twins {
         output.line(&format!(
-            "{} has the address {} of {}, and waits until that fails: give one modem another \
+            "{} has the address {} of {}, and is used if that fails: give one modem another \
                 network",
             harmless(&twin.device),
             twin.address,
@@ -388,7 +388,7 @@ mod tests {
                 PartnerState::Failed,
                 false,
                 2,
-                "p?.example:9349 is not reached; 2 uplinks, 12 connections open; locked",
+                "cannot reach p?.example:9349; 2 uplinks, 12 connections open; locked",
             ),
             (
                 PartnerState::Off,

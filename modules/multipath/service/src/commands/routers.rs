@@ -220,7 +220,7 @@ fn print(list: &List, now: u64, output: &mut Output<'_>) -> std::io::Result<()> 
         }
     }
     if list.routers.is_empty() {
-        return output.line("no routers: `weir multipath pair` prints the line for one");
+        return output.line("no routers: run `weir multipath pair` to print a line for one");
     }
     let right = |name| (name, Align::Right);
     let mut table = Table::new([

@@ -174,7 +174,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         },
     };
     let failed =
-        |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
+        |error: std::io::Error| Error::because("cannot catch signals", &error, "report this");
     runtime::event_loop()?.block_on(async {
         // First of all: the next steps would disturb another partner.
         let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
@@ -182,7 +182,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         let device = tun::open(DEVICE)
             .inspect_err(|error| {
                 let hint = tun::hint(error);
-                tracing::warn!(%error, hint, "no tunnel: routers send all but TCP directly");
+                tracing::warn!(%error, hint, "no tunnel: routers send everything except TCP directly");
             })
             .ok();
         confine(args).map_err(|error| kept(&error))?;
@@ -192,15 +192,15 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
                 let hint = match &error {
                     ServeError::Store(error) => return kept(error),
                     ServeError::Listen { source, .. } if source.kind() == ErrorKind::AddrInUse => {
-                        "something listens there already: `ss -lntup` shows what. [::] is IPv4 too"
+                        "another program listens there already: see `ss -lntup`; [::] includes IPv4"
                     }
                     ServeError::Net { .. } => "give another with --tunnel or --tunnel6",
                     _ => {
-                        "`weir multipath serve --help` tells of --listen and --state; ports below \
+                        "see --listen and --state in `weir multipath serve --help`; ports below \
                         1024 and /var need root"
                     }
                 };
-                Error::because("the partner cannot serve", &error, hint)
+                Error::because("cannot start the partner", &error, hint)
             })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;

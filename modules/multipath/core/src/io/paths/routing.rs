@@ -178,7 +178,7 @@ impl Routing {
     pub fn write<'a>(&mut self, used: impl Iterator<Item = &'a Uplink>) {
         let (rules, routes) = self.wanted(used);
         if let Err(error) = self.correct(&rules, &routes) {
-            warn!(%error, "rules and routes of paths are not as they should be");
+            warn!(%error, "cannot correct the rules and routes of paths");
         }
     }
 
@@ -220,7 +220,7 @@ impl Routing {
     /// Restores the kernel's tables.
     pub fn leave(&mut self) {
         if let Err(error) = self.policy.clear(policy::PROTOCOL) {
-            warn!(%error, "rules and routes are left: `ip rule show protocol 119`");
+            warn!(%error, "cannot remove rules and routes: see `ip rule show protocol 119`");
         }
     }
 }

@@ -85,8 +85,8 @@ impl Reserve {
                     best,
                 } => {
                     let (together, best) = (mbit(together), mbit(best));
-                    debug!(%address, together, best, "does this path slow the others down? It \
-                        rests for a moment");
+                    debug!(%address, together, best, "path pauses for a moment, to measure whether \
+                        it slows down the others");
                 }
                 Action::Rest {
                     address,
@@ -96,12 +96,12 @@ impl Reserve {
                 } => {
                     let (together, without) = (mbit(together), mbit(without));
                     let seconds = rest.as_secs();
-                    info!(%address, together, without, seconds, "a path slowed the others down: \
-                        TCP leaves it alone for a while (rates are Mbit/s)");
+                    info!(%address, together, without, seconds, "path pauses for TCP: it slowed \
+                        down the others (rates are Mbit/s)");
                 }
                 Action::Use { address, tried } => match tried {
-                    true => debug!(%address, "it did not"),
-                    false => info!(%address, "a path that rested is used again"),
+                    true => debug!(%address, "path does not slow down the others: used again"),
+                    false => info!(%address, "path used again after a pause"),
                 },
             }
         }
@@ -122,8 +122,8 @@ impl Reserve {
     pub fn unheard(&self, unheard: &mut Unheard, found: &[Subflow]) {
         let again = unheard.look(found, &self.share.reserve());
         for address in &again {
-            debug!(%address, "the partner goes on sending by a path that is to wait: it is told \
-                again");
+            debug!(%address, "the partner still sends on a path in reserve: repeating the request \
+                to stop");
         }
         self.remind(again);
     }

@@ -30,7 +30,7 @@ async fn leave_tunnel(before: &Redirect) {
     };
     // First rules without the tunnel, then the conversations: in between, no packet leaves.
     if let Err(error) = load_rules(&nft::create(&closed)).await {
-        warn!(error, "the firewall does not take the rules of multipath");
+        warn!(error, "the firewall refuses the rules of multipath");
     }
     forget_tunnelled();
 }
@@ -38,14 +38,14 @@ async fn leave_tunnel(before: &Redirect) {
 /// Forgets conversations in the tunnel; their next packets follow the present rules.
 pub fn forget_tunnelled() {
     if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
-        warn!(%error, "conversations that went by the tunnel may be silent until they time out");
+        warn!(%error, "cannot reset conversations of the tunnel: they may be silent until they time out");
     }
 }
 
 /// Moves conversations that went directly, for want of a tunnel, into it.
 fn bring_back() {
     if let Err(error) = forget_marked(STRAY_MARK, STRAY_MARK) {
-        warn!(%error, "what went directly while there was no tunnel stays there");
+        warn!(%error, "cannot move direct conversations into the tunnel: they stay direct");
     }
 }
 
@@ -119,7 +119,7 @@ impl Rules {
                         if refused.is_none() {
                             warn!(
                                 error,
-                                "the firewall does not take the rules of multipath: it is asked again"
+                                "the firewall refuses the rules of multipath: retrying"
                             );
                         }
                         refused = Some((wanted, Instant::now()));
@@ -131,7 +131,7 @@ impl Rules {
                 Ok(()) = conduct.changed() => {}
                 () = sleep(AGAIN), if refused.is_some() => {}
                 () = changes.gone() => {
-                    warn!("somebody took the rules of multipath away: they are put back");
+                    warn!("another program removed the rules of multipath: restored");
                     loaded = None;
                 }
             }

@@ -24,18 +24,18 @@ pub enum StoreError {
     #[error(transparent)]
     Secret(#[from] SecretError),
     /// No router has this name or id.
-    #[error("there is no router {0}: `weir multipath list` shows those that there are")]
+    #[error("no router {0}: see `weir multipath list`")]
     NoRouter(String),
     /// Several routers have this name.
-    #[error("there are several routers {0}: name one by its key's id, which are {1}")]
+    #[error("several routers are named {0}: use the id of a key: {1}")]
     Several(String, String),
     /// The partner's own port: routers could not come any more.
-    #[error("{0} cannot be given to a router: routers come to port {PORT}")]
+    #[error("cannot forward {0} to a router: routers connect to port {PORT}")]
     Own(Ports),
     /// Another router has these ports.
     #[error(
-        "{ports} belongs to router {router}: give another port, or take it away there by `weir \
-            multipath forward {router}`"
+        "{ports} already forwarded to router {router}: use another port, or remove it there by \
+            `weir multipath forward {router}`"
     )]
     Taken {
         /// The ports.
@@ -44,27 +44,29 @@ pub enum StoreError {
         router: String,
     },
     /// More ranges of ports than fit in a welcome.
-    #[error("a router may have {MOST_FORWARDS} ranges of ports: make fewer and larger ones")]
+    #[error(
+        "too many ranges of ports for a router (at most {MOST_FORWARDS}): use fewer and larger ones"
+    )]
     TooMany,
     /// The key is gone that routers were paired with.
     #[error(
-        "{0} is missing, and routers were paired with it: put it back from a backup; or delete `routers` \
-            beside it, and pair all of them anew"
+        "{0} is missing, but routers were paired with it: restore it from a backup, or delete \
+            `routers` beside it and pair all routers again"
     )]
     KeyGone(PathBuf),
     /// Another partner uses the folder.
     #[error(
-        "another partner serves with the folder {0}: stop that one, or give this one a folder of its \
-            own with --state"
+        "another partner uses the folder {0}: stop that partner, or name another folder with \
+            --state"
     )]
     Served(PathBuf),
     /// Not a valid name.
     #[error(
-        "{0:?} is no name for a router: take up to 64 characters that can be seen, without `key:`, \
-            and not those of a key's id"
+        "invalid name {0:?} of a router: use up to 64 printable characters, without `key:`, and \
+            not the form of a key's id"
     )]
     Name(String),
     /// The system gives no random numbers.
-    #[error("the kernel gives no random numbers")]
+    #[error("cannot read random numbers from the kernel")]
     Random,
 }

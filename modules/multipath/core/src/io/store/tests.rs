@@ -67,12 +67,12 @@ fn a_port_belongs_to_one_router() {
     let other = store.pair("other", &ports("tcp/8050"));
     assert_eq!(
         told(other.map(drop)),
-        "tcp/8050 belongs to router home: give another port, or take it away there by `weir \
+        "tcp/8050 already forwarded to router home: use another port, or remove it there by `weir \
             multipath forward home`"
     );
     assert_eq!(paired(&store).len(), 3, "and it is not paired");
     let own = store.forward("home", &ports("tcp/9000-9400"));
-    assert!(told(own).contains("routers come to"));
+    assert!(told(own).contains("routers connect to"));
     assert!(told(store.forward("nobody", &[])).contains("no router nobody"));
     let several = told(store.forward("twin", &[]));
     assert!(
@@ -90,7 +90,7 @@ fn one_partner_serves_of_a_folder() {
     let serves = store.serve().expect("the first");
     assert!(store.is_served() && store.is_served());
     let told = store.serve().expect_err("the second").to_string();
-    assert!(told.contains("another partner serves"), "{told}");
+    assert!(told.contains("another partner uses the folder"), "{told}");
     drop(serves);
     assert!(!store.is_served());
     store.serve().expect("the first is gone");
@@ -103,7 +103,7 @@ fn what_would_be_taken_for_something_else_is_no_name() {
     let long = "x".repeat(65);
     for name in ["a\u{1b}[2J", "a\tb", "key:abc", "0011223344556677", &long] {
         let told = store.pair(name, &[]).map(drop).expect_err(name).to_string();
-        assert!(told.contains("no name for a router"), "{told}");
+        assert!(told.contains("of a router: use up to 64"), "{told}");
     }
     for name in ["", "home", "home #5", "café", "revoked", &long[1..]] {
         store.pair(name, &[]).expect(name);
@@ -126,7 +126,7 @@ fn a_pipe_in_place_of_a_file_stops_nobody() {
         .map(drop)
         .expect_err("a pipe")
         .to_string();
-    assert!(told.ends_with("routers: is no file"), "{told}");
+    assert!(told.ends_with("routers: not a regular file"), "{told}");
     fs::remove_dir_all(&store.folder).expect("removed");
 }
 
@@ -140,7 +140,7 @@ fn a_key_that_is_gone_is_not_made_anew_under_routers() {
         .map(drop)
         .expect_err("gone")
         .to_string();
-    assert!(told.contains("key is missing, and routers"), "{told}");
+    assert!(told.contains("key is missing, but routers"), "{told}");
     assert!(store.rotate("home").is_err() && store.master().is_err());
     store.revoke("home").expect("that takes no key");
     store.master().expect("nobody has a line of the former one");

@@ -78,8 +78,8 @@ impl Strays {
         }
         self.number = self.number.saturating_add(1);
         if self.number == Self::MANY {
-            warn!(%from, "many datagrams of nobody that was paired, the last of them from this \
-                address: they are thrown away");
+            warn!(%from, "too many datagrams from unpaired senders, the latest from this address: \
+                dropped");
         }
     }
 }
@@ -123,7 +123,7 @@ pub async fn run(tun: Tun, sockets: Datagrams, serving: Arc<Serving>) {
             _ = changed.changed() => { ends.follow(); Ok(()) }
         };
         if let Err(error) = result {
-            debug!(%error, "the tunnel's device");
+            debug!(%error, "cannot read or write the tunnel's device");
         }
     }
 }
@@ -170,7 +170,7 @@ impl Ends {
             let Some(end) = end else { continue };
             match end.tunnel.packet_in(packet, self.clock.now()) {
                 Ok(()) => end.member.moved(packet.len() as u64, 0),
-                Err(error) => debug!(%error, "a packet is not carried"),
+                Err(error) => debug!(%error, "packet dropped"),
             }
         }
         Ok(())
@@ -201,7 +201,7 @@ impl Ends {
             };
             let settings = match settings() {
                 Ok(settings) => settings,
-                Err(error) => return warn!(%error, "a router has no tunnel"),
+                Err(error) => return warn!(%error, "cannot create a tunnel for a router"),
             };
             let keys = found.session.datagrams();
             let tunnel = Tunnel::new(Role::Partner, id.0, &keys, settings);
@@ -252,7 +252,7 @@ impl Ends {
                     }
                 }
             }
-            Err(error) => debug!(%error, %from, "not a datagram of a router"),
+            Err(error) => debug!(%error, %from, "invalid datagram from a router"),
         }
     }
 

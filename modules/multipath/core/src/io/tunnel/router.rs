@@ -95,7 +95,7 @@ pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
             }
         };
         if let Err(error) = went {
-            warn!(%error, "no tunnel: all but TCP goes directly");
+            warn!(%error, "no tunnel: everything except TCP goes directly");
             end.leave();
         }
     }
@@ -200,7 +200,7 @@ impl End<'_> {
             let tunnel = &mut self.tunnels[used].tunnel;
             match tunnel.packet_in(packet, self.clock.now()) {
                 Ok(()) | Err(Refused::NoPath) => {}
-                Err(error) => debug!(%error, "a packet is not carried"),
+                Err(error) => debug!(%error, "packet dropped"),
             }
         }
         Ok(())
@@ -233,7 +233,7 @@ impl End<'_> {
         let mut deliver = |packet: &[u8]| tun.write(packet);
         let tunnel = &mut carried.tunnel;
         if let Err(error) = tunnel.datagram_in(from, datagram, self.clock.now(), &mut deliver) {
-            debug!(%error, %from, "not a datagram of the partner");
+            debug!(%error, %from, "invalid datagram from the partner");
         }
     }
 
@@ -310,7 +310,7 @@ impl End<'_> {
         {
             match device.up(u32::try_from(mtu).unwrap_or(u32::MAX)) {
                 Ok(()) => self.mtu = mtu,
-                Err(error) => warn!(%error, "the tunnel's device does not come up"),
+                Err(error) => warn!(%error, "cannot bring up the tunnel's device"),
             }
         }
     }
@@ -321,7 +321,7 @@ impl End<'_> {
         }
         match now {
             Health::Up => info!(device, %address, "a path answers"),
-            Health::Down => info!(device, %address, "a path does not answer"),
+            Health::Down => info!(device, %address, "path does not answer"),
         }
     }
 }

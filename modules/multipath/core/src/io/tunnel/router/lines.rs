@@ -143,7 +143,7 @@ impl SessionTunnel {
             .add_path(number, settings, now)
             .or_else(|_| self.tunnel.change_path(number, settings, now));
         if let Err(error) = added {
-            warn!(%error, device = line.device, "no tunnel by this path");
+            warn!(%error, device = line.device, "cannot add a path to the tunnel");
         }
         self.counted[usize::from(number)] = self.sums(number);
     }
@@ -240,10 +240,7 @@ impl Lines {
             };
             let taken = |number: &u8| self.lines.contains_key(number);
             let Some(number) = (0..PATHS as u8).find(|number| !taken(number)) else {
-                warn!(
-                    device = path.device,
-                    "there are more paths than a tunnel takes"
-                );
+                warn!(device = path.device, "too many paths for a tunnel");
                 return;
             };
             match Line::open(path, fits.partner) {
@@ -254,7 +251,7 @@ impl Lines {
                     self.lines.insert(number, line);
                 }
                 Err(error) => {
-                    debug!(%error, device = path.device, "no tunnel by this path yet");
+                    debug!(%error, device = path.device, "cannot add a path to the tunnel yet");
                     self.again = Some(now + AGAIN);
                 }
             }
