@@ -152,7 +152,11 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     let last = server(&weir)?;
     let session = curl(router, &status)?;
     assert!(session.contains("\"log_in\""), "{session}");
-    assert!(!weir.log().contains("no web page"), "{}", weir.log());
+    assert!(
+        !weir.log().contains("cannot start the web page"),
+        "{}",
+        weir.log()
+    );
     weir.end(Signal::SIGTERM)?;
     gone(last)
 }

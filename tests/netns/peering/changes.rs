@@ -111,7 +111,10 @@ fn peers_come_back_with_radios_that_were_gone() -> Result<(), Error> {
         wait_until("it is told", LIMIT, || {
             let told = scene.told(at)?;
             Ok(told.peers.is_empty()
-                && told.notices.iter().any(|it| it.contains("no access point")))
+                && told
+                    .notices
+                    .iter()
+                    .any(|it| it.contains("not a running access point")))
         })?;
         scene.end_access_point(at);
     }
@@ -151,19 +154,29 @@ fn an_ear_that_could_not_be_made_is_tried_again() -> Result<(), Error> {
     }
     wait_until("it is told", LIMIT, || {
         let told = scene.told(0)?;
-        Ok(told.notices.iter().any(|it| it.contains("cannot be heard")))
+        Ok(told
+            .notices
+            .iter()
+            .any(|it| it.contains("cannot receive frames")))
     })?;
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(scene.devices("north", "peer-")?, 0);
     let log = scene.weirs[0].log();
     assert_eq!(
-        log.lines().filter(|line| line.contains("no ear")).count(),
+        log.lines()
+            .filter(|line| line.contains("new peers are not possible"))
+            .count(),
         1,
         "{log}"
     );
     scene.lab.node("north")?.ip(&format!("link del {name}\n"))?;
     scene.alive(0, 1)?;
-    assert!(said(&scene.weirs[0].log(), "is heard again")? > 0.0);
+    assert!(
+        said(
+            &scene.weirs[0].log(),
+            "receiving frames of unknown senders again"
+        )? > 0.0
+    );
     assert_eq!(scene.told(0)?.notices, [""; 0]);
     // The device is deleted during its use.
     scene.weirs[1].end(nix::sys::signal::Signal::SIGKILL)?;

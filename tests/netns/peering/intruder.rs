@@ -50,7 +50,7 @@ pub fn joins_by_a_peers_address(scene: &Scene, role: &str) -> Result<(), Error> 
         }
     }
     let log = scene.weirs[0].log();
-    assert!(!log.contains("a peer no longer"), "{log}");
+    assert!(!log.contains("peer removed"), "{log}");
     let denied = denied(scene)?;
     assert!(denied.contains("02:00:00:00:01:00"), "{denied}");
     Ok(())

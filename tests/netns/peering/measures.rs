@@ -109,7 +109,7 @@ fn eight_peers_of_one_radio() -> Result<(), Error> {
     tcpdump.stop();
     for (at, role) in NODES.iter().enumerate().take(9).skip(1) {
         let log = scene.weirs[at].log();
-        let found = said(&log, "a peer peer=")? - said(&log, "looks for peers")?;
+        let found = said(&log, "peer connected peer=")? - said(&log, "looking for peers")?;
         let first = first_frame(&capture, [0, at as u8])?;
         println!("{role}: a peer {found:.3} s after it looks, {first:.3} s from beacons to frames");
     }

@@ -93,8 +93,8 @@ fn a_peer_that_is_killed_is_gone_and_comes_back() -> Result<(), Error> {
     scene.weir("north", SECRET, "")?;
     scene.weir("south", SECRET, "")?;
     let before = [peer(&scene, 0)?, peer(&scene, 1)?];
-    let found = said(&scene.weirs[1].log(), "a peer peer=")?;
-    let began = said(&scene.weirs[1].log(), "looks for peers")?;
+    let found = said(&scene.weirs[1].log(), "peer connected peer=")?;
+    let began = said(&scene.weirs[1].log(), "looking for peers")?;
     println!("a peer {:.3} s after both look for some", found - began);
     for at in [1, 0] {
         scene.weirs[at].end(Signal::SIGKILL)?;
@@ -126,8 +126,8 @@ fn a_peer_that_is_killed_is_gone_and_comes_back() -> Result<(), Error> {
         scene.restart(at)?;
         let log = scene.weirs[at].log();
         peer(&scene, at)?;
-        let began = said(&log, "looks for peers")?;
-        let found = said(&scene.weirs[at].log(), "a peer peer=")?;
+        let began = said(&log, "looking for peers")?;
+        let found = said(&scene.weirs[at].log(), "peer connected peer=")?;
         println!(
             "{} begins anew at once: it looks for peers {:.3} s after the end, and has one {:.3} s \
              after that",

@@ -162,7 +162,7 @@ impl Scene {
 
     /// Waits until a node has found a peer after this second of the day, alive at both ends.
     pub fn found_after(&self, at: usize, second: f64) -> Result<f64, Error> {
-        let found = || said(&self.weirs[at].log(), "a peer peer=").unwrap_or_default();
+        let found = || said(&self.weirs[at].log(), "peer connected peer=").unwrap_or_default();
         wait_until("a new peer", LIMIT, || Ok(found() >= second))
             .map_err(|error| unexpected(format!("{error}: {}", self.weirs[at].log())))?;
         self.alive(at, 1)?;

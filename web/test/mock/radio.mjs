@@ -78,7 +78,7 @@ const RADIOS = [
     most_dbm: 23,
     enough_dbm: null,
     reason: "idle",
-    trouble: `its power is left alone: ${HOSTILE.markup}`,
+    trouble: `power control ended: ${HOSTILE.markup}`,
     stations: [],
   },
 ];

@@ -155,7 +155,7 @@ fn asks_twice_and_shows_nothing() {
     assert!(fits(&file, "secret words"));
     let (code, seen) = answers(&file, b"other secret\r", b"other secrets\r");
     assert_eq!(code, Some(1));
-    assert!(seen.contains("the two are not the same"), "{seen}");
+    assert!(seen.contains("the two passwords differ"), "{seen}");
     assert!(fits(&file, "secret words"), "nothing was changed");
 }
 

@@ -34,8 +34,8 @@ fn features(web: &Web) -> Vec<Feature> {
 
 fn tls(listener: &SocketAddr, is_encrypted: bool, metrics: &MetricsFor) -> Feature {
     let readable = match metrics {
-        MetricsFor::Token(_) => "the password, the token of /metrics and all that the page shows",
-        MetricsFor::Off | MetricsFor::Loopback => "the password and all that the page shows",
+        MetricsFor::Token(_) => "the password, the token of /metrics and everything on the page",
+        MetricsFor::Off | MetricsFor::Loopback => "the password and everything on the page",
     };
     Feature {
         name: format!("TLS of the page at {listener}"),

@@ -53,14 +53,14 @@ pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let file = web::password_file(&args.file);
     password::move_former(file).map_err(|error| {
         let hint = "run it as root";
-        Error::because("the former password cannot be moved", &error, hint)
+        Error::because("cannot move the former password", &error, hint)
     })?;
     password::hash(&password, Cost::default())
         .map_err(|error| Error::new(error.to_string(), error.hint()))
         .and_then(|hash| {
             password::write(file, &hash).map_err(|error| {
                 let hint = error.hint();
-                Error::because("the password cannot be set", &error, hint)
+                Error::because("cannot set the password", &error, hint)
             })
         })?;
     let text = format!("the password is set, in {}", file.display());
@@ -68,7 +68,7 @@ pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
 }
 
 fn weak(weakness: Weakness) -> Error {
-    let hint = "nothing was changed; take a longer one: some words that nobody would put together";
+    let hint = "nothing was changed; use a longer password: several unrelated words";
     Error::new(weakness.to_string(), hint)
 }
 
@@ -82,7 +82,7 @@ fn first_line(input: impl BufRead) -> Result<String, Error> {
         .read_until(b'\n', &mut line)
         .map_err(|error| {
             Error::because(
-                "standard input cannot be read",
+                "cannot read standard input",
                 &error,
                 "give the password as one line of text",
             )
@@ -99,8 +99,8 @@ fn first_line(input: impl BufRead) -> Result<String, Error> {
 fn text(octets: Vec<u8>) -> Result<String, Error> {
     String::from_utf8(octets).map_err(|_| {
         Error::new(
-            "the password is not UTF-8 text",
-            "nothing was changed; see how the terminal is set (`locale`)",
+            "the password is not valid UTF-8",
+            "nothing was changed; check the character set of the terminal (`locale`)",
         )
     })
 }
@@ -110,7 +110,7 @@ fn twice() -> Result<String, Error> {
     if !io::stdin().is_terminal() {
         return Err(Error::usage(
             "standard input is not a terminal",
-            "give the password with --stdin, or run this on a terminal",
+            "use --stdin, or run this on a terminal",
         ));
     }
     let first = ask("New password: ")?;
@@ -118,7 +118,7 @@ fn twice() -> Result<String, Error> {
     password::check(&first).map_err(weak)?;
     if ask("The same again: ")? != first {
         return Err(Error::new(
-            "the two are not the same",
+            "the two passwords differ",
             "nothing was changed; try again",
         ));
     }
@@ -133,15 +133,11 @@ fn ask(prompt: &str) -> Result<String, Error> {
     // The user's Enter was not shown either.
     let _ = writeln!(terminal);
     let answer = answer.map_err(|error| {
-        Error::because(
-            "the password cannot be asked for",
-            &error,
-            "use --stdin instead",
-        )
+        Error::because("cannot ask for the password", &error, "use --stdin instead")
     })?;
     match answer {
         Some(octets) => text(octets),
-        None => Err(Error::new("no password was given", "nothing was changed")),
+        None => Err(Error::new("missing password", "nothing was changed")),
     }
 }
 

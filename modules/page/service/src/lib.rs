@@ -36,7 +36,7 @@ pub const ENTRY: Entry = Entry {
     doubt: |effective| {
         let error = refused(effective.of())?;
         Some(Doubt {
-            what: format!("no page will be served: {error}"),
+            what: format!("cannot serve the page: {error}"),
             hint: error.hint().to_owned(),
         })
     },
@@ -96,7 +96,7 @@ impl Page {
             warn!(
                 error = said(error),
                 hint = error.hint(),
-                "no web page; it is tried again"
+                "cannot start the web page; retrying"
             );
         }
         *self.failed.borrow_mut() = failed;
@@ -133,11 +133,11 @@ impl Module for Page {
         vec![Route::get(command::CLAIM, Who::Root, move |()| {
             let warden = self.warden.borrow();
             let warden = warden.as_ref().ok_or_else(|| {
-                let hint = "`weir status` says why; `weir config` shows [web]";
-                Problem::new(404, "no_page", "no page is served", hint)
+                let hint = "see `weir status` for the cause, and `weir config` for [web]";
+                Problem::new(404, "no_page", "the page is not served", hint)
             })?;
             let code = warden.claim().ok_or_else(|| {
-                let hint = "log in; if it is forgotten, `weir passwd` sets another";
+                let hint = "log in; if you forgot the password, `weir passwd` sets another";
                 Problem::new(409, "password_set", "the page has a password", hint)
             })?;
             Ok(PageClaim { code })

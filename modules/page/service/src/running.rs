@@ -76,7 +76,7 @@ impl Running {
         );
         let routes = warden.routes(routes);
         let tls = *config.tls != WebTls::Off;
-        info!(?addresses, tls, "the web page is served");
+        info!(?addresses, tls, "web page served");
         Ok(Self {
             listeners,
             front,
@@ -124,7 +124,7 @@ pub fn make_folders(config: &Web) {
     let password = web::password_file(&config.password);
     if let Err(error) = password::move_former(password) {
         let hint = "move it by hand: `mv /etc/weir/password* /etc/weir/page/`";
-        warn!(%error, hint, "the web page's password cannot be moved to its new folder");
+        warn!(%error, hint, "cannot move the web page's password to its new folder");
     }
     let token = match &*config.metrics {
         MetricsFor::Token(file) => file.parent(),
@@ -133,7 +133,7 @@ pub fn make_folders(config: &Web) {
     for folder in password.parent().into_iter().chain(token) {
         if let Err(error) = std::fs::create_dir_all(folder) {
             let folder = folder.display();
-            warn!(%error, %folder, "cannot be made: no password or token can be kept there");
+            warn!(%error, %folder, "cannot create the folder: no password or token can be kept there");
         }
     }
 }

@@ -41,11 +41,7 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
     runtime::log::start(args.log);
     let stranger = |error| {
         let hint = "start `weir run`, with `enabled = true` under [web]";
-        Error::because(
-            "the web page's process is started by weir alone",
-            &error,
-            hint,
-        )
+        Error::because("only weir starts the web page's process", &error, hint)
     };
     let control = APART.enter(c"weir-page").map_err(stranger)?;
     runtime::event_loop()?.block_on(async {

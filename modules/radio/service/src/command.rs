@@ -88,8 +88,11 @@ pub fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error> {
         if let Some(device) = &log.device {
             told.logs.retain(|one| one.device == *device);
             if told.logs.is_empty() {
-                let what = format!("no access point is called {}", harmless(device));
-                return Err(Error::new(what, "`weir radio power` has all of them"));
+                let what = format!("no access point {}", harmless(device));
+                return Err(Error::new(
+                    what,
+                    "see `weir radio power` for all access points",
+                ));
             }
         }
         if let Some(file) = &log.plot {
@@ -223,9 +226,9 @@ fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
     let [log] = &told.logs[..] else {
         let names: Vec<_> = told.logs.iter().map(|log| harmless(&log.device)).collect();
         let (what, hint) = match names.is_empty() {
-            true => ("there is no log", "`weir radio status` says why".to_owned()),
+            true => ("no log", "see `weir radio status` for the cause".to_owned()),
             false => (
-                "a picture has one access point",
+                "a picture can show only one access point",
                 format!("name one: {}", names.join(", ")),
             ),
         };
@@ -245,8 +248,8 @@ fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
     });
     let steps: Vec<_> = steps.collect();
     std::fs::write(file, plot(&log.device, &steps)).map_err(|error| {
-        let what = format!("{} cannot be written", file.display());
-        Error::because(&what, &error, "name a file in a folder that is there")
+        let what = format!("cannot write {}", file.display());
+        Error::because(&what, &error, "name a file in an existing folder")
     })
 }
 

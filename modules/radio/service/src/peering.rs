@@ -41,8 +41,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 const MOST: usize = 8;
 
 /// Hint for a missing secret.
-pub const SECRET_HINT: &str = "write 16 octets or more into the first line of a file, the same at every \
-    access point, and name that as `secret` under [radio.peering]";
+pub const SECRET_HINT: &str = "write 16 or more bytes into the first line of a file, the same at \
+    every access point, and name that file as `secret` under [radio.peering]";
 /// Why compat = "apup" is insecure.
 pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove nothing, all that is \
     said to them can be read and changed, and whoever sends a beacon with this network's name and \
@@ -51,8 +51,8 @@ pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove n
 pub const ALLOW_HINT: &str = "list your own access points in `allow` under [radio.peering]";
 
 /// Notice when the search for peers has failed.
-const BROKE_OFF: &str = "what looks for peers broke off by a fault of weir, which its log has: \
-    restart weir";
+const BROKE_OFF: &str = "the search for peers failed by a fault of weir: see the log, and restart \
+    weir";
 
 /// For stations and devices, and for what is said to an access point by those it does not know,
 /// which comes by a packet socket.
@@ -152,7 +152,7 @@ impl Peered {
         let file = config.secret.0.as_deref();
         let secret = match file {
             Some(file) => {
-                let what = format!("the secret in {} cannot be used", file.display());
+                let what = format!("cannot use the secret in {}", file.display());
                 let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
                 let secret = first_line(file).map_err(|error| failed(&error))?;
                 Secret::new(&secret).map_err(|error| failed(&error))?
@@ -160,15 +160,15 @@ impl Peered {
             // A random secret: any node that claims to prove one is refused.
             None if clear => unknown()?,
             None => {
-                let what = "access points that peer without a secret would let anybody in";
+                let what = "access points that peer without a secret would admit anyone";
                 let hint = format!(
-                    "{hint}; compat = \"apup\" there does without, in clear, and does let anybody in"
+                    "{hint}; compat = \"apup\" works without a secret, in clear, and admits anyone"
                 );
                 return Err(Error::new(what, hint));
             }
         };
         let key = seed(&config.key).map_err(|error| {
-            let what = format!("{} cannot be read or made", config.key.display());
+            let what = format!("cannot read or create {}", config.key.display());
             let hint = "see `key` under [radio.peering]; without the file, a new key is made";
             Error::because(&what, &error, hint)
         })?;
@@ -197,7 +197,7 @@ impl Peered {
         loop {
             let why = match Session::open(self) {
                 Ok(mut session) => {
-                    info!(device = self.device, "looks for peers");
+                    info!(device = self.device, "looking for peers");
                     if let Some(why) = self.insecure() {
                         warn!(device = self.device, why, "insecure");
                     }
@@ -254,8 +254,8 @@ fn unknown() -> Result<Secret, Error> {
     let mut octets = [0; 32];
     let made = getrandom::fill(&mut octets).map_err(io::Error::other);
     let made = made.and_then(|()| Secret::new(&octets).map_err(io::Error::other));
-    let hint = "start weir again; see the kernel's log where that does not help";
-    made.map_err(|error| Error::because("there is no random number", &error, hint))
+    let hint = "start weir again; if that does not help, see the kernel's log";
+    made.map_err(|error| Error::because("cannot read random numbers from the system", &error, hint))
 }
 
 /// Makes an instance that was never used before.

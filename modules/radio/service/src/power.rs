@@ -80,7 +80,9 @@ impl Powers {
         let thread = std::thread::Builder::new().name("radio".into());
         match thread.spawn(move || worker.run()) {
             Ok(thread) => drop(self.threads.insert(link, thread)),
-            Err(error) => tracing::warn!(%error, device = name, "no thread for its power"),
+            Err(error) => {
+                tracing::warn!(%error, device = name, "cannot start a thread for the power")
+            }
         }
     }
 

@@ -76,7 +76,7 @@ fn a_page_that_would_not_be_served_is_told() {
     let told = warned(open);
     assert!(
         told.starts_with(
-            "weir: warning: no page will be served: the web page would listen on \
+            "weir: warning: cannot serve the page: the web page would listen on \
             0.0.0.0:80 without TLS"
         ) && told.contains("\n  Hint: listen on 127.0.0.1:80"),
         "{told}"

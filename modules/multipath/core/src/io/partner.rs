@@ -212,7 +212,7 @@ impl Partner {
                 })
                 .map_err(ServeError::Thread)?;
         }
-        info!(listen = ?settings.listen, tunnel = net.is_some(), "serves routers");
+        info!(listen = ?settings.listen, tunnel = net.is_some(), "serving routers");
         Ok(Self {
             threads,
             serving,

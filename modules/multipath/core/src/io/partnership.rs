@@ -332,7 +332,7 @@ fn look(link: &TcpStream, share: &Share) {
     let read = Subflows::open()
         .and_then(|mut sockets| sockets.read(Sockets::To(remote.port()), &mut found));
     if let Err(error) = read {
-        debug!(%error, "subflows");
+        debug!(%error, "cannot read subflows");
     }
     let fell_back = |subflow: &Subflow| {
         subflow.kind == SubflowKind::FellBack && subflow.local.port() == local.port()

@@ -401,7 +401,7 @@ impl Paths {
         let Some(mptcp) = self.tuned.mptcp() else {
             return;
         };
-        debug!(%address, name, "a path");
+        debug!(%address, name, "path added");
         let endpoint = Endpoint {
             id: 0,
             address: *address,

@@ -129,7 +129,7 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
         Some(ends) => Box::pin(sealed::both(&client, &link, ends, told)).await,
     };
     if let Err(error) = carried {
-        debug!(%from, %destination, %error, "a connection broke");
+        debug!(%from, %destination, %error, "connection broke");
         pump::reset(client);
         pump::reset(link);
     }

@@ -402,7 +402,7 @@ impl Control {
             found.clear();
             let to = Sockets::To(self.share.port());
             if let Err(error) = sockets.read(to, &mut found) {
-                debug!(%error, "subflows");
+                debug!(%error, "cannot read subflows");
             }
             let partners = self.share.partners();
             found.retain(|subflow| {
@@ -419,7 +419,7 @@ impl Control {
                 true => {
                     connections.clear();
                     if let Err(error) = sockets.connections(to, &mut connections) {
-                        debug!(%error, "MPTCP connections");
+                        debug!(%error, "cannot read MPTCP connections");
                     }
                     gaps.look(&found, &connections, &works)
                 }

@@ -118,7 +118,7 @@ async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
             }
             return;
         }
-        Err(_) => return debug!(%from, "said nothing"),
+        Err(_) => return debug!(%from, "nothing received in time"),
     };
     match said {
         (Kind::Handshake, body) => {
@@ -199,7 +199,7 @@ async fn open(
 ) {
     let (mut accepted, open) = match session.accept(body) {
         Ok(accepted) => accepted,
-        Err(error) => return warn!(%from, %error, "not opened"),
+        Err(error) => return warn!(%from, %error, "cannot open a connection"),
     };
     let destination = SocketAddr::new(
         open.destination.ip().to_canonical(),
@@ -239,7 +239,7 @@ async fn open(
     let ends = accepted.stream();
     let told = router.write_all(&accepted.status(status)).await;
     let Ok(stream) = found else {
-        return debug!(%from, client = %open.client, %destination, ?status, "not connected");
+        return debug!(%from, client = %open.client, %destination, ?status, "cannot connect to the destination");
     };
     if told.is_err() {
         return pump::reset(stream);
@@ -262,7 +262,7 @@ async fn open(
         () = member.revoked() => Err(io::Error::other("the router was revoked")),
     };
     if let Err(error) = carried {
-        debug!(%from, client = %open.client, %destination, %error, "a connection broke");
+        debug!(%from, client = %open.client, %destination, %error, "connection broke");
         pump::reset(router);
         pump::reset(stream);
     }

@@ -39,7 +39,7 @@ pub enum Mesh {
 
 /// Why there may be one peer only.
 pub const LOOP: &str = "a bare bridge of three access points would be a loop: only the first peer \
-    is taken; switch on spanning tree at the bridge, or use mesh = \"batman\" or \"babel\"";
+    is accepted; enable spanning tree on the bridge, or use mesh = \"batman\" or \"babel\"";
 
 impl Mesh {
     /// Peers at most, of so many that were wanted; `stp`: the bridge has a spanning tree.

@@ -33,13 +33,13 @@ pub const HELLO: usize = TAG + FIRST;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// The message is cut short.
-    #[error("a message of {0} octets is too short")]
+    #[error("a message of {0} bytes is too short")]
     Short(usize),
     /// Not made with the secret and the key, or for another place and time.
-    #[error("it proves nothing")]
+    #[error("invalid proof")]
     Proof,
     /// The system has no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("cannot read random numbers from the system")]
     Random,
 }
 

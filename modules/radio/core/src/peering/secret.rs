@@ -9,7 +9,7 @@ pub const SHORTEST: usize = 16;
 
 /// A secret that is too short to be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a secret of {0} octets is too short: it takes {SHORTEST}")]
+#[error("a secret of {0} bytes is too short: use at least {SHORTEST}")]
 pub struct Weak(pub usize);
 
 /// The secret of a network, as the two keys that are derived from it. It is never printed.

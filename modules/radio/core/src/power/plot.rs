@@ -133,7 +133,7 @@ fn power(svg: &mut String, steps: &[Entry], across: &Scale) {
     );
     axes(
         svg,
-        "power, dBm (dots: somebody got less, came, or fell silent)",
+        "power, dBm (dots: a station receives less, joined, or fell silent)",
         across,
         &up,
     );
@@ -187,7 +187,7 @@ fn arrives(svg: &mut String, steps: &[Entry], across: &Scale) {
     let up = up(1, 0.0, most.flatten().fold(1.0, f64::max));
     axes(
         svg,
-        "what arrives at the station that loses most, Mbit/s (grey: at the greatest power)",
+        "throughput at the station that loses most, Mbit/s (grey: at the greatest power)",
         across,
         &up,
     );
@@ -218,7 +218,7 @@ fn arrives(svg: &mut String, steps: &[Entry], across: &Scale) {
 fn rates(svg: &mut String, steps: &[Entry], across: &Scale) {
     let all = || steps.iter().filter_map(|it| Some((it, megabits(it.rate)?)));
     let up = up(2, 0.0, all().map(|it| it.1).fold(1.0, f64::max));
-    axes(svg, "rate that it is sent to at, Mbit/s", across, &up);
+    axes(svg, "sending rate, Mbit/s", across, &up);
     for (step, rate) in all() {
         draw!(
             svg,

@@ -25,11 +25,11 @@ impl Carrier {
     pub fn put(&self, own: Mac, peer: Mac, link: u32, name: &str) -> Result<u32, String> {
         let Self { mesh, device } = self;
         let missing = |_| match mesh {
-            Mesh::Bridge => format!("there is no {device}: ip link add {device} type bridge"),
-            _ => format!("there is no {device}: ip link add {device} type batadv"),
+            Mesh::Bridge => format!("no {device}: run `ip link add {device} type bridge`"),
+            _ => format!("no {device}: run `ip link add {device} type batadv`"),
         };
         let master = if_nametoindex(device.as_str()).map_err(missing)?;
-        let failed = |error| format!("{name} cannot be put into {device}: {error}");
+        let failed = |error| format!("cannot put {name} into {device}: {error}");
         let mut below = Device::open(link).map_err(failed)?;
         match mesh {
             Mesh::Batman => {
@@ -47,7 +47,7 @@ impl Carrier {
                 let bridge = Device::open(master).and_then(|mut device| device.bridging());
                 if !bridge.map_err(failed)?.tree {
                     return Err(format!(
-                        "{device} is no bridge with spanning tree, so {name} is not put into it: \
+                        "{device} is not a bridge with spanning tree, so {name} is not put into it: \
                          three access points would be a loop; ip link set {device} type bridge \
                          stp_state 1"
                     ));
@@ -80,9 +80,9 @@ impl Carrier {
         let name = tagged_name(name);
         let failed = |error: RequestError| {
             let why = error.of_radio(&name);
-            format!("batman-adv does not know what gets through by {why}")
+            format!("cannot set the throughput in batman-adv: {why}")
         };
-        let gone = |_| format!("{name} is gone from {}", self.device);
+        let gone = |_| format!("{name} has disappeared from {}", self.device);
         let link = if_nametoindex(name.as_str()).map_err(gone)?;
         match Batadv::open().map_err(failed)? {
             Some(mut kernel) => kernel.set_throughput(master, link, bits).map_err(failed),

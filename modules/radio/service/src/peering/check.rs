@@ -65,9 +65,9 @@ pub fn check(config: &Peering) -> Vec<Feature> {
 /// Checks that the secret is valid and that other users cannot read it.
 fn secret(file: Option<&Path>) -> Result<Option<Wrong>, Wrong> {
     let hint = || SECRET_HINT.to_owned();
-    let file = file.ok_or_else(|| ("none is named".to_owned(), hint()))?;
+    let file = file.ok_or_else(|| ("no secret configured".to_owned(), hint()))?;
     let failed = |error: &dyn Error| {
-        let what = format!("{} cannot be used: {error}", file.display());
+        let what = format!("cannot use {}: {error}", file.display());
         (what, hint())
     };
     let line = first_line(file).map_err(|error| failed(&error))?;
@@ -87,10 +87,10 @@ fn hostapd(socket: &Path) -> Result<Option<Wrong>, Wrong> {
     match socket.metadata().map(is_socket) {
         Ok(true) => Ok(None),
         _ => Err((
-            format!("there is no {}", socket.display()),
+            format!("no {}", socket.display()),
             format!(
-                "start hostapd with ctrl_interface={} in hostapd.conf; `hostapd` under \
-                 [radio.peering] names another directory",
+                "start hostapd with ctrl_interface={} in hostapd.conf, or name another directory \
+                 as `hostapd` under [radio.peering]",
                 socket.parent().unwrap_or(socket).display()
             ),
         )),

@@ -130,7 +130,7 @@ fn ask(socket: &UnixDatagram, line: &str) -> io::Result<()> {
             let verb = line.split(' ').next().unwrap_or_default();
             let said = String::from_utf8_lossy(other).into_owned();
             Err(io::Error::other(format!(
-                "hostapd answers {verb} by {said:?}"
+                "hostapd answers {verb} with {said:?}"
             )))
         }
     }

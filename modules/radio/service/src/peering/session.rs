@@ -62,8 +62,8 @@ impl Session {
     /// There is no access point, hostapd does not answer, or the kernel refused something.
     pub fn open(peered: &Peered) -> io::Result<Self> {
         let device = &peered.device;
-        let none = || io::Error::other(format!("{device} is no access point that runs"));
-        let wifi = || io::Error::other("this kernel has no Wi-Fi");
+        let none = || io::Error::other(format!("{device} is not a running access point"));
+        let wifi = || io::Error::other("this kernel lacks Wi-Fi");
         let link = nix::net::if_::if_nametoindex(device.as_str()).map_err(|_| none())?;
         let mut kernel = Peers::open().map_err(io::Error::other)?.ok_or_else(wifi)?;
         let access_point = kernel
@@ -90,7 +90,7 @@ impl Session {
         let machine = Machine::new(settings.clone(), secret, node, instance()?)
             .remembering(peered.proven.borrow().clone());
         let announcer = Announcer::open(peered.hostapd(), &machine).map_err(|error| {
-            let text = format!("hostapd's control socket for {device} does not do it: {error}");
+            let text = format!("cannot use hostapd's control socket for {device}: {error}");
             io::Error::other(text)
         })?;
         let now = Instant::now();
@@ -180,7 +180,7 @@ impl Session {
     /// Handles the end of the ear.
     fn hears(&mut self, done: io::Result<()>) {
         if let Err(error) = done {
-            debug!(%error, "its ear is gone");
+            debug!(%error, "cannot receive frames any longer");
             self.ear = None;
             self.again.failed(Instant::now());
         }
@@ -206,7 +206,7 @@ impl Session {
                         debug!(peer = text(&to), ?kind, "says");
                     }
                     if let Err(error) = self.kept.kernel().send(self.link, &frame) {
-                        debug!(%error, "a frame is not sent");
+                        debug!(%error, "cannot send a frame");
                     }
                 }
                 Action::Install {
@@ -223,10 +223,10 @@ impl Session {
                         None if key.is_none() => warn!(
                             peer = text(&mac),
                             device = name,
-                            "a peer in clear, which proves nothing: INSECURE"
+                            "peer connected in clear, without proof: INSECURE"
                         ),
-                        None => info!(peer = text(&mac), device = name, "a peer"),
-                        Some(why) => warn!(peer = text(&mac), why, "no peer"),
+                        None => info!(peer = text(&mac), device = name, "peer connected"),
+                        Some(why) => warn!(peer = text(&mac), why, "peer refused"),
                     }
                     results.push_back((mac, done.is_ok()));
                     self.carry();
@@ -234,15 +234,15 @@ impl Session {
                 Action::Rekey(mac, key) => {
                     let done = self.kept.rekey(mac, &key);
                     if let Err(error) = &done {
-                        warn!(peer = text(&mac), %error, "its key stays as it was");
+                        warn!(peer = text(&mac), %error, "cannot change the peer's key: the former key stays");
                     }
                     results.push_back((mac, done.is_ok()));
                 }
                 Action::Remove(mac, name, why) => {
-                    info!(peer = text(&mac), device = name, ?why, "a peer no longer");
+                    info!(peer = text(&mac), device = name, ?why, "peer removed");
                     self.metrics.remove(&mac);
                     if let Err(error) = self.kept.remove(mac) {
-                        debug!(%error, "its device was gone");
+                        debug!(%error, "cannot remove the peer's device");
                     }
                 }
                 Action::Listen(listens) => {
@@ -273,18 +273,18 @@ impl Session {
                     self.ear = Some(ear);
                     self.again.done(now);
                     if self.deaf.take().is_some() {
-                        info!("what is said to this access point is heard again");
+                        info!("receiving frames of unknown senders again");
                     }
                 }
                 Err(error) => {
                     self.kept.deafen();
                     self.again.failed(now);
                     let why = format!(
-                        "what is said to this access point cannot be heard, so nobody new becomes \
-                         a peer: {error}; it is tried again"
+                        "cannot receive frames of unknown senders, so no new peers are possible: \
+                         {error}; retrying"
                     );
                     if self.deaf.as_ref() != Some(&why) {
-                        warn!(why, "no ear");
+                        warn!(why, "new peers are not possible");
                     }
                     self.deaf = Some(why);
                 }
@@ -298,7 +298,7 @@ impl Session {
         let Some(carrier) = &self.carrier else { return };
         let trouble = self.kept.put(carrier, &self.metrics);
         if let Some(why) = trouble.as_ref().filter(|_| trouble != self.trouble) {
-            warn!(why, "a peer's device is not as it should be");
+            warn!(why, "cannot set up a peer's device");
         }
         self.trouble = trouble;
     }
@@ -311,7 +311,7 @@ impl Session {
             .access_point(self.link)
             .map_err(io::Error::other)?;
         let Some(now) = now else {
-            return Err(io::Error::other("the access point is gone"));
+            return Err(io::Error::other("the access point has disappeared"));
         };
         if (now.mac, &now.ssid, now.radio)
             != (
@@ -320,7 +320,7 @@ impl Session {
                 self.access_point.radio,
             )
         {
-            return Err(io::Error::other("the access point is another one"));
+            return Err(io::Error::other("the access point was replaced"));
         }
         if now.frequency != self.settings.frequency {
             self.settings.frequency = now.frequency;
@@ -340,7 +340,7 @@ impl Session {
                     });
                     self.happen(Event::Counted(mac, told));
                 }
-                Err(error) => debug!(%error, "a peer is not counted"),
+                Err(error) => debug!(%error, "cannot read the counters of a peer"),
             }
         }
         if self.announcer.is_due() {

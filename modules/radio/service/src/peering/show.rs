@@ -21,7 +21,7 @@ fn state(peer: &RadioPeer) -> String {
 pub fn print(told: &RadioPeers, output: &mut Output<'_>) -> io::Result<()> {
     if told.device.is_empty() {
         return output.line(
-            "no access point has peers: `device` under [radio.peering] in the file names one",
+            "no access point has peers: set `device` under [radio.peering] of the configuration",
         );
     }
     let mut table = Table::new([

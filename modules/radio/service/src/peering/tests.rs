@@ -112,7 +112,7 @@ fn a_check_names_what_peers_lack_and_what_is_insecure() {
     let names: Vec<_> = told.iter().map(|it| &*it.0).collect();
     assert_eq!(names, ["the secret of peers", "hostapd's control socket"]);
     assert!(
-        told[0].1.contains("secret") && told[0].1.contains("16 octets"),
+        told[0].1.contains("secret") && told[0].1.contains("16 or more bytes"),
         "{told:?}"
     );
     assert!(

@@ -11,7 +11,7 @@ use runtime::kept;
 /// In the first network namespace.
 pub const FILE: &str = "/var/lib/weir/radio";
 /// Loss with the file.
-const LOST: &str = "what was enough at which hour is learned anew";
+const LOST: &str = "the sufficient power per hour is learned again";
 /// Shortest interval of writes, except at the end: flash wears out.
 const WRITES: Duration = Duration::from_secs(600);
 
@@ -89,7 +89,7 @@ impl Learned {
             Ok(()) => (self.changed, self.fails) = (false, false),
             Err(error) => {
                 self.fails = true;
-                warn!(%error, file = %file.display(), "what was enough at which hour is not kept");
+                warn!(%error, file = %file.display(), "cannot store the sufficient power per hour");
             }
         }
     }

@@ -129,7 +129,7 @@ impl Search {
             }
             Err(error) => {
                 self.refused += 1;
-                tracing::debug!(%error, "another power is refused");
+                tracing::debug!(%error, "driver refuses a power");
                 match self.was_refused() {
                     false => Ok(false),
                     true => Err(error),
@@ -177,7 +177,7 @@ impl Search {
         for mac in std::mem::take(&mut self.stations).into_keys() {
             if let Err(error) = driver.set_station(mac, StationPower::Automatic) {
                 // The station may be gone.
-                tracing::debug!(%error, %mac, "its power is not given back");
+                tracing::debug!(%error, %mac, "cannot restore a station's power");
             }
         }
     }

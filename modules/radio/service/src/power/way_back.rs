@@ -42,7 +42,7 @@ impl WayBack {
             Ok((child, pipe))
         });
         if let Err(error) = &child {
-            warn!(%error, "where weir is killed, radios keep the power that they have then");
+            warn!(%error, "cannot start the guard: if weir is killed, radios keep their current power");
         }
         Self { child: child.ok() }
     }
@@ -67,7 +67,7 @@ impl WayBack {
             return;
         };
         if let Err(error) = pipe.write_all(line.as_bytes()).and_then(|()| pipe.flush()) {
-            warn!(%error, "where weir is killed, radios keep the power that they have then");
+            warn!(%error, "cannot reach the guard: if weir is killed, radios keep their current power");
             self.child = None;
         }
     }
@@ -140,7 +140,7 @@ fn give_back(left: &BTreeMap<u32, Left>) {
             Left::Stations => give_back_stations(*link),
         };
         if let Err(error) = done {
-            warn!(%error, link, "its power is not given back");
+            warn!(%error, link, "cannot restore the power");
         }
     }
 }

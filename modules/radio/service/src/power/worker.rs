@@ -22,7 +22,7 @@ use super::way_back::WayBack;
 /// Interval of checks that the device is still an access point, and of its power.
 const LOOKS: Duration = Duration::from_secs(2);
 /// Notice if stations cannot have powers of their own.
-const ONE_FOR_ALL: &str = "its driver has no power of single stations: one for all of them";
+const ONE_FOR_ALL: &str = "the driver has no power per station: using one for all of them";
 
 /// State of a thread.
 pub struct Worker {
@@ -69,9 +69,9 @@ impl Worker {
                 Ok(End::Other) => {}
                 Ok(End::Asked | End::Gone) => break,
                 Ok(End::Refused(error)) => {
-                    warn!(%error, device = self.name, "its power is left alone");
+                    warn!(%error, device = self.name, "power control ended");
                     self.note(|known| {
-                        known.trouble = Some(format!("its power is left alone: {error}"));
+                        known.trouble = Some(format!("power control ended: {error}"));
                     });
                     return;
                 }
@@ -86,9 +86,9 @@ impl Worker {
     /// Logs a temporary failure once, and waits.
     fn pause(&self, failures: &mut Failures, error: &RequestError) {
         let told = match (self.control, failures.owed) {
-            (false, _) => "it is tried again",
-            (true, None) => "all of its power until this works again",
-            (true, Some(_)) => "its power cannot be given back yet, which is tried again",
+            (false, _) => "retrying",
+            (true, None) => "full power until this works again",
+            (true, Some(_)) => "cannot restore the power yet; retrying",
         };
         let (wait, first) = failures.failed(Instant::now());
         if first {
@@ -119,7 +119,7 @@ impl Worker {
             self.back_of(|back| back.forget(self.link));
         }
         let Some(former) = device.former()? else {
-            debug!(device = self.name, "its driver tells no power");
+            debug!(device = self.name, "driver reports no power");
             return Ok(End::Gone);
         };
         let begun = self.told(&former);
@@ -172,7 +172,7 @@ impl Worker {
         let kept = matches!(end, Ok(End::Other));
         if !kept && let Err(error) = device.set(former.setting) {
             // The device may be gone.
-            debug!(%error, device = self.name, "its power is not given back");
+            debug!(%error, device = self.name, "cannot restore the power");
             if end.is_err() {
                 failures.owed = Some(former.setting);
                 return;
@@ -184,7 +184,7 @@ impl Worker {
     /// Records that the stations were read.
     fn works(&self, failures: &mut Failures) {
         if failures.works(Instant::now()) {
-            info!(device = self.name, "it works again");
+            info!(device = self.name, "power control works again");
             self.note(|known| known.trouble = None);
         }
     }
@@ -305,7 +305,7 @@ impl Worker {
                 let level = device.level()?;
                 let other = changed(told, level);
                 if other {
-                    info!(device = self.name, ?level, "somebody else set its power");
+                    info!(device = self.name, ?level, "another program set the power");
                     return Ok(End::Other);
                 }
             }

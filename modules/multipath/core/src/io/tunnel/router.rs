@@ -320,7 +320,7 @@ impl End<'_> {
             return;
         }
         match now {
-            Health::Up => info!(device, %address, "a path answers"),
+            Health::Up => info!(device, %address, "path answers"),
             Health::Down => info!(device, %address, "path does not answer"),
         }
     }

@@ -23,7 +23,7 @@ fn a_search_is_drawn() {
     let rates = svg.matches("height=\"6\"").count();
     let known = air.log.iter().filter(|entry| entry.rate.is_some()).count();
     assert!(rates == known && rates > 5, "{rates} of {known}");
-    assert!(svg.contains("rate that it is sent to at, Mbit/s"));
+    assert!(svg.contains("sending rate, Mbit/s"));
     let inside = |number: &str| {
         number
             .parse::<f64>()

@@ -66,7 +66,7 @@ impl Announcer {
             }
             Err(error) => {
                 self.tells.failed(self.said);
-                debug!(%error, "hostapd does not say who we are");
+                debug!(%error, "cannot announce this node through hostapd");
             }
         }
     }
@@ -80,12 +80,10 @@ impl Announcer {
             Ok(()) if again => self.open = None,
             Ok(()) => {}
             Err(error) => {
-                let why = format!(
-                    "somebody may become a client by a peer's address, and the peer is gone \
-                     meanwhile: {error}"
-                );
+                let why =
+                    format!("a client can use a peer's address while the peer is away: {error}");
                 if self.open.as_ref() != Some(&why) {
-                    warn!(why, "hostapd denies nobody");
+                    warn!(why, "cannot deny clients the addresses of peers");
                 }
                 self.open = Some(why);
             }

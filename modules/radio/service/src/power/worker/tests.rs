@@ -136,7 +136,7 @@ fn stations_that_cannot_be_read_are_asked_for_again() {
         let told = trouble(shared).expect("told");
         assert_eq!(
             told,
-            "all of its power until this works again: the kernel refused made up: EBUSY: Device or \
+            "full power until this works again: the kernel refused made up: EBUSY: Device or \
              resource busy"
         );
         let power = lock(shared).get("wlan0").map(|known| known.power);
@@ -158,7 +158,7 @@ fn what_could_not_be_given_back_is_as_soon_as_it_can() {
             refuses: true,
             ..Radio::default()
         };
-        let owed = "its power cannot be given back yet, which is tried again: ";
+        let owed = "cannot restore the power yet; retrying: ";
         let is_told = || trouble(shared).is_some_and(|told| told.starts_with(owed));
         until("that is told", is_told);
         lock(radio).refuses = false;
@@ -170,7 +170,7 @@ fn what_could_not_be_given_back_is_as_soon_as_it_can() {
 fn a_driver_that_takes_no_other_power_is_left_alone() {
     controlled(|MadeUp(radio, _), shared| {
         lock(radio).refuses = true;
-        let alone = |told: String| told.starts_with("its power is left alone: ");
+        let alone = |told: String| told.starts_with("power control ended: ");
         until("it is left alone", || trouble(shared).is_some_and(alone));
     });
 }
