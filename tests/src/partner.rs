@@ -101,10 +101,10 @@ impl Partner {
         command.args(["multipath", "serve", "-v", "--state"]);
         command.arg(self.folder.join("state")).args(&self.options);
         command.stdin(Stdio::null()).stdout(log).stderr(again);
-        let before = self.log().matches("serves routers").count();
+        let before = self.log().matches("serving routers").count();
         self.process = Some(namespace.start(&mut command)?);
         wait_until("the partner to serve", LIMIT, || {
-            Ok(self.log().matches("serves routers").count() > before)
+            Ok(self.log().matches("serving routers").count() > before)
         })
     }
 

@@ -348,7 +348,7 @@ fn a_path_without_a_socket_is_tried_again() -> Result<(), Error> {
     wait_until("a socket to be missed", LIMIT, misses)?;
     limit(most.trim())?;
     let answers = format!(
-        "a path answers device=\"wan1\" address={}",
+        "path answers device=\"wan1\" address={}",
         uplinks.address(1)
     );
     wait_until("the path to answer", LIMIT, || {

@@ -67,7 +67,7 @@ fn check_names_what_is_in_the_way() -> Result<(), Error> {
     assert_eq!(
         new,
         [
-            ("no other portal beside it", "there are rules of Pirania"),
+            ("no other portal beside it", "rules of Pirania found"),
             (
                 "guests' connections are tracked",
                 "ip early raw has tcp 80, tcp 443 from lan0"

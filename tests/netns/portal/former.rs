@@ -43,7 +43,7 @@ fn vouchers_of_pirania_hold_on() -> Result<(), Error> {
     assert!(
         place
             .weir(&import)?
-            .contains("0 vouchers were new, 2 known.")
+            .contains("0 vouchers imported, 2 already known.")
     );
     // The import names files that are not vouchers, and takes the others.
     fs::write(folder.join("wrong.json"), "{}").map_err(unexpected)?;
@@ -54,7 +54,10 @@ fn vouchers_of_pirania_hold_on() -> Result<(), Error> {
     std::os::unix::fs::symlink("/dev/zero", folder.join("zeros.json")).map_err(unexpected)?;
     fs::write(folder.join("zz.json"), file("CCCCCC", "QWERTZ", "")).map_err(unexpected)?;
     let refused = place.weir(&import).expect_err("refused").to_string();
-    assert!(refused.contains("not all vouchers were taken"), "{refused}");
+    assert!(
+        refused.contains("not all vouchers were imported"),
+        "{refused}"
+    );
     let taken = place.weir("voucher list --json")?;
     assert!(taken.contains("QWERTZ"), "{taken}");
     place.weir("voucher invalidate oioioi")?;

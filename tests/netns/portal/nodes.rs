@@ -74,7 +74,10 @@ fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Er
     let told = other.export()?;
     // A timer sees the error.
     let stranger = seller.import(&told).expect_err("refused").to_string();
-    assert!(stranger.contains("not all notes were taken"), "{stranger}");
+    assert!(
+        stranger.contains("not all notes were imported"),
+        "{stranger}"
+    );
     seller.trust(&format!("{} the hill", other.key()?))?;
     let heard = seller.import(&told)?;
     assert_eq!(

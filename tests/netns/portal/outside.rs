@@ -95,7 +95,7 @@ fn what_others_take_away_comes_anew() -> Result<(), Error> {
     router(&place, "ip link set lan0 name lanx")?;
     wait_until("a word of it", LIMIT, || {
         let log = place.weir.log();
-        Ok(log.contains("a device of the portal is not there"))
+        Ok(log.contains("missing device of the portal"))
     })?;
 
     let least = since.elapsed().as_millis() as u64;

@@ -65,7 +65,9 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
     let first = place.clients()?.clients[0].mac.clone();
     place.become_one("02:00:00:00:77:01")?;
     wait_until("the new address is asked for its voucher", LIMIT, || {
-        Ok(place.browse("phone")?.contains("Go on with your voucher"))
+        Ok(place
+            .browse("phone")?
+            .contains("Continue with your voucher"))
     })?;
     assert!(ask_tcp(client, to, b"in?").is_err());
     // A changed or revoked cookie does not work.
@@ -74,9 +76,17 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
     let (kept, last) = cut.split_at(cut.len() - 1);
     let changed = format!("{kept}{}\n", if last == "2" { "3" } else { "2" });
     std::fs::write(place.folder.join("changed"), changed).map_err(unexpected)?;
-    assert!(!place.browse("changed")?.contains("Go on with"));
+    assert!(
+        !place
+            .browse("changed")?
+            .contains("Continue with your voucher")
+    );
     // Another browser lacks the cookie.
-    assert!(!place.browse("other")?.contains("Go on with"));
+    assert!(
+        !place
+            .browse("other")?
+            .contains("Continue with your voucher")
+    );
     let page = place.browse("phone")?;
     let (_, rest) = page
         .split_once("name=\"code\" value=\"")

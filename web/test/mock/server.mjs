@@ -160,9 +160,9 @@ async function answer(request, response, state, now, speed) {
   };
   const guests = portal.answer(state.portal, call, body, query);
   if (guests?.status === 404)
-    return refuse(404, "no_voucher", "there is no such voucher", "look at the list");
+    return refuse(404, "no_voucher", "no such voucher", "look at the list");
   if (guests?.status === 400)
-    return refuse(400, "wrong_picture", "it is no PNG, JPEG or WebP", "take another one");
+    return refuse(400, "wrong_picture", "not a PNG, JPEG or WebP", "take another one");
   if (guests?.html !== undefined) {
     response.setHeader("Content-Security-Policy", guests.policy);
     response.setHeader("Content-Type", "text/html; charset=utf-8");

@@ -21,10 +21,10 @@ pub struct Code([u8; LENGTH]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotACode {
     /// Not so many letters and digits.
-    #[error("a code has {LENGTH} letters and digits")]
+    #[error("a code must have {LENGTH} letters and digits")]
     Length,
     /// A character that no code contains.
-    #[error("no code has the character {0:?}")]
+    #[error("invalid character {0:?} in a code")]
     Character(char),
 }
 

@@ -43,7 +43,7 @@ impl FromStr for Date {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "a day is written as 2026-12-31";
+        let wrong = "invalid day: write it as 2026-12-31";
         let mut parts = text.splitn(3, '-').map(str::parse::<u16>);
         let mut part = || parts.next().and_then(Result::ok).ok_or(wrong);
         let (year, month, day) = (part()?, part()?, part()?);

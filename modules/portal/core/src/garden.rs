@@ -41,7 +41,7 @@ pub struct Name {
 
 /// Text that is no name of a garden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no name such as example.org or *.example.net")]
+#[error("not a name such as example.org or *.example.net")]
 pub struct NotAName;
 
 impl FromStr for Name {

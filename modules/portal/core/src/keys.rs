@@ -21,7 +21,7 @@ pub struct PublicKey(pub [u8; KEY]);
 
 /// Not a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a key is 44 letters, as `weir portal key` shows it")]
+#[error("invalid key: it must have 44 characters, as `weir portal key` prints it")]
 pub struct NotAKey;
 
 impl PublicKey {

@@ -81,16 +81,16 @@ pub struct Device {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadNote {
     /// Not a line of this kind.
-    #[error("this is no note of a voucher")]
+    #[error("not a voucher's note")]
     NotANote,
     /// The node of the note is not trusted.
     #[error("node {0} is not under `trust`")]
     Stranger(PublicKey),
     /// The node that sold the voucher is not trusted.
-    #[error("voucher {0} was sold by a node that is not under `trust`")]
+    #[error("voucher {0} was issued by a node that is not under `trust`")]
     Seller(String),
     /// The node did not sign this.
-    #[error("this was not signed by node {0}")]
+    #[error("invalid signature of node {0}")]
     Forged(PublicKey),
 }
 

@@ -63,57 +63,57 @@ impl Trouble {
     fn text(self, german: bool) -> String {
         let (english, deutsch) = match self {
             Self::NoCode => (
-                "This is no code: a code has eight letters and digits, none of them 0, O, 1 or I.",
+                "Invalid code: a code has eight letters and digits, and never 0, O, 1 or I.",
                 "Das ist kein Code: er hat acht Buchstaben und Ziffern, aber nie 0, O, 1 oder I.",
             ),
             Self::Unknown => (
-                "There is no voucher with this code. Compare it with yours, letter by letter.",
+                "No voucher has this code. Compare it with yours, letter by letter.",
                 "Es gibt keinen Gutschein mit diesem Code. Bitte Zeichen für Zeichen vergleichen.",
             ),
             Self::Foreign => (
-                "This voucher was not sold by anybody whose vouchers hold here.",
+                "This voucher is not valid here.",
                 "Diesen Gutschein hat niemand verkauft, dessen Gutscheine hier gelten.",
             ),
             Self::Expired => (
-                "The time of this voucher is over.",
+                "This voucher has expired.",
                 "Die Zeit dieses Gutscheins ist abgelaufen.",
             ),
             Self::Invalidated => (
-                "This voucher was called back. Ask whoever gave it to you.",
+                "This voucher was revoked. Ask at the place where you got it.",
                 "Dieser Gutschein wurde zurückgezogen. Bitte dort fragen, wo er herkommt.",
             ),
-            Self::NotThePassword => ("This is not the password.", "Das ist nicht das Passwort."),
+            Self::NotThePassword => ("Wrong password.", "Das ist nicht das Passwort."),
             Self::NotTheAccount => (
-                "There is no account with this name and this password.",
+                "Wrong name or password.",
                 "Es gibt kein Konto mit diesem Namen und diesem Passwort.",
             ),
             Self::Spent => (
-                "What your account is good for is used up.",
+                "Your account has no time or data left.",
                 "Was Ihr Konto erlaubt, ist aufgebraucht.",
             ),
             Self::Silent => (
-                "Nobody can say now who has an account. Try again in a moment.",
+                "Accounts cannot be checked at the moment. Try again soon.",
                 "Gerade kann niemand sagen, wer ein Konto hat. Bitte gleich noch einmal versuchen.",
             ),
             Self::Wait(seconds) => {
                 let seconds = counted(seconds, german);
                 return match german {
-                    false => format!("Too many wrong tries. Try again in {seconds}."),
+                    false => format!("Too many wrong attempts. Try again in {seconds}."),
                     true => format!("Zu viele Fehlversuche. Bitte in {seconds} erneut."),
                 };
             }
             Self::Rest(seconds) => {
                 let time = time(seconds);
                 return match german {
-                    false => format!("You were in without a voucher before. Again in {time}."),
+                    false => format!("You have already used the free access. Try again in {time}."),
                     true => format!("Sie waren schon ohne Gutschein hier. Wieder in {time}."),
                 };
             }
-            Self::Closed(None) => ("It is closed.", "Es ist geschlossen."),
+            Self::Closed(None) => ("Closed.", "Es ist geschlossen."),
             Self::Closed(Some(seconds)) => {
                 let time = time(seconds);
                 return match german {
-                    false => format!("It is closed now. It opens in {time}."),
+                    false => format!("Closed now. Opens in {time}."),
                     true => format!("Es ist jetzt geschlossen. Es öffnet in {time}."),
                 };
             }
@@ -125,11 +125,11 @@ impl Trouble {
                 };
             }
             Self::Stranger => (
-                "The router does not see your device. Try again in a moment.",
+                "The router cannot find your device. Try again in a moment.",
                 "Der Router sieht Ihr Gerät nicht. Bitte gleich noch einmal versuchen.",
             ),
             Self::Broken => (
-                "Something here does not work. Try again in a moment.",
+                "Something went wrong. Try again in a moment.",
                 "Hier klappt etwas nicht. Bitte gleich noch einmal versuchen.",
             ),
             Self::Forged => (

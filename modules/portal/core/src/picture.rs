@@ -43,19 +43,19 @@ pub struct Picture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Too many bytes.
-    #[error("it has {0} bytes; {LONGEST} are possible")]
+    #[error("too large: {0} bytes, but at most {LONGEST} are allowed")]
     Long(usize),
     /// A picture that can hold scripts.
-    #[error("it is SVG, which can hold scripts")]
+    #[error("SVG is not allowed, because it can contain scripts")]
     Svg,
     /// Another format.
-    #[error("it is no PNG, JPEG or WebP")]
+    #[error("not a PNG, JPEG or WebP")]
     Unknown,
     /// The first bytes show the format, but not the size.
-    #[error("it is damaged: it does not say how large it is")]
+    #[error("damaged: no width and height found")]
     Damaged,
     /// Too many pixels, or none.
-    #[error("it has {0} by {1} pixels; 1 to {LONGEST_SIDE} on each side are possible")]
+    #[error("invalid size: {0} by {1} pixels; each side must have 1 to {LONGEST_SIDE}")]
     Large(u32, u32),
 }
 

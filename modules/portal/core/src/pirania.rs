@@ -64,7 +64,7 @@ fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
         .iter()
         .filter(|(name, value)| !WITHOUT_EFFECT.contains(&name.as_str()) && !says_nothing(value));
     kept.map(|(name, _)| match name.as_str() {
-        "unrestricted" => "`unrestricted` is lost: the voucher lets nobody in during `closed` \
+        "unrestricted" => "`unrestricted` is ignored: the voucher does not work during `closed` \
             hours; list its devices under `exempt`"
             .to_owned(),
         name => {
@@ -73,7 +73,7 @@ fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
                 .filter(|c| !c.is_control())
                 .take(SHOWN)
                 .collect();
-            format!("`{name}` is lost: weir has no such property")
+            format!("`{name}` is ignored: weir has no such property")
         }
     })
     .collect()
@@ -83,19 +83,19 @@ fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotPirania {
     /// Not what Pirania writes.
-    #[error("it is no voucher of Pirania's: {0}")]
+    #[error("not a voucher of Pirania: {0}")]
     Json(String),
     /// The code is invalid.
-    #[error("its code is none: {0}")]
+    #[error("invalid code: {0}")]
     Code(#[from] NotACode),
     /// The hardware address of the device is invalid.
-    #[error("its device is none: a hardware address is written as 02:00:5e:10:00:01")]
+    #[error("invalid hardware address: write it as 02:00:5e:10:00:01")]
     Mac,
     /// Not a number, or a time out of range.
-    #[error("{0} is no time")]
+    #[error("invalid time: {0}")]
     Time(&'static str),
     /// Too long, or several lines.
-    #[error("its name is longer than {NAME} bytes, or several lines")]
+    #[error("invalid name: longer than {NAME} bytes, or several lines")]
     Name,
 }
 
@@ -224,10 +224,10 @@ mod tests {
             ("{}", "missing field"),
             (
                 &file(",\"mac\":\"ff:ff:ff:ff:ff:ff\""),
-                "its device is none",
+                "invalid hardware address",
             ),
-            (&file(",\"duration_m\":1e300"), "duration_m is no time"),
-            (&file("").replace("ZRJUXO", "a b"), "its code is none"),
+            (&file(",\"duration_m\":1e300"), "invalid time: duration_m"),
+            (&file("").replace("ZRJUXO", "a b"), "invalid code"),
             (&file("").replace("san-notebook", "a\\nb"), "its name"),
         ] {
             let wrong = read(text, Code::new([7; 5]), WALL)

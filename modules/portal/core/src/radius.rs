@@ -76,16 +76,16 @@ type Attributes<'a> = Vec<(u8, &'a [u8])>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Doubt {
     /// The reply belongs to another request, or was made with another secret.
-    #[error("it has another secret than weir, or is of somebody else")]
+    #[error("the reply is from another server, or the server has another secret")]
     Foreign,
     /// The reply has no Message-Authenticator.
     #[error(
-        "its answers have no Message-Authenticator, without which they can be forged \
-         (CVE-2024-3596): bring it up to date"
+        "the reply has no Message-Authenticator, so it could be forged (CVE-2024-3596): update the \
+         server"
     )]
     NoProof,
     /// The reply was made with the secret, but is malformed.
-    #[error("its answer makes no sense")]
+    #[error("the reply is malformed")]
     Damaged,
 }
 

@@ -43,7 +43,7 @@ pub struct Span {
 
 /// Not such a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a time is written as \"Mon-Fri 22:00-06:00\", \"Sat,Sun\" or \"12:00-13:00\"")]
+#[error("invalid time: write it as \"Mon-Fri 22:00-06:00\", \"Sat,Sun\" or \"12:00-13:00\"")]
 pub struct NotASpan;
 
 impl Span {

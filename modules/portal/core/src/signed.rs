@@ -55,7 +55,7 @@ pub(crate) struct Terms {
 
 /// Not a signed voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a signed voucher has {LETTERS} letters and digits, and terms that make sense")]
+#[error("invalid signed voucher: it must have {LETTERS} letters and digits, and valid terms")]
 pub struct NotSigned;
 
 impl Signed {

@@ -13,10 +13,10 @@ const SHOWN: usize = 24 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooLong {
     /// The Markdown text is too long.
-    #[error("it has more than {LONGEST} bytes")]
+    #[error("longer than {LONGEST} bytes")]
     Written,
     /// The HTML text is too long.
-    #[error("as HTML it has more than {SHOWN} bytes")]
+    #[error("longer than {SHOWN} bytes as HTML")]
     Shown,
 }
 

@@ -23,8 +23,8 @@ pub struct Parts {
 impl Access {
     pub fn parts(&self) -> Result<&Rc<Parts>, Problem> {
         self.0.as_ref().ok_or_else(|| {
-            let hint = "write `devices = [\"br-lan\"]` under [portal], and start weir anew";
-            Problem::new(409, "no_portal", "there is no portal here", hint)
+            let hint = "write `devices = [\"br-lan\"]` under [portal], and restart weir";
+            Problem::new(409, "no_portal", "no portal on this router", hint)
         })
     }
 

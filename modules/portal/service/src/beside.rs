@@ -204,9 +204,9 @@ mod tests {
     #[test]
     fn other_portals_are_named() {
         let said = found(PIRANIA, &["lan0"]);
-        assert_eq!(said, ["there are rules of Pirania"]);
+        assert_eq!(said, ["rules of Pirania found"]);
         let said = found(OPENNDS, &["lan0"]);
-        assert_eq!(said, ["there are rules of openNDS or nodogsplash"]);
+        assert_eq!(said, ["rules of openNDS or nodogsplash found"]);
     }
 
     /// A guest zone of OpenWrt refuses unaccepted packets, but accepts redirected ones.

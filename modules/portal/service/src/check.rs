@@ -111,7 +111,7 @@ fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
         detail: said.as_ref().err().map(ToString::to_string),
         hint: said
             .is_err()
-            .then(|| "start it, or name another one by `resolver` under [portal]".to_owned()),
+            .then(|| "start it, or name another by `resolver` under [portal]".to_owned()),
     }))
 }
 

@@ -340,8 +340,8 @@ fn meant<'a>(all: &'a PortalVouchers, name: &str) -> Result<&'a PortalVoucher, E
     };
     all.vouchers.iter().find(fits).ok_or_else(|| {
         Error::new(
-            format!("there is no voucher {}", harmless(name)),
-            "`weir portal voucher list` has all of them",
+            format!("no voucher {}", harmless(name)),
+            "see `weir portal voucher list`",
         )
     })
 }

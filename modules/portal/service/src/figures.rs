@@ -46,7 +46,7 @@ impl File {
         };
         let (figures, damaged) = Figures::read(&octets);
         if damaged > 0 {
-            warn!(file = %path.display(), damaged, "damaged lines of figures are left out");
+            warn!(file = %path.display(), damaged, "skipping damaged lines of figures");
         }
         let (jobs, receiver) = mpsc::channel();
         let waiting = Some((path.to_owned(), receiver));
@@ -77,13 +77,13 @@ impl File {
                 };
                 fails.store(written.is_err(), Ordering::Relaxed);
                 if let Err(error) = written {
-                    warn!(%error, file = %path.display(), "figures cannot be written");
+                    warn!(%error, file = %path.display(), "cannot write figures");
                 }
             }
         };
         let begun = thread::Builder::new().name("figures".to_owned());
         if let Err(error) = begun.spawn(work) {
-            warn!(%error, "figures cannot be kept: there is no thread for it");
+            warn!(%error, "cannot store figures: no thread for it");
             self.fails.store(true, Ordering::Relaxed);
         }
     }

@@ -181,7 +181,7 @@ impl Guide {
             debug!(
                 why,
                 name = question.name,
-                "a name of the garden is not found"
+                "cannot resolve a name of the garden"
             );
             (FAILED, Vec::new(), 0)
         });
@@ -202,9 +202,9 @@ impl Guide {
         let reply: Option<Reply> = ask(&self.theirs, "/portal/garden/ask", &wish)
             .await
             .map_err(silent)?;
-        let reply = reply.ok_or("it may not be asked for now, or the name server is silent")?;
+        let reply = reply.ok_or("too many queries, or no answer from the name server")?;
         let octets = BASE64.decode(reply.octets).map_err(|_| "no base64")?;
-        let said = upstream::read(&octets, question).map_err(|_| "the answer is malformed")?;
+        let said = upstream::read(&octets, question).map_err(|_| "malformed answer")?;
         if said.addresses.is_empty() {
             return Ok((said.code, Vec::new(), 0));
         }
@@ -216,7 +216,7 @@ impl Guide {
             .await
             .map_err(silent)?;
         match opened.addresses.is_empty() {
-            true => Err("none of its addresses may be open, or there is no room"),
+            true => Err("none of its addresses may be opened, or the set is full"),
             false => Ok((WELL, opened.addresses, said.seconds.min(opened.seconds))),
         }
     }

@@ -235,7 +235,7 @@ impl Keeper {
         self.tries.give_back(pool, &mac);
         self.days.logged_in(&mac);
         let mac = mac_text(&mac);
-        info!(mac, %address, "let in by a voucher");
+        info!(mac, %address, "guest logged in by a voucher");
         self.settle(router);
         Ok(pass)
     }
@@ -339,7 +339,7 @@ impl Keeper {
         let voucher = asker.voucher(terms, accounts)?;
         self.grant(voucher, Some(accounts.devices), mac, router)?;
         let mac = mac_text(&mac);
-        info!(mac, %address, "let in by an account");
+        info!(mac, %address, "guest logged in by an account");
         Ok(())
     }
 
@@ -429,7 +429,7 @@ impl Keeper {
                     continue;
                 }
                 Brought::CodeTaken => {
-                    let why = "another voucher has the same code: sell a new voucher instead";
+                    let why = "another voucher has the same code: issue a new voucher instead";
                     imported.refused.push((number, why.to_owned()));
                     continue;
                 }
@@ -474,10 +474,7 @@ impl Keeper {
                 false => heard.known += 1,
             }
             if !was && self.is_double(&id) {
-                warn!(
-                    voucher = id,
-                    "a voucher was used at two nodes by more than it was sold for"
-                );
+                warn!(voucher = id, "voucher used at two nodes beyond its terms");
                 heard.double_use.push(id);
             }
         }
@@ -752,7 +749,7 @@ fn end_connections(ended: &HashSet<IpAddr>, router: &Router) {
     let theirs = flows.filter(|(_, flow)| concerned(&flow.original()) || concerned(&flow.reply));
     let ids: Vec<ConnectionId> = theirs.map(|(_, flow)| flow.id).collect();
     if let Err(error) = kernel::io::forget(&ids) {
-        warn!(%error, "connections of who is let in no more go on in conntrack; their packets are \
-            refused all the same");
+        warn!(%error, "cannot end connections of guests who were logged out; their packets are \
+            refused nevertheless");
     }
 }

@@ -116,11 +116,8 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     if setup.wanted && !config.devices.is_empty() {
         let file = &*config.vouchers;
         let (store, read) = Store::open(file).map_err(|error| {
-            let what = format!(
-                "the vouchers in {} cannot be read and written",
-                file.display()
-            );
-            Error::because(&what, &error, "see `vouchers` under [portal]")
+            let what = format!("cannot read and write the vouchers in {}", file.display());
+            Error::because(&what, &error, "check `vouchers` under [portal]")
         })?;
         let words = Words {
             title: config.title.0.clone(),
@@ -129,32 +126,32 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         let welcome = Welcome::open(file, words, config.venue.0.clone());
         let figures_file = file.with_extension("figures");
         let figures = figures::File::open(&figures_file).map_err(|error| {
-            let what = format!("the figures in {} cannot be read", figures_file.display());
-            let hint = "see `vouchers` under [portal]; without the file, they begin anew";
+            let what = format!("cannot read the figures in {}", figures_file.display());
+            let hint = "check `vouchers` under [portal]; without the file, figures start again";
             Error::because(&what, &error, hint)
         })?;
         let password = secrets::password(config)?;
         let key_file = file.with_extension("key");
         let key = keeper::key(&key_file).map_err(|error| {
-            let what = format!("the key in {} cannot be read or made", key_file.display());
-            let hint = "see `vouchers` under [portal]; without the file, a new key is made, and what \
-                was signed by the old one holds no more";
+            let what = format!("cannot read or create the key in {}", key_file.display());
+            let hint = "check `vouchers` under [portal]; without the file, a new key is created, \
+                and signatures of the old key become invalid";
             Error::because(&what, &error, hint)
         })?;
         let certificate = secure::certificate(config)?;
         let radius = radius::Client::open(setup.effective.of::<config::Radius>());
         // Log-ins with accounts fail then; without a portal all devices would be in.
         let radius = radius.unwrap_or_else(|error| {
-            error!(%error, "nobody can come with an account");
+            error!(%error, "no log-in with accounts");
             None
         });
         let sockets = Sockets::bind(certificate.is_some()).map_err(|error| {
             let hint = format!(
-                "ports {} and {} are the portal's: see `ss -tulpn` for who has them",
+                "ports {} and {} belong to the portal: see `ss -tulpn` for their users",
                 sockets::PAGE,
                 sockets::NAMES
             );
-            Error::because("the portal cannot listen", &error, &hint)
+            Error::because("cannot listen on the portal's ports", &error, &hint)
         })?;
         portal.open = Some(Open {
             parts: Rc::new(Parts {
@@ -186,8 +183,8 @@ fn said(file: Option<&Path>) -> Result<String, Error> {
         return Ok(String::new());
     };
     let failed = |error: &dyn std::error::Error| {
-        let what = format!("what {} says cannot be shown", file.display());
-        Error::because(&what, error, "see `text` under [portal]")
+        let what = format!("cannot show the text in {}", file.display());
+        Error::because(&what, error, "check `text` under [portal]")
     };
     let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
     // The page would not show it.
@@ -205,11 +202,11 @@ impl CaptivePortal {
         }
         match (&self.open, check::is_whole(ruleset)) {
             (Some(open), None) => {
-                warn!("the portal's table is gone; it comes anew");
+                warn!("another program removed the portal's table: restored");
                 open.parts.keeper.borrow_mut().create_table();
             }
             (Some(open), Some(false)) => {
-                warn!("somebody changed rules in the portal's table; it comes anew");
+                warn!("another program changed the portal's table: restored");
                 open.parts.keeper.borrow_mut().create_table();
             }
             (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
@@ -285,7 +282,7 @@ impl Module for CaptivePortal {
                             continue;
                         }
                         let hint = "see `weir check`";
-                        warn!(error, hint, "the firewall does not take the portal's rules");
+                        warn!(error, hint, "the firewall refuses the portal's rules");
                     }
                 }
             };
@@ -315,7 +312,7 @@ impl Module for CaptivePortal {
                 keeper.days.start();
                 keeper.create_table();
                 keeper.garden.configure(effective.of::<config::Portal>());
-                info!(devices = ?keeper.portal.devices, "the portal is open");
+                info!(devices = ?keeper.portal.devices, "portal open");
             }
             Event::Kernel(kernel::Event::Neighbour(neighbour)) => keeper().heard(neighbour, router),
             Event::Kernel(kernel::Event::Connection(connection)) => {
@@ -364,15 +361,13 @@ impl Module for CaptivePortal {
         let firewall = std::mem::take(&mut keeper.table.firewall);
         Some(Box::pin(async move {
             if timeout(WRITTEN, settled).await.is_err() {
-                warn!(
-                    "the disk takes too long: what was used of vouchers in the last minute is lost"
-                );
+                warn!("the disk is too slow: usage of vouchers in the last minute is lost");
             }
             if let Err(error) = firewall.finish(rules::remove()).await {
                 let table = rules::TABLE;
                 warn!(
                     error,
-                    "the portal's rules are left: `nft delete table inet {table}`"
+                    "cannot remove the portal's rules: remove them by `nft delete table inet {table}`"
                 );
             }
         }))

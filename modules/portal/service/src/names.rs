@@ -102,7 +102,7 @@ async fn datagrams(socket: StdSocket, guide: Rc<Guide>, forwarded: Rc<Pool>) -> 
 /// Sends a reply. If sending fails, the client asks again.
 fn reply(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) {
     if let Err(error) = send(socket, said, to, source) {
-        debug!(%error, "a name is not answered");
+        debug!(%error, "cannot answer a name query");
     }
 }
 

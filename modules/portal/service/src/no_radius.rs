@@ -21,8 +21,8 @@ impl Client {
         if config.servers.0.is_empty() {
             return Ok(None);
         }
-        let hint = "build weir with the feature `radius`, or take `servers` out of [portal.radius]";
-        Err(Error::new("this weir is built without RADIUS", hint))
+        let hint = "build weir with the feature `radius`, or remove `servers` from [portal.radius]";
+        Err(Error::new("this weir lacks RADIUS", hint))
     }
 
     /// Never asked for.

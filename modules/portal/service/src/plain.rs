@@ -18,8 +18,8 @@ pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
     match config.host.0 {
         None => Ok(None),
         Some(_) => {
-            let hint = "build weir with the feature `tls`, or take `host` out of [portal]";
-            Err(Error::new("this weir is built without TLS", hint))
+            let hint = "build weir with the feature `tls`, or remove `host` from [portal]";
+            Err(Error::new("this weir lacks TLS", hint))
         }
     }
 }

@@ -27,8 +27,8 @@ const REST: Duration = Duration::from_secs(60);
 /// Maximum number of concurrent requests: the page itself needs none.
 const AT_ONCE: u32 = 16;
 /// Possible reasons for a missing reply.
-const SILENT: &str = "it says nothing: it is not there, does not know this router, has another secret, \
-    or something on the way drops it";
+const SILENT: &str = "no reply: the server is down, does not know this router or has another \
+    secret, or something drops the packets";
 /// Interval at which the same problem is logged again.
 const TOLD: Duration = Duration::from_secs(60);
 
@@ -56,16 +56,16 @@ impl Client {
         if config.servers.0.is_empty() {
             return Ok(None);
         }
-        let hint = "write what the RADIUS server has for this router into the first line of a file, \
-            and name that as `secret` under [portal.radius]";
+        let hint = "write the secret that the RADIUS server has for this router into the first \
+            line of a file, and name that file as `secret` under [portal.radius]";
         let Some(file) = config.secret.0.as_deref() else {
-            return Err(Error::new("there is no secret for the RADIUS server", hint));
+            return Err(Error::new("no secret for the RADIUS server", hint));
         };
-        let what = format!("the secret in {} cannot be read", file.display());
+        let what = format!("cannot read the secret in {}", file.display());
         let line = first_line(file).map_err(|error| Error::because(&what, &error, hint))?;
         let secret = Secret::new(&line);
         let none = || {
-            let what = format!("the first line of {} is empty", file.display());
+            let what = format!("no secret in the first line of {}", file.display());
             Error::new(what, hint)
         };
         Ok(Some(Self {
@@ -100,7 +100,7 @@ impl Client {
                     let rested = Instant::now() + REST;
                     self.resting.borrow_mut().insert(server, rested);
                     if self.is_news(server, None) {
-                        let hint = "see `servers` under [portal.radius]";
+                        let hint = "check `servers` under [portal.radius]";
                         warn!(%server, %error, hint, "a RADIUS server does not answer");
                     }
                 }
@@ -181,7 +181,7 @@ impl Client {
                 Ok(verdict) => return Ok(verdict),
                 Err(doubt) => {
                     if self.is_news(server, Some(doubt)) {
-                        warn!(%server, why = %doubt, "what a RADIUS server says does not count");
+                        warn!(%server, why = %doubt, "ignoring a RADIUS server's reply");
                     }
                 }
             }

@@ -152,10 +152,10 @@ pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
                 let mac = mac_of(&asked.parts[0]).ok_or_else(no_mac)?;
                 if !keeper.end(mac, router) {
                     let detail = format!(
-                        "no device {} is let in",
+                        "no logged-in device {}",
                         api::problem::clipped(&asked.parts[0])
                     );
-                    let hint = "`weir portal clients` has all of them";
+                    let hint = "see `weir portal clients`";
                     return Err(Problem::new(404, "no_client", detail, hint));
                 }
                 let clients = keeper.clients(router);
@@ -231,11 +231,11 @@ fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
     Box::pin(async move {
         let (keeper, made, written) = made?;
         let failed = |why: String| {
-            let hint = "make room on the disk; nothing was sold";
+            let hint = "free space on the disk; no voucher was issued";
             Problem::new(
                 500,
                 "not_written",
-                format!("no voucher was made: {why}"),
+                format!("cannot store the voucher: {why}"),
                 hint,
             )
         };
@@ -261,8 +261,8 @@ fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
 /// Completes once the change is on the disk.
 async fn kept(settled: oneshot::Receiver<Result<(), String>>) -> Result<(), Problem> {
     let failed = |why: String| {
-        let detail = format!("it is done, and lost when weir starts anew: {why}");
-        let hint = "make room on the disk: until then it is tried again and again";
+        let detail = format!("the change works, but is lost when weir restarts: {why}");
+        let hint = "free space on the disk; weir keeps retrying";
         Problem::new(500, "not_written", detail, hint)
     };
     let written = settled.await.map_err(|error| failed(error.to_string()))?;
@@ -272,53 +272,56 @@ async fn kept(settled: oneshot::Receiver<Result<(), String>>) -> Result<(), Prob
 fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
     let wrong = |what: String, hint: &str| Err(Problem::new(400, "wrong_voucher", what, hint));
     if asked.count == 0 || asked.count > MOST {
-        let hint = "make more by several calls";
+        let hint = "issue more in several calls";
         return wrong(
-            format!("{} vouchers at once; 1 to {MOST} are possible", asked.count),
+            format!(
+                "invalid number of vouchers: {}; use 1 to {MOST} at once",
+                asked.count
+            ),
             hint,
         );
     }
     if asked.devices == 0 || asked.devices > 1000 {
         return wrong(
-            format!("{} devices; 1 to 1000 are possible", asked.devices),
-            "say how many",
+            format!(
+                "invalid number of devices: {}; use 1 to 1000",
+                asked.devices
+            ),
+            "give a number in that range",
         );
     }
     if asked.duration == Some(0) {
-        return wrong(
-            "a voucher of no time".to_owned(),
-            "say how long it is good for",
-        );
+        return wrong("invalid duration: 0".to_owned(), "give a longer duration");
     }
     let far = u64::from(u32::MAX);
     if asked.duration.is_some_and(|time| time > far) || asked.until.is_some_and(|day| day > far) {
         return wrong(
-            "a time beyond the year 2106".to_owned(),
-            "make it good for ever, or name no day",
+            "invalid time: it is after the year 2106".to_owned(),
+            "issue it without an end, or without a day",
         );
     }
     if asked.until.is_some_and(|day| day <= unix_seconds()) {
         return wrong(
-            "a voucher that is to be used first before today".to_owned(),
-            "name a day to come",
+            "invalid time: the voucher could only be used before today".to_owned(),
+            "give a day in the future",
         );
     }
     if asked.bytes == Some(0) {
         return wrong(
-            "a voucher of no bytes".to_owned(),
-            "say how many, or none for no end",
+            "invalid limit: 0 bytes".to_owned(),
+            "give a number of bytes, or none for no limit",
         );
     }
     if asked.rate.is_some_and(|rate| !RATES.contains(&rate)) {
         return wrong(
-            "a rate below 64 kbit/s, or above 1 Tbit/s".to_owned(),
-            "say how many bits a second, or none for no limit",
+            "invalid rate: it is below 64 kbit/s or above 1 Tbit/s".to_owned(),
+            "give a rate in bits per second, or none for no limit",
         );
     }
     if asked.online && asked.duration.is_none() {
         return wrong(
-            "time that goes by only on-line, of a voucher that is good for ever".to_owned(),
-            "say how long it is good for",
+            "a voucher without an end cannot count online time only".to_owned(),
+            "give a duration",
         );
     }
     name(&asked.name)
@@ -327,23 +330,23 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
 fn name(name: &str) -> Result<(), Problem> {
     // Nor what turns the direction of what stands behind it, on a sheet.
     if name.len() > LONGEST_NAME || !is_name(name) {
-        let what = format!("a name is one line of at most {LONGEST_NAME} bytes");
-        return Err(Problem::new(400, "wrong_name", what, "take a shorter one"));
+        let what = format!("invalid name: use one line of at most {LONGEST_NAME} bytes");
+        return Err(Problem::new(400, "wrong_name", what, "use a shorter name"));
     }
     Ok(())
 }
 
 fn no_mac() -> Problem {
-    let hint = "a hardware address is written as 02:00:5e:10:00:01";
-    Problem::new(400, "wrong_mac", "this is no hardware address", hint)
+    let hint = "write it as 02:00:5e:10:00:01";
+    Problem::new(400, "wrong_mac", "not a hardware address", hint)
 }
 
 fn is_over(id: &str) -> Problem {
-    let detail = format!("voucher {id} is over: expired, or called back");
+    let detail = format!("voucher {id} has expired or was revoked");
     Problem::new(
         409,
         "voucher_over",
         detail,
-        "make another one by `weir portal voucher add`",
+        "issue another by `weir portal voucher add`",
     )
 }

@@ -9,21 +9,17 @@ pub fn password(config: &Portal) -> Result<Option<String>, Error> {
     if *config.free != Free::Password {
         return Ok(None);
     }
-    let hint =
-        "write it into the first line of a file, and name that as `free_password` under [portal]";
+    let hint = "write it into the first line of a file, and name that file as `free_password` under [portal]";
     let Some(file) = config.free_password.0.as_deref() else {
-        return Err(Error::new(
-            "guests get in by a password, and there is none",
-            hint,
-        ));
+        return Err(Error::new("missing password for free access", hint));
     };
-    let what = format!("the password in {} cannot be read", file.display());
+    let what = format!("cannot read the password in {}", file.display());
     let line = first_line(file).map_err(|e| Error::because(&what, &e, hint))?;
     match String::from_utf8(line) {
         Ok(line) if (1..=200).contains(&line.len()) => Ok(Some(line)),
         _ => {
             let what = format!(
-                "the first line of {} is no password: it has none, over 200 bytes, or is no UTF-8",
+                "no valid password in the first line of {}: it is empty, longer than 200 bytes, or not UTF-8",
                 file.display()
             );
             Err(Error::new(what, hint))

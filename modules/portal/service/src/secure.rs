@@ -29,10 +29,10 @@ pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
     let files = Files::open(certificate.clone(), key.clone(), Duration::ZERO);
     let files = files.map_err(|error| {
         let hint = format!(
-            "{}; or take `host` out of [portal]: without it the page goes by HTTP alone",
+            "{}; or remove `host` from [portal]: the page then uses HTTP only",
             error.hint()
         );
-        Error::because("the portal's certificate cannot be used", &error, &hint)
+        Error::because("cannot use the portal's certificate", &error, &hint)
     })?;
     Ok(Some(Certificate {
         files,

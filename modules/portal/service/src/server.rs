@@ -60,14 +60,7 @@ pub fn routes(
 ) -> Routes {
     let certificate = Rc::clone(certificate);
     let pair = move |()| -> Result<Pair, Problem> {
-        let none = || {
-            Problem::new(
-                404,
-                "no_certificate",
-                "there is no certificate",
-                "see `host`",
-            )
-        };
+        let none = || Problem::new(404, "no_certificate", "no certificate", "see `host`");
         Ok(certificate.as_ref().as_ref().ok_or_else(none)?.pair())
     };
     let at = || (Rc::clone(keeper), Rc::clone(face));
@@ -234,11 +227,7 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
     runtime::log::start(args.log);
     let stranger = |error| {
         let hint = "start `weir run`, with `devices` under [portal]";
-        Error::because(
-            "the portal's process is started by weir alone",
-            &error,
-            hint,
-        )
+        Error::because("only weir starts the portal's process", &error, hint)
     };
     let control = APART.enter(c"weir-portal").map_err(stranger)?;
     runtime::event_loop()?.block_on(async {

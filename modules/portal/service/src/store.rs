@@ -76,7 +76,7 @@ impl Store {
         let read = journal::read(&octets);
         if !read.damaged.is_empty() {
             let lines = &read.damaged;
-            warn!(file = %path.display(), ?lines, "damaged lines are left out");
+            warn!(file = %path.display(), ?lines, "skipping damaged lines");
         }
         // Cuts off a partial write.
         file.set_len(read.whole as u64)?;
@@ -111,7 +111,7 @@ impl Store {
             .name("vouchers".to_owned())
             .spawn(move || work(keeping, &jobs, &fails));
         if let Err(error) = begun {
-            error!(%error, "vouchers cannot be kept: there is no thread for it");
+            error!(%error, "cannot store vouchers: no thread for it");
             self.fails.store(true, Ordering::Relaxed);
         }
     }
@@ -168,7 +168,7 @@ fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool) {
         fails.store(done.is_err(), Ordering::Relaxed);
         let done = done.map_err(|error| error.to_string());
         if let Err(error) = &done {
-            error!(error, "vouchers cannot be written");
+            error!(error, "cannot write vouchers");
         }
         if let Some(told) = told {
             let _ = told.send(done);
@@ -222,7 +222,7 @@ impl Keeping {
         self.forgets = None;
         if let Err(error) = self.renew() {
             // The file stays in use; the next attempt comes when the file has grown eightfold.
-            warn!(%error, "the file of vouchers cannot be written anew");
+            warn!(%error, "cannot rewrite the file of vouchers");
             self.fresh = self.length;
         }
     }
@@ -232,7 +232,7 @@ impl Keeping {
         let read = journal::read(&std::fs::read(&self.path)?);
         // A user who examines damaged lines needs all of them.
         if !read.damaged.is_empty() {
-            return Err(io::Error::other("it has damaged lines"));
+            return Err(io::Error::other("the file has damaged lines"));
         }
         let text = journal::write(read.vouchers.values());
         let length = text.len() as u64;

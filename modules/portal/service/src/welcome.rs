@@ -158,7 +158,7 @@ impl Welcome {
 
     /// Marks a change: clients that show the page read it again.
     fn changed(&self, what: &str) -> PortalPage {
-        info!(what, "the guests' page was changed");
+        info!(what, "the guests' page was edited");
         self.version.set(self.version.get() + 1);
         self.page()
     }
@@ -191,13 +191,13 @@ impl Welcome {
 
     /// Sets the picture, given in base64.
     pub async fn frame(self: Rc<Self>, picture: String) -> Result<PortalPage, Problem> {
-        let hint = "take a PNG, JPEG or WebP of 100 KiB and 4096 by 4096 pixels at most";
+        let hint = "use a PNG, JPEG or WebP of at most 100 KiB and 4096 by 4096 pixels";
         let unfit = |why: String| {
-            let detail = format!("this picture is not taken: {why}");
+            let detail = format!("cannot use this picture: {why}");
             Problem::new(400, "wrong_picture", detail, hint)
         };
         let octets = STANDARD.decode(&picture);
-        let octets = octets.map_err(|_| unfit("it is no base64".to_owned()))?;
+        let octets = octets.map_err(|_| unfit("not base64".to_owned()))?;
         let known = picture::look(&octets).map_err(|error| unfit(error.to_string()))?;
         let octets = Bytes::from(octets);
         let _one = self.writes.lock().await;
@@ -253,22 +253,27 @@ impl Welcome {
 /// Checks that the page has room for these words.
 fn fits(words: &Words) -> Result<(), Problem> {
     if !is_title(&words.title) {
-        let what = format!("the title is one line of at most {LONGEST_TITLE} bytes");
-        return Err(Problem::new(400, "wrong_title", what, "take a shorter one"));
+        let what = format!("invalid title: use one line of at most {LONGEST_TITLE} bytes");
+        return Err(Problem::new(
+            400,
+            "wrong_title",
+            what,
+            "use a shorter title",
+        ));
     }
     let sign = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     if words.text.chars().any(sign) {
-        let what = "this text is not taken: it has control characters";
+        let what = "cannot use this text: it contains control characters";
         return Err(Problem::new(
             400,
             "wrong_text",
             what,
-            "write it as plain text, in UTF-8",
+            "write plain text in UTF-8",
         ));
     }
     text::shown(&words.text).map(drop).map_err(|error| {
-        let detail = format!("this text is not taken: {error}");
-        Problem::new(400, "wrong_text", detail, "say it in fewer words")
+        let detail = format!("cannot use this text: {error}");
+        Problem::new(400, "wrong_text", detail, "write a shorter text")
     })
 }
 
@@ -283,7 +288,7 @@ fn kept<T>(file: &Path, read: impl FnOnce(&[u8]) -> Result<T, String>) -> Option
         .and_then(|octets| read(&octets))
         .map_err(|error| {
             let file = file.display();
-            warn!(%file, error, "what was edited of the guests' page cannot be read");
+            warn!(%file, error, "cannot read the edited parts of the guests' page");
         })
         .ok()
 }
@@ -291,8 +296,8 @@ fn kept<T>(file: &Path, read: impl FnOnce(&[u8]) -> Result<T, String>) -> Option
 /// Disks take their time.
 async fn write(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<(), Problem> {
     aside(work).await?.map_err(|error| {
-        let detail = format!("it is not kept: {error}");
-        Problem::new(500, "not_written", detail, "make room on the disk")
+        let detail = format!("cannot store the page: {error}");
+        Problem::new(500, "not_written", detail, "free space on the disk")
     })
 }
 

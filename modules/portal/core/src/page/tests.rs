@@ -18,7 +18,7 @@ fn what_is_left_is_told() {
         (Some(59), "59 s"),
         (Some(3 * 3600 + 61), "3 h 1 min"),
         (Some(90_000), "1 d 1 h"),
-        (None, "without an end"),
+        (None, "without limit"),
     ] {
         let shown = Shown {
             inside: Some(left),

@@ -82,7 +82,7 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
     all.refused.sort();
     if !args.format.json {
         let (new, known) = (all.vouchers.len(), all.known);
-        output.line(&format!("{new} vouchers were new, {known} known."))?;
+        output.line(&format!("{new} vouchers imported, {known} already known."))?;
         let mut tell = |word: &str, told: &[(usize, String)]| -> Result<(), Error> {
             for (number, why) in told {
                 let name = files.get(*number).map(|file| file.display().to_string());
@@ -96,7 +96,7 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
     }
     let failed = (!all.refused.is_empty()).then(|| {
         let hint = "name files that Pirania wrote, such as /etc/pirania/vouchers/Q3TJZS.json";
-        Error::new("not all vouchers were taken", hint)
+        Error::new("not all vouchers were imported", hint)
     });
     Ok((all, failed))
 }
@@ -117,7 +117,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     }
     if found.is_empty() {
         let what = format!(
-            "{} has no files *.json",
+            "no files *.json in {}",
             harmless(&path.display().to_string())
         );
         return Err(Error::new(
@@ -134,19 +134,19 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
 fn text(file: &Path) -> Result<String, String> {
     let metadata = fs::metadata(file).map_err(|error| error.to_string())?;
     if !metadata.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     let mut octets = Vec::new();
     let opened = fs::File::open(file).map_err(|error| error.to_string())?;
     let read = opened.take(LONGEST as u64 + 1).read_to_end(&mut octets);
     read.map_err(|error| error.to_string())?;
     if octets.len() > LONGEST {
-        return Err(format!("it has more than {LONGEST} bytes"));
+        return Err(format!("longer than {LONGEST} bytes"));
     }
-    String::from_utf8(octets).map_err(|_| "it is no text (UTF-8)".to_owned())
+    String::from_utf8(octets).map_err(|_| "not UTF-8".to_owned())
 }
 
 fn unread(file: &Path, error: &std::io::Error) -> Error {
-    let what = format!("{} cannot be read", harmless(&file.display().to_string()));
+    let what = format!("cannot read {}", harmless(&file.display().to_string()));
     Error::because(&what, error, "name a file of Pirania's, or its folder")
 }

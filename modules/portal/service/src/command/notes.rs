@@ -127,8 +127,8 @@ fn import(args: &ImportArgs, output: &mut Output<'_>) -> Result<(), Error> {
     match all.refused.is_empty() {
         true => Ok(()),
         false => Err(Error::new(
-            "not all notes were taken",
-            "see above; `trust` under [portal] names the nodes whose notes are",
+            "not all notes were imported",
+            "see the causes above; `trust` under [portal] names the nodes whose notes are accepted",
         )),
     }
 }
@@ -137,7 +137,7 @@ fn import(args: &ImportArgs, output: &mut Output<'_>) -> Result<(), Error> {
 fn read(file: &Path, each: &mut dyn FnMut(String) -> Result<(), Error>) -> Result<(), Error> {
     let name = harmless(&file.display().to_string());
     let unread = |error: &io::Error| {
-        let what = format!("{name} cannot be read");
+        let what = format!("cannot read {name}");
         Error::because(&what, error, "name a file that `notes export` wrote")
     };
     let mut source: Box<dyn BufRead> = match file == Path::new("-") {
@@ -156,12 +156,12 @@ fn read(file: &Path, each: &mut dyn FnMut(String) -> Result<(), Error>) -> Resul
         let line = String::from_utf8(line).unwrap_or_default();
         let text = line.trim_end_matches(['\n', '\r']);
         if number == 1 && text != HEAD {
-            let what = format!("{name} holds no notes: its first line is not `{HEAD}`");
+            let what = format!("no notes in {name}: its first line is not `{HEAD}`");
             return Err(Error::new(what, "name a file that `notes export` wrote"));
         }
         if number > 1 && (text.is_empty() || text.len() > LONGEST) {
-            let what = format!("line {number} of {name} is no note");
-            let hint = "have it exported and copied again; lines before it were taken";
+            let what = format!("malformed note in line {number} of {name}");
+            let hint = "export and copy it again; the lines before it were imported";
             return Err(Error::new(what, hint));
         }
         if number > 1 {
@@ -175,7 +175,7 @@ fn show(heard: &NotesHeard, format: Format, output: &mut Output<'_>) -> Result<(
         return Ok(output.json(heard)?);
     }
     output.line(&format!(
-        "{} notes were new, {} known.",
+        "{} notes imported, {} already known.",
         heard.new, heard.known
     ))?;
     for id in &heard.double_use {

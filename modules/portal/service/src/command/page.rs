@@ -88,7 +88,7 @@ pub fn text(args: &TextArgs, output: &mut Output<'_>) -> Result<(), Error> {
         Text::Set(args) => {
             let octets = read(&args.file, text::LONGEST)?;
             let text = String::from_utf8(octets).map_err(|error| {
-                let what = format!("{} is no text in UTF-8", args.file.display());
+                let what = format!("{} is not UTF-8", args.file.display());
                 Error::because(&what, &error, "save it as UTF-8")
             })?;
             let title = args.title.clone();
@@ -125,14 +125,14 @@ pub fn picture(args: &PictureArgs, output: &mut Output<'_>) -> Result<(), Error>
 /// A file of so many bytes at most.
 fn read(file: &Path, most: usize) -> Result<Vec<u8>, Error> {
     let octets = std::fs::read(file).map_err(|error| {
-        let what = format!("{} cannot be read", file.display());
-        Error::because(&what, &error, "name a file that you may read")
+        let what = format!("cannot read {}", file.display());
+        Error::because(&what, &error, "name a file that you have the right to read")
     })?;
     match octets.len() > most {
         false => Ok(octets),
         true => Err(Error::new(
             format!("{} has {} bytes", file.display(), octets.len()),
-            format!("{most} are possible: make it smaller"),
+            format!("use a smaller file: at most {most}"),
         )),
     }
 }

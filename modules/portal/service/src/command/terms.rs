@@ -12,11 +12,11 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
         "m" => 60,
         "h" => 3600,
         "d" => 86_400,
-        _ => return Err("a time is a whole number and s, m, h or d, such as 2h".to_owned()),
+        _ => return Err("use a whole number and s, m, h or d, such as 2h".to_owned()),
     };
     let number: u64 = number.parse().map_err(|_| "such as 2h".to_owned())?;
     match number.checked_mul(each) {
-        Some(0) | None => Err("a time from 1s on".to_owned()),
+        Some(0) | None => Err("use 1s or more".to_owned()),
         // A hundred years: beyond that it is for ever.
         Some(seconds) if seconds > 3_155_760_000 => Err("use --permanent".to_owned()),
         Some(seconds) => Ok(seconds),
@@ -27,7 +27,7 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
 pub(super) fn size(text: &str) -> Result<u64, String> {
     match Octets::parse(text) {
         Some(Octets(0)) | None => {
-            Err("a size is a whole number and kB, MB, GB or KiB, MiB, GiB, such as 500MB".into())
+            Err("use a whole number and kB, MB, GB or KiB, MiB, GiB, such as 500MB".into())
         }
         Some(Octets(bytes)) => Ok(bytes),
     }
@@ -35,14 +35,14 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 
 /// Bits a second: `500kbit`, `10Mbit`.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
-    let allowed = "a rate is a whole number and kbit, Mbit or Gbit, from 64kbit on, such as 10Mbit";
+    let allowed = "use a whole number and kbit, Mbit or Gbit, at least 64kbit, such as 10Mbit";
     let rate = Rate::parse(text).ok_or_else(|| allowed.to_owned())?;
     Ok(rate.0)
 }
 
 /// A time of a day, or the end of a day or a month: seconds since 1970, by UTC.
 pub(super) fn until(text: &str) -> Result<u64, String> {
-    let allowed = "write 2026-12-31, or \"2026-12-31 12:00\" for a time of that day (UTC)";
+    let allowed = "use 2026-12-31, or \"2026-12-31 12:00\" for a time of that day (UTC)";
     let span: Span = text.parse().map_err(|_| allowed.to_owned())?;
     let end = match text.contains([' ', 'T']) {
         true => span.start,

@@ -39,10 +39,10 @@ impl Asker {
         let said = match verdict {
             Verdict::Accept(terms) => return Ok(terms),
             Verdict::Reject(said) => said,
-            Verdict::Challenge => "more than a password is asked for".to_owned(),
+            Verdict::Challenge => "the server asks for more than a password".to_owned(),
         };
         let mac = mac_text(&self.mac);
-        info!(mac, said, "an account is refused");
+        info!(mac, said, "account refused");
         Err(Trouble::NotTheAccount)
     }
 
@@ -51,10 +51,7 @@ impl Asker {
         let time = terms.seconds.map_or(accounts.time.as_secs(), u64::from);
         if time == 0 || terms.bytes == Some(0) {
             let mac = mac_text(&self.mac);
-            info!(
-                mac,
-                "an account is accepted, for no time or no bytes: it lets nobody in"
-            );
+            info!(mac, "account accepted without time or bytes: access denied");
             return Err(Trouble::Spent);
         }
         let known = terms.name.filter(|name| is_name(name) && !name.is_empty());

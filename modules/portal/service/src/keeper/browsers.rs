@@ -33,8 +33,7 @@ impl Browsers {
             let mac = mac_text(&mac);
             warn!(
                 mac,
-                "another browser than the one that was let in came with this hardware address: two \
-                    devices may have it"
+                "hardware address used by another browser than at log-in: two devices may share it"
             );
         }
     }

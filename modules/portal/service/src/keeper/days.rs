@@ -64,7 +64,7 @@ impl Days {
         let key = || {
             let mut key = [0; 16];
             if let Err(error) = getrandom::fill(&mut key) {
-                warn!(%error, "devices of this day are known by a key that can be guessed");
+                warn!(%error, "no random key for the devices of this day: the key can be guessed");
             }
             key
         };

@@ -98,7 +98,7 @@ impl Devices {
         for device in missing.iter().filter(|name| !self.missing.contains(name)) {
             warn!(
                 device,
-                "a device of the portal is not there: whoever comes by another is not kept out"
+                "missing device of the portal: guests on a renamed device are not kept out"
             );
         }
         self.missing = missing;
@@ -118,7 +118,7 @@ impl Devices {
         if let Some(link) = link
             && let Err(error) = kernel::io::ask_neighbours(link, &[source])
         {
-            warn!(%error, %source, "who has this address cannot be asked");
+            warn!(%error, %source, "cannot query the neighbour table for this address");
         }
     }
 
@@ -126,7 +126,7 @@ impl Devices {
     fn way_to(&self, address: IpAddr, router: &Router) -> Option<u32> {
         let way = Policy::open().and_then(|mut policy| policy.way_to(address));
         let link = way.unwrap_or_else(|error| {
-            debug!(%error, %address, "the way to this address cannot be asked for");
+            debug!(%error, %address, "cannot look up the route to this address");
             None
         });
         link.filter(|link| self.links(router).contains(link))
@@ -186,7 +186,7 @@ impl Questions {
     pub fn forget(&mut self, address: &IpAddr) {
         let brought = self.0.remove(address).unwrap_or_default();
         if let Err(error) = kernel::io::forget(&brought) {
-            warn!(%error, "conntrack goes on to bring names here for a guest");
+            warn!(%error, "cannot remove conntrack entries: conntrack still redirects this guest's name queries");
         }
     }
 }

@@ -212,7 +212,7 @@ impl Garden {
             Err(_) if self.refused => {}
             Err(error) => {
                 self.refused = true;
-                warn!(%error, "addresses of the garden's names cannot be opened");
+                warn!(%error, "cannot open addresses of the garden's names");
             }
         }
         for waiting in self.waiting.drain(..) {
@@ -237,8 +237,8 @@ impl Garden {
         let room = self.open.len() + self.opening.len() < MOST_OPEN;
         if !room && !self.full {
             warn!(
-                "names of the garden have more than {MOST_OPEN} addresses: further ones are not \
-                 opened until some are closed"
+                "too many addresses of the garden's names (over {MOST_OPEN}): further ones are \
+                 opened once some are closed"
             );
         }
         self.full = !room;
@@ -265,8 +265,8 @@ impl Garden {
     /// The name server does not answer.
     pub fn is_silent(&mut self, server: IpAddr, error: &io::Error) {
         if self.silent.replace(server) != Some(server) {
-            let hint = "see `resolver` under [portal]";
-            warn!(%server, %error, hint, "names of the garden are not found: the name server is silent");
+            let hint = "check `resolver` under [portal]";
+            warn!(%server, %error, hint, "cannot resolve names of the garden: no answer from the name server");
         }
     }
 
@@ -314,8 +314,8 @@ impl Garden {
             }
             if !is_public(*address) || !self.outside.holds(*address, router) {
                 if self.told.len() < MOST_TOLD && self.told.insert(name.clone()) {
-                    let hint = "where it is to be reached, write the address under `garden`, too";
-                    warn!(name, %address, hint, "a name of the garden has an address of this network");
+                    let hint = "to make it reachable, add the address under `garden`";
+                    warn!(name, %address, hint, "garden name resolves to an address of this network: not opened");
                 }
                 continue;
             }
@@ -375,7 +375,7 @@ impl Garden {
             }
             let to = flow.original().destination;
             if let Some(open) = soon.remove(&to) {
-                debug!(address = %to, "a connection keeps an address of the garden open");
+                debug!(address = %to, "connection keeps an address of the garden open");
                 self.opening.insert(to, open);
             }
         }

@@ -186,7 +186,7 @@ impl Hours {
             _ => {}
         }
         if before != mode {
-            info!(?mode, "other hours of the portal");
+            info!(?mode, "hours of the portal changed");
         }
     }
 }

@@ -128,7 +128,7 @@ impl Node {
 /// # Errors
 /// The file cannot be read or written, or holds no key.
 pub fn key(path: &Path) -> io::Result<SecretKey> {
-    let none = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key");
+    let none = |_| io::Error::new(io::ErrorKind::InvalidData, "no key in this file");
     SecretKey::new(&seed(path)?).map_err(none)
 }
 

@@ -60,10 +60,7 @@ impl Outside {
             Ok(outside) => outside,
             Err(error) => {
                 if !std::mem::replace(&mut self.told, true) {
-                    warn!(
-                        error,
-                        "routes cannot be read: no name of the garden is opened"
-                    );
+                    warn!(error, "cannot read routes: no name of the garden is opened");
                 }
                 false
             }

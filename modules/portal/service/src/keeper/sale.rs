@@ -13,7 +13,7 @@ pub const MOST: u32 = 1000;
 pub fn make() -> Result<Voucher, Problem> {
     let mut random = [0; 13];
     getrandom::fill(&mut random).map_err(|error| {
-        let what = format!("no random numbers: {error}");
+        let what = format!("cannot read random numbers: {error}");
         Problem::new(500, "no_random", what, "try again")
     })?;
     let (code, id) = random.split_at(5);

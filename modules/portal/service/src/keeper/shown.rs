@@ -98,7 +98,7 @@ pub fn voucher(voucher: &Voucher, used: Millis, wall: u64, node: &Node) -> Porta
 
 /// The answer where there is no such voucher.
 pub fn no_voucher(id: &str) -> Problem {
-    let detail = format!("there is no voucher {}", api::problem::clipped(id));
-    let hint = "`weir portal voucher list` has all of them";
+    let detail = format!("no voucher {}", api::problem::clipped(id));
+    let hint = "see `weir portal voucher list`";
     Problem::new(404, "no_voucher", detail, hint)
 }

@@ -154,7 +154,7 @@ impl Table {
         match changed {
             Ok(()) => self.slowed = slowed,
             Err(error) => {
-                warn!(%error, "the firewall's sets of guests cannot be changed; its table comes anew");
+                warn!(%error, "cannot change the firewall's sets of guests: creating the table again");
                 return false;
             }
         }
@@ -183,7 +183,7 @@ impl Table {
             let counts = match kernel::io::read_counts(&name, MOST_COUNTED) {
                 Ok(counts) => counts,
                 Err(error) => {
-                    debug!(set, %error, "counters cannot be read");
+                    debug!(set, %error, "cannot read counters");
                     continue;
                 }
             };

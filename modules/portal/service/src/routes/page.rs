@@ -160,8 +160,8 @@ pub fn all(access: &Access) -> Vec<Route> {
                 let welcome = preview.welcome()?;
                 let page = number.and_then(|number| welcome.preview(number));
                 let gone = || {
-                    let hint = "ask for another one: POST /v1/portal/page/preview";
-                    Problem::new(404, "no_preview", "there is no such preview", hint)
+                    let hint = "request another one: POST /v1/portal/page/preview";
+                    Problem::new(404, "no_preview", "no such preview", hint)
                 };
                 Ok(document(page.ok_or_else(gone)?, PREVIEW))
             },
@@ -208,8 +208,8 @@ fn chosen(access: &Access, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Proble
         }
     };
     if vouchers.len() > MOST as usize {
-        let detail = format!("{} vouchers are too many for a sheet", vouchers.len());
-        let hint = format!("choose {MOST} at most, or use `weir portal voucher print`");
+        let detail = format!("too many vouchers for a sheet: {}", vouchers.len());
+        let hint = format!("choose at most {MOST}, or use `weir portal voucher print`");
         return Err(Problem::new(400, "too_many", detail, hint));
     }
     Ok(vouchers)
@@ -218,8 +218,8 @@ fn chosen(access: &Access, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Proble
 /// Returns the picture, for guests and for the administrator.
 pub fn picture(welcome: &Welcome) -> Result<Response<Answer>, Problem> {
     let none = || {
-        let hint = "`weir portal picture set FILE` takes one";
-        Problem::new(404, "no_picture", "the page has no picture", hint)
+        let hint = "set one by `weir portal picture set FILE`";
+        Problem::new(404, "no_picture", "no picture on the page", hint)
     };
     let (media, octets) = welcome.picture().ok_or_else(none)?;
     Ok(answer(media, octets))
