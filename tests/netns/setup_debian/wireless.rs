@@ -301,7 +301,7 @@ fn a_radio_is_known_by_what_the_kernel_tells() -> Result<(), Error> {
     // Unknown channel number; no initial sending; channel with radar.
     for channel in [38, 36, 52] {
         let refused = import(channel).expect_err("it is refused").to_string();
-        let said = format!("radio0 cannot send there: {channel}");
+        let said = format!("radio0 cannot use channel {channel}");
         assert!(refused.contains(&said), "{refused}");
     }
     Ok(())

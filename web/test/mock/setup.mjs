@@ -123,7 +123,7 @@ function problems(choices, now, kept) {
     else if (!/^[a-z0-9-]+$/i.test(router.name))
       wrong("router.name", "not-a-name", "this is no name");
     if (router.password !== undefined && router.password.length < 10)
-      wrong("router.password", "too-short", "it is too short", { least: "10" });
+      wrong("router.password", "too-short", "too short", { least: "10" });
     if (router.place?.some((degrees) => Math.abs(degrees) > 180))
       wrong("router.place", "not-a-place", "there is no such place");
   }
@@ -156,7 +156,7 @@ function problems(choices, now, kept) {
       network.security !== "wpa2" &&
       (network.radios?.length !== 1 || network.radios[0] !== "radio1")
     )
-      wrong(`${at}.security`, "no-wpa3", "radio0 cannot do WPA3");
+      wrong(`${at}.security`, "no-wpa3", "radio0 does not support WPA3");
   }
   if (lan && !isNetwork(lan.address)) wrong("lan.address", "not-a-network", "this is no network");
   if (mesh && mesh.kind !== "none" && mesh.name === "")
@@ -237,7 +237,7 @@ export function answer(setup, call, body) {
     return {
       status: 503,
       error: "no_setup",
-      detail: "the setup process does not run",
+      detail: "cannot connect to the setup process",
       hint: "start it on the router: /etc/init.d/weir-setup start",
     };
   tick(setup);
@@ -268,7 +268,7 @@ export function answer(setup, call, body) {
         return {
           status: 409,
           error: "pending",
-          detail: `${setup.pending.change.who} made a change that waits to be confirmed`,
+          detail: `${setup.pending.change.who} made a change that waits for confirmation`,
           hint: "confirm it first, or take it back",
         };
       const { address } = plan(setup, body.choices);
@@ -324,7 +324,7 @@ export function answer(setup, call, body) {
     case "POST v1/setup/read":
       // Accepts only one document.
       if (body.document.trim() !== JOIN.trim()) {
-        const detail = "the document cannot be read";
+        const detail = "cannot read the document";
         const hint = "weir setup export writes one";
         return { status: 409, error: "setup", detail, hint };
       }

@@ -71,9 +71,9 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
     // From here on the former files come back in any case, at the next start if not before.
     let number = pending.change.number;
     guard::start(how.config, number)
-        .map_err(|error| undone(place, "it cannot be guarded", &error))?;
+        .map_err(|error| undone(place, "cannot start the guard", &error))?;
     if let Err(error) = place.journal.apply(&pending) {
-        return Err(undone(place, "the files cannot be put in place", &error));
+        return Err(undone(place, "cannot write the files", &error));
     }
     // A firewall that receives such rules keeps the former ones, and loads none at the next start.
     if let Some(Err(error)) = ruleset.map(|ruleset| ruleset.check()) {
@@ -87,23 +87,23 @@ pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
     let ruleset = place.ruleset(change.files.iter().map(|entry| &*entry.path));
     let ruleset = ruleset.filter(Ruleset::is_loaded);
     let note = place.reload(change).map_err(|error| {
-        let what = "services do not take the new configuration";
+        let what = "services do not accept the new configuration";
         undone(place, what, &error)
     })?;
     if ruleset.is_some_and(|ruleset| !ruleset.becomes_loaded()) {
-        let cause = io::Error::other("its rules are not in the kernel any more");
+        let cause = io::Error::other("its rules are missing in the kernel");
         return Err(undone(place, "the firewall does not run", &cause));
     }
     match place.journal.finish(change.number) {
         Ok(()) => Ok(note),
         Err(Trouble::Nothing) => Err(Error::new(
             format!(
-                "change {} is taken back already: services took too long",
+                "change {} was reverted already: services took too long",
                 change.number
             ),
             "give it more time (in a terminal: `--within SECONDS`)",
         )),
-        Err(error) => Err(undone(place, "the change cannot be finished", &error)),
+        Err(error) => Err(undone(place, "cannot finish the change", &error)),
     }
 }
 
@@ -123,7 +123,7 @@ pub fn apply(
         output.line(&output.toned(Tone::Warn, &harmless(note)))?;
     }
     let text = format!(
-        "change {} is made. Confirm it within {}: weir setup confirm",
+        "change {} is applied. Confirm it within {}: weir setup confirm",
         change.number,
         duration(how.within)
     );
@@ -134,19 +134,19 @@ pub fn apply(
 fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
     let hint = match place.journal.undo() {
         Ok(change) => match place.reload(&change) {
-            Ok(_) => "the former configuration is back",
-            Err(_) => "the former files are back, but services have not taken them",
+            Ok(_) => "the former configuration is restored",
+            Err(_) => "the former files are restored, but services have not reloaded them",
         },
         Err(Trouble::Refused { change, .. }) => match place.reload(&change) {
-            Ok(_) => "the former files are back, but for one that weir may not change",
+            Ok(_) => "the former files are restored, except one that weir may not change",
             Err(_) => {
-                "the former files are back, but for one that weir may not change, and services \
-                 have not taken them"
+                "the former files are restored, except one that weir may not change, and services \
+                 have not reloaded them"
             }
         },
         // The guard was faster, and reloads services.
-        Err(Trouble::Nothing) => "the former configuration is back",
-        Err(_) => "the former files could not be put back: the next start does it",
+        Err(Trouble::Nothing) => "the former configuration is restored",
+        Err(_) => "the former files are not restored yet: the next start restores them",
     };
     Error::because(what, cause, hint)
 }
@@ -164,13 +164,10 @@ pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     if let Some(note) = note {
         output.line(&harmless(&note))?;
     }
-    let text = format!("change {} is taken back", change.number);
+    let text = format!("change {} is reverted", change.number);
     output.line(&text)?;
     for found in place.found(change.number) {
-        let text = format!(
-            "what was written by hand meanwhile is in {}",
-            found.display()
-        );
+        let text = format!("changes made by hand meanwhile are in {}", found.display());
         output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
     }
     Ok(())
@@ -196,10 +193,7 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
         Some(change) => {
             // Other services start with the files; LibreMesh's with those that it made before.
             place.follow(&change)?;
-            let text = format!(
-                "change {} was not confirmed: it is taken back",
-                change.number
-            );
+            let text = format!("change {} was not confirmed: reverted", change.number);
             Ok(output.line(&text)?)
         }
         None => Ok(()),

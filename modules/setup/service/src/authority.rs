@@ -107,7 +107,7 @@ impl Authority {
 }
 
 fn failed(error: io::Error) -> Error {
-    Error::because("no certificate could be made", &error, "try again")
+    Error::because("cannot create a certificate", &error, "try again")
 }
 
 fn certified(
@@ -118,7 +118,7 @@ fn certified(
 ) -> Result<Certified, Error> {
     x509::certify(authority, common_name, purpose).map_err(|error| {
         let what = format!("{} certifies nothing", folder.join(CA[1]).display());
-        let hint = "take it and ca.crt away: another authority is made then, and each client needs \
+        let hint = "remove it and ca.crt: another authority is then created, and each client needs \
                     a new file";
         Error::because(what, &error, hint)
     })

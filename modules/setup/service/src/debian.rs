@@ -76,25 +76,25 @@ fn render(config: &Path) -> Result<Outcome, Error> {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
-                let what = format!("{} cannot be read", path.display());
+                let what = format!("cannot read {}", path.display());
                 return Err(Error::because(what, &error, "run it as root"));
             }
         };
         let package = Package::read(name, &text).map_err(|error| {
-            let what = format!("{name} cannot be read");
-            Error::because(what, &error, "mend the file")
+            let what = format!("cannot read {name}");
+            Error::because(what, &error, "fix the file")
         })?;
         packages.insert(name.to_owned(), package);
     }
     if packages.is_empty() {
-        let what = format!("there is no configuration in {}", config.display());
+        let what = format!("no configuration in {}", config.display());
         return Err(Error::new(what, "name the folder: `root` under [setup]"));
     }
     debian::render(&packages, &machine::facts()).map_err(|faults| {
         let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let cause = io::Error::other(lines.join("\n"));
-        let what = "the configuration cannot be rendered: nothing was written";
-        Error::because(what, &cause, "change these by `weir uci set`")
+        let what = "cannot render the configuration: nothing was written";
+        Error::because(what, &cause, "correct these with `weir uci set`")
     })
 }
 
@@ -105,7 +105,7 @@ fn zones(root: &Path, outcome: &Outcome) -> Result<(), Error> {
             && !Path::new(to).exists()
             && !write::under(root, to).exists()
         {
-            let what = format!("system.zonename: there is no {to}");
+            let what = format!("system.zonename: no {to}");
             return Err(Error::new(
                 what,
                 "install the package tzdata, or name another",
@@ -158,12 +158,8 @@ fn tell(
         return Ok(());
     }
     let cause = io::Error::other(failed.join("\n"));
-    let hint = "the next `weir setup debian` tells all of them again";
-    Err(Error::because(
-        "services do not take their files",
-        &cause,
-        hint,
-    ))
+    let hint = "the next `weir setup debian` notifies all of them again";
+    Err(Error::because("services refuse their files", &cause, hint))
 }
 
 /// Runs one command.

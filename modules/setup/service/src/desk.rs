@@ -159,7 +159,7 @@ impl Desk {
         board.facts.score = strength.as_ref().map(|strength| strength.score);
         let mut choices = choices.clone();
         let made = clients::complete(&mut choices, &config)
-            .map_err(|error| Error::because("no key could be made", &error, "try again"))?;
+            .map_err(|error| Error::because("cannot create a key", &error, "try again"))?;
         let authority = self.authority(&choices, &config)?;
         if let Some(authority) = &authority {
             board.facts.openvpn_keys.clone_from(&authority.mark);
@@ -203,7 +203,7 @@ impl Desk {
             return Ok(Some(Password::Typed(password.clone())));
         }
         let known = self.shadow().map_err(|error| {
-            let what = format!("{} cannot be read", self.shadow_path().display());
+            let what = format!("cannot read {}", self.shadow_path().display());
             Error::because(what, &error, "run it as root")
         })?;
         let known = known.and_then(|text| shadow::password_of(&text, ADMINISTRATOR));
@@ -260,9 +260,8 @@ impl Desk {
         let hash = match &planned.password {
             None => return Ok(waiting),
             Some(Password::Hash(hash)) => hash.clone(),
-            Some(Password::Typed(password)) => keys::hash(password).map_err(|error| {
-                Error::because("the password cannot be kept", &error, "try again")
-            })?,
+            Some(Password::Typed(password)) => keys::hash(password)
+                .map_err(|error| Error::because("cannot set the password", &error, "try again"))?,
         };
         waiting.files.push(self.shadow_file(&hash)?);
         Ok(waiting)
@@ -277,10 +276,10 @@ impl Desk {
             )
         };
         let before = self.shadow().map_err(|error| broken(&error.to_string()))?;
-        let before = before.ok_or_else(|| broken("there is none"))?;
+        let before = before.ok_or_else(|| broken("no such file"))?;
         let day = net::clock::unix_seconds() / 86_400;
         let after = shadow::with_password(&before, ADMINISTRATOR, hash, day)
-            .ok_or_else(|| broken("root is not in it"))?;
+            .ok_or_else(|| broken("no entry for root"))?;
         Ok(File {
             path,
             before: Some(before),
@@ -292,10 +291,10 @@ impl Desk {
 /// Combines problems into an error.
 fn wrong(problems: &[Problem]) -> Error {
     Error::Told {
-        what: "nothing was changed: what is asked for cannot be".to_owned(),
+        what: "nothing was changed: the request is not valid".to_owned(),
         why: problems.iter().map(Problem::to_string).collect(),
         fields: problems.iter().map(|one| one.field.clone()).collect(),
-        hint: "put that right, and try again".to_owned(),
+        hint: "fix that, and try again".to_owned(),
         usage: false,
     }
 }

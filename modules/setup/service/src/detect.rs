@@ -25,7 +25,7 @@ pub fn choose(
     let configured = Interfaces::read(&setup.root, &setup.changes);
     let Some(port) = port.or(configured.wan) else {
         let root = setup.root.display();
-        let what = format!("which port is the uplink? There is no network.wan.device in {root}");
+        let what = format!("no uplink port found: {root} has no network.wan.device");
         return Err(Error::new(what, devices()?));
     };
     Ok((port, lan.or(configured.lan).into_iter().collect()))

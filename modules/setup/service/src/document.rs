@@ -53,18 +53,18 @@ pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result
     if args.mesh {
         choices = choices.to_join().ok_or_else(|| {
             let hint = "join one first: [mesh] of a document, or the wizard";
-            Error::new("this router is in no mesh", hint)
+            Error::new("this router is not in a mesh", hint)
         })?;
     }
     let text = toml::to_string(&choices)
-        .map_err(|error| Error::because("the document cannot be written", &error, "report this"))?;
+        .map_err(|error| Error::because("cannot write the document", &error, "report this"))?;
     if !args.qr {
         return Ok(output.line(text.trim_end())?);
     }
     let rows = qr::rows(text.trim_end(), output.has_colour()).ok_or_else(|| {
-        let hint = "leave out --qr, and carry the document over as a file";
+        let hint = "leave out --qr, and transfer the document as a file";
         let length = text.trim_end().len();
-        let what = format!("that is too long for a QR code: {length} bytes, and 2331 are the most");
+        let what = format!("too long for a QR code: {length} bytes, but at most 2331 are possible");
         Error::new(what, hint)
     })?;
     for row in rows {
@@ -90,21 +90,21 @@ pub fn import(
     }
     if let Some(client) = planned.without_key() {
         return Err(Error::new(
-            format!("{client} has no public key"),
-            "make a pair by `wg genkey` and `wg pubkey`, and name the public one: a private key \
-             made here would be lost",
+            format!("missing public key of {client}"),
+            "create a pair by `wg genkey` and `wg pubkey`, and give the public key: a private key \
+             created here would be lost",
         ));
     }
     if let Some(client) = planned.without_certificate() {
         return Err(Error::new(
-            format!("{client} has no certificate"),
-            "let it in by the page, which tells its file once: a private key made here would be \
+            format!("missing certificate of {client}"),
+            "add it on the page, which shows its file once: a private key created here would be \
              lost",
         ));
     }
     let waiting = waiting?;
     if waiting.files.is_empty() {
-        return Ok(output.line("the router is that already: nothing changes")?);
+        return Ok(output.line("no changes: the router matches the document already")?);
     }
     if args.dry_run {
         return Ok(());
@@ -123,7 +123,7 @@ fn read(file: &Path) -> Result<Choices, Error> {
         file.display().to_string()
     };
     let broken = |cause: &dyn std::error::Error, hint: &str| {
-        Error::because(format!("{shown} cannot be read"), cause, hint)
+        Error::because(format!("cannot read {shown}"), cause, hint)
     };
     let mut text = Vec::new();
     let opened: std::io::Result<Box<dyn Read>> = if file == Path::new("-") {
@@ -136,14 +136,14 @@ fn read(file: &Path) -> Result<Choices, Error> {
         .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
     // Half a document would have another meaning.
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > LONGEST {
-        let hint = "name a document of `weir setup export`; what is long in it are comments";
+        let hint = "name a document of `weir setup export`; its long parts are comments";
         // A pipe may have no end.
         let whole = std::fs::metadata(file).map_or(0, |data| data.len());
         let length = match whole > LONGEST {
             true => format!("has {whole} bytes"),
-            false => "has more".to_owned(),
+            false => "has too many bytes".to_owned(),
         };
-        let what = format!("{shown} {length}, and {LONGEST} are the most");
+        let what = format!("{shown} {length}: at most {LONGEST} are allowed");
         return Err(Error::new(what, hint));
     }
     let text = String::from_utf8(text)
@@ -162,25 +162,24 @@ pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
                 .count()
         });
         let cause = std::io::Error::other(format!("line {}: {}", line + 1, error.message()));
-        let hint = "docs/setup.md has all of it (in a terminal: `weir setup export` writes one to \
-                    look at)";
-        Error::because(format!("{shown} cannot be read"), &cause, hint)
+        let hint = "see docs/setup.md (in a terminal: `weir setup export` prints an example)";
+        Error::because(format!("cannot read {shown}"), &cause, hint)
     })?;
     let keys: toml::Table = toml::from_str(text).unwrap_or_default();
     if !keys.contains_key("format") {
         let what = match keys.is_empty() {
             true => format!("{shown} is empty"),
-            false => format!("{shown} has no `format`"),
+            false => format!("missing `format` in {shown}"),
         };
         let hint = format!(
-            "a document begins with `format = {FORMAT}`, and has parts such as [wifi] after it (in \
-             a terminal: `weir setup export` writes one to look at)"
+            "a document begins with `format = {FORMAT}`, followed by parts such as [wifi] (in a \
+             terminal: `weir setup export` prints an example)"
         );
         return Err(Error::new(what, hint));
     }
     if choices.format != FORMAT {
         return Err(Error::new(
-            format!("{shown} is of format {}", choices.format),
+            format!("{shown} has format {}", choices.format),
             format!("this weir reads format {FORMAT}: write `format = {FORMAT}` first"),
         ));
     }

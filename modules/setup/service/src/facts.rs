@@ -35,8 +35,11 @@ impl Board {
             return Ok(());
         }
         Err(Error::new(
-            format!("{} is not known here", format!("{name} {version}").trim()),
-            "what would change is only shown (in a terminal: change it by `uci`, where it is right)",
+            format!(
+                "weir does not support {}",
+                format!("{name} {version}").trim()
+            ),
+            "it can only show changes, not make them (in a terminal: make them by `uci`, where they are right)",
         ))
     }
 }
@@ -55,7 +58,7 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
         lacking_of_others()
     };
     if !cfg!(feature = "openvpn") {
-        let what = "a weir that makes certificates (its feature `openvpn`)";
+        let what = "a weir with the feature `openvpn`, which creates certificates";
         lacks.insert("openvpn".to_owned(), what.to_owned());
     }
     let mut lan: Vec<String> = board

@@ -11,7 +11,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
-            let what = format!("{} cannot be read", path.display());
+            let what = format!("cannot read {}", path.display());
             Err(Error::because(what, &error, "run it as root"))
         }
     }

@@ -95,7 +95,7 @@ impl Place {
             self.not_overridden(&name)?;
             let before = read(opened.path())?.unwrap_or_default();
             let former = Package::read(&name, &before)
-                .map_err(|error| Error::because(format!("{name} cannot be read"), &error, ""))?;
+                .map_err(|error| Error::because(format!("cannot read {name}"), &error, ""))?;
             waiting.lines.extend(difference(&former, &opened.package));
             waiting.files.push(File {
                 path: opened.path().to_path_buf(),
@@ -146,7 +146,7 @@ impl Place {
             };
             if !opened.changes.is_empty() {
                 return Err(Error::new(
-                    format!("changes of `uci` wait in {name}"),
+                    format!("uncommitted changes of `uci` in {name}"),
                     "apply or revert them where they were made, and try again (in a terminal: \
                      `weir setup apply`, `weir uci revert`)",
                 ));
@@ -170,7 +170,7 @@ impl Place {
             file.display(),
             path.display()
         );
-        let hint = "change it where the other file is made, or remove that one";
+        let hint = "change it at the source of the other file, or remove that file";
         Err(Error::new(what, hint))
     }
 
@@ -186,8 +186,8 @@ impl Place {
             self.not_overridden(package.name())?;
             let path = self.root.join(package.name());
             if path.is_symlink() && !path.exists() {
-                let what = format!("cannot change {}: it is a link to no file", path.display());
-                let hint = "remove the link, or make the file that it leads to";
+                let what = format!("cannot change {}: it is a broken link", path.display());
+                let hint = "remove the link, or create its target";
                 return Err(Error::new(what, hint));
             }
             files.push(File {
@@ -256,8 +256,8 @@ impl Place {
         files.retain(|file| file.before != file.after);
         let note = |name: String| {
             format!(
-                "{name} stays out: it is no client of OpenVPN now, and its file lets it in no \
-                 more. The page lets it in, and tells a new file"
+                "leaving out {name}: it is not an OpenVPN client now, and its file is no longer \
+                 valid. Add it on the page, which shows a new file"
             )
         };
         Ok((Server::of(&former), gone.into_iter().map(note).collect()))
@@ -337,7 +337,7 @@ impl Place {
         if !self.reload.exists() {
             let reload = self.reload.display();
             return Ok(Some(format!(
-                "there is no {reload}: services have not been told"
+                "missing {reload}: services were not reloaded"
             )));
         }
         if self.follow(change)? {
@@ -374,7 +374,7 @@ fn run<'a>(program: &Path, words: impl IntoIterator<Item = &'a OsStr>) -> Result
         .stdout(Stdio::null())
         .status();
     let what = format!("{} failed", program.display());
-    let hint = "see `reload` under [setup] (in a terminal: run it by hand to see why)";
+    let hint = "check `reload` under [setup] (in a terminal: run it by hand for its output)";
     match done {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Error::because(
@@ -388,7 +388,7 @@ fn run<'a>(program: &Path, words: impl IntoIterator<Item = &'a OsStr>) -> Result
 
 fn no_configuration(error: ::uci::Error) -> Error {
     let hint = "name the folder: `root` under [setup]";
-    Error::because("there is no configuration", &error, hint)
+    Error::because("no configuration", &error, hint)
 }
 
 /// Opens a package. `None`: the file is not UCI, and stays as it is. A link to no file is a missing
@@ -403,8 +403,8 @@ fn open(store: &Store, name: &str) -> Result<Option<Opened>, Error> {
 }
 
 fn unreadable(name: &str, error: &::uci::Error) -> Error {
-    let what = format!("{name} cannot be read");
-    Error::because(what, error, "mend the file, or take it out of the folder")
+    let what = format!("cannot read {name}");
+    Error::because(what, error, "fix the file, or remove it from the folder")
 }
 
 /// Beginning of a hint's last part, which is only of use in a terminal: the page does not show it.
@@ -414,31 +414,31 @@ pub const IN_A_TERMINAL: &str = " (in a terminal: ";
 pub fn trouble(trouble: Trouble) -> Error {
     let hint = match &trouble {
         Trouble::Waits(_) => {
-            "confirm it or take it back, and try again (in a terminal: `weir setup confirm`, \
-             `weir setup revert`)"
+            "confirm or revert it, and try again (in a terminal: `weir setup confirm`, `weir setup \
+             revert`)"
         }
         Trouble::Unfinished(_) => {
-            "wait a moment, or take it back (in a terminal: `weir setup revert`)"
+            "wait a moment, or revert it (in a terminal: `weir setup revert`)"
         }
-        Trouble::Nothing => "look at what was changed (in a terminal: `weir setup show`)",
-        Trouble::NoState(_) => "take one that is kept (in a terminal: `weir setup show`)",
+        Trouble::Nothing => "see the list of changes (in a terminal: `weir setup show`)",
+        Trouble::NoState(_) => "choose one from the list (in a terminal: `weir setup show`)",
         Trouble::Changed(_) => {
-            "look at what would change, and apply it again (in a terminal: `weir setup diff`)"
+            "check the difference, and apply it again (in a terminal: `weir setup diff`)"
         }
         Trouble::Damaged { .. } => {
-            "look at the configuration, and set up what is wrong anew (in a terminal: `ls` of that \
-             folder)"
+            "check the configuration, and repeat the settings that are wrong (in a terminal: `ls` \
+             of that folder)"
         }
         Trouble::Outside(_) | Trouble::Refused { .. } => {
-            "see whether it is a link, or another user may write into its folder (in a terminal: \
-             `ls -la`, `chown root FOLDER`)"
+            "check that it is not a link, and that no other user can write to its folder (in a \
+             terminal: `ls -la`, `chown root FOLDER`)"
         }
         Trouble::Io { .. } => {
-            "see whether the flash is full or read-only (in a terminal: run it as root)"
+            "check whether the flash is full or read-only (in a terminal: run it as root)"
         }
     };
     let what = match &trouble {
-        Trouble::Refused { .. } => "a change is not taken back whole",
+        Trouble::Refused { .. } => "a change is reverted only in part",
         _ => "nothing was changed",
     };
     Error::because(what, &trouble, hint)

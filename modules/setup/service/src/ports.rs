@@ -74,15 +74,15 @@ fn make(
             409,
             "waits",
             format!(
-                "change {} of {} waits to be confirmed",
+                "change {} of {} waits for confirmation",
                 pending.change.number, pending.change.who
             ),
-            "confirm it or take it back, and try again",
+            "confirm or revert it, and try again",
         ));
     }
     let waits = desk.place.uncommitted().map_err(told_as)?;
     if let Some(package) = waits {
-        let what = format!("changes of `uci` wait in {package}");
+        let what = format!("uncommitted changes of `uci` in {package}");
         let hint = "commit or revert them, and try again";
         return Err(Problem::new(409, "waits", what, hint));
     }
@@ -96,8 +96,8 @@ fn make(
         notes: Vec::new(),
     };
     if waiting.files.is_empty() {
-        let what = "the ports are used so already";
-        return Err(Problem::new(409, "nothing", what, "nothing is to be done"));
+        let what = "the ports already match";
+        return Err(Problem::new(409, "nothing", what, "no action needed"));
     }
     let how = How {
         why: &asked.why,

@@ -150,7 +150,7 @@ fn hardware() -> Vec<Hardware> {
     let mut radios = match asked {
         Ok(Ok(radios)) => radios,
         Ok(Err(error)) => {
-            debug!("radios are known by their sections: {error}");
+            debug!("cannot read the radios: using the names of their sections: {error}");
             return Vec::new();
         }
         Err(_) => return Vec::new(),

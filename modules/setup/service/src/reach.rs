@@ -80,16 +80,16 @@ fn reach(way: SetupWay, whom: Option<String>) -> SetupReach {
     let says = match (way, &whom) {
         (SetupWay::Reached, _) => "the router reaches the Internet".to_owned(),
         (SetupWay::NoRoute, _) => {
-            "the router has no way to the Internet: no default route".to_owned()
+            "no route to the Internet: the router has no default route".to_owned()
         }
         (SetupWay::NoGateway, whom) => {
             let whom = whom.as_deref().unwrap_or_default();
-            format!("the router does not reach the Internet: its gateway {whom} does not answer")
+            format!("no connection to the Internet: the gateway {whom} does not answer")
         }
         (SetupWay::NoNames, Some(whom)) => {
-            format!("the router does not reach the Internet: no names from {whom}")
+            format!("no connection to the Internet: no answer from the name server {whom}")
         }
-        (SetupWay::NoNames, None) => "the router knows no server of names".to_owned(),
+        (SetupWay::NoNames, None) => "no name server configured".to_owned(),
     };
     SetupReach { way, whom, says }
 }

@@ -169,7 +169,7 @@ fn ask(socket: PathBuf, method: Method, path: &'static str, body: Bytes) -> Late
                 504,
                 "setup_silent",
                 "the setup process takes too long",
-                "look again in a moment: the list of changes tells whether it was made",
+                "try again in a moment: the list of changes shows whether it was made",
             )),
         }
     })
@@ -185,7 +185,7 @@ async fn exchange(
         Problem::new(
             503,
             "setup_not_running",
-            format!("the setup process does not run: {error}"),
+            format!("cannot connect to the setup process: {error}"),
             "start it on the router: `systemctl enable --now weir-setup`, or \
              `/etc/init.d/weir-setup start`",
         )
@@ -194,8 +194,8 @@ async fn exchange(
         Problem::new(
             502,
             "setup_broken",
-            format!("the setup process cannot be understood: {error}"),
-            "start it anew; it has to be of the same version as the daemon",
+            format!("invalid answer from the setup process: {error}"),
+            "restart the setup process; it must have the same version as the daemon",
         )
     };
     let request = Request::builder()

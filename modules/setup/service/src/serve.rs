@@ -50,15 +50,15 @@ pub const LONGEST: usize = 64 * 1024;
 pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
     log::start(LogLevel::default());
     let failed =
-        |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
+        |error: std::io::Error| Error::because("cannot catch signals", &error, "report this");
     let place = Place::new(setup);
     let runtime = runtime::event_loop()?;
     let ended = runtime.block_on(async {
         let listener = Listener::bind(&setup.socket).map_err(|error| {
-            let hint = "end the other one, or name another socket: `socket` under [setup]";
-            Error::because("the setup process cannot listen", &error, hint)
+            let hint = "end the other process, or name another socket as `socket` under [setup]";
+            Error::because("cannot listen for the setup process", &error, hint)
         })?;
-        info!(socket = %setup.socket.display(), "the configuration can be changed by the page");
+        info!(socket = %setup.socket.display(), "setup process ready for the page");
         let routes = routes(setup, config);
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -84,10 +84,7 @@ async fn guard(place: &Place) {
     loop {
         let change = match place.put_back_late() {
             Ok(Some(change)) => {
-                info!(
-                    change = change.number,
-                    "it was not confirmed: it is taken back"
-                );
+                info!(change = change.number, "change not confirmed: reverted");
                 Some(change)
             }
             Ok(None) => None,
@@ -206,12 +203,11 @@ impl Server {
     fn join(&self) -> Result<SetupJoin, Error> {
         let choices = self.desk().look()?.choices;
         let none = || {
-            let hint = "choose one in the wizard first";
-            Error::new("this router is in no mesh", hint)
+            let hint = "configure a mesh in the wizard first";
+            Error::new("this router is not in a mesh", hint)
         };
-        let document = toml::to_string(&choices.to_join().ok_or_else(none)?).map_err(|error| {
-            Error::because("the document cannot be written", &error, "report this")
-        })?;
+        let document = toml::to_string(&choices.to_join().ok_or_else(none)?)
+            .map_err(|error| Error::because("cannot write the document", &error, "report this"))?;
         let (side, path) = qr::path(document.trim_end()).ok_or_else(none)?;
         Ok(SetupJoin {
             document,
@@ -230,8 +226,11 @@ impl Server {
         });
         if let Some(other) = other {
             return Err(Error::new(
-                format!("another change waits: {} of {}", other.number, other.who),
-                "look at it again before you keep it",
+                format!(
+                    "another change waits for confirmation: {} of {}",
+                    other.number, other.who
+                ),
+                "check it again before you confirm it",
             ));
         }
         let begun = Instant::now();
@@ -269,7 +268,7 @@ fn format(asked: &SetupChoices) -> Result<&Choices, Error> {
     match asked.choices.format {
         0 | FORMAT => Ok(&asked.choices),
         other => Err(Error::new(
-            format!("these choices are of format {other}"),
+            format!("these choices have format {other}"),
             format!("this weir reads format {FORMAT}"),
         )),
     }

@@ -21,7 +21,7 @@ fn each_node_has_a_name_and_an_address_of_its_own() {
         let node = node(mac);
         let said = node.import(MANY);
         node.done(&["confirm"]);
-        assert!(node.import(MANY).contains("nothing changes"));
+        assert!(node.import(MANY).contains("no changes: the router matches"));
         said
     };
     let one = imported("02:00:5e:10:00:07");
@@ -47,7 +47,7 @@ fn a_router_without_a_hardware_address_is_told_so() {
         let path = node.path("many.toml");
         let refused = node.refused(&["import", path.to_str().expect("a path")]);
         assert!(
-            refused.contains("router.name: the router has no hardware address"),
+            refused.contains("router.name: the router lacks a hardware address"),
             "{refused}"
         );
     }

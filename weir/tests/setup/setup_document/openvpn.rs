@@ -75,7 +75,7 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     let key = |name: &str| router.read(&format!("etc/openvpn/weir/{name}"));
     let before = KEYS.map(key);
     assert!(before.iter().all(|text| text.contains("-----END")));
-    assert!(router.import(ON).contains("the router is that already"));
+    assert!(router.import(ON).contains("no changes: the router matches"));
     router.import(&format!("{ON}port = 1195\n"));
     router.done(&["confirm"]);
     assert!(key("server.conf").contains("port 1195"));
@@ -98,7 +98,7 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
         }
     }
     let said = router.import_refused(&format!("{ON}clients = [{{ name = \"Phone\" }}]\n"));
-    assert!(said.contains("Phone has no certificate"), "{said}");
+    assert!(said.contains("missing certificate of Phone"), "{said}");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn the_page_lets_clients_of_openvpn_in() {
         assert!(
             router
                 .import(&exported)
-                .contains("the router is that already")
+                .contains("no changes: the router matches")
         );
 
         assert_eq!(apply(&["Laptop"]), [Value::Null; 0]);
@@ -251,7 +251,7 @@ fn a_broken_key_of_the_server_is_mended_and_shown() {
     );
     let told = router.read("told");
     assert_eq!(told.lines().last(), Some("network"), "{told}");
-    assert!(router.import(ON).contains("the router is that already"));
+    assert!(router.import(ON).contains("no changes: the router matches"));
 }
 
 /// A lost device was removed from the list: no former configuration grants access again.

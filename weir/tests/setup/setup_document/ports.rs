@@ -94,15 +94,15 @@ fn what_cannot_be_is_named_and_changes_nothing() {
     for (ports, said) in [
         (
             json!([{"device": "lan1", "used": "uplink", "uplink": {"kind": "pppoe"}}]),
-            "lan1: PPPoE needs the name and password of the provider: the wizard asks for them",
+            "lan1: PPPoE needs the provider's name and password",
         ),
         (
             json!([{"device": "lan1", "used": "mesh"}]),
-            "lan1: the router lacks what it takes: kmod-batman-adv",
+            "lan1: the router lacks kmod-batman-adv",
         ),
         (
             json!([{"device": "lan1", "used": "lan"}, {"device": "../lan1", "used": "lan"}]),
-            "\"../lan1\" is no name of a port that can be used so",
+            "invalid name of a port: \"../lan1\"",
         ),
     ] {
         let refused = problem(send(&client, PATH, &json!({"ports": ports})));

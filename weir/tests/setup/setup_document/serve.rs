@@ -180,7 +180,7 @@ fn services_that_take_longer_than_the_time_are_told_of() {
     let file = router.path("document.toml");
     let said = router.refused(&["import", "--within", "5", file.to_str().expect("text")]);
     assert!(
-        said.contains("taken back already") && said.contains("--within"),
+        said.contains("reverted already") && said.contains("--within"),
         "{said}"
     );
     assert_eq!(router.configuration(), before);
@@ -195,7 +195,7 @@ fn what_was_written_by_hand_meanwhile_is_not_lost_unsaid() {
     let said = router.done(&["revert"]);
     let kept = said
         .lines()
-        .find_map(|line| line.split("meanwhile is in ").nth(1));
+        .find_map(|line| line.split("meanwhile are in ").nth(1));
     let kept = kept.unwrap_or_else(|| panic!("{said}")).trim();
     assert_eq!(fs::read_to_string(kept).unwrap_or_default(), wireless);
 }

@@ -172,13 +172,16 @@ fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut Stri
     range(&reader, interface, four, &tag, &lease, text);
     announced(&reader, &device, &tag, &lease, text);
     let expected =
-        "a number and what is told: 6,192.168.1.1, perhaps after tags: tag:voip,66,192.168.1.6";
+        "a number and a value: 6,192.168.1.1, optionally after tags: tag:voip,66,192.168.1.6";
     for option in reader.many("dhcp_option", told, expected) {
         line!(text, "dhcp-option=tag:{tag},{option}");
     }
     if reader.has("force") {
         let _ = reader.flag("force", false);
-        reader.note("force", "dnsmasq on Debian never looks for other servers");
+        reader.note(
+            "force",
+            "dnsmasq on Debian never searches for other servers",
+        );
     }
     reader.end();
 }
@@ -232,7 +235,7 @@ fn range(
     let Some((address, length)) = four else {
         return reader.note(
             "interface",
-            "no addresses are given away: it has none of IPv4",
+            "no addresses are assigned: it has no IPv4 address",
         );
     };
     let bits = value::mask(length);
@@ -253,7 +256,7 @@ fn announced(reader: &Reader<'_>, device: &str, tag: &str, lease: &str, text: &m
     let word = |option| match reader.word(option, &words) {
         Some("server") => true,
         Some("relay" | "hybrid") => {
-            reader.note(option, "not rendered: dnsmasq serves, or does not");
+            reader.note(option, "not rendered: dnsmasq can only serve or not serve");
             false
         }
         _ => false,

@@ -416,7 +416,7 @@ pub fn nothing_else(reader: &Reader<'_>) {
     for option in reader.left() {
         reader.fault(
             option,
-            "nothing: no rule is made of it. Take it out, or switch the rule off",
+            "no effect: no rule is rendered from it; remove it, or disable the rule",
         );
     }
 }

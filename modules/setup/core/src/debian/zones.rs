@@ -122,10 +122,7 @@ pub fn read(package: &Package, network: &Network, ledger: &Ledger) -> Vec<Zone> 
         for name in reader.many("network", value::label, "the name of an interface") {
             match network.interfaces.get(&name) {
                 Some(found) => devices.extend(found.device.clone()),
-                None => reader.note(
-                    "network",
-                    format!("there is no interface {name}, or it is off"),
-                ),
+                None => reader.note("network", format!("no interface {name}, or it is off")),
             }
         }
         devices.sort();
@@ -139,7 +136,7 @@ pub fn read(package: &Package, network: &Network, ledger: &Ledger) -> Vec<Zone> 
             "helper",
         ] {
             if reader.has(option) {
-                reader.fault(option, "nothing: no rule is made of it");
+                reader.fault(option, "no effect: no rule is rendered from it");
             }
         }
         let zone = Zone {

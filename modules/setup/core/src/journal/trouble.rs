@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// Another change is not confirmed yet.
-    #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
+    #[error("change {} of {} waits for confirmation: {}", .0.number, .0.who, .0.why)]
     Waits(Box<Change>),
     /// The change is not in all files yet, or services have not reloaded.
-    #[error("change {} is not finished: it is being made, or whoever made it was stopped", .0.number)]
+    #[error("change {} is not finished: it is still running, or was interrupted", .0.number)]
     Unfinished(Box<Change>),
     /// No change waits to be confirmed.
-    #[error("no change waits to be confirmed")]
+    #[error("no change waits for confirmation")]
     Nothing,
     /// No former state has this number.
-    #[error("there is no former state {0}")]
+    #[error("no former state {0}")]
     NoState(u64),
     /// A file outside of the permitted ones, a link, a file that differs from the record, or one in
     /// a folder that another user may write into; or such a folder of the journal.
-    #[error("{} is not a file that weir changes", .0.display())]
+    #[error("weir does not change {}", .0.display())]
     Outside(PathBuf),
     /// A change was taken back, but for a file that weir may not change. The change is put aside.
-    #[error("cannot put {} back: weir does not change that file; all other files of the change are \
-             back", .path.display())]
+    #[error("cannot restore {}: weir does not change that file; all other files of the change are \
+             restored", .path.display())]
     Refused {
         /// The first such file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum Trouble {
         change: Box<Change>,
     },
     /// The record of a change cannot be parsed: nothing is taken back.
-    #[error("cannot take a change back: {}: {error}; all files stay as they are, and copies of the \
+    #[error("cannot revert a change: {}: {error}; all files stay as they are, and copies of the \
              former ones are beside it", .path.display())]
     Damaged {
         /// The record.
@@ -42,7 +42,7 @@ pub enum Trouble {
         error: serde_json::Error,
     },
     /// Another program changed a file meanwhile.
-    #[error("{} was changed by somebody else meanwhile", .0.display())]
+    #[error("another program changed {} meanwhile", .0.display())]
     Changed(PathBuf),
     /// A file could not be read or written.
     #[error("{}: {error}", .path.display())]

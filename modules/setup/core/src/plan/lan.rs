@@ -53,8 +53,8 @@ impl LanPlan<'_> {
                 let free = free_address(self.config, self.facts, "lan.address");
                 let free = free.map_or_else(|| "a private one".to_owned(), |free| free.to_string());
                 let says = format!(
-                    "{network} belongs to somebody on the Internet, whom devices inside could \
-                     not reach: unless that is you, take {free}."
+                    "{network} is a public network, whose addresses on the Internet devices inside \
+                     could not reach: unless it is yours, use {free}."
                 );
                 self.report
                     .say("services", "lan-public", &[("network", &network)], says);

@@ -82,7 +82,7 @@ impl MeshPlan<'_> {
                     "mesh",
                     "mesh-none",
                     &[],
-                    "It takes part in no mesh.".to_owned(),
+                    "It is not part of a mesh.".to_owned(),
                 );
             }
             MeshKind::Batman | MeshKind::Apup => self.join(mesh, &radios),
@@ -111,7 +111,7 @@ impl MeshPlan<'_> {
                 match off {
                     Some(wrong) => self.report.wrong("mesh.channel", &wrong),
                     None => {
-                        let what = "radio that can do it".to_owned();
+                        let what = "radio that supports it".to_owned();
                         self.report.wrong("mesh.kind", &Wrong::Lacking(what));
                     }
                 }
@@ -191,7 +191,7 @@ impl MeshPlan<'_> {
             self.report
                 .say("mesh", "mesh", &[("name", mesh), ("radio", radio)], says);
             if open {
-                let says = format!("The mesh {mesh} is open: whoever is near can join it.");
+                let says = format!("The mesh {mesh} is open: anyone nearby can join it.");
                 self.report.say(
                     "mesh",
                     "mesh-open",
@@ -274,13 +274,14 @@ pub(super) fn and_addresses(config: &Config, was: &Config, report: &mut Report) 
     }
     match now {
         Some("mesh-dhcp") => {
-            let says = "It gives addresses in the mesh, and is no gateway: whoever gets one \
-                        goes to the Internet by this node, and gets nowhere if it has none.";
+            let says = "It gives addresses in the mesh, and is not a gateway: devices with such an \
+                        address use this node for the Internet, and have no Internet if the node \
+                        has none.";
             report.say("mesh", "mesh-dhcp", &[], says.to_owned());
         }
         Some("mesh-gateway") => {
-            let says = "It is a gateway of the mesh, and gives no addresses: whoever is \
-                        connected to this node gets none.";
+            let says = "It is a gateway of the mesh, and gives no addresses: devices connected to \
+                        this node get none.";
             report.say("mesh", "mesh-gateway", &[], says.to_owned());
         }
         _ => {}

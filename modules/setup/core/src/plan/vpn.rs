@@ -191,9 +191,9 @@ pub(super) fn mark(known: Option<Server>, config: &mut Config, facts: &Facts, re
     };
     let known = known.map(|server| server.clients).unwrap_or_default();
     if facts.openvpn_anew && server.clients.iter().any(|c| known.contains(c)) {
-        let says = "OpenVPN gets other keys: no device comes in with the file it has, each \
-                    needs a new one. The page tells them once; a device without one is taken \
-                    out of the list, and added again.";
+        let says = "OpenVPN gets new keys: no device can connect with its present file; each needs \
+                    a new one. The page shows a file only once; to get another, remove the device \
+                    from the list and add it again.";
         report.say("services", "openvpn-authority", &[], says.to_owned());
     }
     let place = places(config).next();

@@ -420,7 +420,9 @@ impl WifiPlan<'_> {
         let values = [("ssid", ssid), ("radio", name), ("security", security)];
         self.report.say("wifi", sentence, &values, says);
         if security == "open" {
-            let says = format!("Who joins {ssid} needs no password, and is heard by others.");
+            let says = format!(
+                "Anyone can join {ssid} without a password, and its traffic can be read by others."
+            );
             self.report.say(
                 "wifi",
                 "wifi-open",

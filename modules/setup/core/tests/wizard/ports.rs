@@ -317,7 +317,7 @@ fn pppoe_without_a_password_is_the_wizards() {
         let why = refused(&[found("lan1", Kind::Pppoe, None)], &config);
         assert!(matches!(why, Refusal::NeedsPppoe(_)), "{why}");
         assert!(
-            why.to_string().contains("the wizard asks for them"),
+            why.to_string().contains("the provider's name and password"),
             "{why}"
         );
     }

@@ -30,7 +30,7 @@ pub fn under(root: &Path, path: &str) -> PathBuf {
 
 fn trouble(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let what = format!("{} cannot be {what}", path.display());
-    |error| Error::because(what, &error, "run it as root; see whether there is room")
+    |error| Error::because(what, &error, "run it as root, and check for free space")
 }
 
 /// Compares the rendered files with those on disk.
@@ -128,7 +128,7 @@ fn replace(file: &Rendered, path: &Path) -> io::Result<()> {
             out.write_all(text.as_bytes())?;
             if file.access == Access::Network {
                 let group = Group::from_name("systemd-network")?.ok_or_else(|| {
-                    io::Error::other("there is no group systemd-network: is networkd there?")
+                    io::Error::other("no group systemd-network: check that networkd is installed")
                 })?;
                 chown(&new, None, Some(group.gid.as_raw()))?;
             }

@@ -45,34 +45,34 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The configuration has no networks.
-    #[error("this router's network is not in the configuration of `weir setup`")]
+    #[error("the configuration of `weir setup` lacks this router's network")]
     NoNetwork,
     /// Not a valid name of a device, or too long.
-    #[error("{0:?} is no name of a port that can be used so")]
+    #[error("invalid name of a port: {0:?}")]
     Name(String),
     /// Two wishes contradict each other.
-    #[error("{0}: there are two wishes that contradict each other")]
+    #[error("{0}: two wishes contradict each other")]
     Twice(String),
     /// Another part of the configuration uses the port.
-    #[error("{0} belongs to network.{1}, which weir did not make")]
+    #[error("{0} belongs to network.{1}, which was not made by weir")]
     Held(String, String),
     /// Its frames are tagged, or its bridge filters VLANs.
     #[error("{0} is in a network by VLANs, which weir does not change")]
     Tagged(String),
     /// The provider's name and password are missing.
-    #[error("{0}: PPPoE needs the name and password of the provider: the wizard asks for them")]
+    #[error("{0}: PPPoE needs the provider's name and password")]
     NeedsPppoe(String),
     /// The uplink uses something else.
-    #[error("{0}: the Internet is chosen to come otherwise (network.wan.proto {1})")]
+    #[error("{0}: the Internet is configured otherwise (network.wan.proto {1})")]
     Otherwise(String, String),
     /// A section to make has a name that is taken.
-    #[error("{0}: there is a section network.{1} already, which is something else")]
+    #[error("{0}: section network.{1} already exists for another purpose")]
     Collides(String, String),
     /// The router lacks a required package.
-    #[error("{0}: the router lacks what it takes: {1}")]
+    #[error("{0}: the router lacks {1}")]
     Lacks(String, String),
     /// Not a valid number of a VXLAN.
-    #[error("{0}: {1} is no number of a VXLAN, 1 to 16777215")]
+    #[error("{0}: invalid VXLAN number {1}: use 1 to 16777215")]
     Vxlan(String, u32),
     /// The wizard's own checks refuse it.
     #[error("{0}: {1}")]
@@ -83,16 +83,16 @@ impl Refusal {
     /// Returns the remedy.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoNetwork => "set the router up by the wizard first",
-            Self::Name(_) => "take a device that `ip link` lists: eth1",
-            Self::Twice(_) => "wish for each port once, and for one uplink",
-            Self::Held(..) | Self::Tagged(_) => "take the port out of it by hand first",
+            Self::NoNetwork => "set up the router in the wizard first",
+            Self::Name(_) => "use a device that `ip link` lists, such as eth1",
+            Self::Twice(_) => "give one wish per port, and at most one uplink",
+            Self::Held(..) | Self::Tagged(_) => "remove the port from it by hand first",
             Self::NeedsPppoe(_) => "set up the Internet in the wizard",
             Self::Otherwise(..) => "choose the port of the Internet in the wizard",
-            Self::Collides(..) => "give that section another name",
+            Self::Collides(..) => "rename that section",
             Self::Lacks(..) => "install it first",
-            Self::Vxlan(..) => "take a number from 1 to 16777215",
-            Self::Wizard(..) => "put that right, and try again",
+            Self::Vxlan(..) => "use a number from 1 to 16777215",
+            Self::Wizard(..) => "fix that, and try again",
         }
     }
 }

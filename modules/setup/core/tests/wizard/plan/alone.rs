@@ -80,8 +80,8 @@ fn what_needs_an_uplink_is_refused_where_there_is_none() {
     );
     assert_eq!(
         found.problems[0].to_string(),
-        "firewall.blocked[0].mac: no zone of the firewall holds an uplink, so that has no effect here; \
-         do it at the router that leads to the Internet, or put the uplink into a zone"
+        "firewall.blocked[0].mac: no effect: no zone of the firewall contains an uplink; \
+         set it on the router that leads to the Internet, or put the uplink into a zone"
     );
 }
 

@@ -219,7 +219,7 @@ fn networks_that_routes_lead_to_are_taken() {
         };
         assert_eq!(
             problem.hint,
-            format!("take one that is free, such as {free}"),
+            format!("use a free one, such as {free}"),
             "{text}"
         );
     }
@@ -252,7 +252,7 @@ fn a_network_in_a_part_of_what_a_route_leads_to_stays_and_may_move_there() {
     good(&lan("192.168.1.1/24"), &config, &facts(24));
     good(&lan("192.168.3.1/24"), &config, &facts(24));
     let found = plan(&lan("10.3.0.1/24"), &config, &facts(24)).problems;
-    assert_eq!(found[0].hint, "take one that is free");
+    assert_eq!(found[0].hint, "use a free one");
     // Guests get a network nevertheless: the wizard has no choice of another one.
     let guests = "[wifi]\nnetworks = [{ ssid = \"g\", security = \"open\", for = \"guest\" }]";
     let plan = good(&document(guests), &config, &facts(24));
@@ -282,7 +282,7 @@ fn the_port_of_a_tunnel_made_by_hand_is_not_forwarded() {
         assert_eq!(
             found,
             [
-                "firewall.forwards[0].port: the tunnel vpn has that port already; take another port, or \
+                "firewall.forwards[0].port: the tunnel vpn already has that port; use another port, or \
               free that one first"
             ]
         );

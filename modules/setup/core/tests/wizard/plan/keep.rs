@@ -450,7 +450,7 @@ fn an_encryption_without_a_word_stays_and_another_key_goes_with_it() {
     assert_eq!(
         elsewhere,
         "wifi.networks[0].security: the router has no network Home whose encryption could stay; \
-         keep the network's name, or name an encryption, such as mixed or wpa2"
+         keep the network's name, or set an encryption, such as mixed or wpa2"
     );
     let networks = choices.wifi.as_mut().unwrap().networks.as_mut().unwrap();
     networks[0].ssid = "Other".to_owned();

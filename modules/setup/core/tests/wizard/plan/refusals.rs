@@ -275,7 +275,7 @@ fn a_port_outside_leads_to_one_device() {
         assert_eq!(
             found,
             [
-                "firewall.forwards[1].port: web has that port already; take another port, or free \
+                "firewall.forwards[1].port: web already has that port; use another port, or free \
               that one first"
             ],
             "{protocol} {port}"
@@ -421,14 +421,14 @@ fn a_country_is_one_that_there_is() {
     let uk = problems(&country("UK"), &config);
     assert_eq!(
         uk,
-        ["wifi.country: there is no such country in ISO 3166; the code of that country is GB"]
+        ["wifi.country: not a country of ISO 3166; the code of that country is GB"]
     );
     for wrong in ["ZZ", "XX", "DEU", "Germania", "00"] {
         let found = problems(&country(wrong), &config);
         assert_eq!(
             found,
             [
-                "wifi.country: there is no such country in ISO 3166; take a code or a name: DE or \
+                "wifi.country: not a country of ISO 3166; use a code or a name: DE or \
               Germany"
             ],
             "{wrong}"

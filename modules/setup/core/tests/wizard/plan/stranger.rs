@@ -55,7 +55,7 @@ fn what_is_too_long_says_how_long_it_is_and_may_be() {
         assert_eq!(problem.problem, "too-long", "{text}");
         assert_eq!(problem.values["most"], most.to_string());
         assert_eq!(problem.values["length"], length.to_string());
-        let says = format!("it is too long: {length} bytes, and {most} are the most");
+        let says = format!("too long: {length} bytes, but at most {most} are allowed");
         assert_eq!(problem.says, says);
     }
 }

@@ -91,7 +91,7 @@ fn the_default_port_of_the_internet_is_none_of_a_bridge_either() {
     assert_eq!(
         found.problems[0].to_string(),
         "internet.port: wan is a port of network.lan, which the provider would be in, and cannot be \
-         the Internet's too; take wan out of network.lan first, or name another port"
+         the Internet's too; remove wan from network.lan first, or name another port"
     );
 }
 
@@ -202,7 +202,7 @@ fn the_providers_vlan_is_below_a_bridge_of_the_old_form() {
     assert_eq!(
         found,
         [
-            "internet.vlan: the router has no one port for a provider's VLAN (network.wan is a bridge of \
+            "internet.vlan: missing one port for a provider's VLAN (network.wan is a bridge of \
           eth0, eth1); add it to the configuration, or leave this out"
         ]
     );

@@ -26,22 +26,22 @@ fn what_weir_does_not_change() {
         (
             "config interface 'wan'\n option proto 'qmi'\n option device '/dev/cdc-wdm0'\n",
             wish("eth1", Used::Uplink),
-            "eth1: the Internet is chosen to come otherwise (network.wan.proto qmi)",
+            "eth1: the Internet is configured otherwise (network.wan.proto qmi)",
         ),
         (
             "config interface 'wan'\n option proto 'none'\n",
             wish("eth1", Used::Uplink),
-            "eth1: the Internet is chosen to come otherwise (network.wan.proto none)",
+            "eth1: the Internet is configured otherwise (network.wan.proto none)",
         ),
         (
             "config interface 'mesh_eth_1'\n option proto 'none'\n",
             wish("eth-1", Used::Mesh),
-            "eth-1: there is a section network.mesh_eth_1 already",
+            "eth-1: section network.mesh_eth_1 already exists",
         ),
         (
             "config interface 'cable_eth1'\n option proto 'none'\n",
             wish("eth1", Used::None),
-            "eth1: there is a section network.cable_eth1 already",
+            "eth1: section network.cable_eth1 already exists",
         ),
         (
             "",
@@ -60,7 +60,7 @@ fn what_weir_does_not_change() {
         (
             "",
             found("eth1", Kind::Dhcp, Some(4095)),
-            "eth1: internet.vlan: it is out of range",
+            "eth1: internet.vlan: out of range",
         ),
     ] {
         let text = INSIDE.replace("\npackage firewall", &format!("\n{more}\npackage firewall"));
