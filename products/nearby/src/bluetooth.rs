@@ -80,14 +80,14 @@ impl Bluetooth {
             if !may_switch {
                 return Err(Error::Off(name.to_owned()));
             }
-            switch_on(&adapter).await.map_err(refused("go on"))?;
+            switch_on(&adapter).await.map_err(refused("switch on"))?;
         }
         let address = adapter
             .address()
             .await
-            .map_err(refused("tell its address"))?;
+            .map_err(refused("report its address"))?;
         let kind = adapter.address_type().await;
-        let kind = kind.map_err(refused("tell its address"))?;
+        let kind = kind.map_err(refused("report its address"))?;
         let listener = speaks
             .channels
             .then(|| channel::listen(address, kind))
@@ -152,9 +152,9 @@ impl Bluetooth {
                 Ok(_) => {
                     let error = bluer::Error {
                         kind: bluer::ErrorKind::NotRegistered,
-                        message: "another one took it away".to_owned(),
+                        message: "another program removed the advertisement".to_owned(),
                     };
-                    return Error::Refused(name(), "advertise any more", error);
+                    return Error::Refused(name(), "keep advertising", error);
                 }
                 Err(error) => return Error::Refused(name(), "answer", error),
             }

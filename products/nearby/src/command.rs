@@ -116,8 +116,10 @@ fn check(socket: &Path) -> Result<(), Failure> {
     let length = socket.as_os_str().len();
     if length > LONGEST_PATH {
         return Err(Failure(
-            format!("the socket's path has {length} bytes, and {LONGEST_PATH} are the most"),
-            "name a shorter one with --socket".to_owned(),
+            format!(
+                "the socket's path has {length} bytes, but at most {LONGEST_PATH} are possible"
+            ),
+            "use a shorter one with --socket".to_owned(),
         ));
     }
     Ok(())

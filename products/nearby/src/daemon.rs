@@ -76,7 +76,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
         village::begin(village, Arc::clone(&key), numbers.clone(), links)?;
     }
     let state = State::new(key, settings, bluetooth);
-    info!(%own, adapter = settings.adapter, "looks for others");
+    info!(%own, adapter = settings.adapter, "searching for others");
     if let Some(address) = page.as_ref().and_then(Page::address) {
         info!("the page is at http://{address}/");
     }
@@ -122,7 +122,7 @@ fn alone(state: &Path) -> Result<std::fs::File, String> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => Err(format!(
-            "another weir-nearby has its key and queue in {}: end it, or name another --state",
+            "another weir-nearby uses its key and queue in {}: end it, or name another --state",
             state.display()
         )),
         Err(std::fs::TryLockError::Error(error)) => {
@@ -143,10 +143,10 @@ fn read_key(path: &Path) -> Result<Vec<u8>, std::io::Error> {
     let about = file.metadata()?;
     let mode = about.permissions().mode() & 0o777;
     if !about.is_file() {
-        return Err(wrong("it is no file".to_owned()));
+        return Err(wrong("not a regular file".to_owned()));
     }
     if mode & 0o077 != 0 {
-        let what = format!("others may read or change it (mode {mode:03o}): chmod 600 it");
+        let what = format!("others can read or change it (mode {mode:03o}): run `chmod 600` on it");
         return Err(wrong(what));
     }
     let mut seed = Vec::new();
@@ -165,7 +165,8 @@ fn key(state: &Path) -> Result<Key, String> {
         Ok(seed) => seed,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let mut seed = [0; 32];
-            getrandom::fill(&mut seed).map_err(|error| format!("no random numbers: {error}"))?;
+            getrandom::fill(&mut seed)
+                .map_err(|error| format!("cannot read random numbers: {error}"))?;
             let mut folder = std::fs::DirBuilder::new();
             let made = folder.recursive(true).mode(0o700).create(state);
             made.map_err(|error| wrong("make", error))?;
@@ -192,7 +193,7 @@ fn key(state: &Path) -> Result<Key, String> {
     let key = seed.ok().and_then(|seed| Key::from_seed(&seed));
     key.ok_or_else(|| {
         let path = path.display();
-        format!("{path} is no key of 32 octets: move it away, and another one is made")
+        format!("{path} is not a key of 32 bytes: move it away, and another one is created")
     })
 }
 
@@ -200,7 +201,7 @@ fn key(state: &Path) -> Result<Key, String> {
 fn no_socket(error: &SocketError) -> String {
     match error {
         SocketError::InUse(path) => format!(
-            "another weir-nearby is asked at {}: end it, or name another --socket",
+            "another weir-nearby listens at {}: end it, or name another --socket",
             path.display()
         ),
         SocketError::NotASocket(_) => format!("{error}: move it away, or name another --socket"),

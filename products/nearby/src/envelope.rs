@@ -82,16 +82,16 @@ pub struct Feed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Not a valid protobuf message of this type.
-    #[error("it is no message of qaul: {0}")]
+    #[error("not a message of qaul: {0}")]
     Decode(String),
     /// The message has no content.
-    #[error("it is empty")]
+    #[error("empty message")]
     Empty,
     /// The sender or the receiver is not a valid node.
-    #[error("a sender or receiver in it is no node")]
+    #[error("invalid sender or receiver")]
     Node,
     /// The signature is not the sender's.
-    #[error("its signature is not its sender's")]
+    #[error("invalid signature")]
     Signature,
 }
 

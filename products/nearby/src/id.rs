@@ -11,10 +11,10 @@ pub struct Id(pub [u8; 8]);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Number of octets, which is not eight.
-    #[error("an id has 8 octets, not {0}")]
+    #[error("an id has 8 bytes, not {0}")]
     Length(usize),
     /// Text that is not 16 hexadecimal digits.
-    #[error("{0:?} is no id: it is written with 16 hexadecimal digits, as 0598f7b34b75adcb")]
+    #[error("invalid id {0:?}: write it as 16 hexadecimal digits, such as 0598f7b34b75adcb")]
     Text(String),
 }
 

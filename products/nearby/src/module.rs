@@ -186,7 +186,7 @@ impl Module {
     fn end(&mut self, out: &mut Vec<Out>) {
         self.room = None;
         for message in std::mem::take(&mut self.sending).into_values() {
-            self.failed(message, "the module was told to stop", out);
+            self.failed(message, "the module was stopped", out);
         }
         for id in std::mem::take(&mut self.told) {
             self.tell(Kind::DeviceUnavailable(id.into()), out);
@@ -204,10 +204,10 @@ impl Module {
             return self.failed(asked.message_id, &why, out);
         }
         if self.sending.len() >= SENDING {
-            return self.failed(asked.message_id, "too many messages wait", out);
+            return self.failed(asked.message_id, "too many messages are waiting", out);
         }
         let Some(room) = &mut self.room else {
-            return self.failed(asked.message_id, "the module was not told to start", out);
+            return self.failed(asked.message_id, "the module was not started", out);
         };
         self.number += 1;
         let (number, mut actions) = (self.number, Vec::new());
@@ -269,7 +269,7 @@ impl Module {
             return;
         };
         if !done {
-            return self.failed(id, "it did not get there", out);
+            return self.failed(id, "the message was not delivered", out);
         }
         let result = wire::DirectSendResult {
             id,

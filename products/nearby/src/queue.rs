@@ -85,7 +85,7 @@ impl<D: Disk> Queue<D> {
         queue.notes.number = queue.number;
         let (peers, waiting) = (queue.notes.peers.len(), queue.index.messages());
         if waiting > 0 {
-            info!(peers, waiting, "messages wait from before");
+            info!(peers, waiting, "messages waiting since the last run");
         }
         queue
     }
@@ -96,12 +96,12 @@ impl<D: Disk> Queue<D> {
             Ok(text) => {
                 let (notes, wrong) = Notes::read(&text);
                 if wrong > 0 {
-                    warn!(path = %path.display(), wrong, "lines that say nothing are passed over");
+                    warn!(path = %path.display(), wrong, "skipping malformed lines");
                 }
                 self.notes = notes;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => warn!(path = %path.display(), %error, "cannot be read: passed over"),
+            Err(error) => warn!(path = %path.display(), %error, "cannot read this file: skipped"),
         }
         // Known peers are those with a folder.
         let clock = self.notes.clock;
@@ -118,7 +118,7 @@ impl<D: Disk> Queue<D> {
                 _ if name == "notes" || name == "seen" => {}
                 // Files of an interrupted write.
                 _ if name == "new" || name == "notes.new" => _ = self.disk.remove(&path),
-                _ => warn!(path = %path.display(), "is none of weir-nearby's: passed over"),
+                _ => warn!(path = %path.display(), "not a file of weir-nearby: skipped"),
             }
         }
     }
@@ -142,7 +142,7 @@ impl<D: Disk> Queue<D> {
                         self.index.add(id, place, entry);
                     }
                     Some((_, Err(error))) => passed_over(&path, &error),
-                    None => warn!(path = %path.display(), "is none of weir-nearby's: passed over"),
+                    None => warn!(path = %path.display(), "not a file of weir-nearby: skipped"),
                 }
             }
         }
@@ -326,7 +326,7 @@ impl<D: Disk> Queue<D> {
         self.unmade.remove(&id);
         let folder = self.folder_of(id);
         if let Err(error) = gone(fs::remove_dir(&folder)) {
-            warn!(path = %folder.display(), %error, "stays");
+            warn!(path = %folder.display(), %error, "cannot remove the folder");
         }
         all
     }
@@ -399,7 +399,7 @@ impl<D: Disk> Queue<D> {
             Err(_) => None,
         };
         all.unwrap_or_else(|| {
-            warn!(path = %path.display(), "is not what was written: passed over");
+            warn!(path = %path.display(), "damaged file: skipped");
             Vec::new()
         })
     }
@@ -414,7 +414,7 @@ impl<D: Disk> Queue<D> {
             let path = self.path(lost.id, lost.sequence);
             // The message would be sent again after the next start, and be discarded there.
             if let Err(error) = gone(self.disk.remove(&path)) {
-                warn!(path = %path.display(), %error, "cannot be taken away");
+                warn!(path = %path.display(), %error, "cannot remove this file");
             }
             self.index.remove(lost.id, lost.sequence);
         }
@@ -431,14 +431,14 @@ impl<D: Disk> Queue<D> {
         match done {
             Ok(()) => {
                 if self.trouble.take().is_some() {
-                    info!(%path, "messages are kept again");
+                    info!(%path, "messages are stored again");
                 }
                 true
             }
             Err(error) => {
                 if self.trouble.is_none() {
-                    let fix = "make room there and let it be written to, or name another --state";
-                    warn!(%path, %error, fix, "messages wait in memory only, for ten minutes");
+                    let fix = "free space there and make it writable, or name another --state";
+                    warn!(%path, %error, fix, "cannot store messages: they wait in memory only, for ten minutes");
                 }
                 self.trouble = Some(now + AGAIN);
                 false

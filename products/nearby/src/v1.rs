@@ -26,7 +26,7 @@ struct Said {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The JSON is malformed.
-    #[error("what stands between $$ is no message: {0}")]
+    #[error("invalid message between $$: {0}")]
     Json(String),
     /// The sender's id is not valid.
     #[error(transparent)]

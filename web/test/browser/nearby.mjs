@@ -215,7 +215,7 @@ journey(
     await accessible(page, "token");
     await page.keyboard.type("another");
     await page.keyboard.press("Enter");
-    await page.getByText("that is another token: look into").waitFor();
+    await page.getByText("wrong token: compare it").waitFor();
     await shoot(page, "nearby-token-narrow-dark");
     await page.locator("#token").fill("a token of letters");
     await page.keyboard.press("Enter");

@@ -60,7 +60,7 @@ export async function serve({ port = 0, token } = {}) {
     const { to, text } = JSON.parse(body);
     const count = to === "all" ? peers.length : peers.filter((peer) => peer.id === to).length;
     if (to !== "all" && count === 0)
-      return problem(answer, 404, `${to} is not near`, "`weir-nearby peers` has those who are");
+      return problem(answer, 404, `${to} is not near`, "see `weir-nearby peers`");
     const time = Date.now();
     const number = room.own.length + 1;
     last = { peer: to === "all" ? null : to, format: null, sender: OWN, text, time, own: true };
@@ -88,19 +88,19 @@ export async function serve({ port = 0, token } = {}) {
       return problem(answer, 403, "the request comes from another site's page", "open the page");
     if (asked === "POST /api/login") {
       if (JSON.parse(body).token !== token)
-        return problem(answer, 401, "that is another token", "look into the file of --page-token");
+        return problem(answer, 401, "wrong token", "compare it with the file of --page-token");
       answer.setHeader("set-cookie", `${COOKIE}; Path=/; HttpOnly; SameSite=Strict`);
       return json(answer, {});
     }
     if (token !== undefined && !headers.cookie?.includes(COOKIE))
-      return problem(answer, 401, "this is for those who gave the token", "give the token");
+      return problem(answer, 401, "missing token", "enter the token");
     if (asked === "GET /api/peers") {
       const seen = Date.now() - 2_000;
       return json(answer, { peers: peers.map((peer) => ({ ...peer, last_seen: seen })) });
     }
     if (asked === "GET /api/past") return json(answer, { messages });
     if (asked === "POST /api/messages") return say(body, answer);
-    if (asked !== "GET /api/messages") return problem(answer, 404, "there is nothing", "go to /");
+    if (asked !== "GET /api/messages") return problem(answer, 404, "nothing here", "go to /");
     answer.setHeader("content-type", "application/x-ndjson");
     answer.write("\n");
     streams.add(answer);

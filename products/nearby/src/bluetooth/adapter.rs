@@ -12,13 +12,13 @@ pub const AGAIN: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// BlueZ does not run.
-    #[error("there is no Bluetooth service on this machine: {0}")]
+    #[error("no Bluetooth service on this machine: {0}")]
     Service(String),
     /// BlueZ has no adapter of this name.
-    #[error("there is no Bluetooth adapter {0}{1}")]
+    #[error("no Bluetooth adapter {0}{1}")]
     Adapter(String, String),
     /// The adapter is switched off.
-    #[error("the Bluetooth adapter {0} is switched off")]
+    #[error("the Bluetooth adapter {0} is off")]
     Off(String),
     /// BlueZ refused a request.
     #[error("the Bluetooth adapter {0} does not {1}: {2}")]
@@ -44,7 +44,7 @@ pub async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error
         others.push(format!("{one} ({address})"));
     }
     let others = match others.is_empty() {
-        true => ", and no other one".to_owned(),
+        true => ", and no other adapter".to_owned(),
         false => format!("; there is {}", others.join(", ")),
     };
     Err(Error::Adapter(name.to_owned(), others))
@@ -67,7 +67,7 @@ pub async fn switch_on(adapter: &Adapter) -> bluer::Result<()> {
     loop {
         match adapter.set_powered(true).await {
             Err(error) if tries < 5 => {
-                warn!(%error, adapter = adapter.name(), "does not go on, which is tried again");
+                warn!(%error, adapter = adapter.name(), "cannot switch on the adapter; retrying");
                 tries += 1;
                 tokio::time::sleep(AGAIN).await;
             }

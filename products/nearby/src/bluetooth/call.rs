@@ -48,12 +48,13 @@ pub async fn call(
     quiet.begin().await;
     debug!(%address, "calls");
     let reached = tokio::time::timeout(ANSWERS, reach(&device)).await;
-    reached.unwrap_or_else(|_| Err(error("it does not answer")))?;
+    reached.unwrap_or_else(|_| Err(error("no answer")))?;
     drop(quiet);
     debug!(%address, "it answers");
     let chosen = tokio::time::timeout(PATIENCE, choose(&device, &speaks.formats)).await;
-    let (format, service) = chosen.unwrap_or_else(|_| Err(error("it does not say what it can")))?;
-    debug!(%address, format = format.name(), "it says what it can");
+    let (format, service) =
+        chosen.unwrap_or_else(|_| Err(error("no answer about its services")))?;
+    debug!(%address, format = format.name(), "services found");
     let opened = tokio::time::timeout(
         PATIENCE,
         open(
@@ -65,7 +66,7 @@ pub async fn call(
         ),
     );
     let done = opened.await;
-    done.unwrap_or_else(|_| Err(error("it does not say who it is")))
+    done.unwrap_or_else(|_| Err(error("no answer about its id")))
 }
 
 async fn reach(device: &Device) -> bluer::Result<()> {
@@ -94,7 +95,7 @@ async fn choose(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(F
             return Ok((*format, service.clone()));
         }
     }
-    Err(error("it has none of the services"))
+    Err(error("it offers none of the services"))
 }
 
 /// Finds the characteristics for the id, for the messages and for the channel's number.
@@ -111,7 +112,7 @@ async fn find(
     let pick = |wanted| {
         let found = all.iter().zip(&uuids).find(|(_, it)| **it == wanted);
         let found = found.map(|(one, _)| one.clone());
-        found.ok_or_else(|| error("a characteristic is missing"))
+        found.ok_or_else(|| error("missing characteristic"))
     };
     let channel = (format == Format::V2).then(|| pick(V2_CHANNEL).ok());
     Ok((pick(id)?, pick(message)?, channel.flatten()))

@@ -74,7 +74,7 @@ impl Listener {
                         let _ = made.send((from.addr, stream)).await;
                     }
                     Err(error) => {
-                        debug!(%error, "no channel accepted");
+                        debug!(%error, "cannot accept a channel");
                         tokio::time::sleep(AGAIN).await;
                     }
                 },
@@ -102,7 +102,7 @@ pub fn listen(address: Address, kind: AddressType) -> Option<Listener> {
     };
     let listener = tried();
     if let Err(error) = &listener {
-        info!(%error, "no channels (L2CAP) are offered");
+        info!(%error, "cannot offer channels (L2CAP)");
     }
     listener.ok()
 }
@@ -137,7 +137,7 @@ pub async fn call(
             let caller = true;
             let _ = made.send(Made { stream, caller }).await;
         }
-        Ok(None) => debug!(%address, "it offers no channel"),
+        Ok(None) => debug!(%address, "peer offers no channel"),
         Err(error) => debug!(%address, %error, "no channel"),
     }
 }
@@ -310,7 +310,7 @@ where
         one.introduced = true;
         let id = Frame::Control(Control::Id(self.own)).octets();
         if let Err(error) = put(one, &id).await {
-            debug!(link = self.link, %error, "a channel takes nothing");
+            debug!(link = self.link, %error, "cannot write to a channel");
             self.drop(channel).await;
         }
     }
@@ -331,7 +331,7 @@ where
         let Some(over) = channel.take() else { return };
         self.carried.store(false, Ordering::Relaxed);
         if over.carries {
-            debug!(link = self.link, "the channel is over");
+            debug!(link = self.link, "channel closed");
             let _ = self.told.send(Told::Channel(self.link, false)).await;
             while let Ok(frame) = self.frames.try_recv() {
                 // Flow control stays; the rest is asked for.
@@ -349,7 +349,7 @@ where
             match put(one, frame).await {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    debug!(link = self.link, %error, "a channel takes nothing more");
+                    debug!(link = self.link, %error, "cannot write to a channel any longer");
                     self.drop(channel).await;
                     if !is_control(frame) {
                         return Ok(());
@@ -398,7 +398,7 @@ async fn read<S: AsyncRead + Unpin>(
         let count = match some {
             Ok(0) => return,
             Ok(count) => count,
-            Err(error) => return debug!(link, %error, "a channel is not read"),
+            Err(error) => return debug!(link, %error, "cannot read from a channel"),
         };
         let mut all = Vec::new();
         let done = reader.read(octets.get(..count).unwrap_or_default(), &mut all);
@@ -408,7 +408,7 @@ async fn read<S: AsyncRead + Unpin>(
                 channel::Told::Frame(frame) => {
                     if !known {
                         if !matches!(Frame::read(&frame), Ok(Frame::Control(Control::Id(_)))) {
-                            return debug!(link, "by a channel comes what is nobody's");
+                            return debug!(link, "channel closed: its first frame is not an id");
                         }
                         known = true;
                         let _ = tell.send(()).await;

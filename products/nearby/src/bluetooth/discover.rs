@@ -123,7 +123,7 @@ impl Discovery {
             let round = match round {
                 Ok(events) => {
                     if std::mem::take(&mut fails) {
-                        info!(adapter = self.adapter.name(), "looks for others again");
+                        info!(adapter = self.adapter.name(), "searching for others again");
                     }
                     tokio::select! {
                         () = self.hear(events) => rounds.done(now, needs),
@@ -141,9 +141,9 @@ impl Discovery {
                     let adapter = self.adapter.name();
                     match std::mem::replace(&mut fails, true) {
                         false => {
-                            warn!(%error, adapter, "cannot look for others, which is tried again");
+                            warn!(%error, adapter, "cannot search for others; retrying");
                         }
-                        true => debug!(%error, adapter, "still cannot look for others"),
+                        true => debug!(%error, adapter, "still cannot search for others"),
                     }
                     sleep(AGAIN).await;
                 }
@@ -219,7 +219,7 @@ impl Discovery {
                     .await?
                     .is_some_and(|it| it.len() == NAME.len()));
         if is_stale && !device.is_connected().await? && self.is_first(address) {
-            debug!(%address, "BlueZ is to forget what it was");
+            debug!(%address, "removing stale data from BlueZ");
             return part(&self.adapter, address).await;
         }
         for (format, service) in [(Format::V1, V1), (Format::V2, V2)] {

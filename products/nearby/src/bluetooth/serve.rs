@@ -355,14 +355,14 @@ impl Ends {
         self.strangers.retain(|(since, address, _)| {
             let stays = since.elapsed() < UNHEARD;
             if !stays {
-                debug!(%address, "a channel of somebody without a connection");
+                debug!(%address, "channel without a connection closed");
             }
             stays
         });
         let waits = |end: &End| end.frames.is_some() && end.since.elapsed() >= UNHEARD;
         let all = self.all.extract_if(.., |_, end| waits(end));
         for (address, end) in all.collect::<Vec<_>>() {
-            debug!(%address, "BlueZ notifies another one, so this one is to be called");
+            debug!(%address, "BlueZ notifies another client: calling this peer instead");
             let _ = self.told.send(Told::Closed(end.link)).await;
         }
     }

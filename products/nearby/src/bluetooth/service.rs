@@ -54,13 +54,13 @@ impl Service {
     pub async fn check(&self) -> Result<(), String> {
         match self.owner().await? == self.owner {
             true => Ok(()),
-            false => Err("BlueZ began anew".to_owned()),
+            false => Err("BlueZ has restarted".to_owned()),
         }
     }
 
     /// Returns the owner of BlueZ's name on the bus, which differs for each start.
     async fn owner(&self) -> Result<String, String> {
-        let gone = || Err("the D-Bus system bus is gone".to_owned());
+        let gone = || Err("the D-Bus system bus has ended".to_owned());
         // A connection that ended answers nothing, not even that it is late.
         if self.bus.is_finished() {
             return gone();

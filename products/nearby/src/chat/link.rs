@@ -34,8 +34,8 @@ impl Drop for Teller {
 /// Returns an error's text with the program's name.
 fn words(error: &ClientError) -> String {
     match error {
-        ClientError::NotRunning(path) => format!("nothing listens at {}", path.display()),
-        ClientError::Silent => "it is silent".to_owned(),
+        ClientError::NotRunning(path) => format!("no program listens at {}", path.display()),
+        ClientError::Silent => "no answer".to_owned(),
         ClientError::Broken(_) => "the connection broke".to_owned(),
         error => error.to_string(),
     }

@@ -116,7 +116,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                 eprintln!("weir-nearby: not sent: {why}");
             }
             Event::Line(None) => is_over = true,
-            Event::Panicked => return Err(io::Error::other("a part of it failed")),
+            Event::Panicked => return Err(io::Error::other("sending failed in part")),
             Event::Stop => return Ok(ended),
             Event::Told(Told::Peers(_)) | Event::Key(_) | Event::Pasted(_) | Event::Resized => {}
         }

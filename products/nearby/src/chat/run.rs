@@ -48,7 +48,7 @@ pub fn run(socket: &Path, look: Look) -> io::Result<()> {
         while let Some(event) = next {
             match event {
                 Event::Stop => return Ok(()),
-                Event::Panicked => return Err(io::Error::other("a part of it failed")),
+                Event::Panicked => return Err(io::Error::other("sending failed in part")),
                 Event::Resized | Event::Line(_) => {}
                 Event::Told(told) => chat.told(told, now()),
                 Event::Pasted(text) => chat.input.put(&text),

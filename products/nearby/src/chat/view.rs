@@ -65,7 +65,7 @@ pub fn outcome(message: &Message, signs: bool) -> (String, Tone) {
         (_, done, 0, true) => format!("✓ {done}/{to}"),
         (_, done, failed, true) => format!("✓ {done}/{to} ✗ {failed}"),
         (_, done, 0, false) => format!("at {done} of {to}"),
-        (_, done, failed, false) => format!("at {done} of {to}, not at {failed}"),
+        (_, done, failed, false) => format!("at {done} of {to}, failed at {failed}"),
     };
     (text, tone)
 }

@@ -11,7 +11,7 @@ impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::NotRunning(path) => Self(
-                format!("nothing listens at {}", path.display()),
+                format!("no program listens at {}", path.display()),
                 "start `weir-nearby run`, or name its --socket".to_owned(),
             ),
             ClientError::Output(error) => error.into(),
@@ -29,13 +29,13 @@ impl From<std::io::Error> for Failure {
         }
         if let StorageFull | QuotaExceeded | FileTooLarge = error.kind() {
             return Self(
-                format!("the output cannot be written: {error}"),
-                "make room where it goes, or send it elsewhere".to_owned(),
+                format!("cannot write the output: {error}"),
+                "free space there, or write the output elsewhere".to_owned(),
             );
         }
         Self(
             error.to_string(),
-            "see whether the other end is still there".to_owned(),
+            "check whether the other end still runs".to_owned(),
         )
     }
 }
@@ -43,7 +43,7 @@ impl From<std::io::Error> for Failure {
 /// The socket may be opened by a group, too, but what is asked is answered to these alone: as weir's.
 fn not_allowed(at: &str) -> Failure {
     Failure(
-        format!("only root and the user who runs weir-nearby may ask {at}"),
-        "run the command as one of them, such as by sudo".to_owned(),
+        format!("only root and the user of weir-nearby may connect to {at}"),
+        "run the command as one of them, for example with sudo".to_owned(),
     )
 }

@@ -24,11 +24,8 @@ pub(super) fn run(
     let folder = arguments.folder.join("man1");
     let pages = cli::manual::write(command, &[], &folder).map_err(|error| {
         Failure(
-            format!(
-                "the manual cannot be written to {}: {error}",
-                folder.display()
-            ),
-            "name a folder that you may write to".to_owned(),
+            format!("cannot write the manual to {}: {error}", folder.display()),
+            "name a folder that you have the right to write to".to_owned(),
         )
     })?;
     for page in pages {

@@ -51,7 +51,7 @@ fn read(path: &Path) -> Result<Secret, Failure> {
     let wrong = |error: std::io::Error| {
         Failure(
             format!("cannot read the village's secret from {name}: {error}"),
-            "make one by `weir-nearby village > FILE`, or copy that of another node".to_owned(),
+            "create one by `weir-nearby village > FILE`, or copy that of another node".to_owned(),
         )
     };
     let file = File::open(path).map_err(wrong)?;
@@ -62,7 +62,9 @@ fn read(path: &Path) -> Result<Secret, Failure> {
                 "others may read or change the village's secret in {name} (mode {:03o})",
                 mode & 0o777
             ),
-            format!("chmod 600 {name}, and make another secret if somebody may have read this one"),
+            format!(
+                "run `chmod 600 {name}`, and create another secret if others may have read this one"
+            ),
         ));
     }
     let mut text = String::new();
@@ -71,8 +73,8 @@ fn read(path: &Path) -> Result<Secret, Failure> {
         .map_err(wrong)?;
     text.parse().map_err(|error| {
         Failure(
-            format!("there is no village's secret in {name}: {error}"),
-            "copy the file of another node".to_owned(),
+            format!("no valid village secret in {name}: {error}"),
+            "copy the file from another node".to_owned(),
         )
     })
 }
@@ -80,8 +82,12 @@ fn read(path: &Path) -> Result<Secret, Failure> {
 /// Prints a new secret. A file that it is written to is its owner's alone from then on.
 pub fn make() -> Result<(), Failure> {
     let mut octets = [0; 32];
-    getrandom::fill(&mut octets)
-        .map_err(|error| Failure(format!("no random numbers: {error}"), String::new()))?;
+    getrandom::fill(&mut octets).map_err(|error| {
+        Failure(
+            format!("cannot read random numbers: {error}"),
+            String::new(),
+        )
+    })?;
     let mut out = std::io::stdout();
     let file = File::from(out.as_fd().try_clone_to_owned()?);
     if file.metadata()?.is_file() {

@@ -43,7 +43,7 @@ pub fn routes(state: &State) -> Routes {
 fn listens(state: &State) -> Result<Response<api::server::Answer>, Problem> {
     if state.listeners() >= LISTENERS {
         let detail = format!("{LISTENERS} listen already");
-        let hint = "close some of the pages and programs that listen";
+        let hint = "close some of the listening pages and programs";
         let problem = Problem::new(503, "too_many", detail, hint);
         return Err(problem.again_after(Duration::from_secs(10)));
     }
@@ -78,12 +78,12 @@ fn shown(state: &State) -> Peers {
 fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
     let wrong = |code, detail: String, hint: &str| Problem::new(400, code, detail, hint.to_owned());
     if say.text.trim().is_empty() {
-        let detail = "the text is empty, and nobody would be told anything".to_owned();
+        let detail = "empty text".to_owned();
         return Err(wrong("empty", detail, "say something"));
     }
     if say.text.len() > LONGEST {
         let detail = format!(
-            "the text has {} bytes, and {LONGEST} are the most",
+            "text too long: {} bytes, but at most {LONGEST} are allowed",
             say.text.len()
         );
         return Err(wrong("too_long", detail, "send it in pieces"));
@@ -96,7 +96,7 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
                 wrong(
                     "no_id",
                     error.to_string(),
-                    "`weir-nearby peers` has the ids",
+                    "see the ids in `weir-nearby peers`",
                 )
             })?)
         }
@@ -105,8 +105,8 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
         Problem::new(
             503,
             "not_kept",
-            format!("{id} is not near, and what waits for it cannot be kept"),
-            "the log says what is wrong with the disk".to_owned(),
+            format!("{id} is not near, and messages for it cannot be stored"),
+            "see the log for the problem with the disk".to_owned(),
         )
     };
     // An undeliverable message gets no number and no entry in the history.
@@ -125,7 +125,7 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
                 404,
                 "not_near",
                 format!("{id} is not near, and was not in the last seven days"),
-                "`weir-nearby peers` has those who are or were".to_owned(),
+                "see `weir-nearby peers`".to_owned(),
             ));
         }
         _ => {}

@@ -24,7 +24,7 @@ pub async fn keep(
         };
         let mut error = bluetooth.look().await;
         drop(bluetooth);
-        warn!(%error, "Bluetooth is gone: it is waited for");
+        warn!(%error, "Bluetooth is gone: waiting for it");
         state.leave().await;
         state.end();
         loop {
@@ -35,7 +35,7 @@ pub async fn keep(
                     break;
                 }
                 Err(again) => {
-                    debug!(error = %again, "Bluetooth is not there yet");
+                    debug!(error = %again, "Bluetooth is not available yet");
                     // The user may also have ended BlueZ or removed the adapter.
                     if !matches!(error, Error::Off(_)) {
                         error = again;

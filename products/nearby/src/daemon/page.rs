@@ -51,14 +51,15 @@ impl Page {
             None if address.ip().to_canonical().is_loopback() => None,
             None => {
                 return Err(format!(
-                    "whoever reaches {address} could read and speak in your name: name a file with a \
-                     token by --page-token, or an address of this machine alone, such as 127.0.0.1"
+                    "anyone who reaches {address} could read and speak in your name: name a file \
+                     with a token by --page-token, or use an address of this machine only, such as \
+                     127.0.0.1"
                 ));
             }
         };
         let listeners = Listeners::at(&[address]).map_err(|error| {
             let why = whole(&error);
-            format!("the page cannot be served: {why}: choose another --page ADDRESS:PORT")
+            format!("cannot serve the page: {why}: choose another --page ADDRESS:PORT")
         })?;
         Ok(Self { listeners, entry })
     }
@@ -103,7 +104,7 @@ pub async fn serve(page: Option<Page>, state: &State) -> std::io::Result<Infalli
 fn wrong(error: &SecretError) -> String {
     let fix = match error {
         SecretError::Content { path, .. } => {
-            format!("`openssl rand -hex 16 > {}` makes one", path.display())
+            format!("create one by `openssl rand -hex 16 > {}`", path.display())
         }
         other => other.hint(),
     };

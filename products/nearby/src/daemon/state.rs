@@ -370,7 +370,7 @@ impl Inner {
                 self.happen(Event::Whole(link, &octets));
             }
             Told::Channel(link, is) => {
-                debug!(link, is, "a channel beside the connection");
+                debug!(link, is, "channel beside the connection");
                 self.mailbox.room_mut().channel(link, is);
                 self.pump(link);
             }
@@ -406,7 +406,7 @@ impl Inner {
     /// A connection is over.
     fn close(&mut self, link: u32) {
         if let Some(closed) = self.links.remove(link) {
-            info!(address = %closed.place(), format = closed.format().name(), "a connection no longer");
+            info!(address = %closed.place(), format = closed.format().name(), "connection closed");
             self.happen(Event::Closed(link));
         }
     }

@@ -81,8 +81,8 @@ async fn keep(around: Arc<Around>, name: Name) {
             Err(error) => {
                 let error = error.to_string();
                 match error == said {
-                    true => debug!(node = %name, error, "there is no link"),
-                    false => warn!(node = %name, error, "there is no link; it is tried again"),
+                    true => debug!(node = %name, error, "no link"),
+                    false => warn!(node = %name, error, "no link; retrying"),
                 }
                 said = error;
             }

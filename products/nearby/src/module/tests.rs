@@ -224,10 +224,10 @@ fn what_cannot_be_sent_is_told_with_the_reason() {
     assert_eq!(
         why,
         [
-            "the module was not told to start",
+            "the module was not started",
             "0202020202020202 is not near",
             &format!("a message has at most {LONGEST} octets"),
-            "an id has 8 octets, not 17",
+            "an id has 8 bytes, not 17",
         ]
     );
 }
@@ -241,14 +241,14 @@ fn a_start_that_fails_is_told_and_nothing_runs() {
         [Kind::StartResult(wire::Done {
             success: false,
             error_reason: 0,
-            error_message: "an id has 8 octets, not 0".to_owned(),
+            error_message: "an id has 8 bytes, not 0".to_owned(),
         })]
     );
     place.says(&start(1));
     let out = place.module.began(Err((Why::Device, "no hci0".to_owned())));
     assert_eq!(out.len(), 1);
     place.says(&sending(1, id(2), vec![1]));
-    assert_eq!(place.failures()[0].1, "the module was not told to start");
+    assert_eq!(place.failures()[0].1, "the module was not started");
 }
 
 /// A stop request is an empty message: libqaul omits the envelope.

@@ -11,10 +11,10 @@ pub const NO_SIGNAL: i32 = 999;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The protobuf is malformed.
-    #[error("it is no message of qaul.sys.ble: {0}")]
+    #[error("not a message of qaul.sys.ble: {0}")]
     Decode(String),
     /// Only a module may send this message.
-    #[error("that is said by a module, not to one")]
+    #[error("unexpected message: only a module sends it")]
     Module,
 }
 
@@ -171,7 +171,7 @@ pub fn read(octets: &[u8]) -> Result<Kind, Error> {
         Some(message) => Ok(message),
         // libqaul's `module_stop` omits the envelope, so the message is empty.
         None if octets.is_empty() => Ok(Kind::StopRequest(Nothing {})),
-        None => Err(Error::Decode("it says nothing that is known".to_owned())),
+        None => Err(Error::Decode("unknown message".to_owned())),
     }
 }
 

@@ -15,13 +15,13 @@ pub const MOST: usize = HEAD + LONGEST;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
     /// The file has another magic.
-    #[error("it is no message of weir-nearby's")]
+    #[error("not a message of weir-nearby")]
     Foreign,
     /// The file's size does not match its header.
-    #[error("it has {0} octets instead of {1}")]
+    #[error("invalid length: {0} octets instead of {1}")]
     Length(usize, usize),
     /// The checksum does not match.
-    #[error("its octets are not those that were written")]
+    #[error("invalid checksum")]
     Sum,
 }
 

@@ -56,7 +56,7 @@ pub enum Unread {
 
 /// Logs that a file is skipped.
 pub fn passed_over(path: &Path, error: &Unread) {
-    warn!(path = %path.display(), %error, "passed over");
+    warn!(path = %path.display(), %error, "file skipped");
 }
 
 fn open(path: &Path) -> io::Result<(fs::File, u64)> {
@@ -68,7 +68,7 @@ fn open(path: &Path) -> io::Result<(fs::File, u64)> {
     let about = file.metadata()?;
     match about.is_file() {
         true => Ok((file, about.len())),
-        false => Err(io::Error::other("it is no file")),
+        false => Err(io::Error::other("not a regular file")),
     }
 }
 

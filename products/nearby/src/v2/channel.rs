@@ -26,7 +26,7 @@ pub enum Told {
 
 /// Error for an invalid length, after which nothing can be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("by a channel come 1 to {most} octets at once, not {0}", most = LONGEST)]
+#[error("a record of a channel has 1 to {most} octets, not {0}", most = LONGEST)]
 pub struct NoLength(u32);
 
 /// Parser of a channel. Its buffer holds received octets only, never announced ones.

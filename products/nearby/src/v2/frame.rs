@@ -86,10 +86,10 @@ pub enum Control {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The frame ends too soon.
-    #[error("a frame of {0} octets ends too soon")]
+    #[error("frame of {0} octets cut off")]
     Short(usize),
     /// The header is invalid.
-    #[error("a frame says what cannot be: {0}")]
+    #[error("invalid frame: {0}")]
     Wrong(&'static str),
     /// The sender's id is not valid.
     #[error(transparent)]
@@ -197,7 +197,7 @@ impl Part {
         let count = if count == 0 { 4 } else { count };
         match (octet, of) {
             (0, _) => Ok(None),
-            (_, 0) => Err(Error::Wrong("a part of no larger message")),
+            (_, 0) => Err(Error::Wrong("a part without a larger message")),
             _ if index >= count => Err(Error::Wrong("a part after the last one")),
             _ => Ok(Some(Self { of, count, index })),
         }
@@ -247,7 +247,7 @@ fn control(kind: u8, rest: &[u8]) -> Result<Control, Error> {
         (5, [queue]) => Control::AskDone(*queue),
         (6, []) => Control::Ping,
         (7, all) => Control::Neighbours(all.to_vec()),
-        _ => return Err(Error::Wrong("its length is another one's")),
+        _ => return Err(Error::Wrong("the length of another message")),
     })
 }
 

@@ -35,7 +35,7 @@ pub enum Refused {
     #[error("a message has at most {LONGEST} octets")]
     Long,
     /// Too many messages wait.
-    #[error("too much waits to be sent to this peer")]
+    #[error("too many messages wait for this peer")]
     Full,
 }
 

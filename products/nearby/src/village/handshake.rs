@@ -18,16 +18,16 @@ const PROOF: usize = 32 + 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// The peer is not a node, or belongs to another village.
-    #[error("it has another secret, speaks another version, or is no weir-nearby")]
+    #[error("it has another secret or version, or is not a weir-nearby")]
     Secret,
     /// The peer has the secret, but not the claimed identity.
-    #[error("it has the secret, but does not prove who it is")]
+    #[error("it has the secret, but does not prove its id")]
     Proof,
     /// The peer is this node.
     #[error("it is this node itself")]
     Itself,
     /// No random numbers for an ephemeral key.
-    #[error("this machine has no random numbers")]
+    #[error("cannot read random numbers from the system")]
     Random,
 }
 

@@ -17,10 +17,10 @@ pub struct Secret([u8; 32]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     /// The prefix is missing.
-    #[error("it is no line that `weir-nearby village` made: those begin with {PREFIX}")]
+    #[error("it is not a line of `weir-nearby village`: those begin with {PREFIX}")]
     Prefix,
     /// The length, a digit or the checksum is wrong.
-    #[error("its line is damaged: copy it anew, all {} characters of it", PREFIX.len() + 2 * (32 + SUM))]
+    #[error("the line is damaged: copy all {} characters of it again", PREFIX.len() + 2 * (32 + SUM))]
     Damaged,
 }
 

@@ -11,7 +11,7 @@ pub(super) const LENGTH: usize = 2;
 
 /// Error for an invalid record: octets were changed, omitted or inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what came is not what the other wrote")]
+#[error("damaged or forged record")]
 pub struct Broken;
 
 /// Session keys after a handshake.

@@ -212,7 +212,7 @@ def first(count):
             heard = queue.Queue()
             one = Program(0, events=heard)
             if name == 'beside':
-                while not one.since('looks for others'):
+                while not one.since('searching for others'):
                     time.sleep(0.1)
                 time.sleep(3 + turn % 5 * 0.7)
             other = Program(1, events=heard)
@@ -225,7 +225,7 @@ def first(count):
                         break
                 tries.append(round(when - other.begun, 3))
                 caller = [it.number for it in (one, other) if it.since('caller=true')]
-                phases.append(dict(looks=other.since('looks for others'), connection=other.since('a connection'), near=other.since('is near'),
+                phases.append(dict(looks=other.since('searching for others'), connection=other.since('a connection'), near=other.since('is near'),
                                    heard=tries[-1], called=caller, lower='other' if other.own < one.own else 'one'))
                 print(phases[-1], flush=True)
             except queue.Empty:

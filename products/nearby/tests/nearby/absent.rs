@@ -31,10 +31,7 @@ fn without_a_bus_it_says_that_there_is_no_bluetooth_service() -> Result<(), Erro
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("nearby-no-bus");
     let nowhere = format!("unix:path={}", folder.join("no-bus").display());
     let out = run(&folder, &[("DBUS_SYSTEM_BUS_ADDRESS", &nowhere)])?;
-    refused(
-        &out,
-        "weir-nearby: there is no Bluetooth service on this machine: ",
-    );
+    refused(&out, "weir-nearby: no Bluetooth service on this machine: ");
     Ok(())
 }
 
@@ -45,7 +42,7 @@ fn bluetooth_without_the_adapter_names_those_that_there_are() -> Result<(), Erro
         let adapter = scene.adapter()?;
         let out = run(scene.folder(), &[])?;
         let text = format!(
-            "weir-nearby: there is no Bluetooth adapter hci7; there is {}",
+            "weir-nearby: no Bluetooth adapter hci7; there is {}",
             adapter.name
         );
         refused(&out, &text);

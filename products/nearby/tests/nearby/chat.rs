@@ -168,7 +168,7 @@ fn a_daemon_that_begins_anew_is_waited_for() {
     pane.press(&["Enter"]);
     pane.wait_for("you  later  at 0 of 1");
     daemon.tell(json!({"event": "outcome", "number": 1, "peer": BEN, "done": false}));
-    let screen = pane.wait_for("you  later  at 0 of 1, not at 1");
+    let screen = pane.wait_for("you  later  at 0 of 1, failed at 1");
     assert!(has(&screen, "you  mine  at 0 of 1") && !has(&screen, "mine  at 0 of 1,"));
     let looks = pane.looks();
     for colour in 1..=6 {

@@ -70,7 +70,7 @@ fn where_nothing_runs_it_is_said_what_to_do() {
     ] {
         let ran = run(&[&["--socket", socket], command].concat());
         let expected = format!(
-            "weir-nearby: nothing listens at {socket}\n  \
+            "weir-nearby: no program listens at {socket}\n  \
              hint: start `weir-nearby run`, or name its --socket\n"
         );
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command:?}");
@@ -93,9 +93,9 @@ fn errors_say_what_to_do() {
     for command in [&["peers"][..], &["chat"], &["run", "--adapter", "none"]] {
         let ran = run(&[&["--socket", long], command].concat());
         assert_eq!(ran.code, Some(1), "{command:?}");
-        let told = format!("has {} bytes, and 107 are the most", long.len());
+        let told = format!("has {} bytes, but at most 107 are possible", long.len());
         assert!(ran.err.contains(&told), "{command:?}: {}", ran.err);
-        assert!(ran.err.contains("hint: name a shorter one"), "{}", ran.err);
+        assert!(ran.err.contains("hint: use a shorter one"), "{}", ran.err);
     }
     // A full disk is not a closed pipe.
     let socket = directory.path().join("sock");
@@ -117,8 +117,8 @@ fn errors_say_what_to_do() {
         assert_eq!(ended.code, Some(1), "{command:?}");
         assert_eq!(
             ended.err,
-            "weir-nearby: the output cannot be written: No space left on device (os error 28)\n  \
-             hint: make room where it goes, or send it elsewhere\n",
+            "weir-nearby: cannot write the output: No space left on device (os error 28)\n  \
+             hint: free space there, or write the output elsewhere\n",
             "{command:?}"
         );
     }

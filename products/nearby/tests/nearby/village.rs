@@ -90,15 +90,15 @@ fn who_has_another_secret_gets_in_nowhere_and_both_are_told() {
     let one = Node::run(&folder, "1", &secret, ports[0], &[]);
     let two = Node::run(&folder, "2", &secret, ports[1], &[ports[0]]);
     let stranger = Node::run(&folder, "3", &other, ports[2], &[ports[0], ports[1]]);
-    let refused = "it hangs up without an answer: it has another secret";
+    let refused = "connection closed without an answer: it has another secret";
     until("it is told", || stranger.log.with(refused) >= 2);
     for node in [&one, &two] {
         until("they are told", || {
-            node.log.with("does not get into the village") > 0
+            node.log.with("caller not admitted to the village") > 0
         });
         let warned = || node.log.with("WARN");
         until("it came again", || {
-            node.log.with("does not get into the village") > 1
+            node.log.with("caller not admitted to the village") > 1
         });
         assert_eq!(warned(), 1, "once for many times");
     }
@@ -174,10 +174,10 @@ fn a_secret_that_others_may_read_or_that_is_damaged_is_refused() {
     let line = std::fs::read_to_string(&secret).expect("a line");
     std::fs::write(&secret, &line[..40]).expect("a file");
     let told = run(&["--village", path]);
-    assert!(told.contains("its line is damaged"), "{told}");
+    assert!(told.contains("the line is damaged"), "{told}");
     assert!(!told.contains(&line[20..40]), "a secret is not printed");
     assert!(run(&["--village", "/nowhere"]).contains("cannot read"));
-    assert!(run(&[]).contains("nobody is reached"));
+    assert!(run(&[]).contains("cannot reach any peer"));
     // Options that require a village.
     assert!(run(&["--node", "a:1"]).contains("--village"));
 }
@@ -216,7 +216,7 @@ fn one_state_has_one_program_and_its_key_is_its_owners() {
     let ran = run.arg("--state").arg(folder.0.join("other")).output();
     let told = String::from_utf8(ran.expect("the program").stderr).expect("text");
     assert!(
-        told.contains("another weir-nearby is asked at") && told.contains("another --socket"),
+        told.contains("another weir-nearby listens at") && told.contains("another --socket"),
         "{told}"
     );
     drop(node);

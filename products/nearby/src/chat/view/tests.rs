@@ -129,11 +129,11 @@ fn what_became_of_it_is_said_with_and_without_signs() {
     assert_eq!(told(3, 3, 0), row("✓ 3/3", "at 3 of 3", Tone::Good));
     assert_eq!(
         told(3, 1, 2),
-        row("✓ 1/3 ✗ 2", "at 1 of 3, not at 2", Tone::Bad)
+        row("✓ 1/3 ✗ 2", "at 1 of 3, failed at 2", Tone::Bad)
     );
     assert_eq!(
         told(3, 0, 3),
-        row("✗ 3/3", "at 0 of 3, not at 3", Tone::Bad)
+        row("✗ 3/3", "at 0 of 3, failed at 3", Tone::Bad)
     );
 }
 

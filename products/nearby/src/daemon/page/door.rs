@@ -143,8 +143,8 @@ impl Door {
             Some(entry) if !entry.admits(headers) => Err(Problem::new(
                 401,
                 "no_token",
-                "this is for those who gave the token",
-                "give the token that is in the file of --page-token",
+                "missing token",
+                "enter the token from the file of --page-token",
             )),
             _ => Ok(()),
         }
@@ -157,18 +157,18 @@ impl Door {
         let now = self.begun.elapsed();
         let tried = self.tries.borrow_mut().take(peer.address, now);
         tried.map_err(|wait| {
-            let detail = "there were too many wrong tokens";
-            Problem::new(429, "too_many", detail, "wait some seconds").again_after(wait)
+            let detail = "too many wrong tokens";
+            Problem::new(429, "too_many", detail, "wait a few seconds").again_after(wait)
         })?;
         let octets = read_body(body, self.limits.body, self.limits.request_time).await?;
         let given: Given = serde_json::from_slice(&octets).map_err(|error| {
-            let detail = format!("the request's body is not what is expected: {error}");
+            let detail = format!("malformed body of the request: {error}");
             let hint = format!("send {}", Given::EXPECTED);
             Problem::new(400, "malformed_body", detail, hint)
         })?;
         if !entry.is_token(given.token.trim()) {
-            let hint = "look into the file of --page-token";
-            return Err(Problem::new(401, "wrong_token", "that is another token", hint).into());
+            let hint = "compare it with the file of --page-token";
+            return Err(Problem::new(401, "wrong_token", "wrong token", hint).into());
         }
         self.tries.borrow_mut().give_back(peer.address);
         let mut response = json(&serde_json::json!({}))?;
@@ -226,8 +226,8 @@ fn as_here(problem: Problem) -> Problem {
         "wrong_host" => Problem::new(
             403,
             "wrong_host",
-            "this page is not known by the name that you came by",
-            "use the address, or on this machine localhost",
+            "this page has another name than the one in the request",
+            "use the address, or localhost on this machine",
         ),
         _ => problem,
     }
@@ -247,7 +247,7 @@ fn takes(method: &Method, methods: &[Method]) -> Result<(), Box<Refusal>> {
 }
 
 fn nothing(path: &str) -> Problem {
-    let detail = format!("there is nothing at {}", api::problem::clipped(path));
+    let detail = format!("nothing at {}", api::problem::clipped(path));
     Problem::new(404, "unknown_path", detail, "the page is at /")
 }
 

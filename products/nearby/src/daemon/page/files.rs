@@ -12,8 +12,8 @@ macro_rules! built {
 }
 
 /// Notice for a page that was not built.
-const MISSING: &[u8] = b"<!doctype html><html lang=\"en\"><title>weir-nearby</title>\
-    <p>This weir-nearby was built without its page: `make web build-nearby` builds it with it.";
+const MISSING: &[u8] = b"<!doctype html><html lang=\"en\"><title>weir-nearby</title><p>This \
+    weir-nearby was built without its page: run `make web build-nearby` to include it.";
 
 /// The file at a path.
 pub fn find(path: &str) -> Option<Response<Answer>> {

@@ -50,16 +50,16 @@ pub struct Reached {
 /// Reason of a failed link.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("its name is not found: {0}")]
+    #[error("cannot resolve its name: {0}")]
     Name(std::io::Error),
-    #[error("it has no address")]
+    #[error("no address")]
     Nowhere,
-    #[error("it is not reached: {0}")]
+    #[error("cannot reach it: {0}")]
     Connect(std::io::Error),
-    #[error("it does not answer")]
+    #[error("no answer")]
     Silent,
     #[error(
-        "it hangs up without an answer: it has another secret, speaks another version, or is no \
+        "connection closed without an answer: it has another secret or version, or is not a \
             weir-nearby"
     )]
     Refuses,
@@ -117,9 +117,9 @@ impl Around {
         strangers.retain(|_, since| since.elapsed() < TELLS);
         let source = address.ip();
         if strangers.len() < SOURCES && strangers.insert(source, Instant::now()).is_none() {
-            warn!(%address, %error, "who called does not get into the village");
+            warn!(%address, %error, "caller not admitted to the village");
         } else {
-            debug!(%address, %error, "who called does not get into the village");
+            debug!(%address, %error, "caller not admitted to the village");
         }
     }
 
@@ -169,7 +169,7 @@ impl Around {
             let mut buffer = vec![0; RECORD];
             loop {
                 let count = match reader.read(&mut buffer).await {
-                    Ok(0) => return "the other hung up".to_owned(),
+                    Ok(0) => return "closed by the other side".to_owned(),
                     Ok(count) => count,
                     Err(error) => return error.to_string(),
                 };
@@ -192,11 +192,11 @@ impl Around {
                 match timeout(TAKES, writer.write_all(&sealed)).await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => return error.to_string(),
-                    Err(_) => return "the other takes nothing".to_owned(),
+                    Err(_) => return "the other side reads nothing".to_owned(),
                 }
                 let _ = self.told.send(Told::Written(link)).await;
             }
-            "it was let go".to_owned()
+            "ended by this side".to_owned()
         };
         tokio::select! {
             why = reads => why,

@@ -22,7 +22,7 @@ const BACKLOG: u32 = 64;
 /// Listens; nothing: at all addresses, of either version.
 pub fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, String> {
     let wrong = |address: SocketAddr| {
-        move |error| format!("cannot listen at {address} for nodes of the village: {error}")
+        move |error| format!("cannot listen on {address} for nodes of the village: {error}")
     };
     if addresses.is_empty() {
         let six = SocketAddr::from((Ipv6Addr::UNSPECIFIED, PORT));
@@ -56,7 +56,7 @@ fn one(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     let listener = socket.listen(BACKLOG)?;
-    info!(address = %listener.local_addr()?, "listens for nodes of the village");
+    info!(address = %listener.local_addr()?, "listening for nodes of the village");
     Ok(listener)
 }
 
@@ -111,7 +111,7 @@ async fn accept(listener: TcpListener, came: mpsc::Sender<Came>) {
                 }
             }
             Err(error) => {
-                debug!(%error, "nobody is taken");
+                debug!(%error, "cannot accept a connection");
                 tokio::time::sleep(AGAIN).await;
             }
         }
@@ -131,7 +131,7 @@ async fn answer(
     match done {
         Ok(through) => return Some(((socket, address), through)),
         Err(Error::Handshake(error)) => around.stranger(address, &error),
-        Err(error) => debug!(%address, %error, "who called said nothing"),
+        Err(error) => debug!(%address, %error, "caller sent nothing"),
     }
     None
 }

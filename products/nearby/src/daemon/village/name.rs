@@ -14,7 +14,7 @@ pub struct Name {
 
 /// Text that names no node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no node: write HOST, HOST:PORT or [ADDRESS]:PORT")]
+#[error("invalid name of a node: {0:?}; write HOST, HOST:PORT or [ADDRESS]:PORT")]
 pub struct NameError(String);
 
 impl FromStr for Name {

@@ -100,7 +100,7 @@ impl Node {
         run.env("WEIR_LOG", "debug").stderr(Stdio::piped());
         let mut run = run.spawn().expect("the program");
         let log = Lines::of(run.stderr.take().expect("its log"));
-        until("it listens", || log.with("looks for others") > 0);
+        until("it listens", || log.with("searching for others") > 0);
         let mut watch = Command::new(PROGRAM);
         watch.arg("--socket").arg(&socket).args(["watch", "--json"]);
         let mut watch = watch.stdout(Stdio::piped()).spawn().expect("the program");
