@@ -137,7 +137,7 @@ impl Asked {
                 continue;
             }
             if seen.contains(&known) && known != "only" {
-                let error = format!("`{known}` is there twice: give it once");
+                let error = format!("`{known}` occurs twice: give it once");
                 return Err(Error::Asked(error));
             }
             seen.push(known);

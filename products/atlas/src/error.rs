@@ -52,12 +52,12 @@ impl Error {
 /// Returns the system's message, with a hint if there is one.
 fn plain(error: &io::Error) -> Cow<'static, str> {
     let known = match error.kind() {
-        ErrorKind::StorageFull => "the disk is full: make room there, and do it again",
+        ErrorKind::StorageFull => "the disk is full: free space there, and try again",
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-            "a file stands where a folder is needed: name another folder, or move it away"
+            "there is a file where a folder is needed: name another folder, or move the file away"
         }
         ErrorKind::IsADirectory => {
-            "a folder stands where a file is needed: move it away, or name another place"
+            "there is a folder where a file is needed: move it away, or name another file"
         }
         _ => return error.to_string().into(),
     };

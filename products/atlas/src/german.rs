@@ -137,7 +137,7 @@ mod tests {
             (Book::Ledger, "left out", "weggelassen"),
             (
                 Book::Ledger,
-                "state.lastchange is the text \"2017-30-04\", which is no time",
+                "state.lastchange is the text \"2017-30-04\", which is not a time",
                 "state.lastchange ist der Text \"2017-30-04\", und das ist keine Zeit",
             ),
             (
@@ -147,7 +147,7 @@ mod tests {
             ),
             (
                 Book::Ledger,
-                "the file is no JSON: expected `:` at line 69 column 43",
+                "the file is not JSON: expected `:` at line 69 column 43",
                 "die Datei ist kein JSON: [en: expected `:` at line 69 column 43]",
             ),
             (
@@ -162,12 +162,12 @@ mod tests {
             ),
             (
                 Book::Errors,
-                "large answers are on their way to your address",
+                "large answers are being sent to your address",
                 "große Antworten sind unterwegs zu Ihrer Adresse",
             ),
             (
                 Book::Errors,
-                "too many large answers are on their way to others",
+                "too many large answers are being sent to others",
                 "zu viele große Antworten sind unterwegs zu anderen",
             ),
             (Book::Errors, "no such table: x", "[en: no such table: x]"),

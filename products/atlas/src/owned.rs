@@ -181,9 +181,9 @@ fn clear(root: &Path, name: &str) -> Result<bool, Error> {
         };
         let is_above = path != part && path.starts_with(&part);
         let wrong = match there.file_type() {
-            kind if kind.is_symlink() => "is a link, and files would go where it leads",
-            kind if kind.is_dir() && !is_above => "is a folder, and a file is to have this name",
-            kind if !kind.is_dir() && is_above => "is no folder, and files are to be in it",
+            kind if kind.is_symlink() => "is a link, which would lead files elsewhere",
+            kind if kind.is_dir() && !is_above => "is a folder, where a file must be written",
+            kind if !kind.is_dir() && is_above => "is not a folder, where files must be written",
             _ => continue,
         };
         let part = part.display();
@@ -217,7 +217,7 @@ fn tag(path: &Path) -> io::Result<String> {
 /// Returns a hash of a file of any size.
 pub(crate) fn digest(path: &Path) -> io::Result<String> {
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(path)?)?;

@@ -50,7 +50,7 @@ impl Server {
         });
         let listener = bound.map_err(|error| {
             let fix = "choose another one with --listen ADDRESS:PORT";
-            Error::Other(format!("{listen} cannot be listened on: {error}: {fix}"))
+            Error::Other(format!("cannot listen on {listen}: {error}: {fix}"))
         })?;
         Ok(Self { listener, app })
     }
@@ -58,14 +58,14 @@ impl Server {
     /// Returns the address with the port that the system chose, where 0 was requested.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         let address = self.listener.local_addr();
-        address.map_err(|error| Error::Other(format!("the socket has no address: {error}")))
+        address.map_err(|error| Error::Other(format!("cannot read the socket's address: {error}")))
     }
 
     /// Serves until `end`, and then until all requests are answered.
     pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), Error> {
         let listener = tokio::net::TcpListener::from_std(self.listener);
-        let listener = listener
-            .map_err(|error| Error::Other(format!("the socket cannot be used: {error}")))?;
+        let listener =
+            listener.map_err(|error| Error::Other(format!("cannot use the socket: {error}")))?;
         let watch = tokio::spawn(Arc::clone(&self.app).watch());
         let (tell, ends) = tokio::sync::watch::channel(false);
         let serving = listen::serve(listener, self.app, ends);

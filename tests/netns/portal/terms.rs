@@ -64,7 +64,7 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
     let rate = (transfer.progress() - before.0) as f64 * 8.0 / before.1.elapsed().as_secs_f64();
     assert!(rate > RATE as f64 * 1.5, "{rate}");
     assert!(
-        !place.weir.log().contains("is not there"),
+        !place.weir.log().contains("missing device of the portal"),
         "{}",
         place.weir.log()
     );

@@ -228,7 +228,7 @@ mod tests {
             ),
             (&file(",\"duration_m\":1e300"), "invalid time: duration_m"),
             (&file("").replace("ZRJUXO", "a b"), "invalid code"),
-            (&file("").replace("san-notebook", "a\\nb"), "its name"),
+            (&file("").replace("san-notebook", "a\\nb"), "invalid name"),
         ] {
             let wrong = read(text, Code::new([7; 5]), WALL)
                 .expect_err("wrong")

@@ -111,7 +111,8 @@ fn find(
     profiles: &mut Profiles<'_>,
 ) -> Result<Vec<Community>, Error> {
     let Some(key) = &asked.key else {
-        let error = "whose chart? Give `key=`, the key of a community: /communities lists them";
+        let error =
+            "missing community: give `key=`, the key of a community; /communities lists them";
         return Err(Error::Asked(error.into()));
     };
     let all = sums::communities(store)?;

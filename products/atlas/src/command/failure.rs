@@ -22,9 +22,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ReaderGone,
-            _ => Self::Error(Error::Other(format!(
-                "the output cannot be written: {error}"
-            ))),
+            _ => Self::Error(Error::Other(format!("cannot write the output: {error}"))),
         }
     }
 }

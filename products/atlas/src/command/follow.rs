@@ -81,9 +81,9 @@ pub(super) fn follow(
 ) -> Result<(), Error> {
     read::follow(follower, mapping, store, &mut |told, pause| {
         match told {
-            Told::New { entries, remarks } => info!(entries, remarks, "a new snapshot"),
-            Told::Same => info!("nothing is new"),
-            Told::Failed(why) => warn!(%why, "the directory could not be read"),
+            Told::New { entries, remarks } => info!(entries, remarks, "new snapshot"),
+            Told::Same => info!("no changes"),
+            Told::Failed(why) => warn!(%why, "cannot read the directory"),
         }
         let due = Instant::now() + pause;
         while Instant::now() < due {

@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
         )?;
     } else if done.files == 0 && done.known == 0 {
         let what = format!(
-            "{} has no file that could be a directory: their names end in {}",
+            "{} contains no directory file: their names end in {}",
             arguments.places.join(", "),
             read::ENDINGS.join(", ")
         );

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
         .query([arguments.search.to_lowercase()])
         .map_err(Error::from)?;
     let mut csv = csv::Writer::from_writer(Vec::new());
-    let broken = |error: csv::Error| Error::Other(format!("CSV cannot be written: {error}"));
+    let broken = |error: csv::Error| Error::Other(format!("cannot write CSV: {error}"));
     if arguments.csv {
         csv.write_record(["file", "t", "key", "what", "read_as"])
             .map_err(broken)?;
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
             let written = std::mem::replace(&mut csv, csv::Writer::from_writer(Vec::new()));
             let octets = written
                 .into_inner()
-                .map_err(|error| Error::Other(format!("CSV cannot be written: {error}")))?;
+                .map_err(|error| Error::Other(format!("cannot write CSV: {error}")))?;
             output.write_all(&octets)?;
         } else {
             let whose = if key.is_empty() {

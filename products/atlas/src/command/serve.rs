@@ -85,9 +85,9 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
         .max_blocking_threads(BLOCKING)
         .enable_all()
         .build()
-        .map_err(|error| Error::Other(format!("threads cannot be started: {error}")))?;
+        .map_err(|error| Error::Other(format!("cannot start threads: {error}")))?;
     let served = runtime.block_on(async {
-        let failed = |error| Error::Other(format!("signals cannot be caught: {error}"));
+        let failed = |error| Error::Other(format!("cannot catch signals: {error}"));
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let end = async {
@@ -118,7 +118,7 @@ fn follow_beside(url: &str, arguments: &Arguments) -> Result<(), Error> {
                 .follower(&url, &data)
                 .and_then(|follower| follow(follower, &mapping, &mut store, &never));
             if let Err(error) = followed {
-                tracing::warn!(%error, "a snapshot could not be kept");
+                tracing::warn!(%error, "cannot store a snapshot");
             }
             std::thread::sleep(AGAIN);
         }
@@ -142,13 +142,13 @@ fn public_url(text: &str) -> Result<String, String> {
 fn listen(text: &str) -> Result<SocketAddr, String> {
     let address = text.parse();
     address.map_err(|_| {
-        "it is an address and a port, such as 127.0.0.1:9350 or [::1]:9350; a name is none".into()
+        "write an address and a port, such as 127.0.0.1:9350 or [::1]:9350; names are not allowed".into()
     })
 }
 
 fn proxy(text: &str) -> Result<IpAddr, String> {
     let address = text.parse();
-    address.map_err(|_| "it is an address, such as 127.0.0.1 or 2001:db8::1".into())
+    address.map_err(|_| "write an address, such as 127.0.0.1 or 2001:db8::1".into())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
          in UTF-8",
     ),
     (
-        "what stands behind the question mark is not percent-encoded text",
+        "the address is not percent-encoded behind the question mark",
         "was hinter dem Fragezeichen steht, ist kein prozentkodierter Text",
     ),
     (
@@ -20,11 +20,11 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "`{0}` ist kein Parameter{1!} (Parameter: {2})",
     ),
     (
-        "`{}` is not asked here, but {}",
+        "`{}` is not a parameter here; use {}",
         "`{0}` wird hier nicht gefragt, wohl aber {1}",
     ),
     (
-        "`{}` is there twice: give it once",
+        "`{}` occurs twice: give it once",
         "`{0}` steht zweimal da: einmal angeben",
     ),
     (
@@ -44,18 +44,18 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "`{0}` ist länger als {1} Oktette",
     ),
     (
-        "`after` is a number, as the link to further lines has it",
+        "`after` must be a number, as in the link to further lines",
         "`after` ist eine Zahl, wie sie im Link zu weiteren Zeilen steht",
     ),
     (
-        "`format` is html, json or csv",
+        "`format` must be html, json or csv",
         "`format` ist html, json oder csv",
     ),
     (
-        "`engine` is sqlite or duckdb",
+        "`engine` must be sqlite or duckdb",
         "`engine` ist sqlite oder duckdb",
     ),
-    ("`q` has no query in it", "in `q` steht keine Abfrage"),
+    ("`q` contains no query", "in `q` steht keine Abfrage"),
     // Charts.
     (
         "`from` ({}) is later than `to`, whose last hour is {}: give the earlier as `from`",
@@ -73,7 +73,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
          Zeitraum angeben",
     ),
     (
-        "whose chart? Give `key=`, the key of a community: /communities lists them",
+        "missing community: give `key=`, the key of a community; /communities lists them",
         "wessen Diagramm? `key=` mit dem Schlüssel einer Gemeinschaft angeben: /communities führt \
          sie auf",
     ),
@@ -92,23 +92,23 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     ("the query is not UTF-8", "die Abfrage ist kein UTF-8"),
     (
-        "the query is not text in UTF-8",
+        "the query is not UTF-8 text",
         "die Abfrage ist kein Text in UTF-8",
     ),
     (
-        "the query has a character of the number 0",
+        "the query contains a NUL character",
         "die Abfrage hat ein Zeichen mit der Nummer 0",
     ),
     (
-        "this changes nothing and shows nothing: only queries that give rows are answered",
+        "this query returns no rows: only queries that return rows are allowed",
         "das ändert nichts und zeigt nichts: nur Abfragen, die Zeilen geben, werden beantwortet",
     ),
     (
-        "{}: only SELECT over the public tables is answered",
+        "{}: only SELECT over the public tables is allowed",
         "{0!}: nur SELECT über die öffentlichen Tabellen wird beantwortet",
     ),
     (
-        "the query wanted of the kernel what no query may, and was ended",
+        "the query made a forbidden system call, and was ended",
         "die Abfrage wollte vom Kernel, was keine darf, und wurde beendet",
     ),
     (
@@ -122,53 +122,52 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "die Abfrage braucht mehr als {0} MB Speicher: weniger sortieren, gruppieren oder verbinden",
     ),
     (
-        "DuckDB is not installed here: put its program `duckdb` (duckdb.org) where PATH has it, or \
-         leave engine=duckdb out",
+        "DuckDB is not installed here: put its program `duckdb` (duckdb.org) where PATH has it, or leave out engine=duckdb",
         "DuckDB ist hier nicht installiert: sein Programm `duckdb` (duckdb.org) dorthin legen, wo \
          PATH es findet, oder engine=duckdb weglassen",
     ),
     (
-        "the copy of the data that queries read is being made: try again in some seconds",
+        "the copy of the data for queries is being created: try again in a few seconds",
         "die Kopie der Daten, die Abfragen lesen, wird gerade gemacht: in einigen Sekunden noch \
          einmal versuchen",
     ),
     (
-        "too many queries at once: try again in some seconds",
+        "too many queries at once: try again in a few seconds",
         "zu viele Abfragen auf einmal: in einigen Sekunden noch einmal versuchen",
     ),
     (
-        "too many queries at once of your address: others are to be answered too",
+        "too many queries at once from your address: wait until one of them is answered",
         "zu viele Abfragen auf einmal von Ihrer Adresse: andere sollen auch Antwort bekommen",
     ),
     ("{} (character {})", "{0!} (Zeichen {1})"),
     // The server.
     (
-        "too many questions wait for an answer",
+        "too many requests are waiting",
         "zu viele Fragen warten auf Antwort",
     ),
     (
-        "too many questions of your address wait for an answer",
+        "too many requests from your address are waiting",
         "zu viele Fragen von Ihrer Adresse warten auf Antwort",
     ),
     (
-        "too many large answers are on their way to others",
+        "too many large answers are being sent to others",
         "zu viele große Antworten sind unterwegs zu anderen",
     ),
     (
-        "large answers are on their way to your address",
+        "large answers are being sent to your address",
         "große Antworten sind unterwegs zu Ihrer Adresse",
     ),
     (
-        "this server answers GET and HEAD alone",
+        "this server answers only GET and HEAD",
         "dieser Server beantwortet nur GET und HEAD",
     ),
     ("there is nothing at {}", "unter {0} ist nichts"),
     (
-        "the data cannot be read at this moment",
+        "cannot read the data at the moment",
         "die Daten können gerade nicht gelesen werden",
     ),
     (
-        "the answer could not be made",
+        "cannot create the answer",
         "die Antwort ließ sich nicht machen",
     ),
     ("the database: {}", "die Datenbank: {0!}"),
@@ -178,11 +177,11 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "/about führt alle Adressen auf",
     ),
     (
-        "/about lists what can be asked",
+        "/about lists all parameters",
         "/about führt auf, was gefragt werden kann",
     ),
     (
-        "/sql lists sums that are quick",
+        "/sql lists fast sums",
         "/sql führt Summen auf, die schnell sind",
     ),
     (
@@ -194,11 +193,11 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "/communities führt alle Gemeinschaften auf",
     ),
     (
-        "try again in some seconds",
+        "try again in a few seconds",
         "in einigen Sekunden noch einmal versuchen",
     ),
     (
-        "try again in some seconds; the server's log says why",
+        "try again in a few seconds; see the server's log",
         "in einigen Sekunden noch einmal versuchen; das Protokoll des Servers sagt, warum",
     ),
     (
@@ -206,11 +205,11 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "noch einmal versuchen, wenn eine davon beantwortet ist",
     ),
     (
-        "that took too long: ask for a shorter time, or larger steps",
+        "the request took too long: use a shorter time or larger steps",
         "das dauerte zu lange: nach einer kürzeren Zeit fragen, oder nach größeren Schritten",
     ),
     (
-        "the server's log says why",
+        "see the server's log",
         "das Protokoll des Servers sagt, warum",
     ),
 ];

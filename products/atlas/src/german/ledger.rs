@@ -33,11 +33,11 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("an entry has no key", "ein Eintrag hat keinen Schlüssel"),
     ("it has no entries", "sie hat keine Einträge"),
     (
-        "neither its name nor its entries say of when it is",
+        "neither its name nor its entries contain a time",
         "weder ihr Name noch ihre Einträge sagen, von wann sie ist",
     ),
     (
-        "its name has a time that there is not",
+        "its name contains an invalid time",
         "ihr Name hat eine Zeit, die es nicht gibt",
     ),
     (
@@ -76,20 +76,20 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     ("the file breaks off: {}", "die Datei bricht ab: {0!}"),
     (
-        "the file is no JSON: it is {}, and has to be UTF-8",
+        "the file is not JSON: it is {}, and has to be UTF-8",
         "die Datei ist kein JSON: sie ist {0} und muss UTF-8 sein",
     ),
-    ("the file is no JSON: {}", "die Datei ist kein JSON: {0!}"),
+    ("the file is not JSON: {}", "die Datei ist kein JSON: {0!}"),
     (
         "the file is {}, and has to be UTF-8",
         "die Datei ist {0} und muss UTF-8 sein",
     ),
     (
-        "the file has no {}, or it is no list",
+        "the file has no {}, or it is not a list",
         "die Datei hat kein {0}, oder es ist keine Liste",
     ),
     (
-        "the file has more than 50,000 entries: that is no directory of communities",
+        "the file has more than 50,000 entries: that is not a directory of communities",
         "die Datei hat mehr als 50.000 Einträge: das ist kein Verzeichnis von Gemeinschaften",
     ),
     (
@@ -99,7 +99,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("it has more than {} MiB", "sie hat mehr als {0} MiB"),
     ("it has more than {} files", "es hat mehr als {0} Dateien"),
     (
-        "it breaks off, or is no archive: {}",
+        "it breaks off, or is not an archive: {}",
         "es bricht ab oder ist kein Archiv: {0!}",
     ),
     ("it breaks off: {}", "es bricht ab: {0!}"),
@@ -135,14 +135,14 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
         "die Adresse {0} ist nicht aus dem Web",
     ),
     (
-        "the position {}, {} is no place of a community",
+        "the position {}, {} is not a community's location",
         "die Position {0}, {1} ist kein Ort einer Gemeinschaft",
     ),
     // About a value.
     ("{} comes twice", "{0} kommt zweimal vor"),
     ("{} has half a surrogate", "{0} hat ein halbes Surrogat"),
     (
-        "{} is {}, which is no time",
+        "{} is {}, which is not a time",
         "{0} ist {1!}, und das ist keine Zeit",
     ),
     (

@@ -92,7 +92,9 @@ fn authorities() -> Result<Option<RootCerts>, Error> {
         }
     }
     match found.is_empty() {
-        true => Err(wrong("no -----BEGIN CERTIFICATE----- is in it".to_owned())),
+        true => Err(wrong(
+            "it contains no -----BEGIN CERTIFICATE-----".to_owned(),
+        )),
         false => Ok(Some(found.into())),
     }
 }

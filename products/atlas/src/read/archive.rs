@@ -313,7 +313,7 @@ fn pax_record<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
 }
 
 fn broken(error: &dyn std::fmt::Display) -> String {
-    format!("it breaks off, or is no archive: {error}")
+    format!("it breaks off, or is not an archive: {error}")
 }
 
 /// Returns true if a path stays within its folder.

@@ -11,7 +11,7 @@ use crate::text::spelling;
 /// Entries that a file may have.
 pub(super) const ENTRIES: usize = 50_000;
 pub(super) const TOO_MANY: &str =
-    "the file has more than 50,000 entries: that is no directory of communities";
+    "the file has more than 50,000 entries: that is not a directory of communities";
 
 /// Characters of names, keys and the like; and of addresses.
 const TEXT: usize = 200;
@@ -183,7 +183,7 @@ impl Reading<'_, '_> {
             _ => None,
         };
         if time.is_none() {
-            let what = format!("{path} is {}, which is no time", value.described());
+            let what = format!("{path} is {}, which is not a time", value.described());
             self.remarks.of(&self.key, what, LEFT_OUT);
         }
         time
@@ -259,7 +259,8 @@ impl Reading<'_, '_> {
         };
         let within = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
         if !within || (latitude == 0.0 && longitude == 0.0) {
-            let what = format!("the position {latitude}, {longitude} is no place of a community");
+            let what =
+                format!("the position {latitude}, {longitude} is not a community's location");
             self.remarks.of(&self.key, what, LEFT_OUT);
             return None;
         }

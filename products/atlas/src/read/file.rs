@@ -10,7 +10,7 @@ use crate::error::Error;
 pub(super) fn whole_file(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let wrong = |why: String| Error::Asked(format!("{}: {why}", path.display()));
     if !path.metadata().map_err(Error::file(path))?.is_file() {
-        return Err(wrong("it is no file".to_owned()));
+        return Err(wrong("not a regular file".to_owned()));
     }
     let file = File::open(path).map_err(Error::file(path))?;
     let mut octets = Vec::new();

@@ -75,11 +75,11 @@ impl Follower {
     /// Creates a follower of an address, with an interval.
     pub fn new(address: &str, period: Duration) -> Result<Self, Error> {
         if !address::is_address(address) {
-            let what = format!("{address:?} is no address: http://… or https://…");
+            let what = format!("{address:?} is not an address: write http://… or https://…");
             return Err(Error::Asked(what));
         }
         if period < LEAST {
-            let what = "a directory is asked every 5 minutes at most: it has other readers too";
+            let what = "use an interval of 5 minutes or more, as a directory has other readers too";
             return Err(Error::Asked(what.to_owned()));
         }
         Ok(Self {
@@ -115,7 +115,7 @@ impl Follower {
             digest,
         };
         if let Err(error) = last.write(file) {
-            tracing::warn!(%error, "what the directory calls its answer cannot be kept");
+            tracing::warn!(%error, "cannot store the directory's validators");
         }
     }
 
@@ -181,8 +181,7 @@ impl Follower {
             return match known.is_empty() {
                 false => Ok(None),
                 true => Err(format!(
-                    "it answers {status}, but was not asked whether anything is new: the server, \
-                     or a cache before it, is wrong"
+                    "it answers {status}to an unconditional request: the server, or a cache before it, is faulty"
                 )),
             };
         }
@@ -196,7 +195,7 @@ impl Follower {
             let place = told(&self.address);
             format!("it answers with an archive: `weir-atlas import {place}` reads all of it")
         };
-        let mut file = Err("it answers with nothing".to_owned());
+        let mut file = Err("the answer is empty".to_owned());
         let mut visit = |found: Found<'_>| {
             file = match found {
                 // Files of an archive have names. All would be of this hour.

@@ -26,7 +26,7 @@ pub(crate) fn read(
         return Err("the file is empty".to_owned());
     }
     if let Some(encoding) = encoding(octets) {
-        let what = format!("the file is no JSON: it is {encoding}, and has to be UTF-8");
+        let what = format!("the file is not JSON: it is {encoding}, and has to be UTF-8");
         return Err(what);
     }
     let mut first = Remarks::default();
@@ -49,7 +49,7 @@ pub(crate) fn read(
         Err(error) => Err(match error.classify() {
             Category::Eof => format!("the file breaks off: {error}"),
             Category::Data => error.to_string(),
-            _ => format!("the file is no JSON: {error}"),
+            _ => format!("the file is not JSON: {error}"),
         }),
     }
 }
@@ -72,7 +72,7 @@ fn walk(
     if !found {
         let what = match way.is_empty() {
             true => "the file is neither an object nor a list".to_owned(),
-            false => format!("the file has no {}, or it is no list", way.join(".")),
+            false => format!("the file has no {}, or it is not a list", way.join(".")),
         };
         return Err(serde_json::Error::custom(what));
     }

@@ -177,27 +177,29 @@ impl Mapping {
         let format = match (&file.format, file.delimiter) {
             (FormatWord::Json, None) => Format::Json,
             (FormatWord::Json, Some(_)) => {
-                return Err("delimiter: only where format is \"csv\"".to_owned());
+                return Err("delimiter: only with format \"csv\"".to_owned());
             }
             (FormatWord::Csv, delimiter) => {
                 let delimiter = delimiter.unwrap_or(',');
                 let octet = u8::try_from(delimiter).ok().filter(u8::is_ascii);
-                Format::Csv(octet.ok_or("delimiter: one ASCII character, as \";\" or \"\\t\"")?)
+                Format::Csv(
+                    octet.ok_or("delimiter: use one ASCII character, such as \";\" or \"\\t\"")?,
+                )
             }
         };
         let csv = format != Format::Json;
         if csv && !file.entries.is_empty() {
-            return Err("entries: only where format is \"json\"".to_owned());
+            return Err("entries: only with format \"json\"".to_owned());
         }
         let fields = &file.fields;
         if fields.nodes.is_empty() {
-            return Err("fields.nodes: says where the number of nodes is".to_owned());
+            return Err("fields.nodes: missing place of the number of nodes".to_owned());
         }
         if csv && fields.key.is_empty() {
             return Err("fields.key: a table needs a column that names its rows".to_owned());
         }
         if fields.latitude.is_empty() != fields.longitude.is_empty() {
-            return Err("fields.latitude and fields.longitude: both or none".to_owned());
+            return Err("fields.latitude and fields.longitude: give both or neither".to_owned());
         }
         let places = fields.in_order();
         for (name, paths) in places {
@@ -218,7 +220,7 @@ impl Mapping {
             for spelling in spellings.iter().chain([name]) {
                 let before = protocols.insert(text::spelling(spelling), name.clone());
                 if let Some(other) = before.filter(|other| other != name) {
-                    let both = format!("of {other:?} and of {name:?}");
+                    let both = format!("of both {other:?} and {name:?}");
                     return Err(format!("protocols: {spelling:?} is a spelling {both}"));
                 }
             }
@@ -281,9 +283,8 @@ impl Mapping {
 }
 
 fn zone(name: &str, key: &str) -> Result<TimeZone, String> {
-    TimeZone::get(name).map_err(|_| {
-        format!("{key}: no zone of time {name:?}; they are named as \"Europe/Berlin\"")
-    })
+    TimeZone::get(name)
+        .map_err(|_| format!("{key}: no time zone {name:?}; write it as \"Europe/Berlin\""))
 }
 
 impl LeaveOut {

@@ -29,7 +29,7 @@ pub(super) fn ask(
         let question = question.config().timeout_global(Some(rest)).build();
         let answer = question.call().map_err(|error| match sent {
             0 => plain(&error),
-            _ => format!("it sends on to {}: {}", told(&at), plain(&error)),
+            _ => format!("it redirects to {}: {}", told(&at), plain(&error)),
         })?;
         let status = answer.status();
         match status {
@@ -40,17 +40,17 @@ pub(super) fn ask(
             | StatusCode::PERMANENT_REDIRECT => {}
             StatusCode::PARTIAL_CONTENT => {
                 return Err(format!(
-                    "it answers {status}: a part, which nobody asked for"
+                    "it answers {status}: a part of the file, which was not requested"
                 ));
             }
             _ => return Ok(answer),
         }
         let to = answer.headers().get(header::LOCATION);
         let to = to.and_then(|to| to.to_str().ok());
-        let to = to.ok_or_else(|| format!("it answers {status}, and does not say where to"))?;
+        let to = to.ok_or_else(|| format!("it answers {status}, without a target"))?;
         at = next(&at, to)?;
     }
-    Err(format!("it sends on more than {MOST} times"))
+    Err(format!("it redirects more than {MOST} times"))
 }
 
 /// Returns the target of `location` from an address, or the reason to refuse it.
@@ -71,10 +71,10 @@ fn next(from: &str, location: &str) -> Result<String, String> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         format!("{scheme}://{host}{}", without_dots(folder, location))
     };
-    let refused = |why: &str| format!("{} sends on to {}: {why}", told(from), told(&to));
+    let refused = |why: &str| format!("{} redirects to {}: {why}", told(from), told(&to));
     let to = proper(&to).map_err(|why| refused(&why))?;
     match scheme == "https" && to.starts_with("http://") {
-        true => Err(refused("from https to http nobody is followed")),
+        true => Err(refused("redirects from https to http are not allowed")),
         false => Ok(to),
     }
 }
@@ -156,17 +156,17 @@ mod tests {
             (
                 "https://a.example/b?secret",
                 "http://127.0.0.1/c?d",
-                "https://a.example/b sends on to http://127.0.0.1/c: from https to http",
+                "https://a.example/b redirects to http://127.0.0.1/c: from https to http",
             ),
             (
                 "http://a.example/b",
                 "file:///etc/passwd",
-                "http://a.example/b sends on to file:///etc/passwd: it is no address of the web",
+                "http://a.example/b redirects to file:///etc/passwd: it is no address of the web",
             ),
             (
                 "http://a.example/b",
                 "FILE:/etc/passwd",
-                "no address of the web",
+                "not a web address",
             ),
             (
                 "http://a.example/b",

@@ -33,7 +33,7 @@ impl Pace {
         match within {
             Some(ureq::Error::Timeout(Timeout::PerRead)) => {
                 let seconds = self.silence().as_secs();
-                format!("it breaks off: timeout: nothing came for {seconds} s")
+                format!("it breaks off: timeout: no data for {seconds} s")
             }
             Some(ureq::Error::Timeout(Timeout::Global)) => {
                 let seconds = self.whole.as_secs();
@@ -61,7 +61,7 @@ pub(super) fn proper(address: &str) -> Result<String, String> {
     let (scheme, rest) = address.split_once("://").unwrap_or_default();
     let scheme = scheme.to_ascii_lowercase();
     if !matches!(scheme.as_str(), "http" | "https") {
-        return Err("it is no address of the web: http://… or https://…".to_owned());
+        return Err("not a web address: write http://… or https://…".to_owned());
     }
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
@@ -72,7 +72,7 @@ pub(super) fn proper(address: &str) -> Result<String, String> {
         None => (host, ""),
     };
     if name.is_empty() {
-        return Err("it names no host".to_owned());
+        return Err("it contains no host".to_owned());
     }
     if !port.is_empty() && !port.parse::<u16>().is_ok_and(|port| port > 0) {
         return Err(format!("port {port}: they are 1 to 65535"));
@@ -84,14 +84,14 @@ pub(super) fn proper(address: &str) -> Result<String, String> {
 pub(crate) fn plain(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(Timeout::Connect | Timeout::RecvResponse) => {
-            "it does not answer in time".to_owned()
+            "no answer in time".to_owned()
         }
         other => {
             let text = other.to_string();
             match text.contains("UnknownIssuer") {
-                true => format!(
-                    "{text}; where it comes of an authority of your own, {AUTHORITIES} names its file"
-                ),
+                true => {
+                    format!("{text}; for an authority of your own, {AUTHORITIES} names its file")
+                }
                 false => text,
             }
         }

@@ -19,7 +19,7 @@ pub fn snapshot(name: &str, octets: &[u8], mapping: &Mapping) -> Snapshot {
     if named.is_none() && mapping.mistimed(name) {
         let remark = Remark {
             key: None,
-            what: "its name has a time that there is not".to_owned(),
+            what: "its name contains an invalid time".to_owned(),
             read_as: "as a name without one".to_owned(),
         };
         snapshot.remarks.insert(0, remark);
@@ -52,7 +52,7 @@ pub(super) fn snapshot_of(
         Some(time) => entries(drafts, time, mapping, &mut remarks),
         None => {
             if !drafts.is_empty() {
-                let what = "neither its name nor its entries say of when it is";
+                let what = "neither its name nor its entries contain a time";
                 remarks.file(what, "the whole file is left out");
             }
             Vec::new()

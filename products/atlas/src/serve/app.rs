@@ -120,7 +120,7 @@ impl App {
                 }
             }
             None => {
-                let text = "the header Host names no host\n";
+                let text = "invalid Host header\n";
                 Reply::plain(StatusCode::BAD_REQUEST, text).respond(gzip, None)
             }
         };
@@ -159,7 +159,7 @@ impl App {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let refusal = Refusal {
                 status: StatusCode::METHOD_NOT_ALLOWED,
-                error: "this server answers GET and HEAD alone".into(),
+                error: "this server answers only GET and HEAD".into(),
                 hint: String::new(),
             };
             return Arc::new(visit.refuse(&refusal));
@@ -230,7 +230,7 @@ impl App {
         match written.await {
             Ok(Ok(reply)) => reply,
             Ok(Err(error)) => visit.refuse(&Refusal::of_query(&error)),
-            Err(_) => visit.refuse(&Error::Other("a page could not be written".into()).into()),
+            Err(_) => visit.refuse(&Error::Other("cannot render a page".into()).into()),
         }
     }
 
@@ -254,8 +254,7 @@ impl App {
             && !self.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                %from, "who asks through this proxy is taken for one client, with one share: if \
-                        it writes X-Forwarded-For itself, serve --trusted-proxy {from}"
+                %from, "all clients of this proxy count as one client: if the proxy sets X-Forwarded-For itself, use --trusted-proxy {from}"
             );
         }
         proxies.client(from, lines.map(|line| line.to_str().unwrap_or_default()))
@@ -280,11 +279,11 @@ impl App {
         match self.pool.health() {
             Health::Good => Reply::plain(StatusCode::OK, "ok\n"),
             Health::Before(why) => {
-                let text = format!("ok, with the store that was there before: {why}\n");
+                let text = format!("ok, with the previous store: {why}\n");
                 Reply::plain(StatusCode::OK, text)
             }
             Health::Bad(why) => {
-                let text = format!("the store cannot be read: {why}\n");
+                let text = format!("cannot read the store: {why}\n");
                 Reply::plain(StatusCode::SERVICE_UNAVAILABLE, text)
             }
         }
@@ -296,7 +295,7 @@ impl App {
         let handed = ["forwarded", FORWARDED_FOR, "x-real-ip", "via"];
         let handed = handed.iter().any(|name| headers.contains_key(*name));
         if !self.settings.public_metrics && (handed || !from.is_loopback()) {
-            let text = "metrics are for this machine alone: serve --public-metrics\n";
+            let text = "metrics are available on this machine only: use --public-metrics\n";
             return Reply::plain(StatusCode::FORBIDDEN, text);
         }
         let latest = self.pool.ask(None, |store| {
@@ -320,8 +319,8 @@ impl App {
 /// Returns the refusal of a large answer while others are being sent.
 fn too_much(refused: Refused) -> Refusal {
     let error = match refused {
-        Refused::Full => Error::Busy("too many large answers are on their way to others".into()),
-        Refused::Share => Error::Share("large answers are on their way to your address".into()),
+        Refused::Full => Error::Busy("too many large answers are being sent to others".into()),
+        Refused::Share => Error::Share("large answers are being sent to your address".into()),
     };
     error.into()
 }

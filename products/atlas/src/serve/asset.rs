@@ -23,10 +23,7 @@ static REPLIES: LazyLock<Vec<Arc<Reply>>> = LazyLock::new(|| {
 pub(crate) fn find(name: &str, query: &str) -> Arc<Reply> {
     let at = ASSETS.iter().position(|asset| asset.name == name);
     let Some(reply) = at.and_then(|at| REPLIES.get(at)) else {
-        return Arc::new(Reply::plain(
-            StatusCode::NOT_FOUND,
-            "there is no such file\n",
-        ));
+        return Arc::new(Reply::plain(StatusCode::NOT_FOUND, "no such file\n"));
     };
     match query.strip_prefix("v=") {
         Some(version) if version == reply.tag => Arc::new(Reply {

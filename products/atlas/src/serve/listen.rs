@@ -122,7 +122,7 @@ async fn speak(
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
-                    debug!(%from, %error, "a client went away, or was too slow");
+                    debug!(%from, %error, "a client disconnected, or was too slow");
                 }
                 return;
             }

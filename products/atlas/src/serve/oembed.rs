@@ -33,7 +33,9 @@ pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
         None | Some("") => Ok(u32::MAX),
         Some(text) => match api::query::number::<u32>(text) {
             Some(size) if size > 0 => Ok(size),
-            _ => Err(wrong(&format!("{name} is a number of pixels, 1 or more"))),
+            _ => Err(wrong(&format!(
+                "{name} must be a number of pixels, 1 or more"
+            ))),
         },
     };
     let refused = |status, error: &str, hint: &str| Refusal {
@@ -46,15 +48,16 @@ pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
         Some("xml") => true,
         // As the standard requires.
         Some(_) => {
-            let hint = "leave `format` away for json";
+            let hint = "leave out `format` for json";
             let status = StatusCode::NOT_IMPLEMENTED;
-            return Err(refused(status, "format is json or xml", hint));
+            return Err(refused(status, "format must be json or xml", hint));
         }
     };
     let (most_width, most_height) = (size("maxwidth")?, size("maxheight")?);
-    let url = value("url").ok_or_else(|| wrong("url names the chart that is to be embedded"))?;
+    let url = value("url").ok_or_else(|| wrong("give the address of a chart as url"))?;
     let (chart, asked) = own(&reader.places, url).ok_or_else(|| {
-        let error = "url is no chart of this atlas: it begins with its address, and /chart/";
+        let error =
+            "url is not a chart of this atlas: it must begin with the atlas's address and /chart/";
         refused(StatusCode::NOT_FOUND, error, "/about lists all addresses")
     })?;
     let mut asked = asked?;

@@ -133,7 +133,7 @@ impl Opened {
             return self.renew(state, Vec::new());
         };
         if state.stamp == Some(stamp) {
-            warn!("{why}: move a whole one there");
+            warn!("{why}: move an undamaged store there");
             state.damaged = Some((stamp, why.to_owned()));
         } else {
             state.edition += 1;
@@ -167,7 +167,7 @@ impl Opened {
         if let Some(why) = &wrong
             && state.wrong.as_ref() != Some(why)
         {
-            warn!("{why}; what was there before is still shown, until a store is put there");
+            warn!("{why}; the previous store is still shown, until a store is put there");
         }
         state.wrong = wrong;
         state.looked = Instant::now();
@@ -203,14 +203,13 @@ impl Opened {
                     Error::Store(error) => {
                         let name = self.path.display();
                         format!(
-                            "{name} is damaged: move a whole one there, or move it away and import \
-                             again ({error})"
+                            "{name} is damaged: move an undamaged store there, or move it away and import again ({error})"
                         )
                     }
                     other => other.to_string(),
                 };
                 if state.unreadable.as_ref() != Some(&why) {
-                    warn!("the store cannot be read: {why}");
+                    warn!("cannot read the store: {why}");
                 }
                 state.unreadable = Some(why);
                 // SQLite drops its cached state of the file once no connection is open.
@@ -245,7 +244,7 @@ impl Opened {
         state.edition += 1;
         self.renew(&mut state, vec![store]);
         let name = self.path.display();
-        info!("{name} is another file: it is asked from now on");
+        info!("{name} was replaced: the new file is used from now on");
         Ok(())
     }
 

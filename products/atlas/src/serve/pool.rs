@@ -56,9 +56,9 @@ impl Pool {
             .place(client)
             .await
             .map_err(|refused| match refused {
-                Refused::Full => Error::Busy("too many questions wait for an answer".into()),
+                Refused::Full => Error::Busy("too many requests are waiting".into()),
                 Refused::Share => {
-                    Error::Share("too many questions of your address wait for an answer".into())
+                    Error::Share("too many requests from your address are waiting".into())
                 }
             })?;
         let pool = Arc::clone(self);
@@ -68,7 +68,7 @@ impl Pool {
             drop(place);
             answer
         });
-        let fault = || Error::Other("the answer cannot be made: see the log".into());
+        let fault = || Error::Other("cannot create the answer: see the log".into());
         asked.await.unwrap_or_else(|_| Err(fault()))
     }
 
@@ -90,7 +90,7 @@ impl Pool {
         let pool = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || pool.opened.look()).await;
         if looked.is_err() {
-            tracing::warn!("the store could not be looked at");
+            tracing::warn!("cannot check the store");
         }
         let (version, edition) = self.opened.version();
         // The store's own has some 51 bits.

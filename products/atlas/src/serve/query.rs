@@ -33,16 +33,16 @@ impl Query {
             "" | "html" => Format::Html,
             "json" => Format::Json,
             "csv" => Format::Csv,
-            _ => return Err(Error::Asked("`format` is html, json or csv".into())),
+            _ => return Err(Error::Asked("`format` must be html, json or csv".into())),
         };
         let engine = match engine.as_str() {
             "" => Engine::default(),
             word => Engine::of(word)
-                .ok_or_else(|| Error::Asked("`engine` is sqlite or duckdb".into()))?,
+                .ok_or_else(|| Error::Asked("`engine` must be sqlite or duckdb".into()))?,
         };
         let text = text.trim().to_owned();
         if text.is_empty() && format != Format::Html {
-            return Err(Error::Asked("`q` has no query in it".into()));
+            return Err(Error::Asked("`q` contains no query".into()));
         }
         Ok(Self {
             text,
@@ -73,7 +73,7 @@ impl Query {
                 truncated: answer.truncated,
                 ..public("text/csv; charset=utf-8", csv(&answer)?)
             }),
-            (_, None) => Err(Error::Asked("`q` has no query in it".into())),
+            (_, None) => Err(Error::Asked("`q` contains no query".into())),
         }
     }
 

@@ -50,7 +50,7 @@ impl Question {
                 let after = match after.as_str() {
                     "" => 0,
                     text => api::query::number(text).ok_or_else(|| {
-                        let error = "`after` is a number, as the link to further lines has it";
+                        let error = "`after` must be a number, as in the link to further lines";
                         Error::Asked(error.into())
                     })?,
                 };
@@ -168,7 +168,7 @@ pub(super) fn values<const N: usize>(
 ) -> Result<[String; N], Error> {
     let mut values = [const { String::new() }; N];
     let pairs = api::query::decode(query).ok_or_else(|| {
-        Error::Asked("what stands behind the question mark is not percent-encoded text".into())
+        Error::Asked("the address is not percent-encoded behind the question mark".into())
     })?;
     for (name, value) in pairs {
         if name == "lang" || name == "theme" {
@@ -180,7 +180,7 @@ pub(super) fn values<const N: usize>(
             let known: Vec<&str> = known.copied().collect();
             let known = known.join(", ");
             return Err(Error::Asked(format!(
-                "`{name}` is not asked here, but {known}"
+                "`{name}` is not a parameter here; use {known}"
             )));
         };
         if value.len() > longest {

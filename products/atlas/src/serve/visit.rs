@@ -106,16 +106,19 @@ impl Refusal {
             error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
         };
         let (status, hint) = match error {
-            Error::Asked(_) => (StatusCode::BAD_REQUEST, "/about lists what can be asked"),
-            Error::Beyond(_) => (StatusCode::BAD_REQUEST, "/sql lists sums that are quick"),
+            Error::Asked(_) => (StatusCode::BAD_REQUEST, "/about lists all parameters"),
+            Error::Beyond(_) => (StatusCode::BAD_REQUEST, "/sql lists fast sums"),
             Error::Missing(_) => (StatusCode::NOT_FOUND, "/communities lists all communities"),
-            Error::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "try again in some seconds"),
+            Error::Busy(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "try again in a few seconds",
+            ),
             Error::Unready(why) => {
-                tracing::warn!(%why, "what is asked cannot be read");
+                tracing::warn!(%why, "cannot parse the request");
                 return Self {
                     status: StatusCode::SERVICE_UNAVAILABLE,
-                    error: "the data cannot be read at this moment".into(),
-                    hint: "try again in some seconds; the server's log says why".into(),
+                    error: "cannot read the data at the moment".into(),
+                    hint: "try again in a few seconds; see the server's log".into(),
                 };
             }
             Error::Share(_) => {
@@ -123,15 +126,15 @@ impl Refusal {
                 (StatusCode::TOO_MANY_REQUESTS, hint)
             }
             Error::Store(inner) if timely(inner) => {
-                let hint = "that took too long: ask for a shorter time, or larger steps";
+                let hint = "the request took too long: use a shorter time or larger steps";
                 (StatusCode::SERVICE_UNAVAILABLE, hint)
             }
             other => {
-                tracing::warn!(error = %other, "an answer could not be made");
+                tracing::warn!(error = %other, "cannot create an answer");
                 return Self {
                     status: StatusCode::INTERNAL_SERVER_ERROR,
-                    error: "the answer could not be made".into(),
-                    hint: "the server's log says why".into(),
+                    error: "cannot create the answer".into(),
+                    hint: "see the server's log".into(),
                 };
             }
         };

@@ -125,7 +125,7 @@ impl Shared {
             };
             match &fault {
                 Some(fault) => warn!("{fault} now"),
-                None => warn!("{} is damaged: it is made anew", path.display()),
+                None => warn!("{} is damaged: it is created again", path.display()),
             }
             self.state().fault = fault;
             if let Err(error) = fs::remove_file(&path) {
@@ -185,8 +185,7 @@ impl Copies {
         if let Some(copied) = self.decide(wanted, there, every)? {
             return Ok(copied);
         }
-        let soon =
-            "the copy of the data that queries read is being made: try again in some seconds";
+        let soon = "the copy of the data for queries is being created: try again in a few seconds";
         let busy = || Error::Busy(soon.into());
         timeout(PATIENCE, self.wait()).await.map_err(|_| busy())?
     }
@@ -219,7 +218,7 @@ impl Copies {
             (Err(error), Some(copied)) => {
                 let why = error.to_string();
                 if state.wrong.as_ref() != Some(&why) {
-                    warn!("{why}; queries are answered from the copy of what was there before");
+                    warn!("{why}; queries use the copy of the previous store");
                     state.wrong = Some(why);
                 }
                 return Ok(Some(copied));
@@ -272,12 +271,12 @@ fn make(shared: &Shared) {
     state.made = Some((Instant::now(), took));
     match made {
         Ok(copied) => {
-            debug!(?took, "the copy that queries read is made");
+            debug!(?took, "the copy for queries is complete");
             state.copied = Some(copied);
             state.own = Some(copied);
         }
         Err(error) => {
-            warn!(%error, "the copy that queries read cannot be made");
+            warn!(%error, "cannot create the copy for queries");
             state.failed = Some(error.to_string());
         }
     }

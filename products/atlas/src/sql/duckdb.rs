@@ -39,8 +39,7 @@ pub(super) fn find() -> Option<PathBuf> {
 /// Returns the error for a missing DuckDB.
 pub(super) fn missing() -> Error {
     Error::Missing(
-        "DuckDB is not installed here: put its program `duckdb` (duckdb.org) where PATH has it, or \
-         leave engine=duckdb out"
+        "DuckDB is not installed here: put its program `duckdb` (duckdb.org) where PATH has it, or leave out engine=duckdb"
             .into(),
     )
 }
@@ -54,7 +53,7 @@ pub(super) fn become_it(
 ) -> Result<Said, String> {
     let query = match std::str::from_utf8(query) {
         Ok(query) if !query.contains('\0') => query,
-        _ => return Ok(Said::Refused("the query is not text in UTF-8".into())),
+        _ => return Ok(Said::Refused("the query is not UTF-8 text".into())),
     };
     let error = Command::new(program)
         .args(["-no-init", "-bail", "-batch", "-jsonlines", "-c"])

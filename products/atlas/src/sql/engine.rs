@@ -150,7 +150,7 @@ pub(super) fn answer(store: &mut Connection, query: &[u8], limits: &Limits) -> S
         return Said::Refused("the query is not UTF-8".into());
     };
     if query.contains('\0') {
-        return Said::Refused("the query has a character of the number 0".into());
+        return Said::Refused("the query contains a NUL character".into());
     }
     let begun = Instant::now();
     let end = begun + Duration::from_secs(limits.seconds.into());
@@ -177,17 +177,17 @@ fn run(
 ) -> rusqlite::Result<Result<Answer, Refused>> {
     let mut statements = Batch::new(store, query);
     let Some(mut statement) = statements.next()? else {
-        return Ok(Err("there is no query: try SELECT * FROM growth"));
+        return Ok(Err("missing query: try SELECT * FROM growth"));
     };
     if !statement.readonly() || statement.column_count() == 0 {
         return Ok(Err(
-            "this changes nothing and shows nothing: only queries that give rows are answered",
+            "this query returns no rows: only queries that return rows are allowed",
         ));
     }
     // A second statement is refused, valid or not.
     if !matches!(statements.next(), Ok(None)) {
         return Ok(Err(
-            "one statement at a time: leave out what is behind the first ;",
+            "only one statement is allowed: remove everything after the first ;",
         ));
     }
     rows(&mut statement, limits).map(Ok)
@@ -284,7 +284,7 @@ fn said(error: &rusqlite::Error) -> Said {
             TEXT >> 20
         )),
         Some(ErrorCode::AuthorizationForStatementDenied) => Said::Refused(format!(
-            "{words}: only SELECT over the public tables is answered"
+            "{words}: only SELECT over the public tables is allowed"
         )),
         _ => Said::Refused(cut(words)),
     }

@@ -47,10 +47,12 @@ impl Aggregate<Numbers, Option<f64>> for Percentile {
             _ => asked.get::<f64>(1).unwrap_or(f64::NAN),
         };
         if !(0.0..=100.0).contains(&part) {
-            return Err(refused("percentile(x, p): p is a number from 0 to 100"));
+            return Err(refused(
+                "percentile(x, p): p must be a number from 0 to 100",
+            ));
         }
         if numbers.part.is_some_and(|before| before != part) {
-            return Err(refused("percentile(x, p): p is the same for all rows"));
+            return Err(refused("percentile(x, p): p must be the same for all rows"));
         }
         numbers.part = Some(part);
         let number = match asked.get_raw(0) {

@@ -51,7 +51,7 @@ pub(super) fn stamps(data: &Path) -> u64 {
 
 /// Returns a defect of the files, after reading all octets.
 pub(super) fn fault(data: &Path) -> Option<String> {
-    let fix = format!("remove the folder {FOLDER}, it is made anew");
+    let fix = format!("remove the folder {FOLDER}, which is then created again");
     let wrong = |name: &str, what: String| Some(format!("{FOLDER}/{name} {what}: {fix}"));
     let files = match read(data) {
         Ok((_, files)) => files,
@@ -64,7 +64,7 @@ pub(super) fn fault(data: &Path) -> Option<String> {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return wrong(&file.name, "is missing".into());
             }
-            Err(error) => return wrong(&file.name, format!("cannot be read ({error})")),
+            Err(error) => return wrong(&file.name, format!("is unreadable ({error})")),
         }
     }
     None
@@ -80,10 +80,10 @@ struct Listed {
 /// Returns the version of the store and the list of files.
 fn read(data: &Path) -> Result<(i64, Vec<Listed>), String> {
     let named = named(data);
-    store::plain_file(&named).map_err(|_| "is no file")?;
+    store::plain_file(&named).map_err(|_| "is not a regular file")?;
     let text = fs::read_to_string(named).map_err(|error| match error.kind() {
         ErrorKind::NotFound => "is missing".to_owned(),
-        _ => format!("cannot be read ({error})"),
+        _ => format!("is unreadable ({error})"),
     })?;
     parsed(&text).ok_or_else(|| "is damaged".into())
 }

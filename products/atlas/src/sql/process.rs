@@ -65,7 +65,7 @@ impl Process {
         };
         let mut child = command.spawn().map_err(Error::file(&settings.program))?;
         let (Some(query), Some(answer)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Error::Other("a process without pipes".into()));
+            return Err(Error::Other("the process has no pipes".into()));
         };
         Ok(Self {
             errors: child.stderr.take(),
@@ -95,7 +95,7 @@ impl Process {
             Ok(Said::Long) => Err(limits.too_long()),
             Ok(Said::Large) => Err(limits.too_much_memory()),
             Ok(Said::Damaged(why)) => Err(Error::Unready(why)),
-            Ok(Said::Failed(why)) => Err(Error::Other(format!("queries do not work: {why}"))),
+            Ok(Said::Failed(why)) => Err(Error::Other(format!("cannot answer queries: {why}"))),
             Err(_) if self.engine == Engine::Duckdb && (ended.success() || said.cut) => {
                 let took = begun.elapsed().as_secs_f64() * 1e3;
                 let answer = duckdb::read(&said.answer, said.cut, limits);
@@ -154,7 +154,7 @@ fn silent(ended: ExitStatus, limits: &Limits) -> Error {
             limits.too_much_memory()
         }
         Some(Signal::SIGSYS) => {
-            Error::Asked("the query wanted of the kernel what no query may, and was ended".into())
+            Error::Asked("the query made a forbidden system call, and was ended".into())
         }
         _ => Error::Other(format!(
             "the process that answers queries ended without an answer ({ended})"

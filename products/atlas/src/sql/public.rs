@@ -99,7 +99,7 @@ fn room(data: &Path, source: &Path) -> Result<(), Error> {
     let needed = size + size / 4 + (16 << 20);
     if free < needed {
         return Err(Error::Other(format!(
-            "no room for the copy that queries read: {} needs {} MB free, and has {}",
+            "no space for the copy for queries: {} needs {} MB free, and has {}",
             data.display(),
             needed >> 20,
             free >> 20

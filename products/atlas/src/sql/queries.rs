@@ -158,7 +158,7 @@ impl Queries {
         let answered = self.answer_by(client, query, engine).await;
         match (engine, answered) {
             (Engine::Duckdb, Err(Error::Unready(why))) => {
-                tracing::warn!(%why, "SQLite answers in the place of DuckDB");
+                tracing::warn!(%why, "SQLite answers instead of DuckDB");
                 let answered = self.answer_by(client, query, Engine::Sqlite).await;
                 // A query in DuckDB's dialect is not at fault.
                 answered.map_err(|_| Error::Unready(why))
@@ -178,18 +178,17 @@ impl Queries {
         if let Some(kept) = self.kept(copied.version, engine, query) {
             return Ok(kept);
         }
-        let _place = self
-            .line
-            .place(client)
-            .await
-            .map_err(|refused| match refused {
+        let _place =
+            self.line.place(client).await.map_err(|refused| {
+                match refused {
                 Refused::Full => {
-                    Error::Busy("too many queries at once: try again in some seconds".into())
+                    Error::Busy("too many queries at once: try again in a few seconds".into())
                 }
                 Refused::Share => Error::Share(
-                    "too many queries at once of your address: others are to be answered too"
+                    "too many queries at once from your address: wait until one of them is answered"
                         .into(),
                 ),
+            }
             })?;
         // Another client may have had the same query answered meanwhile.
         if let Some(kept) = self.kept(copied.version, engine, query) {

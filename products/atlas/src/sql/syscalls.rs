@@ -160,7 +160,7 @@ mod filter {
             apply(refusing()?)?;
             apply(ending()?)
         };
-        apply().map_err(|error| format!("system calls cannot be filtered: {error}"))
+        apply().map_err(|error| format!("cannot filter system calls: {error}"))
     }
 
     /// Refuses the calls that an external engine does not need for reading files in threads and
@@ -170,7 +170,7 @@ mod filter {
             return Err("this engine needs a kernel with landlock: Linux 5.13 or newer".into());
         }
         let refuse = || threads()?.into_iter().try_for_each(apply);
-        refuse().map_err(|error| format!("system calls cannot be filtered: {error}"))
+        refuse().map_err(|error| format!("cannot filter system calls: {error}"))
     }
 
     fn threads() -> Result<[BpfProgram; 2]> {

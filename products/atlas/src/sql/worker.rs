@@ -101,7 +101,7 @@ fn query(limits: &Limits) -> Result<Result<Vec<u8>, Said>, String> {
     let mut query = Vec::new();
     let most = QUERY as u64 + 1;
     let read = io::stdin().lock().take(most).read_to_end(&mut query);
-    read.map_err(|error| format!("the query cannot be read: {error}"))?;
+    read.map_err(|error| format!("cannot read the query: {error}"))?;
     confine::end_after(Duration::from_secs(u64::from(limits.seconds) + 1));
     if query.len() > QUERY {
         let refused = format!("the query is longer than {} KB", QUERY >> 10);

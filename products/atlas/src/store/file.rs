@@ -35,7 +35,7 @@ pub fn open(data: &Path) -> Result<Connection, Error> {
     }
     if !path.exists() {
         return Err(Error::Missing(format!(
-            "{} is not there: `weir-atlas import PATH… --data {}` makes it",
+            "{} does not exist: run `weir-atlas import PATH… --data {}`",
             path.display(),
             data.display()
         )));
@@ -51,7 +51,7 @@ pub fn open(data: &Path) -> Result<Connection, Error> {
 pub(crate) fn plain_file(path: &Path) -> Result<(), Error> {
     match std::fs::metadata(path) {
         Ok(there) if !there.is_file() => Err(Error::Other(format!(
-            "{} is no file: move away what stands there",
+            "{} is not a regular file: move it away",
             path.display()
         ))),
         _ => Ok(()),
@@ -129,7 +129,7 @@ pub(super) fn open_for_writing(data: &Path) -> Result<Connection, Error> {
     prepared.map_err(|error| plain(&path, error))?;
     if store.is_readonly("main")? {
         return Err(Error::Other(format!(
-            "{} cannot be written: who runs this needs to be its owner",
+            "{} is not writable: run this command as the file's owner",
             path.display()
         )));
     }
@@ -180,7 +180,7 @@ fn is_ours(store: &Connection, path: &Path) -> Result<(), Error> {
     let name = path.display();
     if is_new(store).map_err(|error| plain(path, error))? {
         return Err(Error::Other(format!(
-            "{name} is empty: put a whole one there, or have `weir-atlas import` fill it"
+            "{name} is empty: put a store there, or fill it by `weir-atlas import`"
         )));
     }
     if read("application_id")? != APPLICATION {
@@ -219,17 +219,16 @@ pub(super) fn plain(path: &Path, error: rusqlite::Error) -> Error {
         }
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
             format!(
-                "{name} cannot be opened, or files beside it not made: who runs this needs to own \
-                 the folder ({error})"
+                "{name} cannot be opened, or the folder is not writable: run this command as the folder's owner ({error})"
             )
         }
         ErrorCode::DatabaseCorrupt => {
             format!(
-                "{name} is damaged: move a whole one there, or move it away and import again \
+                "{name} is damaged: move an undamaged store there, or move it away and import again \
                  ({error})"
             )
         }
-        ErrorCode::DiskFull => format!("no room to write {name}: the disk is full"),
+        ErrorCode::DiskFull => format!("cannot write {name}: the disk is full"),
         _ => return Error::Store(error),
     })
 }

@@ -94,7 +94,7 @@ impl Standing {
         let (written, put) = (of(&path)?, of(&self.path)?);
         if (written.mtime(), written.mtime_nsec()) > (put.ctime(), put.ctime_nsec()) {
             return Err(Error::Other(format!(
-                "{} is of the file before, and was written since: end what writes, remove it",
+                "{} belongs to the previous file, and was written since: end the program that writes it, and remove it",
                 path.display()
             )));
         }

@@ -271,7 +271,7 @@ fn what_is_no_file_is_refused() {
         let written = Writer::open(folder.path()).map(drop);
         for error in [opened, written].map(|opened| opened.unwrap_err().to_string()) {
             assert!(
-                error.ends_with("atlas.db is no file: move away what stands there"),
+                error.ends_with("atlas.db is not a regular file: move it away"),
                 "{error}"
             );
         }

@@ -49,14 +49,14 @@ pub(crate) fn whole(path: &Path) -> Result<(), Error> {
         Ok(Some(fault)) => fault,
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
             let name = path.display();
-            tracing::info!("{name} is large: not all of its sums were looked at");
+            tracing::info!("{name} is large: not all of its sums were checked");
             return Ok(());
         }
         Err(error) => error.to_string(),
     };
     let name = path.display();
     Err(Error::Other(format!(
-        "{name} is damaged ({why}): move another one there"
+        "{name} is damaged ({why}): move an undamaged store there"
     )))
 }
 

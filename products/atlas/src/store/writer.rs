@@ -98,7 +98,7 @@ impl Writer {
         self.intern.rolled_back();
         if !same {
             let name = self.path.display();
-            tracing::info!("{name} is another file: it is written from now on");
+            tracing::info!("{name} was replaced: the new file is written from now on");
         }
         Ok(!same)
     }
@@ -116,7 +116,7 @@ impl Writer {
             let name = self.path.display();
             Error::Other(match error.kind() {
                 ErrorKind::NotFound => {
-                    format!("{name} is gone: nothing is written until a store is put there")
+                    format!("{name} has disappeared: nothing is written until a store is put there")
                 }
                 _ => format!("{name}: {error}"),
             })
@@ -171,8 +171,7 @@ impl Writer {
         }
         if !self.is_in_place()? {
             return Err(Error::Other(format!(
-                "{} is another file since this was begun, and what was written went into the one \
-                 before: the same command begins again",
+                "{} was replaced during this command, which wrote to the previous file: run the same command again",
                 self.path.display()
             )));
         }

@@ -165,7 +165,7 @@ fn from_https_to_http_nobody_is_followed() {
     let address = format!("{}?to={to}", server.address);
     let (done, told) = server.import_of(&address, Some(&server.authority));
     assert_eq!(done.status.code(), Some(1), "{told}");
-    let why = format!("{} sends on to {to}: from https to http", server.address);
+    let why = format!("{} redirects to {to}: from https to http", server.address);
     assert!(told.contains(&why), "{told}");
     let came = other.accept().map(|_| ()).map_err(|error| error.kind());
     assert_eq!(came, Err(std::io::ErrorKind::WouldBlock));
@@ -188,7 +188,7 @@ fn from_http_to_https_the_same_are_believed() {
     let address = format!("http://127.0.0.1:{port}/?to={}", server.address);
     let (done, told) = server.import_of(&address, None);
     assert_eq!(done.status.code(), Some(1), "{told}");
-    let why = format!("sends on to {}: ", server.address);
+    let why = format!("redirects to {}: ", server.address);
     assert!(
         told.contains(&why) && told.contains("UnknownIssuer"),
         "{told}"
@@ -214,5 +214,5 @@ fn a_directory_is_followed() {
     let _ = child.kill();
     let _ = child.wait();
     let line = line.unwrap_or_default();
-    assert!(line.contains("a new snapshot"), "{line}");
+    assert!(line.contains("new snapshot"), "{line}");
 }

@@ -387,7 +387,7 @@ fn one_community() {
         gone.notes
             .contains(&"In the directory from 2018-10-01 to 2019-10-02.".to_owned())
     );
-    assert!(error(&store, "community", "").contains("Give `key=`"));
+    assert!(error(&store, "community", "").contains("give `key=`"));
     assert_eq!(figure(&store, "community", "key=+a+NEW").title, "A new");
     assert!(error(&store, "community", "key=nobody").contains("no community has the key"));
 }

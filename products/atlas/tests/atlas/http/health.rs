@@ -86,7 +86,11 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
     );
     // The file's own header is valid, and nothing else.
     write_over(&path, &[&whole[..100], &[0x5a; 4096]].concat());
-    healthy(&server, 503, "atlas.db is damaged: move a whole one there");
+    healthy(
+        &server,
+        503,
+        "atlas.db is damaged: move an undamaged store there",
+    );
     write_over(&path, &whole);
     healthy(&server, 200, "ok\n");
     shows(&server, 3, 9);
@@ -147,7 +151,7 @@ fn a_damaged_ledger_is_told_to_who_asks_for_it_alone() {
     for year in 2001..2004 {
         let answer = server.get("/ledger?q=x");
         assert_eq!(answer.status, 503, "{}", answer.text());
-        assert!(answer.text().contains("at this moment"));
+        assert!(answer.text().contains("at the moment"));
         healthy(&server, 200, "ok\n");
         let path = format!("/chart/growth.json?from={year}");
         assert_eq!(server.get(&path).status, 200);

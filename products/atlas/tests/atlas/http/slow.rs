@@ -60,7 +60,7 @@ fn answers_on_their_way_are_bounded_together() {
         assert_eq!(refused.status, status, "{}", refused.headers);
         assert!(refused.header("retry-after").is_some());
         let says = refused.json()["error"].to_string();
-        assert!(says.contains("on their way"), "{says}");
+        assert!(says.contains("being sent"), "{says}");
     }
     // Small answers have room of their own.
     for path in ["/", "/chart/growth.json", "/healthz"] {

@@ -29,7 +29,7 @@ fn what_stands_in_the_way_is_named_with_the_fix() {
     let mut go_on = |_: &_| ControlFlow::Continue(());
     import(&[file_name.to_owned()], &freifunk(), &mut store, &mut go_on).unwrap();
 
-    let in_the_way = format!("{file_name}: a file stands where a folder is needed");
+    let in_the_way = format!("{file_name}: there is a file where a folder is needed");
     for (arguments, data) in [
         (["import", file_name].as_slice(), file.as_path()),
         (&["query", "SELECT 1"], file.as_path()),
@@ -43,7 +43,7 @@ fn what_stands_in_the_way_is_named_with_the_fix() {
     assert!(said.contains("the path is empty"), "{said}");
     let said = says(&["import", nothing_name], data.path());
     assert!(
-        said.contains(&format!("{nothing_name} has no file")),
+        said.contains(&format!("{nothing_name} contains no directory file")),
         "{said}"
     );
     assert!(said.contains(".json, .csv"), "{said}");

@@ -82,7 +82,7 @@ fn new_same_and_failed() {
     let Told::Failed(why) = ask(&mut follower) else {
         panic!("read as a directory");
     };
-    assert!(why.contains("no JSON"), "{why}");
+    assert!(why.contains("not JSON"), "{why}");
     assert_eq!(follower.wait(), Duration::from_secs(600));
     assert_eq!(ask(&mut follower), new);
     assert_eq!(follower.wait(), PERIOD);
@@ -222,9 +222,9 @@ fn where_an_answer_sends_on_to() {
     };
     assert_eq!(ask().unwrap().files, 1);
     for why in [
-        "sends on to file:///etc/passwd: it is no address of the web: http://… or https://…",
-        "it answers 302 Found, and does not say where to",
-        "it sends on more than 5 times",
+        "redirects to file:///etc/passwd: not a web address: write http://… or https://…",
+        "it answers 302 Found, without a target",
+        "it redirects more than 5 times",
     ] {
         let told = ask().unwrap_err().to_string();
         assert!(told.starts_with(&address) && told.contains(why), "{told}");
@@ -259,7 +259,7 @@ fn addresses_as_people_write_them() {
         ),
         ("https://[::1]:0/", "port 0: they are 1 to 65535"),
         ("http://127.0.0.1:x", "port x: they are 1 to 65535"),
-        ("http:///dir.json", "it names no host"),
+        ("http:///dir.json", "it contains no host"),
     ] {
         let told = ask(address.to_owned()).unwrap_err().to_string();
         assert_eq!(told, format!("{address}: {why}"));
@@ -267,7 +267,7 @@ fn addresses_as_people_write_them() {
     }
     for place in ["ftp://127.0.0.1/dir.json", "File:///etc/passwd"] {
         let told = ask(place.to_owned()).unwrap_err().to_string();
-        assert!(told.contains("no address of the web"), "{told}");
+        assert!(told.contains("not a web address"), "{told}");
     }
 }
 
@@ -295,8 +295,8 @@ fn an_answer_that_is_no_snapshot_is_none() {
     let mut kept = Kept::default();
     for says in [
         "it answers with an archive: `weir-atlas import http://127.0.0.1:",
-        "it answers 206 Partial Content: a part, which nobody asked for",
-        "it answers 304 Not Modified, but was not asked whether anything is new",
+        "it answers 206 Partial Content: a part of the file, which was not requested",
+        "it answers 304 Not Modified to an unconditional request",
     ] {
         let Told::Failed(why) = follower.ask(&freifunk(), NOW, &mut kept).unwrap() else {
             panic!("not {says}");

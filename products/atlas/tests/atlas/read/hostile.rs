@@ -160,7 +160,7 @@ fn times_and_failures() {
     ] {
         let (_, fetched, told) = of(&format!(r#""mtime":{wrong}"#));
         assert_eq!((fetched, told.len()), (at, 1), "{wrong} {told:?}");
-        assert!(told[0].contains("which is no time"), "{told:?}");
+        assert!(told[0].contains("which is not a time"), "{told:?}");
     }
     let (entry, _) =
         one(r#"{"name":"K","state":{"lastchange":1546300800},"mtime":"2019-10-09 20:59:00"}"#);
@@ -196,7 +196,7 @@ fn names_with_a_day_that_there_is_not() {
     ] {
         let snapshot = snapshot(name, json, &freifunk());
         assert_eq!(iso(snapshot.hour), "2019-10-09T21:00:00Z", "{name}");
-        let line = "file: its name has a time that there is not: as a name without one";
+        let line = "file: its name contains an invalid time: as a name without one";
         assert_eq!(told(&snapshot), [line], "{name}");
     }
     for name in ["some.json", "201910-ffSummarizedDir.json"] {
@@ -273,11 +273,11 @@ fn files_that_are_none() {
         ),
         (
             br#"{"a":{"name":"A","state":{"nodes":1}}} x"#,
-            "the file is no JSON",
+            "the file is not JSON",
         ),
-        (br#"{"a":{"name":"A",}}"#, "the file is no JSON"),
-        (b"<html><body>502</body></html>", "the file is no JSON"),
-        (b"\xff\xfe{\0}\0", "the file is no JSON"),
+        (br#"{"a":{"name":"A",}}"#, "the file is not JSON"),
+        (b"<html><body>502</body></html>", "the file is not JSON"),
+        (b"\xff\xfe{\0}\0", "the file is not JSON"),
         (b"\xff\xfe{\0}\0", "it is UTF-16, and has to be UTF-8"),
         (b"\xfe\xff\0{\0}", "it is UTF-16"),
         (b"{\0}\0", "it is UTF-16"),
@@ -286,7 +286,7 @@ fn files_that_are_none() {
         (b"\0\0\xfe\xff\0\0\0{", "it is UTF-32"),
         (b"{\0\0\0}\0\0\0", "it is UTF-32"),
         (b"\0\0\0{\0\0\0}", "it is UTF-32"),
-        (b"\0\0\0\0", "the file is no JSON"),
+        (b"\0\0\0\0", "the file is not JSON"),
         (b"7", "the file is neither an object nor a list"),
         (b"\"x\"", "the file is neither an object nor a list"),
         (b"null", "the file is neither an object nor a list"),

@@ -114,7 +114,7 @@ fn every_version_of_the_format() {
         "{:?}",
         told(texts)
     );
-    let wrong = |line: &&String| line.contains("which is no time: left out");
+    let wrong = |line: &&String| line.contains("which is not a time: left out");
     // 2016-02-08:22:00; years, days and months.
     assert_eq!(told(&kept.snapshots[5]).iter().filter(wrong).count(), 1);
     assert_eq!(told(&kept.snapshots[6]).iter().filter(wrong).count(), 3);
@@ -129,7 +129,7 @@ fn broken_files_are_told_of() {
         let told = told(snapshot);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(
-            told[0].starts_with("file: the file is no JSON: "),
+            told[0].starts_with("file: the file is not JSON: "),
             "{told:?}"
         );
         assert!(

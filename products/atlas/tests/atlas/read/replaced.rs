@@ -96,10 +96,10 @@ fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
         let why = asked.unwrap_err().to_string();
         assert!(why.contains("atlas.db") && why.contains(says), "{why}");
     };
-    fails("is gone");
+    fails("has disappeared");
     assert!(!path.exists());
     for (other, says) in [
-        ("", "is empty: put a whole one there"),
+        ("", "is empty: put a store there"),
         ("no database", "choose another folder"),
     ] {
         std::fs::write(&path, other).unwrap();
@@ -122,7 +122,7 @@ fn an_import_ends_where_another_file_takes_the_place() {
     put(folder.path());
     let why = add(&mut store, "20191011-00.00.00-ffSummarizedDir.json", 3);
     let why = why.unwrap_err().to_string();
-    assert!(why.contains("atlas.db is another file"), "{why}");
+    assert!(why.contains("atlas.db was replaced"), "{why}");
     assert!(why.contains("the same command"), "{why}");
     assert_eq!(keys(folder.path()), ["other"]);
 }

@@ -95,7 +95,7 @@ fn a_head_without_an_end() {
         },
         quick(),
     );
-    assert_eq!(why, "it does not answer in time");
+    assert_eq!(why, "no answer in time");
 }
 
 /// Until it begins, an answer has longer than within.
@@ -126,7 +126,7 @@ fn silence_before_the_answer() {
         },
         quick(),
     );
-    assert_eq!(why, "it does not answer in time");
+    assert_eq!(why, "no answer in time");
 }
 
 #[test]

@@ -132,8 +132,8 @@ fn files_that_are_no_mappings() {
     let large = folder.write("large.toml", &b"# \n".repeat(400_000));
     let binary = folder.write("binary.toml", b"title = \"\xff\"");
     for (name, why) in [
-        (Path::new("/dev/zero"), "no file"),
-        (folder.path(), "no file"),
+        (Path::new("/dev/zero"), "not a regular file"),
+        (folder.path(), "not a regular file"),
         (&large, "1 MiB"),
         (&binary, "UTF-8"),
     ] {
@@ -188,11 +188,11 @@ fn mappings_that_are_none() {
         ),
         (
             &format!("{head}{fields}latitude = [\"a\"]\n"),
-            "both or none",
+            "both or neither",
         ),
         (
             &format!("{head}zone = \"Berlin\"\n{fields}"),
-            "no zone of time \"Berlin\"",
+            "no time zone \"Berlin\"",
         ),
         (&format!("{head}files = [\"{{yea}}\"]\n{fields}"), "files: "),
         (
