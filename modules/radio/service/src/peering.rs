@@ -44,9 +44,9 @@ const MOST: usize = 8;
 pub const SECRET_HINT: &str = "write 16 or more bytes into the first line of a file, the same at \
     every access point, and name that file as `secret` under [radio.peering]";
 /// Why compat = "apup" is insecure.
-pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove nothing, all that is \
-    said to them can be read and changed, and whoever sends a beacon with this network's name and \
-    an address that may be a peer's gets a port";
+pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove nothing, their \
+    traffic can be read and changed, and any sender of a beacon with this network's name and an \
+    address that may be a peer's gets a port";
 /// Hint for an empty allow list.
 pub const ALLOW_HINT: &str = "list your own access points in `allow` under [radio.peering]";
 

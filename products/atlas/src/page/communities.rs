@@ -39,7 +39,7 @@ pub(crate) fn page(
          <section class=\"card\">\n",
         reader.say("Communities", "Gemeinschaften"),
         reader.say(
-            "Whoever was ever in the directory, and the nodes last told",
+            "All communities that were ever in the directory, and the nodes last reported",
             "Wer je im Verzeichnis stand, und die zuletzt gemeldeten Knoten",
         ),
     );

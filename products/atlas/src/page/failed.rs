@@ -9,10 +9,10 @@ use crate::german::Book;
 /// Returns the page: the error, and links to go on.
 pub(crate) fn page(reader: &Reader, status: u16, error: &str, hint: &str) -> String {
     let title = match status {
-        404 => reader.say("There is no such page", "Diese Seite gibt es nicht"),
-        400 => reader.say("That cannot be asked", "Das kann nicht gefragt werden"),
+        404 => reader.say("No such page", "Diese Seite gibt es nicht"),
+        400 => reader.say("Invalid request", "Das kann nicht gefragt werden"),
         405 => reader.say("Pages here are only read", "Hier wird nur gelesen"),
-        _ => reader.say("That did not work", "Das ging nicht"),
+        _ => reader.say("Something went wrong", "Das ging nicht"),
     };
     let mut main = format!(
         "<div class=\"title\"><h1>{title}</h1></div>\n<section class=\"card\">\n\

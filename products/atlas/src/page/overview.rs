@@ -26,7 +26,7 @@ pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error>
         "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n",
         reader.say("A community's data", "Daten einer Gemeinschaft"),
         reader.say(
-            "What communities of free networks tell of themselves, hour by hour, as charts",
+            "What communities of free networks report about themselves, hour by hour, as charts",
             "Was Gemeinschaften freier Netze von sich erzählen, Stunde für Stunde, als Diagramme",
         ),
     );
@@ -82,10 +82,7 @@ fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(),
         let _ = writeln!(
             html,
             "<p class=\"notice warn span-12\">{} <code>weir-atlas import</code></p>",
-            reader.say(
-                "Nothing was imported yet:",
-                "Es wurde noch nichts eingelesen:"
-            )
+            reader.say("No data imported yet:", "Es wurde noch nichts eingelesen:")
         );
         return Ok(());
     };

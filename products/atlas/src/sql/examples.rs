@@ -95,7 +95,7 @@ GROUP BY year
 ORDER BY year",
     },
     Example {
-        english: "Numbers that nobody believes",
+        english: "Implausible numbers",
         german: "Zahlen, die niemand glaubt",
         sql: "SELECT name, min(least) AS least, max(most) AS most, sum(odd) AS odd_hours, key
 FROM community_months

@@ -178,7 +178,7 @@ impl OpenVpnPlan<'_> {
         let zone = zone(self.config, "lan");
         self.config
             .list_without("firewall", &zone, "device", DEVICE);
-        let says = "Nobody may come in by OpenVPN any more.".to_owned();
+        let says = "No device may come in by OpenVPN any more.".to_owned();
         self.report.say("services", "openvpn-off", &[], says);
     }
 }

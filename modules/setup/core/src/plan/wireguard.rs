@@ -365,7 +365,7 @@ impl WireGuardPlan<'_> {
         let zone = zone(self.config, "lan");
         self.config
             .list_without("firewall", &zone, "network", interface);
-        let says = "Nobody may come in by WireGuard any more.".to_owned();
+        let says = "No device may come in by WireGuard any more.".to_owned();
         self.report.say("services", "wireguard-off", &[], says);
     }
 }
