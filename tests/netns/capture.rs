@@ -303,7 +303,7 @@ fn a_capture_ends_with_its_client() -> Result<(), Error> {
     })?;
     scene.weir.end(Signal::SIGKILL)?;
     let error = capture.ended().expect_err("a failure").to_string();
-    assert!(error.contains("the connection to weir broke"), "{error}");
+    assert!(error.contains("lost the connection to weir"), "{error}");
     assert!(!capture.lines().is_empty());
     Ok(())
 }

@@ -203,7 +203,7 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
             );
             assert_eq!(costs(&lab, weir)?, vec![1; told.rules.len()]);
             let log = weir.log();
-            assert!(log.contains("a rule looks at each packet"), "{log}");
+            assert!(log.contains("a rule inspects each packet"), "{log}");
         }
         client_does(&lab, 1)?;
         for (case, from) in CASES.iter().zip(&open) {

@@ -186,7 +186,7 @@ fn a_second_weir_is_told_and_a_squatter_keeps_none_away() {
             let second = Weir::start(router, &hooked("tc"), &[]).err();
             let said = second.map(|error| error.to_string()).unwrap_or_default();
             assert!(
-                said.contains("another weir runs in this network namespace"),
+                said.contains("another weir is running in this network namespace"),
                 "{said}"
             );
             assert!(said.contains("stop it first"), "{said}");

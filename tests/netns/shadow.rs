@@ -64,7 +64,7 @@ fn the_kernel_sends_what_weir_would_have_sent_until_a_rule_changes_it() -> Resul
                 Ok(compared(&weir)?.1 > 0)
             })?;
             wait_until("the difference is told", LIMIT, || {
-                Ok(weir.log().contains("the kernel sent it otherwise"))
+                Ok(weir.log().contains("the kernel sent it differently"))
             })?;
         }
         transfer.stop()?;

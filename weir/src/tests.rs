@@ -74,7 +74,7 @@ fn a_section_within_a_name_that_is_none() {
     );
     assert!(parse("[radio.power]\nmode = \"watch\"\n", "weir.toml").is_ok());
     let number = errors("radio = 7\n");
-    assert!(number[0].contains("has to be a section"), "{number:?}");
+    assert!(number[0].contains("must be a section"), "{number:?}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn sections_and_devices_are_looked_at() {
     for (text, error) in [
         (
             "tcp = true",
-            "weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]",
+            "weir.toml:1:1: tcp: unknown section; `tcp` belongs in [offload]",
         ),
         (
             "zzz = true",
@@ -143,14 +143,13 @@ fn sections_and_devices_are_looked_at() {
         ),
         (
             "offload = 1",
-            "weir.toml:1:11: offload: has to be a section; write [offload] on a line of its own, \
+            "weir.toml:1:11: offload: must be a section; write [offload] on a line of its own, \
                 and the keys below it",
         ),
         (
             "[ports.\"a/b\"]",
-            "weir.toml:1:8: ports.a/b: not the name of a network device; \
-             a device's name has 1 to 15 bytes, without spaces and `/:%*\"\\`, and no `-` at the \
-             beginning; see `ip link`",
+            "weir.toml:1:8: ports.a/b: not the name of a network device; a device name has 1 to \
+             15 bytes, without spaces and `/:%*\"\\`, and does not begin with `-`; see `ip link`",
         ),
         (
             "[ports.a]\nhok = \"tc\"",
@@ -165,7 +164,7 @@ fn sections_and_devices_are_looked_at() {
 fn marks_that_fit_nothing_or_everything_are_errors() {
     for (mark, part) in [
         ("0x1/0x0", "the mask is 0"),
-        ("0x10/0x0f", "bits outside of the mask"),
+        ("0x10/0x0f", "bits outside the mask"),
         ("16/0xff", "cannot be"),
         ("0x1ffffffff/0xff", "cannot be"),
         ("0x+1/0xff", "cannot be"),
@@ -288,13 +287,13 @@ fn lists_of_sets_and_devices_are_read() {
         ),
         (
             "sets = [\"fw4 a\"]",
-            "cannot have \"fw4 a\" in it; write a list of sets",
+            "cannot contain \"fw4 a\"; write a list of sets",
         ),
-        ("sets = [\"ipv4 fw4 a\"]", "cannot have"),
-        ("sets = [1]", "cannot have the number 1 in it"),
+        ("sets = [\"ipv4 fw4 a\"]", "cannot contain"),
+        ("sets = [1]", "cannot contain the number 1"),
         (
             "ports = [\"a/b\"]",
-            "cannot have \"a/b\" in it; write a list of devices",
+            "cannot contain \"a/b\"; write a list of devices",
         ),
         ("ports = \"wan0\"", "cannot be"),
         (

@@ -132,8 +132,8 @@ impl Query for CaptureQuery {
             ..
         } = &query.filter;
         if query.flow.is_some() && (address.is_some() || port.is_some() || protocol.is_some()) {
-            let detail = "a flow has its addresses, ports and protocol already";
-            let hint = "leave address, port and protocol away, or the flow";
+            let detail = "a flow already includes addresses, ports and protocol";
+            let hint = "omit address, port and protocol, or omit the flow";
             return Err(Problem::new(400, "wrong_parameters", detail, hint));
         }
         Ok(query)
@@ -204,18 +204,18 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         for (query, error) in [
-            ("snaplen=63", "`63` is not a value of `snaplen`"),
-            ("snaplen=2049", "`2049` is not a value of `snaplen`"),
-            ("rate=0", "`0` is not a value of `rate`"),
-            ("count=0", "`0` is not a value of `count`"),
-            ("seconds=-1", "`-1` is not a value of `seconds`"),
-            ("side=left", "`left` is not a value of `side`"),
-            ("port=http", "`http` is not a value of `port`"),
+            ("snaplen=63", "invalid value `63` of `snaplen`"),
+            ("snaplen=2049", "invalid value `2049` of `snaplen`"),
+            ("rate=0", "invalid value `0` of `rate`"),
+            ("count=0", "invalid value `0` of `count`"),
+            ("seconds=-1", "invalid value `-1` of `seconds`"),
+            ("side=left", "invalid value `left` of `side`"),
+            ("port=http", "invalid value `http` of `port`"),
             ("flow=x", "`x` does not name a flow"),
             ("state=known", "`state` is not a parameter of /v1/capture"),
             (
                 "flow=1f00c2aa&port=1",
-                "a flow has its addresses, ports and protocol already",
+                "a flow already includes addresses, ports and protocol",
             ),
             ("limit=1", "`limit` is not a parameter of /v1/capture"),
         ] {

@@ -160,7 +160,7 @@ impl Query for HistoryQuery {
             && from >= to
         {
             let detail = format!("`from` ({from}) is not before `to` ({to})");
-            let hint = "exchange them; each is seconds since 1970";
+            let hint = "swap them; both are seconds since 1970";
             return Err(Problem::new(400, "wrong_parameter", detail, hint));
         }
         Ok(query)
@@ -198,28 +198,28 @@ mod tests {
         for (text, detail, hint) in [
             (
                 "unit=week",
-                "`week` is not a value of `unit`",
+                "invalid value `week` of `unit`",
                 "give hour, day, month",
             ),
             (
                 "by=port",
-                "`port` is not a value of `by`",
+                "invalid value `port` of `by`",
                 "give device, application",
             ),
             (
                 "from=yesterday",
-                "`yesterday` is not a value of `from`",
+                "invalid value `yesterday` of `from`",
                 "give seconds since 1970, a whole number",
             ),
             (
                 "to=18446744073709551615",
-                "`18446744073709551615` is not a value of `to`",
+                "invalid value `18446744073709551615` of `to`",
                 "give seconds since 1970, a whole number",
             ),
             (
                 "from=7&to=7",
                 "`from` (7) is not before `to` (7)",
-                "exchange them; each is seconds since 1970",
+                "swap them; both are seconds since 1970",
             ),
             (
                 "limit=1",

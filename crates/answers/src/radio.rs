@@ -181,7 +181,7 @@ mod tests {
             assert_eq!(query::read(&asked.to_query()), Ok(asked));
         }
         for (wrong, says) in [
-            ("seconds=-1", "`-1` is not a value of `seconds`"),
+            ("seconds=-1", "invalid value `-1` of `seconds`"),
             ("second=1", "`second` is not a parameter of /v1/radio/log"),
         ] {
             let problem = query::read::<RadioLogQuery>(wrong).expect_err(wrong);

@@ -28,22 +28,22 @@ const LONGEST_PROBLEM: u64 = 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The socket does not exist, or no daemon listens on it.
-    #[error("weir is not running in this network namespace (nobody answers at {})", .0.display())]
+    #[error("weir is not running in this network namespace (no answer at {})", .0.display())]
     NotRunning(PathBuf),
     /// The user may not open the socket.
-    #[error("the socket {} may not be opened", .0.display())]
+    #[error("cannot open the socket {}: permission denied", .0.display())]
     NotAllowed(PathBuf),
     /// The daemon was silent for too long.
     #[error("weir did not answer within {} seconds", PATIENCE.as_secs())]
     Silent,
     /// The connection failed.
-    #[error("the connection to weir broke: {0}")]
+    #[error("lost the connection to weir: {0}")]
     Broken(String),
     /// The daemon refused the request.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
     /// The answer is not what this version expects.
-    #[error("weir's answer cannot be read: {0}")]
+    #[error("cannot read weir's answer: {0}")]
     Malformed(String),
     /// Writing the answer to the output failed.
     #[error(transparent)]
@@ -59,19 +59,19 @@ impl ClientError {
                  or `nsenter` to get there, or name its socket with --socket"
                 .to_owned(),
             Self::NotAllowed(_) => "run the command as root".to_owned(),
-            Self::Silent => "see whether the daemon hangs: what does it log? Packets go through \
-                the kernel meanwhile"
+            Self::Silent => "check the daemon's log: it may hang; the kernel forwards packets \
+                meanwhile"
                 .to_owned(),
-            Self::Broken(_) => "see whether the daemon was stopped or restarted just now, then \
-                try again"
+            Self::Broken(_) => "check whether the daemon was just stopped or restarted, then try \
+                again"
                 .to_owned(),
             Self::Problem(problem) => problem.hint.clone(),
             Self::Malformed(_) => {
-                "use the `weir` command of the version that runs: `weir --version` and `weir \
-                    status` tell"
+                "use the `weir` command of the running version: compare `weir --version` with \
+                    `weir status`"
                     .to_owned()
             }
-            Self::Output(_) => "see whether the disk is full".to_owned(),
+            Self::Output(_) => "check whether the disk is full".to_owned(),
         }
     }
 }

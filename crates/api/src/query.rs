@@ -28,7 +28,7 @@ impl Query for () {
             400,
             "unknown_parameter",
             "this path takes no query parameters",
-            "leave away what follows the question mark",
+            "remove the question mark and everything after it",
         ))
     }
 
@@ -69,7 +69,7 @@ pub fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
     Problem::new(
         400,
         "wrong_parameter",
-        format!("`{}` is not a value of `{name}`", clipped(value)),
+        format!("invalid value `{}` of `{name}`", clipped(value)),
         format!("give {allowed}"),
     )
 }

@@ -80,13 +80,13 @@ fn body<B: Body>(octets: &[u8]) -> Result<B, Problem> {
         Problem::new(
             400,
             "malformed_body",
-            format!("the request's body is not what is expected: {why}"),
+            format!("invalid request body: {why}"),
             format!("send {}", B::EXPECTED),
         )
     };
     let octets = if octets.is_empty() { b"{}" } else { octets };
     if octets.trim_ascii_start().first() != Some(&b'{') {
-        return Err(wrong("it is no JSON object".to_owned()));
+        return Err(wrong("not a JSON object".to_owned()));
     }
     serde_json::from_slice(octets).map_err(|error| wrong(error.to_string()))
 }
@@ -307,8 +307,8 @@ impl Routes {
         Problem::new(
             404,
             "unknown_path",
-            format!("there is nothing at {}", clipped(path)),
-            format!("there are {}", paths.join(", ")),
+            format!("there is no path {}", clipped(path)),
+            format!("valid paths: {}", paths.join(", ")),
         )
     }
 }
@@ -318,13 +318,13 @@ fn not_for(who: Who) -> Problem {
         Who::Guest => Problem::new(
             401,
             "not_logged_in",
-            "this is for those who are logged in",
+            "this path requires a log-in",
             "log in first",
         ),
         Who::User | Who::Root => Problem::new(
             403,
             "not_here",
-            "this is for root on the router alone",
+            "only root on the router may use this path",
             "use the `weir` command there",
         ),
     }

@@ -8,7 +8,7 @@ use crate::{complaints, object};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel refused the programs or maps.
-    #[error("the kernel refuses to {what}: {source}{hint}")]
+    #[error("the kernel refused to {what}: {source}{hint}")]
     Bpf {
         /// Attempted operation.
         what: String,
@@ -19,9 +19,9 @@ pub enum Error {
     },
     /// The kernel's verifier refused a program.
     #[error(
-        "the verifier of Linux {kernel} refuses the program {program}, built by {compiler}: {}\n\
-         (build weir anew with another compiler, as in `CLANG=clang-14 make build`; please report \
-         this, with these lines)",
+        "the verifier of Linux {kernel} refuses the program {program}, built by {compiler}: \
+         {}\n(rebuild weir with another compiler, as in `CLANG=clang-14 make build`; please \
+         report this, with these lines)",
         lines.join("\n    ")
     )]
     Refused {
@@ -59,7 +59,7 @@ pub enum Error {
         other: u32,
     },
     /// There is no place for another watched port.
-    #[error("{most} devices are watched already: no place is left for {name}")]
+    #[error("cannot watch {name}: {most} devices are watched already, which is the maximum")]
     TooManyCables {
         /// Devices that can be watched at a time.
         most: u32,
@@ -70,7 +70,7 @@ pub enum Error {
     #[error("this kernel has no {0}")]
     Lacks(String),
     /// The two tuples of a connection are not of one family.
-    #[error("a connection between IPv4 and IPv6 cannot be forwarded")]
+    #[error("cannot forward a connection between IPv4 and IPv6")]
     MixedFamilies,
 }
 

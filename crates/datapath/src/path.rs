@@ -338,7 +338,7 @@ impl Datapath {
                 && let Err(error) =
                     map.update(&link.to_ne_bytes(), &stack.to_ne_bytes(), MapFlags::ANY)
             {
-                outcome = Err(Error::bpf("tell what a device stands on", error));
+                outcome = Err(Error::bpf("set the lower devices of a device", error));
             }
         }
         self.stacks = new;

@@ -82,8 +82,8 @@ impl Detection {
             ),
             false => {
                 let text = match first {
-                    true => "The port has no link: no cable, or nothing that is on at its end",
-                    false => "The link went away",
+                    true => "The port has no link: no cable, or the device at the other end is off",
+                    false => "The link was lost",
                 };
                 self.tell(None, now, (Kind::NoLink, Fields::new(), text.into()));
             }
@@ -222,7 +222,7 @@ impl Detection {
             return;
         }
         let known = provider(number);
-        let mut text = format!("Frames of VLAN {number} are heard");
+        let mut text = format!("Frames of VLAN {number} arrive");
         if let Some(name) = known {
             text += &format!(" (a number of {name})");
         }
@@ -272,7 +272,7 @@ impl Detection {
             self.tell(frame.vlan, now, told);
         }
         if !servers.is_empty() {
-            let text = format!("DHCP servers say different things: {}", listed(&servers));
+            let text = format!("DHCP servers contradict each other: {}", listed(&servers));
             let told = (Kind::Conflict, fields([field("servers", servers)]), text);
             self.tell(frame.vlan, now, told);
         }
@@ -324,7 +324,7 @@ impl Detection {
                 };
                 if place.watch.solicited(target) && self.asked < MOST_ASKED {
                     self.asked += 1;
-                    let text = format!("Somebody asks who has {target}");
+                    let text = format!("A station asks for {target}");
                     let told = (Kind::Ndp, fields([field("asks", [target])]), text);
                     self.tell(frame.vlan, now, told);
                 }

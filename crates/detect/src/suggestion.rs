@@ -124,7 +124,7 @@ fn found(heard: &Observations) -> Suggestion {
         .collect();
     if let Some(number) = vlan {
         reasons.say(format!(
-            "It answers in VLAN {number} only: frames need that tag."
+            "Answers come in VLAN {number} only: frames need that tag."
         ));
     }
     if !others.is_empty() && way.leads_out() {
@@ -133,13 +133,13 @@ fn found(heard: &Observations) -> Suggestion {
             None => format!("{way} without a tag"),
         });
         let first = match vlan {
-            None => "what answers without a tag comes first",
-            Some(_) => "the more usual way comes first",
+            None => "answers without a tag are preferred",
+            Some(_) => "the more usual kind is preferred",
         };
-        reasons.doubt(format!("Also heard: {}; {first}.", listed(others)));
+        reasons.doubt(format!("Also found: {}; {first}.", listed(others)));
     }
     if heard.places.values().any(|place| place.looped) {
-        reasons.doubt("Own frames come back, so there is a loop: take it out first.".into());
+        reasons.doubt("Own frames come back, so there is a loop: remove it first.".into());
     }
     if heard.itself {
         reasons.doubt("The cable leads back to another port of this router.".into());
@@ -160,24 +160,24 @@ fn nothing(heard: &Observations) -> Suggestion {
     let looped = heard.places.values().any(|place| place.looped);
     let (why, sure) = match heard.link {
         Some(true) if heard.itself => (
-            "The cable leads back to another port of this router: put it into the modem.",
+            "The cable leads back to another port of this router: plug it into the modem.",
             true,
         ),
         Some(true) if looped => (
-            "Only own frames come back: the cabling, or the modem, has a loop.",
+            "Only own frames come back: there is a loop in the cabling or in the modem.",
             true,
         ),
         Some(true) if heard.leads_out => (
-            "The port leads to the Internet already, and no server offers another way: keep its \
-             settings as they are.",
+            "The port already leads to the Internet, and no server offers another connection: \
+             keep its settings.",
             true,
         ),
         Some(true) => (
-            "There is a link, but nobody answers or says anything.",
+            "There is a link, but no device answers or sends anything.",
             false,
         ),
         _ => (
-            "The port has no link: look at the cable, and whether the modem is on.",
+            "The port has no link: check the cable, and whether the modem is on.",
             true,
         ),
     };
@@ -234,26 +234,26 @@ impl Reasons {
                 name => name.to_owned(),
             };
         let names = listed(place.concentrators.iter().map(name));
-        self.say(format!("PPPoE is answered by {names}."));
+        self.say(format!("PPPoE answers come from {names}."));
         let errors = place
             .concentrators
             .iter()
             .any(|(_, heard)| !heard.errors.is_empty());
         if errors {
-            self.doubt("It says that it cannot at the moment.".into());
+            self.doubt("The PPPoE server reports an error at the moment.".into());
         }
         let Some(offer) = place.offer() else { return };
         let server = offer.server;
         if offer.leads_out() {
             self.doubt(format!(
-                "DHCP is answered too, by {server}, with a router: most modems do that for their \
-                 own page, but it may be a way to the Internet. Where the provider gave no name \
+                "The DHCP server {server} also answers, with a router: most modems do that for \
+                 their own page, but it may lead to the Internet. If the provider gave no name \
                  and password, use DHCP."
             ));
         } else {
             self.say(format!(
-                "DHCP is answered too, by {server}, but without a router: that is how a modem \
-                 gives access to its own page, and no way to the Internet."
+                "The DHCP server {server} also answers, but without a router: a modem gives \
+                 access to its own page that way, not to the Internet."
             ));
         }
     }
@@ -263,25 +263,25 @@ impl Reasons {
         let server = offer.server;
         if offer.leads_out() {
             self.say(format!(
-                "DHCP is answered by {server}, with an address and a router."
+                "The DHCP server {server} offers an address and a router."
             ));
         } else {
             self.doubt(format!(
-                "DHCP is answered by {server}, but without a router: it may lead to a modem's own \
-                 page only."
+                "The DHCP server {server} answers, but without a router: it may lead to a \
+                 modem's own page only."
             ));
         }
         let rivals = place.rivals();
         if !rivals.is_empty() {
             let rivals = listed(rivals);
             self.doubt(format!(
-                "DHCP servers say different things: {rivals}. Whichever is first would win."
+                "DHCP servers contradict each other: {rivals}. The first to answer would win."
             ));
         }
         if offer.ipv6_only.is_some() {
             self.say(
-                "The network would rather have devices do without IPv4, but no prefix of NAT64 \
-                 was heard."
+                "The network asks devices to do without IPv4, but no router announces a prefix \
+                 of NAT64."
                     .into(),
             );
         }
@@ -289,9 +289,9 @@ impl Reasons {
             place.has_ipv6(),
             place.servers.iter().any(|(_, it)| !it.prefixes.is_empty()),
         ) {
-            (true, true) => self.say("IPv6 is there, with a prefix for the LAN.".into()),
-            (true, false) => self.say("IPv6 is there, without a prefix for the LAN.".into()),
-            (false, _) => self.say("No router of IPv6 answers.".into()),
+            (true, true) => self.say("IPv6 is available, with a prefix for the LAN.".into()),
+            (true, false) => self.say("IPv6 is available, without a prefix for the LAN.".into()),
+            (false, _) => self.say("No IPv6 router answers.".into()),
         }
         self.of_sharing(place);
     }
@@ -300,18 +300,18 @@ impl Reasons {
         let routers = !place.routers.is_empty();
         self.say(match (routers, place.offer()) {
             (_, Some(offer)) if offer.ipv6_only.is_some() => format!(
-                "The DHCP server {} asks devices to do without IPv4, and there is NAT64.",
+                "The DHCP server {} asks devices to do without IPv4, and NAT64 is available.",
                 offer.server
             ),
             (_, Some(offer)) => format!(
-                "IPv6 is there. DHCP is answered by {}, but without a router.",
+                "IPv6 is available. The DHCP server {} answers, but without a router.",
                 offer.server
             ),
-            (true, None) => "A router of IPv6 answers, and no server of DHCP for IPv4.".into(),
-            (false, None) => "DHCPv6 is answered, and no DHCP for IPv4.".into(),
+            (true, None) => "An IPv6 router answers, but no DHCP server for IPv4.".into(),
+            (false, None) => "A DHCPv6 server answers, but no DHCP server for IPv4.".into(),
         });
         if !routers {
-            self.doubt("No router of IPv6 was heard.".into());
+            self.doubt("No IPv6 router was found.".into());
         }
         if let Some((prefix, length)) = place.nat64() {
             self.say(format!(
@@ -321,7 +321,7 @@ impl Reasons {
         }
         self.of_sharing(place);
         if !place.servers.iter().any(|(_, it)| !it.prefixes.is_empty()) {
-            self.doubt("No prefix for the LAN is offered.".into());
+            self.doubt("No server offers a prefix for the LAN.".into());
         }
     }
 
@@ -330,18 +330,18 @@ impl Reasons {
             self.say(format!("IPv4 comes through a tunnel to {name} (DS-Lite)."));
         }
         for shared in place.servers.iter().flat_map(|(_, server)| &server.shared) {
-            self.say(format!("The provider has {shared} for IPv4."));
+            self.say(format!("The provider uses {shared} for IPv4."));
         }
     }
 
     fn of_stations(&mut self, place: &Place) {
         if let Some(seen) = place.watch.seen() {
             self.doubt(format!(
-                "Nobody answers, but stations of {} ask for each other, most of all for {}.",
+                "No server answers, but stations of {} ask for each other, most often for {}.",
                 seen.network, seen.gateway
             ));
             if seen.answers {
-                self.say(format!("{} is there.", seen.gateway));
+                self.say(format!("{} is present.", seen.gateway));
             }
         }
         if let Some((prefix, most)) = place.watch.seen6() {
@@ -372,10 +372,10 @@ fn lan(heard: &Observations, vlan: Option<u16>) -> Option<Lan> {
     let network = Network::free(&taken);
     let why = match network {
         Some(network) => format!(
-            "The uplink has {by}, and the LAN {former}: no device of the LAN would reach it. \
-             {network} overlaps nothing that was heard."
+            "The uplink uses {by}, and the LAN {former}: no device of the LAN would reach it. \
+             {network} overlaps no network seen here."
         ),
-        None => format!("The uplink has {by}, and the LAN {former}; no private network is free."),
+        None => format!("The uplink uses {by}, and the LAN {former}; no private network is free."),
     };
     Some(Lan {
         former,

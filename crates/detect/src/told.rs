@@ -28,7 +28,7 @@ pub fn offer(offer: &Offer, mac: Mac) -> Vec<Told> {
     };
     text += &match (offer.routers.is_empty(), offer.routes) {
         (false, _) => format!(", router {}", listed(&offer.routers)),
-        (true, true) => ", a route to everywhere".to_owned(),
+        (true, true) => ", a default route".to_owned(),
         (true, false) => ", no router".to_owned(),
     };
     if !offer.dns.is_empty() {
@@ -73,11 +73,11 @@ pub fn server(server: &Advertise, from: Ipv6Addr) -> Vec<Told> {
             .map(|prefix| format!("the prefix {prefix} for the LAN")),
     );
     let mut text = match offers.is_empty() {
-        true => format!("DHCPv6 answer from {from}: offers neither address nor prefix"),
+        true => format!("DHCPv6 answer from {from}: offers no address and no prefix"),
         false => format!("DHCPv6 answer from {from}: offers {}", listed(offers)),
     };
     if !server.said.is_empty() {
-        text += &format!("; it says: {}", listed(&server.said));
+        text += &format!("; status: {}", listed(&server.said));
     }
     let figures = fields([
         field("server", [from]),
@@ -92,7 +92,7 @@ pub fn server(server: &Advertise, from: Ipv6Addr) -> Vec<Told> {
         all.push((Kind::DsLite, fields([field("aftr", [name])]), text));
     }
     if !server.shared.is_empty() {
-        let text = format!("IPv4 comes by {}", listed(&server.shared));
+        let text = format!("IPv4 uses {}", listed(&server.shared));
         all.push((Kind::Shared, fields([field("by", &server.shared)]), text));
     }
     all.extend(portal(server.portal.as_deref()));
@@ -117,7 +117,7 @@ pub fn router(router: &Advertisement, from: Ipv6Addr) -> Vec<Told> {
         text += ", DNS by DHCPv6";
     }
     if router.lifetime == 0 {
-        text += ", no way to the Internet";
+        text += ", no route to the Internet";
     }
     let flags = [(router.managed, "managed"), (router.other, "other")];
     let flags = flags
@@ -173,7 +173,7 @@ pub fn named(heard: &Concentrator) -> Vec<&str> {
 pub fn arp(heard: &Arp) -> Told {
     let asks = !heard.reply && heard.sender != heard.target;
     let text = match asks {
-        true => format!("{} asks who has {}", heard.sender, heard.target),
+        true => format!("{} asks for {}", heard.sender, heard.target),
         false => format!("{} is in use", heard.sender),
     };
     let figures = fields([
@@ -186,6 +186,6 @@ pub fn arp(heard: &Arp) -> Told {
 
 fn portal(page: Option<&str>) -> Option<Told> {
     let page = page?;
-    let text = format!("A captive portal stands in front: {page}");
+    let text = format!("The network has a captive portal: {page}");
     Some((Kind::Captive, fields([field("page", [page])]), text))
 }

@@ -11,12 +11,12 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
     match internet {
         Internet::None => return of_nothing(heard),
         Internet::Pppoe => {
-            all.push("User name and password: the provider gives them.".into());
+            all.push("User name and password: ask the provider.".into());
             let services = services(place);
             if services.len() > 1 {
                 let services = listed(services);
                 all.push(format!(
-                    "Which of the services is the right one: {services}."
+                    "Which of these services is the right one: {services}."
                 ));
             }
             if place.concentrators.len() > 1 {
@@ -66,7 +66,9 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
             .iter()
             .any(|(_, server)| !server.prefixes.is_empty())
         {
-            all.push("Whether the provider has a prefix for the LAN: none was offered.".into());
+            all.push(
+                "Whether the provider has a prefix for the LAN: no server offered one.".into(),
+            );
         }
     }
     let silent = place
@@ -90,7 +92,7 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
 }
 
 fn of_stations(place: &Place, all: &mut Vec<String>) {
-    all.push("Which address is free for this router: the network's owner knows.".into());
+    all.push("Which address is free for this router: ask the network's owner.".into());
     if let Some(seen) = place.watch.seen() {
         all.push(format!(
             "The size of the network: {} is the smallest usual network around the observed \
@@ -114,11 +116,14 @@ fn of_nothing(heard: &Observations) -> Vec<String> {
     match heard.link {
         Some(true) if looped => vec!["The network behind the loop.".into()],
         Some(true) => vec![
-            "Whether there is a network whose stations were silent (static addresses).".into(),
+            "Whether there is a network whose stations sent nothing (static addresses).".into(),
             "Whether the provider uses another VLAN than those tried.".into(),
             "Whether the modem is still starting, or the line is down.".into(),
-            "Whether the network wants a log-in by 802.1X, or knows another hardware address \
-             only."
+            "Whether the network requires 802.1X, or accepts only another hardware address.".into(),
+        ],
+        _ => vec![
+            "The provider's kind of connection: without a link, no question can be \
+             sent."
                 .into(),
         ],
         _ => vec!["The provider's network: without a link no query is possible.".into()],

@@ -71,7 +71,7 @@ pub fn forwarding(name: &str) -> io::Result<(bool, bool)> {
     if !is_device_name(name) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{name:?} is no name of a device"),
+            format!("{name:?} is not a valid device name"),
         ));
     }
     let of = |family| sysctl(&format!("/proc/sys/net/{family}/conf/{name}/forwarding"));

@@ -108,7 +108,7 @@ pub enum RequestError {
         request: &'static str,
     },
     /// The answer was not understood.
-    #[error("the answer to {request} was not understood: {source}")]
+    #[error("cannot parse the answer to {request}: {source}")]
     Answer {
         /// Name of the request.
         request: &'static str,

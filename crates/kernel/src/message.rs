@@ -44,7 +44,7 @@ pub enum Problem {
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::CutShort => "is cut short",
+            Self::CutShort => "is truncated",
             Self::Length => "has a wrong length",
             Self::Missing => "is missing",
             Self::Contradiction => "contradicts another part",

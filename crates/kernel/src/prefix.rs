@@ -62,7 +62,7 @@ impl Prefix {
 
 /// Text that is no network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no network such as 198.51.100.0/24 or 2001:db8::/32")]
+#[error("{0:?} is not a network such as 198.51.100.0/24 or 2001:db8::/32")]
 pub struct PrefixError(String);
 
 impl FromStr for Prefix {

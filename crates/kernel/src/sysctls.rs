@@ -84,7 +84,7 @@ impl Sysctls {
     pub fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
         let path = self.path(name)?;
         if value.contains(['\n', '\t']) {
-            let why = format!("{value:?} is no value of a setting");
+            let why = format!("{value:?} is not a valid value of a setting");
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         }
         let Some(before) = self.get(name)? else {
@@ -168,7 +168,7 @@ impl Sysctls {
         if name.split('/').all(part) && !name.contains(['\n', '\t', '\0']) {
             return Ok(self.root.join(name));
         }
-        let why = format!("{name:?} is no name of a setting");
+        let why = format!("{name:?} is not a valid name of a setting");
         Err(io::Error::new(ErrorKind::InvalidInput, why))
     }
 }

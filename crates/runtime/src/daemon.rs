@@ -95,10 +95,11 @@ struct Daemon {
 impl Daemon {
     fn new(effective: Effective, options: RunOptions) -> Result<Self, Error> {
         let guard = guard::take()
-            .map_err(|e| Error::because("weir cannot see whether another one runs here", &e, "start it as root"))?
+            .map_err(|e| Error::because(
+                "cannot check whether another weir runs here", &e, "start it as root"))?
             .ok_or_else(|| {
                 Error::new(
-                    "another weir runs in this network namespace",
+                    "another weir is running in this network namespace",
                     "`weir status` shows it; stop it first, or `weir reload` to change its settings",
                 )
             })?;
@@ -106,9 +107,9 @@ impl Daemon {
         let events = |source| {
             Events::open(source).map_err(|e| {
                 Error::because(
-                    format!("weir cannot listen to {source:?} events"),
+                    format!("cannot listen for {source:?} events"),
                     &e,
-                    "start it as root, with conntrack and nftables in the kernel",
+                    "start weir as root, on a kernel with conntrack and nftables",
                 )
             })
         };
@@ -119,25 +120,25 @@ impl Daemon {
         let policy = Events::open(Source::Policy).ok();
         let requests = || {
             Requests::open()
-                .map_err(|e| Error::because("weir cannot ask the kernel", &e, "start it as root"))
+                .map_err(|e| Error::because("cannot query the kernel", &e, "start it as root"))
         };
         let (updates, dumps) = (requests()?, requests()?);
         conntrack.ignore_port(updates.port()).map_err(|e| {
             Error::because(
-                "weir cannot tell its own updates apart",
+                "cannot filter out weir's own updates",
                 &e,
                 "start it as root",
             )
         })?;
 
         let sets = SetEvents::open()
-            .inspect_err(|error| warn!(%error, "sets of addresses cannot be followed"))
+            .inspect_err(|error| warn!(%error, "cannot follow sets of addresses"))
             .ok();
         let shadow = options.shadow || *effective.of::<Offload>().shadow;
         let forwards = options.wants("offload");
         let links = links();
         let devices = devices()
-            .inspect_err(|error| warn!(%error, "devices are known later only"))
+            .inspect_err(|error| warn!(%error, "cannot list devices yet"))
             .unwrap_or_default();
         let setup = |part: &Part| Setup {
             effective: &effective,
@@ -166,7 +167,7 @@ impl Daemon {
                 true => memory::hint(),
                 false => "`weir check` shows what the kernel lacks".to_owned(),
             };
-            Error::because("the packet path cannot be loaded", &e, hint)
+            Error::because("cannot load the packet path", &e, hint)
         })?;
         let mut offload = settings::offload_settings(&effective, shadow);
         if !forwards {
@@ -185,9 +186,9 @@ impl Daemon {
         router.listener = Some(Rc::new(modules.clone()));
         let listener = Listener::bind(&options.socket).map_err(|e| {
             Error::because(
-                "the API cannot listen",
+                "cannot listen on the API's socket",
                 &e,
-                "`--socket PATH` chooses another place",
+                "choose another path with `--socket PATH`",
             )
         })?;
         router.start().map_err(|e| {
@@ -195,7 +196,7 @@ impl Daemon {
                 true => memory::hint(),
                 false => "`weir check` shows what the kernel lacks".to_owned(),
             };
-            Error::because("the packet path does not start", &e, hint)
+            Error::because("cannot start the packet path", &e, hint)
         })?;
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();
@@ -278,7 +279,7 @@ impl Daemon {
         tokio::pin!(work);
 
         let signals = |kind| {
-            signal(kind).map_err(|e| Error::because("signals cannot be caught", &e, "report this"))
+            signal(kind).map_err(|e| Error::because("cannot catch signals", &e, "report this"))
         };
         let mut terminate = signals(SignalKind::terminate())?;
         let mut interrupt = signals(SignalKind::interrupt())?;
@@ -398,7 +399,7 @@ impl Daemon {
             router.path.heartbeat.disarm();
             router.finish();
         }
-        info!("weir stops: all is the kernel's again");
+        info!("weir stops: the kernel forwards everything again");
         outcome
     }
 }

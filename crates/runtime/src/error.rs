@@ -118,9 +118,9 @@ impl From<io::Error> for Error {
             return Self::ReaderGone;
         }
         Self::because(
-            "the output cannot be written",
+            "cannot write the output",
             &error,
-            "see whether the disk is full",
+            "check whether the disk is full",
         )
     }
 }
@@ -153,7 +153,7 @@ impl From<Vec<ConfigError>> for Error {
             what,
             why,
             fields: Vec::new(),
-            hint: "nothing was changed; `weir config --keys` lists what there is".to_owned(),
+            hint: "nothing was changed; `weir config --keys` lists all keys".to_owned(),
             usage: false,
         }
     }

@@ -21,7 +21,10 @@ pub fn read(path: &Path, lost: &str) -> Vec<u8> {
     let read = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Ok(file) if !file.is_file() => {
-            error!("{} is no file, and is left alone: {lost}", path.display());
+            error!(
+                "{} is not a regular file, and is left alone: {lost}",
+                path.display()
+            );
             return Vec::new();
         }
         Ok(file) if file.len() > LONGEST => {
@@ -49,10 +52,10 @@ pub fn put_aside(path: &Path, why: &dyn std::error::Error, lost: &str) {
     });
     let beside = beside.unwrap_or_default();
     let kept = match fs::rename(path, &beside) {
-        Ok(()) => format!("it is {} now", beside.display()),
-        Err(error) => format!("nor put aside: {error}"),
+        Ok(()) => format!("it was moved to {}", beside.display()),
+        Err(error) => format!("nor move it aside: {error}"),
     };
-    error!("{} cannot be read ({why}), {kept}: {lost}", path.display());
+    error!("cannot read {} ({why}), {kept}: {lost}", path.display());
 }
 
 /// The folder in which it is written.

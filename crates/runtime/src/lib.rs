@@ -59,9 +59,9 @@ pub fn event_loop() -> Result<tokio::runtime::Runtime, Error> {
         .build()
         .map_err(|e| {
             Error::because(
-                "the event loop cannot be made",
+                "cannot create the event loop",
                 &e,
-                "see whether too many files are open",
+                "check whether too many files are open",
             )
         })
 }

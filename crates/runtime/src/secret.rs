@@ -27,7 +27,7 @@ pub fn first_line(path: &Path) -> io::Result<Vec<u8>> {
         .read(true)
         .open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let mut octets = Vec::new();
     file.take(SECRET).read_to_end(&mut octets)?;
@@ -47,7 +47,7 @@ pub fn seed(path: &Path) -> io::Result<[u8; SEED]> {
     };
     let seed = BASE64.decode(text.trim()).ok();
     let seed = seed.and_then(|seed| seed.try_into().ok());
-    seed.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))
+    seed.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the file has no valid key"))
 }
 
 /// Whole, or not at all: half a key would be none for ever.

@@ -62,7 +62,7 @@ pub fn run(look: Look<'_>, told: &mut dyn FnMut(&Evidence)) -> Result<Found, Err
     let port = Port::find(look.port)?;
     let mut seed = [0; 8];
     let random = getrandom::fill(&mut seed);
-    random.map_err(|error| Error::because("no random numbers", &error, "try again"))?;
+    random.map_err(|error| Error::because("cannot get random numbers", &error, "try again"))?;
     let socket = Socket::open(&port)?;
     let raised = (!port.up).then(|| Raised::new(&port)).transpose()?;
     let mut run = Run {
@@ -161,7 +161,7 @@ impl Run<'_> {
                     // The device went down; the link check reports it as a lost link.
                     Err(Errno::ENETDOWN) => sleep(LOOK),
                     Err(Errno::EINTR) => {}
-                    Err(error) => return Err(port.failed("cannot be listened at", error)),
+                    Err(error) => return Err(port.failed("cannot be listened on", error)),
                 }
             }
             self.tell();
@@ -184,6 +184,6 @@ impl Run<'_> {
 fn send(socket: &Socket, frame: &[u8], port: &Port) -> Result<(), Error> {
     match socket.send(frame) {
         Ok(()) | Err(Errno::EINTR | Errno::EAGAIN | Errno::ENOBUFS | Errno::ENETDOWN) => Ok(()),
-        Err(error) => Err(port.failed("cannot be sent by", error)),
+        Err(error) => Err(port.failed("cannot send", error)),
     }
 }

@@ -54,16 +54,18 @@ impl Address {
             }
         };
         if !is_type(package) {
-            return Err(Error::Invalid(format!("`{shown}` begins with no package")));
+            return Err(Error::Invalid(format!(
+                "`{shown}` does not begin with a package name"
+            )));
         }
         if option.is_some_and(|option| !is_name(option)) {
             return Err(Error::Invalid(format!(
-                "`{shown}` ends with no option: letters, digits and _"
+                "`{shown}` does not end with an option name: letters, digits and _"
             )));
         }
         if value.is_some_and(|value| !is_value(value)) {
             return Err(Error::Invalid(
-                "a value has no control characters but tab and line end".to_owned(),
+                "a value may contain no control characters except tab and line end".to_owned(),
             ));
         }
         Ok(Address {

@@ -237,7 +237,7 @@ impl Change {
                             Ok(number) => package.delete_element(section, option, number),
                             Err(_) => Ok(()),
                         },
-                        None => Err(Error::Invalid(format!("`{}` is no number", text()))),
+                        None => Err(Error::Invalid(format!("`{}` is not a number", text()))),
                     }
                 }
                 _ => package.delete_option(section, option),

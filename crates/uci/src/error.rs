@@ -109,21 +109,21 @@ impl Reason {
     /// Returns a description of valid text.
     pub fn expected(self) -> &'static str {
         match self {
-            Reason::Command => "a line begins with config, option, list or package",
-            Reason::Alone(_) => "after this word comes a blank and a name",
+            Reason::Command => "a line must begin with config, option, list or package",
+            Reason::Alone(_) => "this word must be followed by a blank and a name",
             Reason::TooFew => {
                 "a name or type is missing: config TYPE [NAME], option NAME VALUE, list NAME VALUE"
             }
-            Reason::TooMany => "a value with blanks goes in quotation marks: 'like this'",
-            Reason::Name => "a name is of letters, digits and _",
-            Reason::Type => "a type is of printable ASCII without blanks",
+            Reason::TooMany => "put a value with blanks into quotation marks: 'like this'",
+            Reason::Name => "a name consists of letters, digits and _",
+            Reason::Type => "a type consists of printable ASCII without blanks",
             Reason::OtherType => {
                 "a section has one type: the same in all places where it is opened"
             }
-            Reason::NoSection => "options stand below a line config TYPE",
-            Reason::NoPackage => "name the package: as an argument, or by a line package NAME",
+            Reason::NoSection => "options must follow a line `config TYPE`",
+            Reason::NoPackage => "name the package: as an argument, or with a line `package NAME`",
             Reason::Quote(_) => "this quotation mark is not closed",
-            Reason::Zero => "the octet 0 cannot stand in a configuration",
+            Reason::Zero => "a configuration cannot contain the byte 0",
         }
     }
 }

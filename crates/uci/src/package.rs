@@ -153,10 +153,13 @@ impl Package {
             .iter()
             .find(|s| (!s.anonymous || s.heads.len() > 1) && is_made_up(&s.name));
         Err(Error::Invalid(taken.map_or_else(
-            || "it would not be read again as it is meant".to_owned(),
+            || "reading it back would give another result".to_owned(),
             |section| {
                 let name = &section.name;
-                format!("a section without a name would get that of another, `{name}`: rename that")
+                format!(
+                    "an unnamed section would get the name `{name}` of another section: rename \
+                     that one"
+                )
             },
         )))
     }
@@ -444,7 +447,7 @@ impl Package {
     pub fn set_section(&mut self, section: &str, kind: &str) -> Result<(), Error> {
         if !is_type(kind.as_bytes()) {
             return Err(Error::Invalid(format!(
-                "`{kind}` cannot be a type: {}",
+                "invalid type `{kind}`: {}",
                 crate::Reason::Type.expected()
             )));
         }
@@ -457,7 +460,7 @@ impl Package {
         }
         if !is_name(section.as_bytes()) {
             return Err(Error::Invalid(format!(
-                "`{section}` cannot be a name: {}",
+                "invalid name `{section}`: {}",
                 crate::Reason::Name.expected()
             )));
         }
@@ -473,7 +476,7 @@ impl Package {
     pub fn add(&mut self, kind: &str) -> Result<&str, Error> {
         if !is_type(kind.as_bytes()) {
             return Err(Error::Invalid(format!(
-                "`{kind}` cannot be a type: {}",
+                "invalid type `{kind}`: {}",
                 crate::Reason::Type.expected()
             )));
         }
@@ -702,12 +705,12 @@ fn text_of(word: &[u8]) -> String {
 fn allowed(name: &str, value: &[u8]) -> Result<(), Error> {
     if !is_name(name.as_bytes()) {
         return Err(Error::Invalid(format!(
-            "`{name}` cannot be a name: {}",
+            "invalid name `{name}`: {}",
             crate::Reason::Name.expected()
         )));
     }
     if !is_value(value) {
-        let what = "a value has no control characters but tab and line end".to_owned();
+        let what = "a value may contain no control characters except tab and line end".to_owned();
         return Err(Error::Invalid(what));
     }
     Ok(())

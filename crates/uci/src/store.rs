@@ -148,7 +148,7 @@ impl Store {
         let file = Path::new(name).file_name().unwrap_or_default().as_bytes();
         if !is_file(if waits { name.as_bytes() } else { file }) {
             return Err(Error::Invalid(format!(
-                "`{name}` cannot be a package: printable ASCII without blanks, / and ."
+                "invalid package name `{name}`: printable ASCII without blanks, / and ."
             )));
         }
         let path = if waits {

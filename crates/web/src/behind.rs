@@ -54,8 +54,8 @@ impl Behind {
         }
         let request = request.header(TE, "trailers");
         let Ok(request) = request.body(Full::new(body)) else {
-            let hint = "send a path as the daemon's table has it";
-            return refuse(&Problem::new(400, "malformed", "this cannot be asked", hint).into());
+            let hint = "send a valid path";
+            return refuse(&Problem::new(400, "malformed", "invalid request", hint).into());
         };
         match self {
             Self::There(theirs) => there(theirs, request).await,
@@ -92,7 +92,7 @@ async fn there(theirs: &Theirs, request: Request<Full<Bytes>>) -> Response<Answe
         Ok(answer) => answer.into_parts(),
         Err(error) => {
             let detail = format!("the daemon does not answer: {error}");
-            let problem = Problem::new(503, "no_daemon", detail, "try again in some seconds");
+            let problem = Problem::new(503, "no_daemon", detail, "try again in a few seconds");
             return refuse(&problem.into());
         }
     };

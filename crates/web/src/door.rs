@@ -172,8 +172,8 @@ impl Door {
                 guard::same_site(headers, &visit.own, &visit.peer, false)?;
             }
             FiguresFor::Loopback => {
-                let detail = "figures are for this machine alone";
-                let hint = "set a file with a token for them in the configuration";
+                let detail = "metrics are available on this machine only";
+                let hint = "name a file with a token for metrics in the configuration";
                 return Err(Problem::new(403, "not_local", detail, hint).into());
             }
             FiguresFor::Token => {}
@@ -232,18 +232,18 @@ fn check_csrf(visit: &Visit<'_>, token: &Token) -> Result<(), Problem> {
     if given.is_some_and(|given| same(given.as_bytes(), token.csrf().as_bytes())) {
         return Ok(());
     }
-    let hint = "send what /api/session tells as `csrf` in the header X-Weir-Csrf";
+    let hint = "send the `csrf` value of /api/session in the header X-Weir-Csrf";
     let detail = "the request lacks the session's token";
     Err(Problem::new(403, "no_csrf", detail, hint))
 }
 
 fn no_api(path: &str) -> Problem {
-    let detail = format!("there is nothing at {}", api::problem::clipped(path));
+    let detail = format!("there is no path {}", api::problem::clipped(path));
     Problem::new(404, "unknown_path", detail, "the API is at /api/v1/")
 }
 
 fn wrong_method(route: &Route<'_>) -> Problem {
     let wanted = route.method().unwrap_or("GET or POST");
-    let detail = "the path does not take this method";
+    let detail = "this path does not support this method";
     Problem::new(405, "wrong_method", detail, format!("use {wanted}"))
 }

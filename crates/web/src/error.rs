@@ -39,7 +39,7 @@ pub enum WebError {
         why: String,
     },
     /// The system gave no random numbers.
-    #[error("no random numbers: {0}")]
+    #[error("cannot get random numbers: {0}")]
     Random(String),
 }
 
@@ -50,8 +50,7 @@ impl WebError {
             Self::NoAddress => "give one, as 127.0.0.1:9347".to_owned(),
             Self::Unprotected(address) => format!(
                 "listen on 127.0.0.1:{} and use `ssh -L`, or give a certificate, or have weir \
-                    make one (TLS); \
-                 `insecure = true` does it all the same",
+                    make one (TLS); `insecure = true` listens without TLS anyway",
                 address.port()
             ),
             Self::NoTls => {
@@ -60,7 +59,8 @@ impl WebError {
             Self::Listen { address, source } => match source.kind() {
                 io::ErrorKind::AddrInUse => {
                     format!(
-                        "see what else listens on port {} with `ss -ltnp`, or give another",
+                        "find the process that listens on port {} with `ss -ltnp`, or give \
+                         another port",
                         address.port()
                     )
                 }
@@ -70,10 +70,10 @@ impl WebError {
                 _ => "give another address".to_owned(),
             },
             Self::Secret(error) => error.hint(),
-            Self::Certificate { .. } => "give a certificate and its key as PEM, of the same pair; \
-                 `openssl x509 -in FILE -noout -text` shows what is there"
+            Self::Certificate { .. } => "give a certificate and its matching key as PEM; \
+                 `openssl x509 -in FILE -noout -text` shows a certificate"
                 .to_owned(),
-            Self::Random(_) => "start weir again once the system has come up".to_owned(),
+            Self::Random(_) => "restart weir once the system is up".to_owned(),
         }
     }
 }

@@ -83,7 +83,7 @@ pub fn authority(
         return Err(Problem::new(
             400,
             "no_host",
-            "the request does not say which host it is for",
+            "the request has no valid Host header",
             "send one Host header",
         ));
     };
@@ -93,8 +93,8 @@ pub fn authority(
     Err(Problem::new(
         403,
         "wrong_host",
-        "this router is not known by the name that you came by",
-        "use its address, or add the name to `hosts` in the configuration",
+        "this router does not know the host name in the request",
+        "use the router's address, or add the name to `hosts` in the configuration",
     ))
 }
 
@@ -112,7 +112,7 @@ pub fn same_site(
             403,
             "other_site",
             "the request comes from another site's page",
-            "open the page itself; a reverse proxy must pass the Host header on as it came",
+            "open the page directly; a reverse proxy must pass on the Host header unchanged",
         ))
     };
     for site in headers.get_all("sec-fetch-site") {
@@ -153,7 +153,7 @@ pub fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
         false => Err(Problem::new(
             415,
             "not_json",
-            "the request's body is not said to be JSON",
+            "the request's Content-Type is not JSON",
             "send Content-Type: application/json",
         )),
     }

@@ -166,8 +166,8 @@ fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
         Problem::new(
             400,
             "malformed_body",
-            "the request's body is not what is expected",
-            "send a JSON object with the fields that the path takes, and no others",
+            "invalid request body",
+            "send a JSON object with exactly the fields of this path",
         )
     })
 }

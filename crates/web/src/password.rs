@@ -48,19 +48,19 @@ const DEAREST: Cost = Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Weakness {
     /// Too short to resist guessing.
-    #[error("the password has less than {SHORTEST} characters")]
+    #[error("the password has fewer than {SHORTEST} characters")]
     Short,
     /// Longer than the limit.
     #[error("the password has more than {LONGEST} bytes")]
     Long,
     /// A single repeated character.
-    #[error("the password is one character over and over")]
+    #[error("the password repeats a single character")]
     Same,
     /// Among the first that an attacker would try.
     #[error("the password is easy to guess")]
     Guessable,
     /// Contains characters that cannot be typed in a browser.
-    #[error("the password has control characters in it")]
+    #[error("the password contains control characters")]
     Control,
 }
 
@@ -148,15 +148,15 @@ pub fn hash(password: &str, cost: Cost) -> Result<String, WebError> {
 
 /// Returns true if the password matches. Takes as long as the hash's parameters say.
 pub fn verify(password: &str, hash: &str) -> Result<bool, HashError> {
-    let wrong = |why: String| HashError(format!("the password's hash is of no use: {why}"));
+    let wrong = |why: String| HashError(format!("invalid password hash: {why}"));
     let hash = PasswordHash::new(hash.trim()).map_err(|error| wrong(error.to_string()))?;
     if hash.algorithm.as_str() != "argon2id" || hash.hash.is_none() || hash.salt.is_none() {
-        return Err(wrong("it is not argon2id's".to_owned()));
+        return Err(wrong("not an argon2id hash".to_owned()));
     }
     let params = Params::try_from(&hash).map_err(|error| wrong(error.to_string()))?;
     if params.m_cost() > DEAREST.memory || params.t_cost() > DEAREST.passes || params.p_cost() > 4 {
         return Err(wrong(format!(
-            "it takes {} KiB and {} passes, and more than {} KiB and {} passes are not tried",
+            "needs {} KiB and {} passes; the limits are {} KiB and {} passes",
             params.m_cost(),
             params.t_cost(),
             DEAREST.memory,

@@ -121,8 +121,8 @@ async fn whole(answer: Response<Answer>) -> Result<Bytes, Problem> {
 }
 
 fn broken() -> Problem {
-    let detail = "the daemon's answer broke off";
-    Problem::new(503, "no_daemon", detail, "try again in some seconds")
+    let detail = "the daemon's answer was incomplete";
+    Problem::new(503, "no_daemon", detail, "try again in a few seconds")
 }
 
 /// Parses the daemon's answer.
@@ -133,12 +133,12 @@ pub(crate) async fn told<T: DeserializeOwned>(answer: Response<Answer>) -> Resul
 /// The file does not exist, or this client may not see it.
 pub(crate) fn no_file() -> Problem {
     let hint = "the page is at /";
-    Problem::new(404, "unknown_path", "there is nothing here", hint)
+    Problem::new(404, "unknown_path", "page not found", hint)
 }
 
 /// The client is not logged in.
 pub(crate) fn log_in() -> Problem {
-    let detail = "nobody is logged in here, or the session has ended";
+    let detail = "not logged in, or the session has ended";
     Problem::new(401, "log_in", detail, "log in")
 }
 

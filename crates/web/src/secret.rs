@@ -15,7 +15,7 @@ const SHORTEST_TOKEN: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// Users other than the owner may read or change the file.
-    #[error("{} may be read or changed by others: its mode is {mode:04o}", path.display())]
+    #[error("other users can read or change {}: its mode is {mode:04o}", path.display())]
     Open {
         /// File.
         path: PathBuf,
@@ -56,16 +56,16 @@ impl SecretError {
             Self::Owner { path, .. } => format!("chown root {}", path.display()),
             Self::Content { path, .. } => {
                 format!(
-                    "write {} anew (`weir passwd` makes the password's)",
+                    "write {} again (`weir passwd` writes the file of the password)",
                     path.display()
                 )
             }
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    "do it as root, on a file system that can be written".to_owned()
+                    "run as root, on a writable file system".to_owned()
                 }
                 io::ErrorKind::StorageFull => "make room on the disk".to_owned(),
-                _ => "see whether the path is right".to_owned(),
+                _ => "check the path".to_owned(),
             },
         }
     }
@@ -148,7 +148,7 @@ pub fn token(path: &Path) -> Result<String, SecretError> {
         }
         _ => Err(SecretError::Content {
             path: path.to_owned(),
-            why: "does not hold one line of at least 16 letters and digits",
+            why: "does not contain one line of at least 16 letters and digits",
         }),
     }
 }

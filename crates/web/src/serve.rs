@@ -197,7 +197,8 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Poo
                 ended = converse(stream, address, &served) => if let Err(error) = ended {
                     debug!(%address, %error, "a client went away");
                 },
-                () = place.dismissed() => debug!(%address, "a client makes room for another"),
+                () = place.dismissed() => debug!(%address,
+                    "closed a connection to make room for another client"),
             }
         }));
         // The displaced connection closes its descriptor first.
@@ -243,6 +244,6 @@ pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
         ended = connection => if let Err(error) = ended {
             debug!(%error, "a client went away, or was too slow");
         },
-        () = progress.stalls(limits.stall_time) => debug!("a client took nothing for too long"),
+        () = progress.stalls(limits.stall_time) => debug!("a client read nothing for too long"),
     }
 }

@@ -173,10 +173,11 @@ impl Files {
         match read(&self.certificate, &self.key) {
             Ok(pair) => {
                 self.pair.replace(pair);
-                info!(certificate = %self.certificate.display(), "there is a new certificate");
+                info!(certificate = %self.certificate.display(), "loaded a new certificate");
             }
             Err(error) => {
-                warn!(%error, hint = error.hint(), "the former certificate stays");
+                warn!(%error, hint = error.hint(),
+                    "cannot load the new certificate: the previous one stays in use");
             }
         }
     }

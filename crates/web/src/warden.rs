@@ -178,8 +178,8 @@ impl Warden {
                 .map_err(|error| Problem::new(500, "no_token", error.to_string(), error.hint()))?;
             let given = asked.token.as_deref();
             if !given.is_some_and(|given| same(given.as_bytes(), wanted.as_bytes())) {
-                let detail = "figures need the token that the configuration names";
-                let hint = "send Authorization: Bearer and the token";
+                let detail = "metrics require the token from the configuration";
+                let hint = "send the header `Authorization: Bearer TOKEN`";
                 return Err(Problem::new(401, "no_token", detail, hint));
             }
         }

@@ -126,7 +126,7 @@ fn a_port_is_left_as_it_was_and_is_looked_at_in_use() -> Result<(), Error> {
         [
             "The port is a member of lan0",
             "The port has the address 198.51.100.7",
-            "The port leads to the Internet already (default route)",
+            "The port already leads to the Internet (default route)",
         ]
     );
     Ok(())
@@ -180,7 +180,7 @@ fn without_a_port_it_is_that_of_the_configuration() -> Result<(), Error> {
     );
     let (code, _, errors) = scene.run(&["lo"])?;
     assert_eq!(code, Some(1));
-    assert!(errors.contains("lo is no Ethernet device"), "{errors}");
+    assert!(errors.contains("lo is not an Ethernet device"), "{errors}");
     let _ = std::fs::remove_dir_all(folder);
     Ok(())
 }

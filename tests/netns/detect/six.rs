@@ -49,7 +49,7 @@ fn ipv6_only_at_a_port_without_an_address_of_its_link() -> Result<(), Error> {
     scene.radvd("isp", &format!("AdvManagedFlag on; {PREFIX}"))?;
     let found = scene.found()?;
     is(&found, "dhcpv6-only", None, false);
-    untold(&found, "asks for this port's address first");
+    untold(&found, "requires a link-local address");
     scene.delegates("isp", "2001:db8:100::/56")?;
     let found = scene.found()?;
     is(&found, "dhcpv6-only", None, true);

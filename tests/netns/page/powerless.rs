@@ -127,7 +127,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
         weir.log()
     );
     let again = server(&weir)?;
-    assert!(again != page && weir.log().contains("it is started again"));
+    assert!(again != page && weir.log().contains("restarting it"));
 
     // A process that may open no file serves nothing: weir ends it and starts another. No process
     // runs in between. (For a silent process see crates/web/src/channel.rs.)
@@ -136,7 +136,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     wait_until("it is seen that the page's process hangs", LIMIT, || {
         Ok(!Path::new(&format!("/proc/{again}")).exists())
     })?;
-    assert!(weir.log().contains("hangs; it is started again"));
+    assert!(weir.log().contains("hangs; restarting it"));
     assert!(curl(router, &status)?.contains("\"version\""));
     let again = server(&weir)?;
 

@@ -620,7 +620,7 @@ test("the first password is set in the page, and can be changed there", mockOnly
     await page.locator("#password").fill("long enough");
     await page.locator("#again").fill("long enough");
     await page.keyboard.press("Enter");
-    await page.getByText("that is not the code").waitFor();
+    await page.getByText("wrong code").waitFor();
     assert.equal(await page.evaluate("document.activeElement.id"), "code");
     assert.equal(await page.locator("#password").inputValue(), "long enough");
     await page.locator("#code").fill(fresh.state.claim);

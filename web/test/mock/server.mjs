@@ -142,7 +142,7 @@ async function answer(request, response, state, now, speed) {
         if (state.password !== null && !user)
           return refuse(401, "no_session", "nobody is logged in", "log in");
         if (state.password === null && !state.local && body.claim !== state.claim)
-          return refuse(403, "wrong_claim", "that is not the code", "weir passwd --claim tells it");
+          return refuse(403, "wrong_claim", "wrong code", "weir passwd --claim shows it");
         if (state.password !== null && body.old !== state.password)
           return refuse(403, "wrong_password", "the present password is another", "type it again");
         state.password = body.new;
@@ -222,7 +222,7 @@ async function answer(request, response, state, now, speed) {
       return refuse(
         404,
         "unknown_path",
-        `there is nothing at ${url.pathname}`,
+        `there is no path ${url.pathname}`,
         "look at the list of paths",
       );
   }

@@ -73,10 +73,10 @@ fn what_is_wrong_is_named() {
             "config radio_power\n\tlist mode 'off'\n",
             "radio_power.mode: cannot be",
         ),
-        ("config radio\n", "no section of type radio is read here"),
+        ("config radio\n", "unknown section type radio"),
         (
             "config ports 'wan0'\n\toption hook 'tc'\n",
-            "no section of type ports",
+            "unknown section type ports",
         ),
         ("config radio_power\n\toption 'a\n", "weir:"),
     ] {

@@ -425,5 +425,5 @@ fn without_privileges_it_says_so() {
     assert!(text.contains("MISSING  privileges"), "{text}");
     assert!(text.contains("Hint: run it as root"), "{text}");
     assert!(!text.contains("MISSING  XDP"), "{text}");
-    assert!(text.contains("the rules could not be read"), "{text}");
+    assert!(text.contains("cannot read the rules"), "{text}");
 }

@@ -35,7 +35,7 @@ fn without_a_daemon_it_says_how_to_start_one() {
         let ran = run(&[command, &["--socket", socket]].concat());
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command:?}");
         let expected = format!(
-            "weir: weir is not running in this network namespace (nobody answers at {socket})\n"
+            "weir: weir is not running in this network namespace (no answer at {socket})\n"
         );
         assert!(ran.err.starts_with(&expected), "{}", ran.err);
         assert!(
@@ -247,7 +247,7 @@ fn what_people_say_of_a_device_is_told_to_the_daemon() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("appliance"), "{}", ran.err);
     let ran = daemon.run(&["device", "rename", "fridge", "x"]);
-    assert!(ran.err.contains("no device is known"), "{}", ran.err);
+    assert!(ran.err.contains("is known"), "{}", ran.err);
 }
 
 #[test]
@@ -258,9 +258,8 @@ fn of_what_is_not_there_it_says_so() {
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
         assert_eq!(
             ran.err,
-            "weir: no device is known that is called `toaster`\n  \
-             Hint: `weir devices --all` lists them; give a name, or a hardware or IP address of \
-             it\n"
+            "weir: no device called `toaster` is known\n  Hint: `weir devices --all` lists all \
+             devices; give a name, a hardware address or an IP address\n"
         );
     }
     let ran = daemon.run(&["devices", "--port", "lan7"]);
@@ -298,7 +297,7 @@ fn a_refused_reload_tells_every_error() {
     assert_eq!(
         ran.err,
         "weir: the configuration has 1 error\n  \
-         weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]\n  Hint: correct the \
+         weir.toml:1:1: tcp: unknown section; `tcp` belongs in [offload]\n  Hint: correct the \
          file\n"
     );
 }

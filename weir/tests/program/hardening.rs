@@ -47,7 +47,7 @@ fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
     assert_eq!(status(&daemon, "NoNewPrivs"), "1");
     // The tests' kernel has landlock. Without landlock only this log line would be missing.
     daemon.wait("it is confined", |daemon| {
-        daemon.log().contains("confined to what is needed")
+        daemon.log().contains("file access is restricted")
     });
 
     // A device that appears later, at TC.

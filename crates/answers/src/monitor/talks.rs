@@ -155,7 +155,7 @@ pub(crate) fn mac(name: &str, value: &str) -> Result<String, Problem> {
         wrong(
             name,
             value,
-            "a hardware address such as 02:00:5e:10:00:01, as GET /v1/devices has them",
+            "a hardware address such as 02:00:5e:10:00:01, as in GET /v1/devices",
         )
     })
 }
@@ -239,18 +239,18 @@ mod tests {
         for (answer, detail, hint) in [
             (
                 talks("sort=name"),
-                "`name` is not a value of `sort`",
+                "invalid value `name` of `sort`",
                 "give rate, bytes, recent",
             ),
             (
                 talks("limit=5001"),
-                "`5001` is not a value of `limit`",
+                "invalid value `5001` of `limit`",
                 "give 0 to 5000",
             ),
             (
                 talks("device=laptop"),
-                "`laptop` is not a value of `device`",
-                "give a hardware address such as 02:00:5e:10:00:01, as GET /v1/devices has them",
+                "invalid value `laptop` of `device`",
+                "give a hardware address such as 02:00:5e:10:00:01, as in GET /v1/devices",
             ),
             (
                 talks("x=1"),

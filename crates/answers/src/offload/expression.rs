@@ -48,8 +48,8 @@ pub enum ExpressionError {
 
 /// Hint for any [`ExpressionError`].
 pub const EXPRESSION_HINT: &str = "write it as in: tcp 192.168.1.2:40000 > 1.1.1.1:443 (in \
-    quotes, because the shell has its own use for >), \
-     tcp [2001:db8::2]:40000 > [2001:db8::1]:443, or take an id from `weir flows`";
+    quotes, because the shell interprets >), tcp [2001:db8::2]:40000 > [2001:db8::1]:443, or \
+    take an id from `weir flows`";
 
 impl FromStr for FlowQuery {
     type Err = ExpressionError;

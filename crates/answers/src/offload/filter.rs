@@ -147,10 +147,10 @@ impl fmt::Display for AddressFilter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// The parameter does not exist.
-    #[error("`{0}` is not a filter")]
+    #[error("unknown filter `{0}`")]
     Unknown(String),
     /// The parameter does not take this value.
-    #[error("`{value}` is not a value of `{name}`: {allowed}")]
+    #[error("invalid value `{value}` of `{name}`: {allowed}")]
     Value {
         /// The parameter.
         name: &'static str,
@@ -423,14 +423,14 @@ mod tests {
     #[test]
     fn names_what_can_be_given() {
         for (query, error) in [
-            ("colour=red", "`colour` is not a filter"),
-            ("port=x", "`x` is not a value of `port`: 0 to 65535"),
+            ("colour=red", "unknown filter `colour`"),
+            ("port=x", "invalid value `x` of `port`: 0 to 65535"),
             (
                 "state=new",
-                "`new` is not a value of `state`: forwarded, known, declined",
+                "invalid value `new` of `state`: forwarded, known, declined",
             ),
-            ("limit=-1", "`-1` is not a value of `limit`: a number"),
-            ("limit=%2B1", "`+1` is not a value of `limit`: a number"),
+            ("limit=-1", "invalid value `-1` of `limit`: a number"),
+            ("limit=%2B1", "invalid value `+1` of `limit`: a number"),
         ] {
             assert_eq!(
                 FlowFilter::read(&pairs(query)).map_err(|error| error.to_string()),

@@ -43,7 +43,7 @@ pub struct NewText {
 }
 
 impl api::Body for NewText {
-    const EXPECTED: &'static str = "a JSON object with `text` in Markdown, and perhaps `title`";
+    const EXPECTED: &'static str = "a JSON object with `text` in Markdown, and optionally `title`";
 }
 
 /// Body of `POST /v1/portal/page/picture`.

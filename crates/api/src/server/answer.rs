@@ -14,8 +14,8 @@ pub fn json(value: &impl Serialize) -> Result<Response<Answer>, Problem> {
         Problem::new(
             500,
             "internal",
-            format!("the answer cannot be written: {error}"),
-            "report this: it is a fault in weir",
+            format!("cannot encode the answer: {error}"),
+            "report this: it is a bug in weir",
         )
     })?;
     Ok(json_body(Answer::whole(Bytes::from(octets))))

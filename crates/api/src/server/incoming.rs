@@ -23,19 +23,19 @@ where
             408,
             "too_slow",
             "the request's body did not arrive in time",
-            "send it at once, and no longer than Content-Length says",
+            "send the body without pauses, and no longer than Content-Length",
         )),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::new(
             413,
             "too_long",
-            format!("the request's body {length}, and {limit} are the most"),
+            format!("the request's body {length}, more than the limit of {limit}"),
             "send less: most calls take no body, or {}",
         )),
         Ok(Err(error)) => Err(Problem::new(
             400,
             "malformed_body",
-            format!("the request's body cannot be read: {error}"),
-            "send as much as Content-Length says, or whole chunks",
+            format!("cannot read the request's body: {error}"),
+            "send as many bytes as Content-Length says, or complete chunks",
         )),
         Ok(Ok(body)) => Ok(body.to_bytes()),
     }

@@ -147,7 +147,7 @@ async fn converse<A: Arrivals + 'static>(
             Ok::<_, Infallible>(if allowed {
                 asked.respond(request, &visitor).await
             } else {
-                let detail = "only root and the user that it runs as may speak to it";
+                let detail = "only root and the daemon's user may connect";
                 let problem = Problem::new(403, "not_allowed", detail, "run the command as root");
                 unseated(refuse(&problem.into()))
             })
@@ -165,8 +165,8 @@ async fn converse<A: Arrivals + 'static>(
         ended = connection => if let Err(error) = ended {
             debug!(%error, "a client went away, or was too slow");
         },
-        () = stalls => debug!("a client took nothing for too long"),
-        () = dismissed.dismissed() => debug!("a client had to go for others"),
+        () = stalls => debug!("a client read nothing for too long"),
+        () = dismissed.dismissed() => debug!("closed a connection to make room for another client"),
     }
 }
 

@@ -29,7 +29,7 @@ pub enum SocketError {
     #[error("{} exists and is not a socket", .0.display())]
     NotASocket(PathBuf),
     /// The path is longer than a UNIX socket's address (107 bytes), is a root, or has no name.
-    #[error("{} cannot be the path of a UNIX socket", .0.display())]
+    #[error("{} is not a valid path for a UNIX socket", .0.display())]
     BadPath(PathBuf),
     /// The system call failed.
     #[error("cannot make {}", path.display())]

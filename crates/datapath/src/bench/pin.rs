@@ -64,7 +64,7 @@ fn run_on(cpus: Range<usize>, place: Place) -> Result<(), Error> {
         // SAFETY: plain numbers; 0 is the calling thread.
         || unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } != 0
     {
-        return Err(Error::last_os("take a place among other threads"));
+        return Err(Error::last_os("set a thread's priority"));
     }
     Ok(())
 }

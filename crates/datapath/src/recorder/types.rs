@@ -25,7 +25,7 @@ impl KernelTypes {
         }
         Btf::from_vmlinux()
             .map(Self)
-            .map_err(|e| Error::bpf("tell its types", e))
+            .map_err(|e| Error::bpf("describe its types", e))
     }
 
     /// Returns true if there is a tracepoint of this name, in any group. Tracepoints in modules are

@@ -15,30 +15,32 @@ impl RequestError {
     }
 }
 
-const AGAIN: &str = "it is tried again";
+const AGAIN: &str = "weir tries again";
 
 fn fix(request: &str, errno: Errno) -> &'static str {
     let has = |word| request.contains(word);
     match errno {
         Errno::EPERM | Errno::EACCES => "weir needs CAP_NET_ADMIN",
         Errno::EEXIST if has("INTERFACE") || has("NEWLINK") => {
-            "something else has that name: ip link delete it, or rename it"
+            "another device has that name: `ip link delete` it, or rename it"
         }
         Errno::ENFILE | Errno::ENOSPC => {
-            "the radio has no room for one more: see the combinations that iw phy shows"
+            "the radio has no room for another device: see the interface combinations in `iw phy`"
         }
         Errno::EOPNOTSUPP if has("NEW_INTERFACE") => {
-            "its driver has no such devices (AP/VLAN and monitor in iw phy): take another radio"
+            "its driver does not support such devices (AP/VLAN and monitor in `iw phy`): use \
+             another radio"
         }
         Errno::EOPNOTSUPP | Errno::EINVAL if has("KEY") => {
-            "its driver takes no key of CCMP for a single station: take another radio"
+            "its driver does not accept a CCMP key for a single station: use another radio"
         }
         Errno::EOPNOTSUPP if has("HARDIF") => {
-            "this batman-adv cannot be told: take a newer one, or BATMAN_IV as its algorithm"
+            "this batman-adv does not accept a throughput: use a newer version, or BATMAN_IV as \
+             its algorithm"
         }
-        Errno::EOPNOTSUPP if has("tag") => "a module is missing: modprobe 8021q",
+        Errno::EOPNOTSUPP if has("tag") => "a module is missing: run `modprobe 8021q`",
         Errno::EOPNOTSUPP | Errno::EINVAL if has("STATION") || has("VLAN") => {
-            "its driver does not take stations from outside of hostapd: take another radio"
+            "its driver accepts stations from hostapd only: use another radio"
         }
         _ => AGAIN,
     }
@@ -54,16 +56,16 @@ mod tests {
         let of = |request, errno| RequestError::Refused { request, errno }.of_radio("peer-1");
         let device = "a peer's device (NEW_INTERFACE)";
         let cases = [
-            (device, Errno::EOPNOTSUPP, "take another radio"),
+            (device, Errno::EOPNOTSUPP, "use another radio"),
             (device, Errno::EEXIST, "ip link delete"),
             (device, Errno::ENFILE, "no room"),
             ("a peer's key (NEW_KEY)", Errno::EINVAL, "CCMP"),
             ("a device with a tag (NEWLINK)", Errno::EOPNOTSUPP, "8021q"),
             (THROUGHPUT, Errno::EOPNOTSUPP, "BATMAN_IV"),
-            (THROUGHPUT, Errno::ENODEV, "tried again"),
+            (THROUGHPUT, Errno::ENODEV, "tries again"),
             ("a peer's place (STA_VLAN)", Errno::EINVAL, "hostapd"),
             ("a frame (FRAME)", Errno::EPERM, "CAP_NET_ADMIN"),
-            ("a frame (FRAME)", Errno::EBUSY, "tried again"),
+            ("a frame (FRAME)", Errno::EBUSY, "tries again"),
         ];
         for (request, errno, what) in cases {
             let text = of(request, errno);

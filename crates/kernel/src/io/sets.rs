@@ -37,7 +37,7 @@ pub enum SetError {
     #[error("it has more than {0} elements")]
     TooLarge(usize),
     /// The set changed each time it was read.
-    #[error("it changes all the time")]
+    #[error("it changes constantly")]
     Unsteady,
     /// The kernel does not answer as it should.
     #[error(transparent)]

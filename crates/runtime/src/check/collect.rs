@@ -83,14 +83,11 @@ async fn look(
 
     let links = match &mut requests {
         Ok(requests) => links(requests).await.map_err(|why| {
-            Error::new(
-                format!("the devices cannot be listed: {why}"),
-                "run it as root",
-            )
+            Error::new(format!("cannot list the devices: {why}"), "run it as root")
         })?,
         Err(error) => {
             return Err(Error::because(
-                "the kernel cannot be asked",
+                "cannot query the kernel",
                 error,
                 "run it as root",
             ));

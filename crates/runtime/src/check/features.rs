@@ -24,7 +24,7 @@ struct Row {
     hint: &'static str,
 }
 
-const CONFIGURE: &str = "use a kernel that is new enough, built with CONFIG_BPF_SYSCALL=y";
+const CONFIGURE: &str = "use a newer kernel, built with CONFIG_BPF_SYSCALL=y";
 
 const ROWS: [Row; 10] = [
     Row {
@@ -162,7 +162,7 @@ fn version(release: &str) -> Feature {
         required: false,
         why_needed: "Older kernels lack features, unless their distribution added them.".into(),
         detail: (!present).then(|| release.to_owned()),
-        hint: (!present).then(|| "use a newer kernel, if anything below is missing".into()),
+        hint: (!present).then(|| "use a newer kernel if a feature below is missing".into()),
     }
 }
 
@@ -269,7 +269,7 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
                 .into(),
             detail: None,
             hint: (!netdev)
-                .then(|| "name devices that can do XDP in [ports.NAME], hook = \"xdp\"".into()),
+                .then(|| "set hook = \"xdp\" in [ports.NAME] for devices that support XDP".into()),
         },
         Feature {
             name: "the nft command".into(),

@@ -60,13 +60,13 @@ pub fn routes(programs: &[Prefix]) -> Vec<Finding> {
     let finding = |to: &Prefix| Finding {
         place: format!("the route to {to}"),
         what:
-            "it has a program that may look at each packet (encap bpf, encap ioam6): connections \
+            "it has a program that may inspect each packet (encap bpf, encap ioam6): connections \
             to this destination are left to the kernel"
                 .into(),
         statement: None,
         noted: false,
         connections: None,
-        hint: Some("take `encap` off the route, if it is not needed".into()),
+        hint: Some("remove `encap` from the route, if it is not needed".into()),
     };
     programs.iter().take(ROUTES_NAMED).map(finding).collect()
 }

@@ -102,8 +102,7 @@ fn updates(requests: &mut Requests) -> Feature {
         min_version: Some("2.6.23".into()),
         present,
         required: true,
-        why_needed:
-            "Keep forwarded connections alive, and their TCP windows unchecked, one by one.".into(),
+        why_needed: "Keep each forwarded connection alive, and its TCP window unchecked.".into(),
         detail: outcome.error.map(|error| error.to_string()),
         hint: (!present).then(|| "use a kernel with CONFIG_NF_CT_NETLINK".into()),
     }

@@ -25,7 +25,7 @@ pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io
         output,
     )?;
     if report.devices.is_empty() {
-        output.line("  none but the loopback")?;
+        output.line("  only the loopback")?;
     }
     for one in &report.devices {
         device(one, output)?;
@@ -57,7 +57,7 @@ pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io
 fn verdict(report: &CheckReport, output: &mut Output<'_>) -> io::Result<()> {
     if report.usable() {
         let ports = match report.ports() {
-            1 => "1 device; most routers have two".to_owned(),
+            1 => "only 1 device; most routers have two".to_owned(),
             more => format!("{more} devices"),
         };
         let text = format!("Weir can work here, on {ports}.");
@@ -127,9 +127,13 @@ fn finding(finding: &Finding, output: &mut Output<'_>) -> io::Result<()> {
         paragraph("", statement, output)?;
     }
     match finding.connections {
-        Some(1) => paragraph("", "it leaves 1 connection to the kernel now", output)?,
+        Some(1) => paragraph(
+            "",
+            "leaves 1 connection to the kernel at the moment",
+            output,
+        )?,
         Some(more) => {
-            let told = format!("it leaves {more} connections to the kernel now");
+            let told = format!("leaves {more} connections to the kernel at the moment");
             paragraph("", &told, output)?;
         }
         None => {}
@@ -260,11 +264,11 @@ Firewall
   inet t forward, handle 7
            a limit counts packets
            {\"limit\":{}}
-           it leaves 12 connections to the kernel now
+           leaves 12 connections to the kernel at the moment
            Hint: match `ct state new`
   1 more, merely worth knowing: --verbose
 
-Weir can work here, on 1 device; most routers have two.
+Weir can work here, on only 1 device; most routers have two.
 "
         );
         let verbose = printed(&report(), true);
@@ -291,6 +295,6 @@ Weir can work here, on 1 device; most routers have two.
         let mut unread = report();
         unread.ruleset_read = false;
         unread.firewall.clear();
-        assert!(printed(&unread, false).contains("the rules could not be read"));
+        assert!(printed(&unread, false).contains("cannot read the rules"));
     }
 }

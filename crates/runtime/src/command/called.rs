@@ -61,13 +61,10 @@ pub fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
 
 /// Nothing is called so.
 pub fn unknown(wanted: &str) -> Error {
-    let what = format!(
-        "no device is known that is called `{}`",
-        clipped(wanted, 64)
-    );
+    let what = format!("no device called `{}` is known", clipped(wanted, 64));
     Error::new(
         what,
-        "`weir devices --all` lists them; give a name, or a hardware or IP address of it",
+        "`weir devices --all` lists all devices; give a name, a hardware address or an IP address",
     )
 }
 

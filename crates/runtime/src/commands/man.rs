@@ -21,11 +21,8 @@ pub struct ManArgs {
 
 pub fn run(args: &ManArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
     let written = write(&args.directory, context.registry).map_err(|error| {
-        let what = format!(
-            "the manual cannot be written to {}",
-            args.directory.display()
-        );
-        Error::because(what, &error, "name a directory that you may write to")
+        let what = format!("cannot write the manual to {}", args.directory.display());
+        Error::because(what, &error, "name a writable directory")
     })?;
     for page in written {
         context.output.line(&harmless(&page.to_string_lossy()))?;

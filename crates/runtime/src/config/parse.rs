@@ -154,7 +154,7 @@ impl Document<'_> {
             .map(|(section, _)| format!("[{}]", section.name))
             .collect();
         let hint = if !homes.is_empty() {
-            format!("`{word}` belongs into {}", homes.join(" or "))
+            format!("`{word}` belongs in {}", homes.join(" or "))
         } else if let Some(near) = nearest(word, sections()) {
             format!("did you mean [{near}]?")
         } else {

@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
             self.error(
                 &value.span(),
                 Some(clip(name)),
-                "has to be a section".to_owned(),
+                "must be a section".to_owned(),
                 hint,
             );
         }

@@ -28,11 +28,10 @@ pub fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
         .map_err(|error| {
             let hint = match error.kind() {
                 io::ErrorKind::NotFound => {
-                    "name a file that exists, or leave --config away to use \
-                what weir does by itself"
+                    "name a file that exists, or omit --config to use the defaults"
                 }
                 io::ErrorKind::PermissionDenied => "run the command as root",
-                _ => "name a file that can be read",
+                _ => "name a readable file",
             };
             wrong(format!("cannot be read: {error}"), hint)
         })?;

@@ -61,7 +61,7 @@ pub fn lay(effective: &mut Effective, text: &str, file: &str) -> Result<(), Vec<
         // A type has no dots.
         let path = section.kind.replace('_', ".");
         if !effective.has_section(&path) {
-            let what = format!("no section of type {} is read here", section.kind);
+            let what = format!("unknown section type {}", section.kind);
             let hint = "radio_power is [radio.power] of weir.toml, and so on; tables with a name \
                 of their own are written there";
             let hint = hint.to_owned();

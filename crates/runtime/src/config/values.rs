@@ -233,7 +233,7 @@ pub fn list<T: PartialEq>(
     for entry in entries {
         let entry = entry.get_ref();
         let wrong = || Wrong {
-            what: format!("cannot have {} in it", named(entry)),
+            what: format!("cannot contain {}", named(entry)),
             hint: format!("write {allowed}"),
         };
         let found = entry.as_str().and_then(&one).ok_or_else(|| Some(wrong()))?;
@@ -350,8 +350,8 @@ impl DeviceName {
     pub const NAMING: Naming = Naming {
         fits: Self::fits,
         what: "the name of a network device",
-        hint: "a device's name has 1 to 15 bytes, without spaces and `/:%*\"\\`, and no `-` at the \
-               beginning; see `ip link`",
+        hint: "a device name has 1 to 15 bytes, without spaces and `/:%*\"\\`, and does not \
+               begin with `-`; see `ip link`",
         any_case: false,
     };
 

@@ -75,19 +75,19 @@ impl Apart {
                     tokio::select! {
                         ended = child.wait() => {
                             let ended = ended.map_or_else(|e| e.to_string(), |s| s.to_string());
-                            warn!(ended, "{what} ended; it is started again");
+                            warn!(ended, "{what} ended; restarting it");
                         }
                         () = ours.silence(ASKED) => {
-                            warn!("{what} hangs; it is started again");
+                            warn!("{what} hangs; restarting it");
                             if let Err(error) = child.start_kill() {
                                 let hint = "give weir CAP_KILL";
-                                warn!(%error, hint, "what hangs cannot be ended");
+                                warn!(%error, hint, "cannot kill the hanging process");
                             }
                         }
                         () = api::serve(questions, routes, limits()) => continue,
                     }
                 }
-                Err(error) => warn!(%error, "{what} cannot be started"),
+                Err(error) => warn!(%error, "cannot start {what}"),
             }
             if began.elapsed() >= WELL {
                 rest = REST.0;
@@ -158,7 +158,7 @@ impl Apart {
             warn!(
                 %error,
                 hint = "give weir CAP_SETUID and CAP_SETGID",
-                "{} has the user that weir has", self.what
+                "{} runs as weir's own user", self.what
             );
         }
     }

@@ -32,8 +32,8 @@ impl Beside {
         after: impl FnOnce() + Send + 'static,
     ) -> Result<Self, Error> {
         let failed = |error: io::Error| {
-            let what = format!("there is no thread for {name}");
-            Error::because(what, &error, "see whether there are too many threads")
+            let what = format!("cannot start a thread for {name}");
+            Error::because(what, &error, "check whether too many threads run")
         };
         let runtime = crate::event_loop()?;
         let (goes_on, over) = channel();

@@ -181,13 +181,13 @@ impl FileValue for Option<Mark> {
         };
         if mask == 0 {
             return wrong(
-                "the mask is 0, so that every connection would be left out",
-                "set the bits that are to be looked at",
+                "the mask is 0, which would match every connection",
+                "set the bits to compare",
             );
         }
         if value & !mask != 0 {
             return wrong(
-                "the value has bits outside of the mask, so that no mark fits",
+                "the value has bits outside the mask, so no mark can match",
                 "widen the mask, or drop the bits",
             );
         }

@@ -99,7 +99,8 @@ pub fn unsealed(write: Vec<PathBuf>, sealed: &[PathBuf]) -> (Vec<PathBuf>, Vec<P
         warn!(
             folder = %folder.display(),
             hint = "name a folder of its own in the configuration",
-            "nothing is written there: the configuration, or what setup changes, is in it"
+            "weir does not write to this folder: it holds the configuration, or files that setup \
+             changes"
         );
     }
     (free, refused)
@@ -130,10 +131,10 @@ pub fn confine_to_proc() {
 fn told(enforced: Result<RulesetStatus, RulesetError>) {
     match enforced {
         Ok(RulesetStatus::NotEnforced) => {
-            debug!("the kernel has no landlock: files are guarded by capabilities alone");
+            debug!("the kernel has no Landlock: only capabilities restrict access to files");
         }
-        Ok(status) => debug!(?status, "confined to what is needed of the file system"),
-        Err(error) => warn!(%error, "cannot be confined to what is needed of the file system"),
+        Ok(status) => debug!(?status, "file access is restricted to the needed paths"),
+        Err(error) => warn!(%error, "cannot restrict file access to the needed paths"),
     }
 }
 

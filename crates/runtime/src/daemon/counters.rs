@@ -27,7 +27,7 @@ const SHARING: [&str; 4] = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
 pub fn ports(router: &mut Router) -> Vec<Port> {
     router.count_all();
     let text = std::fs::read_to_string(netdev::FILE).unwrap_or_else(|error| {
-        debug!(%error, "no counters of devices");
+        debug!(%error, "cannot read device counters");
         String::new()
     });
     let counted = netdev::parse(&text);

@@ -59,7 +59,7 @@ impl Keeper {
         let silent = match silent {
             Ok(silent) if respected => silent.clone(),
             Ok(silent) => silent.clone().ignoring(),
-            Err(error) => Silent::unknown(&format!("a ruleset that cannot be read: {error}")),
+            Err(error) => Silent::unknown(&format!("an unreadable ruleset: {error}")),
         };
         self.agenda.rules(silent, self.now());
     }
@@ -73,7 +73,7 @@ impl Keeper {
         for (name, most) in asked.sets {
             let begun = self.now();
             let members = read_members(&name, most, &self.hasher)
-                .inspect_err(|error| debug!(set = %name, %error, "cannot be read"));
+                .inspect_err(|error| debug!(set = %name, %error, "cannot read the set"));
             let now = self.now();
             self.agenda
                 .set_read(&name, members.ok().as_deref(), begun, now);
@@ -81,22 +81,22 @@ impl Keeper {
         if asked.routes {
             let begun = self.now();
             let lives = read_lifetimes(ROUTES)
-                .inspect_err(|error| debug!(%error, "life times of routes cannot be read"));
+                .inspect_err(|error| debug!(%error, "cannot read lifetimes of routes"));
             self.agenda
                 .routes_read(lives.ok().as_deref(), begun, self.now());
         }
         if asked.policies {
             let begun = self.now();
             let idle =
-                read_idle_limit().map_err(|error| debug!(%error, "IPsec policies cannot be read"));
+                read_idle_limit().map_err(|error| debug!(%error, "cannot read IPsec policies"));
             self.agenda.policies_read(idle, begun, self.now());
         }
         if asked.groups {
             let begun = self.now();
             let idle = read_bucket_idle()
-                .map_err(|error| debug!(%error, "groups of next hops cannot be read"));
-            let hops = read_next_hops(ROUTES)
-                .inspect_err(|error| debug!(%error, "next hops are not known"));
+                .map_err(|error| debug!(%error, "cannot read groups of next hops"));
+            let hops =
+                read_next_hops(ROUTES).inspect_err(|error| debug!(%error, "cannot read next hops"));
             let (shared, programs) = hops.map_or_else(
                 |_| Default::default(),
                 |hops| (hops.shared, Some(hops.programs)),
@@ -140,10 +140,10 @@ impl Keeper {
         let blind = self.agenda.blind();
         let told: Vec<String> = opaque
             .cloned()
-            .chain(blind.map(|name| format!("the set {name}, which is too large to be looked at")))
+            .chain(blind.map(|name| format!("the set {name}, which is too large to be read")))
             .collect();
         for line in told.iter().filter(|line| !self.told.contains(line)) {
-            info!("all proofs end each second, as nothing tells of changes of {line}");
+            info!("all proofs end each second: the kernel does not report changes of {line}");
         }
         self.told = told;
     }

@@ -68,7 +68,7 @@ pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Exp
                 "{name} may be forwarded by weir, but waits for a proof: the kernel forwards it."
             )
         }
-        (_, [true, true]) => format!("{name} is forwarded by weir, both ways."),
+        (_, [true, true]) => format!("{name} is forwarded by weir in both directions."),
         (_, [first, _]) => {
             let (weir, kernel) = match first {
                 true => (WAYS[0], WAYS[1]),
@@ -174,11 +174,11 @@ fn unknown(router: &Router, asked: &FlowQuery) -> Explanation {
     }
     Explanation {
         asked: text(asked),
-        verdict: format!("{} is not known here.", text(asked)),
+        verdict: format!("{} is not known to weir.", text(asked)),
         witnesses: vec![witness(
             WitnessName::Known,
             false,
-            "conntrack has no such connection, or has ended it",
+            "conntrack has no such connection, or the connection has ended",
         )],
         change,
         flow: None,

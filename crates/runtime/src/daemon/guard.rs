@@ -80,8 +80,8 @@ fn take_with(file: &Path) -> io::Result<Option<Guard>> {
         return Ok(None);
     }
     warn!(
-        "somebody without rights has the name by which one weir knows another (`ss -xlp | grep \
-            weir-offload` shows who): a lock file stands in"
+        "another user's process holds the socket name that weir uses to detect a second instance \
+            (`ss -xlp | grep weir-offload` shows the process): weir uses a lock file instead"
     );
     Ok(Some(Guard::File(lock)))
 }

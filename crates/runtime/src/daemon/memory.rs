@@ -41,7 +41,7 @@ pub fn hint() -> String {
     let fewer = "lower `flows` under [offload] and `size` under [monitor]";
     match limit() {
         Some(Limit { file, octets }) => format!(
-            "{} allows weir {} of memory: raise it (of a service: MemoryMax=), or {fewer}",
+            "{} allows weir {} of memory: raise the limit (in a service: MemoryMax=), or {fewer}",
             file.display(),
             units::bytes(octets)
         ),

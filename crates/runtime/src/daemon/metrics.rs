@@ -4,9 +4,9 @@ use answers::Status;
 use api::metrics::Text;
 
 api::metrics! {
-    UP "weir_up" Gauge &[], "1: weir runs.";
+    UP "weir_up" Gauge &[], "1: weir is running.";
     FLOWS "weir_flows" Gauge &[], "Connections in the table.";
-    FLOWS_CAPACITY "weir_flows_capacity" Gauge &[], "Connections that the table has room for.";
+    FLOWS_CAPACITY "weir_flows_capacity" Gauge &[], "Capacity of the connection table.";
     FORWARDED "weir_forwarded_packets_total" Counter &["hook"], "Packets that weir forwarded.";
     KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
 }

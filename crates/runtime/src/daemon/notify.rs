@@ -22,7 +22,7 @@ impl Notify {
         match connect(&name) {
             Ok(socket) => Self(Some(socket)),
             Err(error) => {
-                debug!(%error, socket = %name.display(), "the service manager cannot be told");
+                debug!(%error, socket = %name.display(), "cannot notify the service manager");
                 Self(None)
             }
         }
@@ -42,7 +42,7 @@ impl Notify {
         if let Some(socket) = &self.0
             && let Err(error) = socket.send(state.as_bytes())
         {
-            debug!(%error, state, "the service manager cannot be told");
+            debug!(%error, state, "cannot notify the service manager");
         }
     }
 }

@@ -35,8 +35,8 @@ pub fn drop_privileges(config: &Path, more: &[Capability]) {
     if had.contains(&Capability::CAP_DAC_READ_SEARCH) && !readable_without_override(config) {
         info!(
             config = %config.display(),
-            "keeps CAP_DAC_READ_SEARCH to read the configuration again: give the file and its \
-                directory to root to do without"
+            "keeps CAP_DAC_READ_SEARCH to read the configuration again: make root the owner of \
+                the file and its directory to avoid that"
         );
         kept.insert(Capability::CAP_DAC_READ_SEARCH);
     }
@@ -56,7 +56,8 @@ pub fn drop_to_partner(state: &Path, ports: &[u16]) {
     if fs::metadata(state).is_ok_and(|about| about.uid() != own) {
         info!(
             state = %state.display(),
-            "keeps CAP_DAC_OVERRIDE to write its state: give the folder to root to do without"
+            "keeps CAP_DAC_OVERRIDE to write its state: make root the owner of the folder to \
+             avoid that"
         );
         kept.insert(Capability::CAP_DAC_OVERRIDE);
     }
@@ -80,7 +81,7 @@ pub fn drop_all() {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     give_up(&had, &CapsHashSet::new());
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
-        warn!(%error, "cannot be kept from being looked into");
+        warn!(%error, "cannot protect the process from inspection");
     }
 }
 

@@ -194,7 +194,10 @@ impl Router {
             match &event {
                 Event::Overrun(source) => {
                     self.lost += 1;
-                    warn!(?source, "events were lost: asking for everything again");
+                    warn!(
+                        ?source,
+                        "events were lost: reading the kernel's tables again"
+                    );
                 }
                 Event::ConnectionGone(id) => {
                     if let Some(gone) = self.gone.as_mut().filter(|gone| gone.len() < MOST_GONE) {
@@ -257,7 +260,7 @@ impl Router {
     fn take_pairs(&mut self) {
         match self.path.bridges.take_pairs() {
             Ok(seen) => self.run_core(|core, now, actions| core.pairs_seen(&seen, now, actions)),
-            Err(error) => warn!(%error, "stations of bridges cannot be read"),
+            Err(error) => warn!(%error, "cannot read stations of bridges"),
         }
     }
 
@@ -338,7 +341,7 @@ impl Router {
     pub fn say_blind(&self) {
         match self.core.settings().no_events {
             true => warn!("cannot offload: {NO_EVENTS}; {NO_EVENTS_HINT}"),
-            false => info!("conntrack reports connections again: they may be forwarded"),
+            false => info!("conntrack reports connections again: weir may forward them"),
         }
     }
 
@@ -413,7 +416,7 @@ impl Router {
         }
         let Self { path, account, .. } = self;
         if let Err(error) = path.tidy(Instant::now(), |growth| account.grew(&growth)) {
-            warn!(%error, "cannot tidy the tables");
+            warn!(%error, "cannot clean up the tables");
         }
         self.report(event::Event::Tick);
     }
@@ -457,7 +460,7 @@ impl Router {
             Err(error) => {
                 warn!(
                     error,
-                    "the ruleset cannot be read: rules that need each packet are not found"
+                    "cannot read the ruleset: per-packet rules will not be detected"
                 );
             }
         }
@@ -480,7 +483,7 @@ impl Router {
     /// The rules are read, or cannot be.
     fn release_proofs(&mut self) {
         if let Err(error) = self.path.heartbeat.resume() {
-            warn!(%error, "proofs come up again a moment later");
+            warn!(%error, "cannot resume proofs at once: they resume a moment later");
         }
     }
 
@@ -669,7 +672,7 @@ impl Router {
         if !macs.is_empty()
             && let Err(error) = self.path.bump_hops(&macs)
         {
-            warn!(%error, "no pause after a neighbour changed");
+            warn!(%error, "cannot pause proofs after a neighbour changed");
         }
         let Some(cause) = all else { return };
         debug!(%cause, "all proofs end");
@@ -752,7 +755,7 @@ impl Router {
             Action::Port(plan) => self.port(&plan, more),
             Action::Stacks(stacks) => {
                 if let Err(error) = self.path.set_stacks(&stacks) {
-                    warn!(%error, "not all devices are known to the packet path");
+                    warn!(%error, "cannot enter all devices into the packet path");
                 }
             }
             // Done before, all of a batch together.

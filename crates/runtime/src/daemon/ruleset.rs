@@ -37,7 +37,7 @@ pub async fn read_ruleset(own: Vec<&'static str>) -> Result<RulesetText, String>
         .output();
     let output = match tokio::time::timeout(Duration::from_secs(10), output).await {
         Ok(Ok(output)) => output,
-        Ok(Err(error)) => return Err(format!("nft cannot be run: {error}")),
+        Ok(Err(error)) => return Err(format!("cannot run nft: {error}")),
         Err(_) => return Err("nft did not answer within 10 seconds".into()),
     };
     if !output.status.success() {
@@ -51,12 +51,12 @@ pub async fn read_ruleset(own: Vec<&'static str>) -> Result<RulesetText, String>
     if ruleset::has_extensions(&text) {
         match kernel::io::read_extensions() {
             Ok(rules) => ruleset::spell(&mut root, &rules),
-            Err(error) => debug!(%error, "what rules of iptables ask for is not known"),
+            Err(error) => debug!(%error, "cannot read matches of iptables rules"),
         }
     }
     match kernel::io::read_kept(MOST_KEPT, 5 * MOST_KEPT) {
         Ok(kept) => ruleset::declare(&mut root, &kept),
-        Err(error) => debug!(%error, "what elements of sets keep is not known"),
+        Err(error) => debug!(%error, "cannot read extensions of sets"),
     }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
     let mut concerns = examined.concerns;

@@ -65,8 +65,8 @@ impl Settings {
             let mut problem = Problem::new(
                 422,
                 "configuration",
-                "the configuration has errors; what ran before goes on",
-                "correct the file and reload again",
+                "the configuration has errors; the previous one stays in use",
+                "fix the file and reload again",
             );
             problem.errors = errors.iter().map(ToString::to_string).collect();
             problem

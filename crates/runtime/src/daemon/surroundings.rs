@@ -53,15 +53,15 @@ impl Surroundings {
     /// Opens what is needed to look.
     pub fn open() -> Self {
         let netdev = Netdev::open().unwrap_or_else(|error| {
-            debug!(%error, "no netdev family");
+            debug!(%error, "cannot open the netdev family");
             None
         });
         let ethtool = Ethtool::open().unwrap_or_else(|error| {
-            debug!(%error, "no ethtool family");
+            debug!(%error, "cannot open the ethtool family");
             None
         });
         let filters = Filters::open()
-            .inspect_err(|error| debug!(%error, "filters cannot be listed"))
+            .inspect_err(|error| debug!(%error, "cannot list filters"))
             .ok();
         Self {
             netdev,
@@ -174,7 +174,7 @@ impl Surroundings {
         let (mut ingress_filters, mut egress_filters) = self.filters(link.index);
         // TCX programs have no events.
         let (at_ingress, at_egress) = datapath::foreign_tcx(link.index).unwrap_or_else(|error| {
-            debug!(%error, link.name, "programs cannot be listed");
+            debug!(%error, link.name, "cannot list programs");
             Attached::default()
         });
         ingress_filters.extend(at_ingress);
@@ -221,7 +221,7 @@ impl Surroundings {
             .collect();
         filters.extend(
             facts::bridge_filters()
-                .unwrap_or_else(|error| vec![format!("what is unknown ({error})")]),
+                .unwrap_or_else(|error| vec![format!("an unknown filter ({error})")]),
         );
         filters
     }
@@ -232,7 +232,7 @@ impl Surroundings {
         listed
             .and_then(|listed| {
                 listed
-                    .inspect_err(|error| debug!(%error, "VLANs of bridges cannot be listed"))
+                    .inspect_err(|error| debug!(%error, "cannot list VLANs of bridges"))
                     .ok()
             })
             .unwrap_or_default()
@@ -253,9 +253,9 @@ impl Surroundings {
             }
             other => {
                 if let Some(Err(error)) = other {
-                    debug!(%error, link, "filters cannot be listed");
+                    debug!(%error, link, "cannot list filters");
                 }
-                let unknown = vec!["what cannot be listed".to_owned()];
+                let unknown = vec!["an unknown filter".to_owned()];
                 (unknown.clone(), unknown)
             }
         }

@@ -16,7 +16,7 @@ use tracing::{debug, warn};
 pub fn refuse() {
     match filter().and_then(|program| Ok(seccompiler::apply_filter(&program)?)) {
         Ok(()) => debug!("system calls are filtered"),
-        Err(error) => warn!(%error, "system calls cannot be filtered"),
+        Err(error) => warn!(%error, "cannot filter system calls"),
     }
 }
 

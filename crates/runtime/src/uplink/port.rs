@@ -46,7 +46,7 @@ impl Port {
             return Err(Error::new(what, listed(&picture)));
         };
         let Some(mac) = link.mac.filter(|_| link.hardware == ETHERNET) else {
-            let what = format!("{} is no Ethernet device", harmless(name));
+            let what = format!("{} is not an Ethernet device", harmless(name));
             return Err(Error::new(what, listed(&picture)));
         };
         let own = picture
@@ -69,7 +69,7 @@ impl Port {
             route.table == MAIN && route.hops.iter().any(|hop| hop.link == link.index)
         });
         if leads_out {
-            uses.push("leads to the Internet already (default route)".into());
+            uses.push("already leads to the Internet (default route)".into());
         }
         let others = picture.links.iter().filter_map(|link| link.mac);
         Ok(Self {
@@ -109,7 +109,7 @@ impl Port {
     pub fn failed(&self, what: &str, error: Errno) -> Error {
         let hint = match error {
             Errno::EPERM | Errno::EACCES => "run it as root",
-            _ => "look whether the device is still there: ip link",
+            _ => "check whether the device still exists: ip link",
         };
         Error::because(format!("{} {what}", harmless(&self.name)), &error, hint)
     }
@@ -140,7 +140,7 @@ fn picture() -> Result<Picture, Error> {
         let mut policy = Policy::open().map_err(|error| error.to_string())?;
         policy.picture().map_err(|error| error.to_string())
     })?
-    .map_err(|why| Error::new(format!("devices cannot be read: {why}"), "try again"))
+    .map_err(|why| Error::new(format!("cannot list devices: {why}"), "try again"))
 }
 
 /// Within an event loop, which the kernel's sockets need though they wait for nothing here.

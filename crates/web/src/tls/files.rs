@@ -49,7 +49,7 @@ pub(super) fn certificates(path: &Path) -> Result<String, WebError> {
         .collect::<Result<_, _>>()
         .map_err(|error| wrong(path, error.to_string()))?;
     match chain.is_empty() {
-        true => Err(wrong(path, "has no certificate in it")),
+        true => Err(wrong(path, "contains no certificate")),
         false => Ok(text(&octets)),
     }
 }
@@ -59,12 +59,9 @@ pub(super) fn certificates(path: &Path) -> Result<String, WebError> {
 pub(super) fn key(path: &Path) -> Result<String, WebError> {
     let (octets, metadata) = read(path)?;
     if metadata.mode() & 0o007 != 0 {
-        return Err(wrong(
-            path,
-            "may be read by everybody: change that with chmod 600",
-        ));
+        return Err(wrong(path, "can be read by all users: run chmod 600"));
     }
     PrivateKeyDer::from_pem_slice(&octets)
-        .map_err(|_| wrong(path, "has no private key in it that can be read"))?;
+        .map_err(|_| wrong(path, "contains no readable private key"))?;
     Ok(text(&octets))
 }

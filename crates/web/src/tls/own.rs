@@ -29,7 +29,7 @@ pub(super) fn make(directory: &Path, settings: &Settings) -> Result<(PathBuf, Pa
     }
     let wrong = |error: rcgen::Error| WebError::Certificate {
         path: certificate.clone(),
-        why: format!("cannot be made: {error}"),
+        why: format!("cannot be created: {error}"),
     };
     let pair = KeyPair::generate().map_err(wrong)?;
     let all: Vec<String> = names

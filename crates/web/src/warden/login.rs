@@ -144,7 +144,7 @@ impl Logins {
         }
         // Sessions of a former password end before the new session begins.
         self.know(Some(stamp));
-        info!(peer = %asked.address, "somebody logged in to the web page");
+        info!(peer = %asked.address, "a client logged in to the web page");
         self.open(&asked.former, trier)
     }
 
@@ -160,14 +160,9 @@ impl Logins {
                 self.take_try(trier)?;
                 let typed = asked.claim.as_deref().unwrap_or_default();
                 if !self.claim.borrow().is(typed) {
-                    warn!(peer = %asked.address, "a wrong code for the first password");
-                    let hint = "`weir passwd --claim` on the router's console tells it";
-                    return Err(Problem::new(
-                        403,
-                        "wrong_claim",
-                        "that is not the code",
-                        hint,
-                    ));
+                    warn!(peer = %asked.address, "wrong code for the first password");
+                    let hint = "`weir passwd --claim` on the router's console shows the code";
+                    return Err(Problem::new(403, "wrong_claim", "wrong code", hint));
                 }
                 self.give_back(trier);
             }
@@ -182,8 +177,8 @@ impl Logins {
                 return Err(Problem::new(
                     403,
                     "not_local",
-                    "whoever sets the first password has to have the router's console",
-                    "type the code that `weir passwd --claim` tells there; or run `weir passwd` \
+                    "setting the first password requires access to the router's console",
+                    "type the code that `weir passwd --claim` shows there; or run `weir passwd` \
                      there, or open the page through `ssh -L` as localhost",
                 ));
             }
@@ -193,7 +188,7 @@ impl Logins {
                 422,
                 "weak_password",
                 weakness.to_string(),
-                "take a longer one: some words that nobody would put together",
+                "use a longer one: several unrelated words",
             )
         })?;
         let before = current.as_ref().map(|(_, stamp)| *stamp);
@@ -215,11 +210,11 @@ impl Logins {
         // No await from here to the end of writing, so that two clients cannot both set the first
         // password.
         if Stamp::at(file) != before {
-            return Err(changed("log in with that one"));
+            return Err(changed("log in with that password"));
         }
         password::write(file, &hash).map_err(|error| {
-            warn!(%error, "the web page's password cannot be written");
-            let detail = "the password's file cannot be written";
+            warn!(%error, "cannot write the web page's password");
+            let detail = "cannot write the password's file";
             Problem::new(
                 500,
                 "not_written",
@@ -277,13 +272,13 @@ impl Logins {
         if peers.is_none_or(|peers| peers(address.to_canonical())) {
             return Ok(());
         }
-        warn!(peer = %address, "a password of a client that is not connected");
+        warn!(peer = %address, "log-in attempt for a client that is not connected");
         let detail = "no client with this address is connected";
         Err(Problem::new(
             403,
             "no_client",
             detail,
-            "stay connected until the answer comes",
+            "stay connected until the answer arrives",
         ))
     }
 
@@ -309,8 +304,7 @@ impl Logins {
         };
         taken.map_err(|wait| {
             let hint = format!("wait {} seconds", wait.as_secs() + 1);
-            Problem::new(429, "too_many_tries", "too many passwords were tried", hint)
-                .again_after(wait)
+            Problem::new(429, "too_many_tries", "too many log-in attempts", hint).again_after(wait)
         })
     }
 
@@ -333,14 +327,9 @@ impl Logins {
                 Ok(())
             }
             Ok(false) => {
-                warn!(peer = %trier.address, "a wrong password for the web page");
-                let hint = "try again; `weir passwd` on the router sets another";
-                Err(Problem::new(
-                    401,
-                    "wrong_password",
-                    "this is not the password",
-                    hint,
-                ))
+                warn!(peer = %trier.address, "wrong password for the web page");
+                let hint = "try again, or set another password with `weir passwd` on the router";
+                Err(Problem::new(401, "wrong_password", "wrong password", hint))
             }
             Err(error) => {
                 let hint = "run `weir passwd` on the router";
@@ -351,19 +340,14 @@ impl Logins {
 }
 
 fn changed(hint: &str) -> Problem {
-    let detail = "the password was changed at this moment";
+    let detail = "the password was changed during the log-in";
     Problem::new(409, "password_changed", detail, hint)
 }
 
 fn unusable(error: SecretError) -> Problem {
-    warn!(%error, hint = error.hint(), "the web page's password cannot be used");
+    warn!(%error, hint = error.hint(), "cannot use the web page's password");
     let hint = format!("on the router: {}", error.hint());
-    Problem::new(
-        500,
-        "no_password",
-        "the password's file cannot be used",
-        hint,
-    )
+    Problem::new(500, "no_password", "cannot use the password's file", hint)
 }
 
 fn random(error: WebError) -> Problem {

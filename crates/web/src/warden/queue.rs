@@ -34,8 +34,8 @@ impl Queue {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let busy = || {
-            let detail = "others are logging in at the moment";
-            Problem::new(503, "busy", detail, "try again in some seconds")
+            let detail = "too many log-ins at the moment";
+            Problem::new(503, "busy", detail, "try again in a few seconds")
                 .again_after(Duration::from_secs(2))
         };
         let waiting = &self.waiting[usize::from(known)];

@@ -44,10 +44,10 @@ fn no_secret_is_logged() {
     server.exchange(format!("{}\r\n\r\n", login.cookie()).as_bytes());
     let text = String::from_utf8(log.0.lock().expect("whole").clone()).expect("text");
     assert!(
-        text.contains("a wrong password for the web page peer=127.0.0.1"),
+        text.contains("wrong password for the web page peer=127.0.0.1"),
         "{text}"
     );
-    assert!(text.contains("somebody logged in"), "{text}");
+    assert!(text.contains("a client logged in"), "{text}");
     let value = |cookie: String| cookie.trim_start_matches("weir=").to_owned();
     for secret in [
         wrong,

@@ -44,11 +44,10 @@ fn a_bad_configuration_is_told_whole() {
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
         assert_eq!(
             ran.err.replace(path, "FILE"),
-            "weir: the configuration has 2 errors\n  \
-             FILE:2:1: offload.tpc: unknown key; did you mean `tcp`?\n  \
-             FILE:3:11: offload.reprove: cannot be the number 3; \
-             write a time from \"1s\" to \"10m\": a whole number and ms, s, m or h, in quotes\n  \
-             Hint: nothing was changed; `weir config --keys` lists what there is\n"
+            "weir: the configuration has 2 errors\n  FILE:2:1: offload.tpc: unknown key; did you \
+             mean `tcp`?\n  FILE:3:11: offload.reprove: cannot be the number 3; write a time \
+             from \"1s\" to \"10m\": a whole number and ms, s, m or h, in quotes\n  Hint: \
+             nothing was changed; `weir config --keys` lists all keys\n"
         );
     }
     let ran = run(&["run", "--config", "/nonexistent/weir.toml"]);

@@ -371,7 +371,7 @@ impl Paper {
         );
         problem
             .errors
-            .push("weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]".into());
+            .push("weir.toml:1:1: tcp: unknown section; `tcp` belongs in [offload]".into());
         Err(problem)
     }
 }

@@ -58,7 +58,7 @@ pub(super) struct Watch {
 impl Watch {
     pub fn open() -> Self {
         let kernel = Exceptions::open()
-            .inspect_err(|error| debug!(%error, "exceptions of routes cannot be read"))
+            .inspect_err(|error| debug!(%error, "cannot read exceptions of routes"))
             .ok();
         Self {
             kernel,
@@ -86,7 +86,7 @@ impl Watch {
                 changed || rested
             }
             Err(error) => {
-                debug!(%error, "exceptions of routes cannot be read");
+                debug!(%error, "cannot read exceptions of routes");
                 if self.pace.failures >= FAILURES && !self.said {
                     self.said = true;
                     info!(%error, "cannot read exceptions of routes: proofs end each second");

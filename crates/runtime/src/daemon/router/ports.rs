@@ -39,7 +39,7 @@ impl Ports {
                     info!(
                         device = plan.name,
                         reason = plan.reason.explain(),
-                        "no longer a port"
+                        "device is no longer a port"
                     );
                     if let Err(error) = path.detach(plan.link) {
                         warn!(device = plan.name, %error, "cannot detach");
@@ -70,12 +70,13 @@ impl Ports {
             Ok(()) => {
                 match plan.forwards() {
                     true => {
-                        info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port")
+                        info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(),
+                            "device is a port")
                     }
                     false => info!(
                         device = plan.name,
                         reason = plan.reason.explain(),
-                        "no port, but what its bridge sends there is looked at"
+                        "device is not a port; weir watches frames that its bridge sends there"
                     ),
                 }
                 account.port(path.slot(plan.link), plan.link);
@@ -83,7 +84,7 @@ impl Ports {
                 Ok(())
             }
             Err(error) => {
-                warn!(device = plan.name, %error, "cannot be a port this way");
+                warn!(device = plan.name, %error, "cannot attach the port with this hook");
                 self.attached.remove(&plan.link);
                 Err(hook)
             }

@@ -27,7 +27,8 @@ impl Shadow {
                 } else {
                     flow.reply
                 };
-                warn!(%tuple, times = d.times, weir = hex::text(&d.expected), kernel = hex::text(&d.sent), "the kernel sent it otherwise");
+                warn!(%tuple, times = d.times, weir = hex::text(&d.expected), kernel = hex::text(&d.sent),
+                    "the kernel sent it differently");
             }
         }
     }

@@ -36,7 +36,7 @@ impl Qdiscs {
             return None;
         }
         let Some(all) = self.list(filters) else {
-            return Some(format!("{}, as it cannot be looked into,", link.qdisc));
+            return Some(format!("{}, whose settings are unknown,", link.qdisc));
         };
         let own = all.iter().filter(|qdisc| qdisc.link == link.index);
         shaper(&own.cloned().collect::<Vec<_>>())
@@ -48,7 +48,7 @@ impl Qdiscs {
             let listed = filters.as_mut().map(|filters| filters.qdiscs());
             self.listed = listed.and_then(|listed| {
                 listed
-                    .inspect_err(|error| debug!(%error, "qdiscs cannot be listed"))
+                    .inspect_err(|error| debug!(%error, "cannot list qdiscs"))
                     .ok()
             });
         }
@@ -73,7 +73,7 @@ impl Qdiscs {
             };
             let Some((qdiscs, chosen)) = self.choosing(device, filters) else {
                 // Asked for again with the next look.
-                return vec!["what cannot be listed".to_owned()];
+                return vec!["an unknown filter".to_owned()];
             };
             let nat = qdiscs.iter().find(|qdisc| qdisc.nat);
             found.extend(nat.map(|qdisc| format!("the qdisc {} with nat{at}", qdisc.kind)));
@@ -100,7 +100,7 @@ impl Qdiscs {
         let own = (self.list(filters)?.iter()).filter(|qdisc| qdisc.link == link);
         let own: Vec<Listed> = own.cloned().collect();
         let chosen = filters.as_mut()?.choosing(link, &own);
-        let chosen = chosen.inspect_err(|error| debug!(%error, link, "filters cannot be listed"));
+        let chosen = chosen.inspect_err(|error| debug!(%error, link, "cannot list filters"));
         Some((own, chosen.ok()?))
     }
 }
