@@ -215,9 +215,9 @@ test("what happened is in the page's words, or else in the router's", () => {
 test("what the router says of a port is said in the reader's language, where it is known", () => {
   const all = templates({
     "says.there": "{who} is there",
-    "says.no-offer": "{why}, and nobody offers",
+    "says.no-offer": "{why}, and no server answers",
     "says.loop": "own frames come back",
-    "says.chosen": "the administrator chose {role}; what is heard says {other}, as {why}",
+    "says.chosen": "the administrator chose {role}; the evidence suggests {other}, as {why}",
     "view.cables": "Ports",
   });
   const texts: Record<string, string> = {
@@ -233,7 +233,7 @@ test("what the router says of a port is said in the reader's language, where it 
   };
   const said = (text: string) => translated(text, all, words);
   assert.equal(
-    said("02:00:00:00:00:01 in VLAN 7 is there, and nobody offers."),
+    said("02:00:00:00:00:01 in VLAN 7 is there, and no server answers."),
     "02:00:00:00:00:01 in VLAN 7 (de) ist da, und niemand bietet an.",
   );
   assert.equal(
@@ -241,11 +241,11 @@ test("what the router says of a port is said in the reader's language, where it 
     "Eigene Rahmen kommen zurück in VLAN 7 (de).",
   );
   assert.equal(
-    said("The administrator chose mesh; what is heard says loop, as own frames come back."),
+    said("The administrator chose mesh; the evidence suggests loop, as own frames come back."),
     "Gewählt ist MESH; zu hören ist LOOP: eigene Rahmen kommen zurück.",
   );
   assert.equal(said("Own frames come back"), "Eigene Rahmen kommen zurück");
-  assert.equal(said("Something new, and nobody offers."), null);
+  assert.equal(said("Something new, and no server answers."), null);
   assert.equal(said(""), null);
   // Names are untrusted.
   assert.equal(said("x (.+)* {who} is there."), "X (.+)* {who} ist da.");

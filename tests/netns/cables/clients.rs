@@ -63,13 +63,13 @@ arrangements! {
     };
     a_client_that_serves_dhcp:
         "a client with a DHCP server, at a port of the LAN" is "client" or "unknown"
-        says "A server of DHCP", Used::Lan, |scene| {
+        says "A DHCP server", Used::Lan, |scene| {
         scene.peer("stray", &STRAY)?;
         scene.dhcp("stray", &[])
     };
     a_client_that_serves_dhcp_beside_this_router:
         "a client with a DHCP server, while this router serves addresses" is "client" or "unknown"
-        says "A server of DHCP", Used::Serves, |scene| {
+        says "A DHCP server", Used::Serves, |scene| {
         scene.peer("stray", &STRAY)?;
         scene.dhcp("stray", &[])
     };

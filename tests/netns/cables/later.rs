@@ -203,7 +203,7 @@ fn a_third_station_at_the_wire_puts_the_mesh_into_a_vxlan_at_both_ends() -> Resu
         let mut cable = None;
         while begin.elapsed() < Duration::from_secs(70) && cable.is_none() {
             let _ = laptop.run("ping -c 1 -W 1 192.168.7.9");
-            let what = |cable: &Cable| cable.why.contains("has to be in VXLAN");
+            let what = |cable: &Cable| cable.why.contains("needs VXLAN");
             let unexpected = |error| Error::Unexpected(format!("{error}"));
             let all = weir.client()?.cables().map_err(unexpected)?.cables;
             cable = all.into_iter().find(what);

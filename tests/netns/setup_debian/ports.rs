@@ -168,7 +168,7 @@ fn ports_change_their_use_and_come_back() -> Result<(), Error> {
     let other = json!({"ports": [{"device": "eth2", "used": "uplink"}], "within": 300});
     let done = scene.wish(other)?;
     assert_eq!(done["change"]["left"], 300, "{done}\n{}", router.logs());
-    scene.waits_for("eth0 is used for nothing", || {
+    scene.waits_for("eth0 is unused", || {
         let address = router.has("eth0", &format!("{WAN}/24"))?;
         Ok(!address && !scene.is_in_bridge("eth0") && !scene.is_in_bridge("eth2"))
     })?;

@@ -180,7 +180,7 @@ async function byItself(page, cables, { language, size }) {
   // The notices have each problem once.
   await choose("lan4", "ArrowDown");
   await page.locator(".port.role-uplink").waitFor();
-  const refused = /It cannot be made the uplink/g;
+  const refused = /It cannot become the uplink/g;
   const said = async () => (await page.locator(".port").innerText()).match(refused)?.length;
   assert.equal(await said(), 1);
   assert.equal(await page.locator(".port .notice.warn").count(), 1);
@@ -344,7 +344,7 @@ journey("what happened is not told from the first", unavailable, async (page, ca
   assert.equal(await page.getByRole("alert").count(), 0);
 });
 
-journey("what to write where ports are not looked at", {}, async (page, cables) => {
+journey("what to write where ports are not watched", {}, async (page, cables) => {
   cables.mode = "off";
   await logIn(page, password);
   assert.equal(await page.locator('nav a[href="#/cables"]').count(), 0);

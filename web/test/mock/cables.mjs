@@ -27,7 +27,7 @@ const FOUND = {
     evidence: [
       { kind: "lldp", after: 340, text: `02:00:5e:20:00:01 announces itself as ${HOSTILE.script}` },
       { kind: "pado", after: 2140, text: "02:00:5e:20:00:01 offers PPPoE in VLAN 7" },
-      { kind: "look", after: 2190, text: "A look around: PPPoE answers in VLAN 7" },
+      { kind: "look", after: 2190, text: "A probe: PPPoE answers in VLAN 7" },
     ],
     decided: 2690,
     now: "uplink",
@@ -84,25 +84,25 @@ const FOUND = {
     confidence: 65,
     evidence: [
       { kind: "arp", after: 120, text: "02:00:5e:10:00:12 sends ARP" },
-      { kind: "bpdu", after: 1980, text: "02:00:5e:30:00:01 sends spanning tree" },
+      { kind: "bpdu", after: 1980, text: "02:00:5e:30:00:01 sends spanning tree frames" },
     ],
     decided: 3000,
     now: "lan",
     shut: false,
     moving: null,
-    why: "a bridge sends spanning tree",
-    would_change: "A server of DHCP or PPPoE, or own frames, would change it.",
+    why: "a bridge sends spanning tree frames",
+    would_change: "A DHCP or PPPoE server, or own frames, would change it.",
     notices: [],
   },
   // Names of devices may have nearly any sign but a slash; 15 bytes at most.
   "<b>p\u202e4": NO_LINK,
 };
 
-const REFUSED = `It cannot be made the uplink: pppoe needs a user name (${HOSTILE.markup}); set it in the wizard`;
+const REFUSED = `It cannot become the uplink: pppoe needs a user name (${HOSTILE.markup}); set it in the wizard`;
 
 /** Ports if weir moves them. */
 const MOVED = {
-  wan: { ...FOUND.wan, moving: "It is made the uplink, and kept so once that works" },
+  wan: { ...FOUND.wan, moving: "It becomes the uplink, and stays so once that works" },
   lan1: FOUND.lan1,
   lan2: { ...FOUND.lan2, shut: true },
   lan3: FOUND.lan3,
@@ -128,7 +128,7 @@ const EVENTS = [
   event("lan1", "role", "client", `${HOSTILE.script} (${HOSTILE.override}) announces itself.`),
   event("wan", "role", "uplink", "PPPoE is offered by 02:00:5e:20:00:01 in VLAN 7."),
   event("lan4", "refused", "uplink", REFUSED),
-  event("wan", "moved", "uplink", "It is made the uplink, and kept so once that works"),
+  event("wan", "moved", "uplink", "It becomes the uplink, and stays so once that works"),
 ];
 
 /**
@@ -172,8 +172,8 @@ function cable(state, device) {
     const evidence = found.evidence.slice(0, state.looks > 1 ? 1 : 0);
     found = { ...found, role: "unknown", confidence: 0, decided: null, evidence };
     if (state.mode === "auto") Object.assign(found, { now: "none", shut: true });
-    found.why = "the link came just now";
-    found.would_change = "Anything that is heard would change it.";
+    found.why = "the link has just come up";
+    found.would_change = "Any frame would change it.";
   }
   const role = state.held[device];
   if (role === undefined) return { device, ...found, held_by: null, why: sentence(found.why) };
@@ -185,7 +185,7 @@ function cable(state, device) {
     decided: 0,
     held_by: "administrator",
     why: sentence(
-      `the administrator chose ${role}; what is heard says ${found.role}, as ${found.why}`,
+      `the administrator chose ${role}; the evidence suggests ${found.role}, as ${found.why}`,
     ),
     would_change: "The administrator's choice alone would change it.",
   };
@@ -217,27 +217,27 @@ export function answer(state, call, body, query) {
     return refused(
       409,
       "cables_off",
-      "ports are not looked at",
+      "weir does not watch ports",
       'write mode = "suggest" under [cables] of the configuration, and start weir anew',
     );
   if (what === "set" && !ROLES.includes(body.role))
     return refused(
       400,
       "no_role",
-      `${body.role} is no role`,
-      `no role; there are ${ROLES.join(", ")}`,
+      `${body.role} is not a valid role`,
+      `valid roles: ${ROLES.join(", ")}`,
     );
   // The router compares the undecoded name in the path.
   if (!Object.hasOwn(state.found, device))
-    return refused(404, "no_port", `no port is called ${device}`, "there are: wan, lan1");
+    return refused(404, "no_port", `no port is called ${device}`, "valid ports: wan, lan1");
   if (what === "set") state.held[device] = body.role;
   else delete state.held[device];
   if (state.full)
     return refused(
       500,
       "not_written",
-      "the choice holds until weir stops: it cannot be written: No space left on device",
-      "see `choices` under [cables], and whether the disk is full",
+      "the choice holds only until weir stops: cannot write it: No space left on device",
+      "check `choices` under [cables], and whether the disk is full",
     );
   return { json: cable(state, device) };
 }

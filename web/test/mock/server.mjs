@@ -140,7 +140,7 @@ async function answer(request, response, state, now, speed) {
         return json({});
       case "POST password":
         if (state.password !== null && !user)
-          return refuse(401, "no_session", "nobody is logged in", "log in");
+          return refuse(401, "no_session", "not logged in", "log in");
         if (state.password === null && !state.local && body.claim !== state.claim)
           return refuse(403, "wrong_claim", "wrong code", "weir passwd --claim shows it");
         if (state.password !== null && body.old !== state.password)
@@ -149,7 +149,7 @@ async function answer(request, response, state, now, speed) {
         return user ? json({}) : open();
     }
   }
-  if (!user) return refuse(401, "no_session", "nobody is logged in", "log in");
+  if (!user) return refuse(401, "no_session", "not logged in", "log in");
   if (state.broken) return refuse(503, "busy", "the daemon is being started", "wait a little");
   const query = Object.fromEntries(url.searchParams);
   const told = () => {

@@ -266,7 +266,7 @@ impl Cable {
         let (mut found, decided) = self.found();
         if let (Role::Mesh, Some(vxlan)) = (found.role, self.vxlan) {
             found.why = format!(
-                "{}; others are there too, so that the mesh has to be in VXLAN {vxlan}",
+                "{}; other stations are connected too, so the mesh needs VXLAN {vxlan}",
                 found.why
             );
         }
@@ -292,7 +292,7 @@ impl Cable {
         }
         if let Some(role) = self.port.held {
             decision.why = sentence(&format!(
-                "the administrator chose {role}; what is heard says {}, as {}",
+                "the administrator chose {role}; the evidence suggests {}, as {}",
                 found.role, found.why
             ));
             decision.would_change = "The administrator's choice alone would change it.".into();
@@ -301,12 +301,12 @@ impl Cable {
             decision.held_by = Some("administrator");
         } else if self.port.administrator {
             decision.why = sentence(&format!(
-                "the administrator's own connection comes by this port; what is heard says {}, \
-                 as {}",
+                "the administrator's own connection uses this port; the evidence suggests {}, as \
+                 {}",
                 found.role, found.why
             ));
-            decision.would_change = "Another way to this router for the administrator, or the \
-                                     administrator's choice, would change it."
+            decision.would_change = "Another connection of the administrator to this router, or \
+                                     the administrator's choice, would change it."
                 .into();
             (decision.role, decision.confidence) = (Role::Client, 100);
             decision.held_by = Some("connection");
@@ -329,13 +329,13 @@ impl Cable {
         };
         if self.flaps {
             let change = "A link that holds for ten seconds would change it";
-            return (unknown("the cable comes and goes", change), None);
+            return (unknown("the link comes and goes", change), None);
         }
         match &self.settled {
             Some(it) => (it.verdict.clone(), Some(it.at.saturating_sub(up))),
             None => {
-                let change = "Anything that is heard would change it";
-                (unknown("the link came just now", change), None)
+                let change = "Any frame would change it";
+                (unknown("the link has just come up", change), None)
             }
         }
     }

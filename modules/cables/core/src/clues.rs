@@ -33,18 +33,18 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
             Proof::None | Proof::Own => "without",
         };
         let text = format!(
-            "The node {} of the mesh {} says hello from its port {}, {proof} proof",
+            "The node {} of the mesh {} sends hellos from its port {}, {proof} proof",
             hello.node, hello.mesh, hello.port
         );
         say("hello", *at, text);
     }
     if let Some((port, at)) = &heard.led_to {
-        let text = format!("A hello of this router came back, which it said at its port {port}");
+        let text = format!("A hello of this router came back, sent at its port {port}");
         say("own-hello", *at, text);
     }
     if let (Some((maker, mac)), Some(at)) = (heard.maker, heard.first()) {
         let text = format!(
-            "The address {} is {}'s, who makes radios among other things",
+            "The address {} belongs to {}, a maker of radios",
             mac::text(&mac),
             maker.name()
         );
@@ -55,10 +55,10 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
             Internet::Dhcp => "DHCP answers",
             Internet::Pppoe => "PPPoE answers",
             Internet::Ipv6Only => "IPv6 answers",
-            Internet::Static => "stations ask for each other, and nobody answers",
-            Internet::None => "nobody answers",
+            Internet::Static => "stations ask for each other, and no server answers",
+            Internet::None => "no server answers",
         };
-        let text = format!("A look around: {what}{}", within(look.vlan));
+        let text = format!("A probe: {what}{}", within(look.vlan));
         say("look", look.at, text);
     }
     all.sort_by_key(|clue| clue.after);
@@ -85,21 +85,21 @@ fn of_sort(sort: Sort, seen: &Seen, heard: &Gathered) -> String {
     }
     let what = match sort {
         Sort::Own => return format!("{} own frames came back{vlan}", seen.frames),
-        Sort::Hello => "says hello as weir does",
+        Sort::Hello => "sends hellos of weir",
         Sort::Pado => "offers PPPoE",
         Sort::Padi => "asks for PPPoE",
         Sort::DhcpServer => "answers DHCP",
         Sort::DhcpClient => "asks for an address by DHCP",
         Sort::Dhcp6Server => "answers DHCPv6",
-        Sort::RouterAdvertisement => "advertises itself as a router of IPv6",
-        Sort::RouterSolicitation => "asks for routers of IPv6",
+        Sort::RouterAdvertisement => "advertises itself as an IPv6 router",
+        Sort::RouterSolicitation => "asks for IPv6 routers",
         Sort::Lldp => "announces itself by LLDP",
         Sort::Cdp => "announces itself by CDP",
         Sort::Mndp => "announces itself by MNDP",
         Sort::Batman => "speaks batman-adv",
         Sort::Babel => "speaks Babel",
         Sort::Routing => "speaks a routing protocol",
-        Sort::Bpdu => "sends spanning tree",
+        Sort::Bpdu => "sends spanning tree frames",
         Sort::Arp => "sends ARP",
         Sort::Ip => "sends IP",
         Sort::Other => "sends something",

@@ -42,13 +42,16 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
         return looped(port, heard);
     }
     if let Some(hello) = heard.proven() {
-        let why = format!("the node {} proved that it is of the same mesh", hello.node);
+        let why = format!(
+            "the node {} proved that it belongs to the same mesh",
+            hello.node
+        );
         let change = "Another cable would change it";
         return verdict(Role::Mesh, 100, why, change);
     }
     if let Some(hello) = heard.awaited(now) {
         let why = format!(
-            "the node {} says that it is of the same mesh, and has not yet proved it here",
+            "the node {} claims to belong to the same mesh, without a proof yet",
             hello.node
         );
         let change = "The proof would make it mesh; without one it is a border";
@@ -63,7 +66,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     }
     if let Some(twin) = heard.twin() {
         let why = format!(
-            "{} both asks for addresses and gives them, so that it is a router like this one",
+            "{} both requests and offers addresses, so it is a router like this one",
             mac::text(twin)
         );
         if of_lan(port) {
@@ -100,7 +103,7 @@ fn looped(port: &Port, heard: &Gathered) -> Verdict {
     };
     let change = match port.probes {
         true => "Thirty seconds without own frames would end it",
-        false => "The cable has to be pulled from this port",
+        false => "Unplug the cable from this port",
     };
     verdict(Role::Loop, confidence, why, change)
 }
@@ -115,7 +118,7 @@ const OF_LAN: &str = "The administrator's choice, a hello with the mesh's key, o
     back, would change it";
 
 fn pretended(why: &str) -> Verdict {
-    let why = format!("{why}, but a client can pretend that, and this port is the LAN's");
+    let why = format!("{why}, but a client can forge that, and this port belongs to the LAN");
     verdict(Role::Client, 50, why, OF_LAN)
 }
 
@@ -134,7 +137,7 @@ fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
     if weight < 50 {
         let why = match out.others {
             true => out.why,
-            false => format!("{}, but others offer addresses too", out.why),
+            false => format!("{}, but other servers offer addresses too", out.why),
         };
         return verdict(Role::Unknown, weight, why, change);
     }
@@ -167,7 +170,7 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
                 _ => "a routing protocol",
             };
             let why = format!(
-                "{} speaks {what}{}, without a proof that it is of the same mesh",
+                "{} speaks {what}{}, without a proof that it belongs to the same mesh",
                 mac::text(&seen.from),
                 within(seen.tagged())
             );
@@ -177,24 +180,24 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
     if heard.hello.is_none() {
         heard.of(Sort::Hello)?;
         // The proof may still come.
-        let why = "somebody says hello as weir does, and nothing is proven".into();
+        let why = "a device sends hellos of weir, without a proof".into();
         return Some(verdict(Role::Border, 65, why, change));
     }
     let said = heard.hello.as_ref().map(|(hello, _)| hello);
     if let Some(hello) = said.filter(|it| it.proof == Proof::Awaited) {
         let why = format!(
-            "the node {} says that it is of the same mesh, and does not prove it here: its hello \
-             was recorded, or it does not hear this router",
+            "the node {} claims to belong to the same mesh, but does not prove it: its hello is \
+             a replay, or it does not receive this router's hellos",
             hello.node
         );
         return Some(verdict(Role::Border, 60, why, change));
     }
-    let why = "there is a weir node of another mesh, or one without its key".into();
+    let why = "a weir node of another mesh, or one without the mesh's key, is connected".into();
     Some(verdict(Role::Border, 75, why, change))
 }
 
 fn radio(heard: &Gathered) -> Option<Verdict> {
-    let change = "A server of DHCP or PPPoE, or a hello with the mesh's key, would change it";
+    let change = "A DHCP or PPPoE server, or a hello with the mesh's key, would change it";
     let access = heard.says(|it| it.wlan && !it.router);
     if let Some((maker, name)) = heard.radio() {
         let why = format!("{}'s radio announces itself as {name}", maker.name());
@@ -214,7 +217,7 @@ fn radio(heard: &Gathered) -> Option<Verdict> {
 }
 
 fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
-    let change = "A server of DHCP or PPPoE, or own frames, would change it";
+    let change = "A DHCP or PPPoE server, or own frames, would change it";
     // A telephone with a second socket bridges too.
     let bridge = heard.says(|it| it.bridge && !it.router && !it.telephone);
     if bridge {
@@ -222,7 +225,10 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
         return Some(verdict(Role::Switch, 65, why, change));
     }
     if let Some(seen) = heard.of(Sort::Bpdu) {
-        let why = format!("a bridge sends spanning tree{}", within(seen.tagged()));
+        let why = format!(
+            "a bridge sends spanning tree frames{}",
+            within(seen.tagged())
+        );
         return Some(verdict(Role::Switch, 65, why, change));
     }
     if heard.stations < 3 {
@@ -230,7 +236,7 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     }
     let more = if heard.more_stations { " or more" } else { "" };
     let why = format!(
-        "{}{more} stations are there, so that it is a switch",
+        "{}{more} stations are connected, so it is a switch",
         heard.stations
     );
     // Neighbours at a provider's line are stations too.
@@ -245,7 +251,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     }
     let change = match of_lan(port) {
         true => OF_LAN,
-        false => "A server of DHCP or PPPoE would make it uplink, three stations a switch",
+        false => "A DHCP or PPPoE server would make it uplink, three stations a switch",
     };
     let silent = heard
         .look
@@ -253,7 +259,11 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
         .is_some_and(|it| it.internet == Internet::None || it.internet == Internet::Static);
     let more = if silent { 5 } else { 0 };
     // Without a probe, an offer was not possible.
-    let but = if silent { ", and nobody offers" } else { "" };
+    let but = if silent {
+        ", and no server answers"
+    } else {
+        ""
+    };
     let less = if port.former == Use::Uplink { 10 } else { 0 };
     let alone = heard.says(|it| (it.station || it.telephone) && !it.router);
     if alone {
@@ -266,8 +276,10 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     let both = of(Sort::Padi).filter(|from| of(Sort::DhcpClient) == Some(*from));
     if let Some(from) = both.filter(|_| !of_lan(port)) {
         let who = mac::text(&from);
-        let why =
-            format!("{who} asks for all ways out at once, as a router does that looks around");
+        let why = format!(
+            "{who} asks for DHCP and PPPoE at once, as a router that searches for its uplink \
+                 does"
+        );
         let change = "A hello with the mesh's key would make it mesh, a server uplink";
         return verdict(Role::Unknown, 45, why, change);
     }
@@ -282,8 +294,8 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
         let (weight, what) = match sort {
             Sort::Arp | Sort::Ip => (50 + more, "is there"),
             // So does a router of IPv4 that says nothing before it is asked.
-            Sort::RouterSolicitation => (50 + more, "asks for routers of IPv6"),
-            _ => (55, "asks for addresses or a way out"),
+            Sort::RouterSolicitation => (50 + more, "asks for IPv6 routers"),
+            _ => (55, "asks for an address or a PPPoE session"),
         };
         let why = format!(
             "{}{} {what}{but}",
@@ -296,17 +308,17 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
         }
         return verdict(Role::Client, weight - less, why, change);
     }
-    let change = "Anything that is heard would change it";
+    let change = "Any frame would change it";
     if silent {
         let why = match heard.first() {
-            Some(_) => "nothing that was heard tells what it is for, and nobody answered",
-            None => "nobody says anything, and nobody answered",
+            Some(_) => "the frames so far do not show the port's role, and no server answered",
+            None => "no device sends anything, and no server answered",
         };
         return verdict(Role::Unknown, 30, why.into(), change);
     }
     let why = match heard.first() {
-        Some(_) => "nothing that was heard tells what it is for",
-        None => "nobody says anything",
+        Some(_) => "the frames so far do not show the port's role",
+        None => "no device sends anything",
     };
     verdict(Role::Unknown, 10, why.into(), change)
 }
@@ -340,19 +352,19 @@ pub fn notices(port: &Port, heard: &Gathered, now: u64) -> Vec<Notice> {
     let kinds = [
         (
             "dhcp-server",
-            "A server of DHCP",
+            "A DHCP server",
             Sort::DhcpServer,
             Some(Internet::Dhcp),
         ),
         (
             "pppoe-server",
-            "A server of PPPoE",
+            "A PPPoE server",
             Sort::Pado,
             Some(Internet::Pppoe),
         ),
         (
             "router-advertisement",
-            "A router of IPv6",
+            "An IPv6 router",
             Sort::RouterAdvertisement,
             None,
         ),

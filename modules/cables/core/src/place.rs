@@ -80,7 +80,7 @@ pub(crate) fn place(heard: &Gathered, decision: &Decision, around: Around, time:
     match decision.role {
         Role::Loop => Place::Apart,
         Role::Mesh if now == Use::Uplink && offer(heard).is_some() => Place::Stays(Some(
-            "it stays the uplink, as the Internet is offered there too",
+            "it stays the uplink, as a server there offers the Internet too",
         )),
         Role::Mesh => goes(Use::Mesh, now),
         Role::Uplink if now == Use::Uplink => Place::Stays(None),
@@ -98,7 +98,7 @@ pub(crate) fn place(heard: &Gathered, decision: &Decision, around: Around, time:
         // Neighbours at a provider's line send all sorts of things.
         Role::Client | Role::Switch if by_itself && asks(heard) => Place::Goes(Use::Lan),
         Role::Client | Role::Switch => Place::Stays(Some(
-            "it stays as it is, as nobody there has asked for an address",
+            "it stays as it is, as no device there has asked for an address",
         )),
         Role::Border if free && now != Use::Uplink => goes(Use::None, now),
         Role::Uplink | Role::Border | Role::Radio | Role::Unknown => Place::Stays(None),

@@ -65,7 +65,7 @@ pub struct NoRole;
 impl fmt::Display for NoRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = Role::ALL.map(Role::word);
-        write!(f, "no role; there are {}", words.join(", "))
+        write!(f, "valid roles: {}", words.join(", "))
     }
 }
 

@@ -58,10 +58,10 @@ pub fn way(heard: &Gathered) -> Option<Way> {
             ", without a router"
         };
         let (by, weight) = match dhcp {
-            Some(seen) => (format!("DHCP is answered by {}", from(seen)), 75),
+            Some(seen) => (format!("DHCP answers come from {}", from(seen)), 75),
             None => {
                 let (who, vlan) = (look.servers.join(" and "), within(look.vlan));
-                (format!("DHCP was answered by {who}{vlan}"), 80)
+                (format!("DHCP answers came from {who}{vlan}"), 80)
             }
         };
         let weight = if look.gateway { weight } else { 55 };
@@ -70,7 +70,7 @@ pub fn way(heard: &Gathered) -> Option<Way> {
     let said = |sort, what: &str| heard.of(sort).map(|seen| format!("{what}, {}", from(seen)));
     let router = said(
         Sort::RouterAdvertisement,
-        "a router of IPv6 advertises itself",
+        "an IPv6 router advertises itself",
     );
     if let Some(look) = look.filter(|it| it.ipv6) {
         let why = router.unwrap_or_else(|| format!("IPv6 was offered{}", within(look.vlan)));
@@ -79,7 +79,7 @@ pub fn way(heard: &Gathered) -> Option<Way> {
     if let Some(seen) = dhcp.filter(|seen| !refuted(seen, heard)) {
         // A server that answers after our request answers it: nothing else would cause a refusal.
         let answers = heard.look_began.is_some_and(|began| seen.last >= began) && look.is_none();
-        let why = format!("DHCP is answered by {}", from(seen));
+        let why = format!("DHCP answers come from {}", from(seen));
         return Way::of(why, second(heard, if answers { 75 } else { HEARD }));
     }
     if let Some(why) = router.filter(|_| !look.is_some_and(|it| it.no_default_router)) {
@@ -89,7 +89,7 @@ pub fn way(heard: &Gathered) -> Option<Way> {
         .of(Sort::Dhcp6Server)
         .filter(|seen| !refuted(seen, heard))
     {
-        let why = format!("DHCPv6 is answered by {}", from(seen));
+        let why = format!("DHCPv6 answers come from {}", from(seen));
         return Way::of(why, second(heard, HEARD));
     }
     let (what, seen) = match (dhcp, heard.of(Sort::Dhcp6Server)) {
@@ -97,7 +97,7 @@ pub fn way(heard: &Gathered) -> Option<Way> {
         (None, seen) => ("DHCPv6", seen?),
     };
     let why = format!(
-        "{what} of others is answered by {}, and this router's is not",
+        "{what} of other devices is answered by {}, but not that of this router",
         from(seen)
     );
     Some(Way {

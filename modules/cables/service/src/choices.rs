@@ -22,7 +22,7 @@ impl Choices {
     /// logged and put aside: a router forwards all the same.
     pub fn open(path: &Path) -> Self {
         let file = path.display();
-        let octets = kept::read(path, "what was chosen for ports is not known");
+        let octets = kept::read(path, "the choices for ports are lost");
         let mut chosen = BTreeMap::new();
         for (number, line) in String::from_utf8_lossy(&octets).lines().enumerate() {
             match line
@@ -33,7 +33,9 @@ impl Choices {
                 _ if line.trim().is_empty() => {}
                 _ => {
                     let number = number + 1;
-                    warn!("{file}:{number}: a line is `DEVICE ROLE`; this one is left out");
+                    warn!(
+                        "{file}:{number}: skipping a malformed line: a line must be `DEVICE ROLE`"
+                    );
                 }
             }
         }

@@ -108,7 +108,7 @@ pub fn run(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
     };
     if args.long || args.watch {
         let what = "--long and --watch are for all ports, not for a change of one";
-        return Err(Error::new(what, "leave them out"));
+        return Err(Error::new(what, "omit them"));
     }
     let client = client(&args.connection)?;
     let cable: Cable = match what {
@@ -131,7 +131,7 @@ fn path(device: &str, what: &str) -> Result<String, Error> {
     let plain = |c: char| c.is_ascii_graphic() && !"/?#%".contains(c);
     if device.is_empty() || !device.chars().all(plain) {
         let what = format!("no port is called {}", harmless(device));
-        return Err(Error::new(what, "`weir cables` has all of them"));
+        return Err(Error::new(what, "`weir cables` lists all ports"));
     }
     Ok(format!("/v1/cables/{device}/{what}"))
 }

@@ -53,7 +53,10 @@ impl Events {
     pub fn chosen(&mut self, device: &str, role: Option<Role>) {
         let (value, text) = match role {
             Some(role) => (role.word(), format!("The administrator chose {role}")),
-            None => ("auto", "It is to be found out again".to_owned()),
+            None => (
+                "auto",
+                "The choice was released: weir detects the role again".to_owned(),
+            ),
         };
         self.add(device, "choice", value, text);
     }
@@ -95,7 +98,7 @@ mod tests {
         assert_eq!((all.last, all.events.len()), (KEPT as u64 + 3, KEPT));
         assert_eq!(all.events[0].number, 4);
         events.role("eth1", Role::Uplink, "PPPoE is offered.");
-        events.moved("eth1", Use::Uplink, &Told::Made, "It is made the uplink");
+        events.moved("eth1", Use::Uplink, &Told::Made, "It becomes the uplink");
         let two = events.after(all.last).events;
         let kinds: Vec<_> = two.iter().map(|it| (&*it.kind, &*it.value)).collect();
         assert_eq!(kinds, [("role", "uplink"), ("moved", "uplink")]);

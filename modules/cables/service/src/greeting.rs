@@ -42,16 +42,16 @@ impl Keys {
         let Some(file) = config.mesh.0.as_deref() else {
             return Ok(None);
         };
-        let hint = "write 16 octets or more into the first line of a file, the same at every node, \
-            and name that as `mesh` under [cables]";
-        let what = format!("the mesh's secret in {} cannot be used", file.display());
+        let hint = "write at least 16 bytes into the first line of a file, the same on every \
+            node, and name the file as `mesh` under [cables]";
+        let what = format!("cannot use the mesh's secret in {}", file.display());
         let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
         let secret = first_line(file).map_err(|error| failed(&error))?;
         let mesh = MeshKey::from_secret(&secret).map_err(|error| failed(&error))?;
         private(file);
         let own = config.choices.with_added_extension("key");
         let node = node(&own).map_err(|error| {
-            let what = format!("the node's key in {} cannot be read or made", own.display());
+            let what = format!("cannot read or create the node's key in {}", own.display());
             let hint = "see `choices` under [cables]; without the file, a new key is made";
             Error::because(&what, &error, hint)
         })?;
@@ -163,7 +163,7 @@ impl Greeter {
         if let Err(error) = said {
             // The device may be a new one: the next hello has another socket.
             self.speaker = None;
-            debug!(port = self.device, %error, "a hello was not sent");
+            debug!(port = self.device, %error, "cannot send a hello");
         }
     }
 

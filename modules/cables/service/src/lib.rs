@@ -102,7 +102,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             running.open = Some(RefCell::new(Open { watch, choices }));
         }
         Err(error) => {
-            error!(%error, "what comes in at ports cannot be noted");
+            error!(%error, "cannot record incoming frames of ports");
             running.failed = Some(error.to_string());
         }
     }
@@ -149,8 +149,8 @@ impl Running {
                 Problem::new(
                     500,
                     "not_written",
-                    format!("the choice holds until weir stops: it cannot be written: {why}"),
-                    "see `choices` under [cables], and whether the disk is full",
+                    format!("the choice holds only until weir stops: cannot write it: {why}"),
+                    "check `choices` under [cables], and whether the disk is full",
                 )
             })?;
             Ok(cable)
@@ -162,8 +162,8 @@ impl Running {
             return Err(Problem::new(
                 409,
                 "cables_off",
-                "ports are not looked at",
-                "write mode = \"suggest\" under [cables] of the configuration, and start weir anew",
+                "weir does not watch ports",
+                "set mode = \"suggest\" under [cables] in the configuration, and restart weir",
             ));
         };
         let mut open = open.borrow_mut();
@@ -175,8 +175,8 @@ impl Running {
                 "no_port",
                 format!("no port is called {}", api::problem::clipped(device)),
                 match all.is_empty() {
-                    true => "there are none; `ports` under [cables] names them".to_owned(),
-                    false => format!("there are: {}", all.join(", ")),
+                    true => "no ports configured: name them with `ports` under [cables]".to_owned(),
+                    false => format!("valid ports: {}", all.join(", ")),
                 },
             ));
         }
@@ -226,15 +226,17 @@ impl Module for Running {
                 Who::User,
                 move |asked: Asked<(), CableRole>| match asked.body.role.parse() {
                     Ok(role @ (Role::Loop | Role::Unknown)) => {
-                        let detail = format!("no port is for being {role}");
+                        let detail = format!("a port cannot be kept as {role}");
                         let hint = "choose uplink, mesh, radio, client, border or switch";
                         let problem = Problem::new(400, "no_role", detail, hint);
                         Box::pin(async move { Err(problem) })
                     }
                     Ok(role) => set.choose(&asked.parts[0], Some(role)),
                     Err(error) => {
-                        let detail =
-                            format!("{} is no role", api::problem::clipped(&asked.body.role));
+                        let detail = format!(
+                            "{} is not a valid role",
+                            api::problem::clipped(&asked.body.role)
+                        );
                         let problem = Problem::new(400, "no_role", detail, error.to_string());
                         Box::pin(async move { Err(problem) })
                     }

@@ -30,7 +30,7 @@ impl Looking {
             match run(look, &mut |_| {}) {
                 // The receiver is gone if the link went.
                 Ok(found) => drop(tell.send(found.suggestion)),
-                Err(error) => warn!(%error, port, "nothing can be asked at a port"),
+                Err(error) => warn!(%error, port, "cannot probe a port"),
             }
         });
         Self(told)

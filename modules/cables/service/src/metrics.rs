@@ -8,12 +8,12 @@ api::metrics! {
     CABLE_ROLE "weir_cable_role" Gauge &["device", "role"], "1: what the port is for, of a port \
         with a link.";
     CABLE_CONFIDENCE "weir_cable_confidence" Gauge &["device"], "How sure that is, from 0 to 1.";
-    CABLE_DECIDED "weir_cable_decided_seconds" Gauge &["device"], "How long after the link it was \
-        decided; absent while it is listened.";
+    CABLE_DECIDED "weir_cable_decided_seconds" Gauge &["device"], "Seconds from the link to the \
+        decision; absent until the decision.";
     CABLE_SHUT "weir_cable_shut" Gauge &["device"], "1: nothing passes the port, in or out: it is \
         not known yet what it is for, or it is a loop.";
-    CABLE_NOTICES "weir_cable_notices" Gauge &["device"], "Things that somebody should see to, \
-        such as a second server of DHCP.";
+    CABLE_NOTICES "weir_cable_notices" Gauge &["device"], "Problems that need attention, such as \
+        a second DHCP server.";
 }
 
 /// Of ports that are looked at.

@@ -166,7 +166,7 @@ impl Mover {
                 }
                 Ok(Err(error)) => return Some((wanted, self.refused(&error, now))),
                 Err(TryRecvError::Disconnected) => {
-                    let told = self.later("its thread ended".to_owned(), now);
+                    let told = self.later("the thread of the setup client ended".to_owned(), now);
                     return Some((wanted, told));
                 }
             },
@@ -246,7 +246,7 @@ impl Mover {
                  `/etc/init.d/weir-setup start`"
                     .to_owned()
             }
-            other => format!("the setup process cannot be asked: {other}"),
+            other => format!("cannot query the setup process: {other}"),
         };
         self.later(why, now)
     }
@@ -283,10 +283,10 @@ fn wish(wanted: &Move) -> SetupPortsWish {
         vlan: offer.vlan,
     });
     let what = match to {
-        Use::Lan => "is of the LAN",
+        Use::Lan => "belongs to the LAN",
         Use::Uplink => "is the uplink",
-        Use::Mesh => "is of the mesh",
-        Use::None => "is used for nothing",
+        Use::Mesh => "belongs to the mesh",
+        Use::None => "is unused",
     };
     SetupPortsWish {
         ports: vec![SetupPortWish {

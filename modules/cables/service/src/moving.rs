@@ -27,9 +27,10 @@ impl Moved {
             Told::Kept => Self::Kept(to),
             Told::Refused(why) => Self::Refused(to, why.clone()),
             Told::Later(why) => Self::Later(why.clone()),
-            Told::Undone => Self::Refused(to, "somebody took that back".to_owned()),
+            Told::Undone => Self::Refused(to, "another client took the change back".to_owned()),
             Told::TakenBack => {
-                let why = "it did not work within a minute, so that its former use is back";
+                let why = "the new use did not work within a minute, so weir restored the former \
+                     use";
                 Self::Refused(to, why.to_owned())
             }
         }
@@ -44,22 +45,22 @@ impl Moved {
     /// port stays; `to`: its use once other moves are done.
     pub fn said(&self, stays: Option<&str>, to: Option<Use>) -> Option<(String, bool)> {
         let as_what = |to: &Use| match to {
-            Use::Lan => "of the LAN",
+            Use::Lan => "part of the LAN",
             Use::Uplink => "the uplink",
-            Use::Mesh => "of the mesh",
-            Use::None => "used for nothing",
+            Use::Mesh => "part of the mesh",
+            Use::None => "unused",
         };
         match self {
             Self::Made(to) => {
-                let text = format!("It is made {}, and kept so once that works", as_what(to));
+                let text = format!("It becomes {}, and stays so once that works", as_what(to));
                 Some((text, false))
             }
             Self::Refused(to, why) => {
-                Some((format!("It cannot be made {}: {why}", as_what(to)), true))
+                Some((format!("It cannot become {}: {why}", as_what(to)), true))
             }
             Self::Later(why) => Some((format!("It cannot be moved yet: {why}"), true)),
             Self::Not if to.is_some() => {
-                let text = to.map(|to| format!("It is to be made {}", as_what(&to)));
+                let text = to.map(|to| format!("It will become {}", as_what(&to)));
                 text.map(|text| (text, false))
             }
             Self::Not | Self::Kept(_) => {
@@ -77,9 +78,9 @@ pub fn kept(to: Use) -> String {
         Use::Lan => "in the LAN",
         Use::Uplink => "as the uplink",
         Use::Mesh => "in the mesh",
-        Use::None => "out of everything",
+        Use::None => "unused",
     };
-    format!("It is kept {so}")
+    format!("It stays {so}")
 }
 
 #[cfg(test)]
@@ -93,15 +94,15 @@ mod tests {
         let know = |text: &str| Some((text.to_owned(), false));
         assert_eq!(said(Moved::Not, None, None), None);
         let waits = said(Moved::Not, None, Some(Use::Uplink));
-        assert_eq!(waits, know("It is to be made the uplink"));
+        assert_eq!(waits, know("It will become the uplink"));
         let stays = said(Moved::Not, Some("it stays, as it is"), None);
         assert_eq!(stays, know("It stays, as it is"));
         let back = Moved::by(Use::Lan, &Told::TakenBack);
-        let text = "It cannot be made of the LAN: it did not work within a minute, so that its \
-            former use is back";
+        let text = "It cannot become part of the LAN: the new use did not work within a minute, so \
+            weir restored the former use";
         assert_eq!(said(back, None, Some(Use::None)), see(text));
         let undone = Moved::by(Use::Mesh, &Told::Undone);
-        let text = "It cannot be made of the mesh: somebody took that back";
+        let text = "It cannot become part of the mesh: another client took the change back";
         assert_eq!(said(undone, None, None), see(text));
         let kept = Moved::by(Use::Lan, &Told::Kept);
         assert!(kept.is_kept(Use::Lan) && !kept.is_kept(Use::None));

@@ -62,7 +62,7 @@ pub fn probe(device: &str, mac: Mac) {
             .try_for_each(|_| send(speaker.as_raw_fd(), &frame, MsgFlags::MSG_DONTWAIT).map(drop))
     });
     if let Err(error) = sent {
-        debug!(device, %error, "a loop is not looked for");
+        debug!(device, %error, "cannot search for loops");
     }
 }
 

@@ -34,7 +34,7 @@ fn no_device(name: &str) -> Cable {
         moving: None,
         now: word(Use::None).to_owned(),
         why: format!("There is no device called {name}."),
-        would_change: "A device of this name, or another one under `ports` of [cables], would \
+        would_change: "A device of this name, or another name under `ports` of [cables], would \
                        change it."
             .to_owned(),
         notices: Vec::new(),

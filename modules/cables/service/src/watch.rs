@@ -89,7 +89,7 @@ impl Watch {
         let own: Vec<kernel::Mac> = links.clone().filter_map(|link| link.mac).collect();
         if own != self.own {
             if let Err(error) = self.noting.own(&own) {
-                warn!(%error, "a loop may not be seen");
+                warn!(%error, "a loop may stay undetected");
             }
             self.own = own;
         }
@@ -329,7 +329,7 @@ impl Watch {
             return;
         }
         if let Err(error) = self.noting.watch(link.index, &link.name) {
-            warn!(%error, port = link.name, "what comes in at a port cannot be noted");
+            warn!(%error, port = link.name, "cannot record incoming frames of a port");
             self.others.insert(link.index, link.name.clone());
             return;
         }

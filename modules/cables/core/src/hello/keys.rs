@@ -26,8 +26,8 @@ pub enum NotAKey {
 impl fmt::Display for NotAKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Short => "the secret of a mesh has 16 octets at least",
-            Self::Seed => "this seed makes no key",
+            Self::Short => "the secret of a mesh needs at least 16 bytes",
+            Self::Seed => "invalid seed of a key",
         })
     }
 }

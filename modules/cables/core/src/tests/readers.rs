@@ -153,7 +153,7 @@ fn roles_are_words() {
         assert_eq!(role.word().parse(), Ok(role));
     }
     assert_eq!("lan".parse::<Role>(), Err(NoRole));
-    let words = "no role; there are uplink, mesh, radio, client, border, switch, loop, unknown";
+    let words = "valid roles: uplink, mesh, radio, client, border, switch, loop, unknown";
     assert_eq!(NoRole.to_string(), words);
 }
 

@@ -176,7 +176,7 @@ fn a_loop_that_nobody_looks_for_lasts_as_long_as_the_link() {
     scene = scene.loops().passes(24 * 3_600_000);
     assert_eq!(scene.role(), Role::Loop);
     let said = scene.says().would_change;
-    assert_eq!(said, "The cable has to be pulled from this port.");
+    assert_eq!(said, "Unplug the cable from this port.");
     scene.cable.link(false, scene.now);
     assert_ne!(scene.role(), Role::Loop);
     scene.cable.link(true, scene.now);

@@ -54,7 +54,10 @@ fn a_refusal_of_dhcp_is_no_way_to_the_internet() {
     for found in [Internet::None, Internet::Static] {
         let said = asked(refused(), &look(found, false)).says();
         assert_eq!(said.role, Role::Unknown, "{said:#?}");
-        assert!(said.why.contains("this router's is not"), "{said:#?}");
+        assert!(
+            said.why.contains("but not that of this router"),
+            "{said:#?}"
+        );
     }
     let confirmed = asked(refused(), &look(Internet::Dhcp, true)).says();
     assert_eq!((confirmed.role, confirmed.confidence), (Role::Uplink, 85));
